@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+#   make demo     set up, record the example program in both versions, write the two reports
+#   make test     set up and run every test
+#   make setup    only install what is missing, into .venv
+#   make native   after a change in C++ or the viewer: rebuild and install just that
+#   make format   format all sources
+#
+# Python sources are installed editable: a change in them needs none of these.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/setup-stamp
+# What the installation is made from. Python files are not in it, because they are used in place.
+SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
+	$(shell find cmake src/native src/viewer -name node_modules -prune -o -name dist -prune \
+	-o -type f -print 2>/dev/null)
+
+.PHONY: demo test setup native format clean
+.DELETE_ON_ERROR:
+
+setup: $(STAMP)
+
+$(STAMP): $(SOURCES)
+	@.ci/install-packages
+	@test -x $(BIN)/python || { echo "Creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing Numascape and its tests' libraries into $(VENV)" \
+	"(the first time this builds DynamoRIO: a few minutes)"
+	@$(BIN)/pip install --quiet -c constraints.txt scikit-build-core nanobind
+	@$(BIN)/pip install --quiet -c constraints.txt --no-build-isolation --editable '.[test]'
+	@touch $@
+	@echo "Installed: $$($(BIN)/numascape --version), as $(BIN)/numascape"
+
+native: $(STAMP)
+	@cmake --build build/package
+	@cmake --install build/package --prefix \
+	"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/numascape"
+
+test: $(STAMP)
+	@$(MAKE) --no-print-directory -C examples
+	@$(BIN)/python -m pytest
+
+demo: $(STAMP)
+	@$(MAKE) --no-print-directory -C examples
+	@mkdir -p demo
+	@for version in naive block; do \
+	$(BIN)/numascape record -o demo/matmul-$$version.numascape -- \
+	examples/build/matmul $$version && \
+	$(BIN)/numascape report demo/matmul-$$version.numascape -o demo/matmul-$$version.html \
+	|| exit; done
+	@echo; echo "Look at these two pages in a browser:"; ls $(CURDIR)/demo/*.html
+
+format: $(STAMP)
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | xargs -r $(BIN)/clang-format -i
+	@cd src/viewer && npm run --silent format
+
+clean:
+	@rm -rf $(VENV) build demo examples/build src/viewer/dist src/viewer/node_modules

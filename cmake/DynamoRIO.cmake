@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Finds DynamoRIO, or brings and builds it.
+#
+# After include(): find_package(DynamoRIO) works in every directory below, and
+#   NUMASCAPE_DYNAMORIO_HOME    the folder with lib64/, ext/ and include/
+#   NUMASCAPE_DYNAMORIO_LICENSE its licence text, or empty when it is the user's own DynamoRIO
+#
+# The sources come in the crate dynamorio-sys (core, launcher libraries, extensions). They are
+# fetched and built at configure time, because the client's find_package needs the result then;
+# in a folder of its own, so that one build serves every build folder of this checkout.
+
+set(_version 11.90.1)
+# SHA-256 of the crate's archive, as its registry publishes it.
+set(_sha256 047b2f9b14d1899521cfce314636562a73d9a4027a424876b0f2bb0f8e0edfa7)
+set(NUMASCAPE_DYNAMORIO_CACHE "${PROJECT_SOURCE_DIR}/build/dynamorio-${_version}"
+    CACHE PATH "Where DynamoRIO is fetched and built")
+set(NUMASCAPE_DYNAMORIO_LICENSE "")
+
+# Runs a command of the build, and stops with its output's end when it fails.
+function(_numascape_run what)
+  message(STATUS "DynamoRIO: ${what}")
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(LENGTH "${output}" length)
+    if(length GREATER 4000)
+      math(EXPR start "${length} - 4000")
+      string(SUBSTRING "${output}" ${start} -1 output)
+    endif()
+    message(FATAL_ERROR "DynamoRIO: ${what} failed (${status})\n${output}")
+  endif()
+endfunction()
+
+function(_numascape_find_cargo result)
+  find_program(NUMASCAPE_CARGO cargo DOC "Cargo 1.70 or newer, to fetch DynamoRIO's sources")
+  set(advice "install Debian's package cargo-web, or build DynamoRIO and pass -DDynamoRIO_DIR=")
+  if(NOT NUMASCAPE_CARGO)
+    message(FATAL_ERROR "DynamoRIO: no cargo on PATH to fetch its sources; ${advice}")
+  endif()
+  execute_process(COMMAND ${NUMASCAPE_CARGO} --version OUTPUT_VARIABLE text ERROR_QUIET)
+  if(NOT text MATCHES "cargo ([0-9]+\\.[0-9]+)" OR CMAKE_MATCH_1 VERSION_LESS 1.70)
+    message(FATAL_ERROR "DynamoRIO: ${NUMASCAPE_CARGO} is older than 1.70; ${advice}")
+  endif()
+  set(${result} ${NUMASCAPE_CARGO} PARENT_SCOPE)
+endfunction()
+
+function(_numascape_fetch_dynamorio)
+  set(crate "${NUMASCAPE_DYNAMORIO_CACHE}/vendor/dynamorio-sys")
+  if(NOT EXISTS "${crate}/.cargo-checksum.json")
+    _numascape_find_cargo(cargo)
+    file(MAKE_DIRECTORY "${NUMASCAPE_DYNAMORIO_CACHE}")
+    file(COPY "${PROJECT_SOURCE_DIR}/cmake/dynamorio/"
+         DESTINATION "${NUMASCAPE_DYNAMORIO_CACHE}/manifest")
+    _numascape_run("fetching the sources of ${_version}"
+                   ${cargo} vendor --quiet --versioned-dirs
+                   --manifest-path "${NUMASCAPE_DYNAMORIO_CACHE}/manifest/Cargo.toml"
+                   "${NUMASCAPE_DYNAMORIO_CACHE}/vendor.part")
+    # Cargo names the archive's checksum after it has verified the archive against it.
+    file(READ "${NUMASCAPE_DYNAMORIO_CACHE}/vendor.part/dynamorio-sys-${_version}/.cargo-checksum.json"
+         checksums)
+    string(JSON package GET "${checksums}" package)
+    if(NOT package STREQUAL _sha256)
+      message(FATAL_ERROR "DynamoRIO: the crate's checksum is ${package}, expected ${_sha256}")
+    endif()
+    file(MAKE_DIRECTORY "${NUMASCAPE_DYNAMORIO_CACHE}/vendor")
+    file(RENAME "${NUMASCAPE_DYNAMORIO_CACHE}/vendor.part/dynamorio-sys-${_version}" "${crate}")
+    file(REMOVE_RECURSE "${NUMASCAPE_DYNAMORIO_CACHE}/vendor.part")
+  endif()
+endfunction()
+
+function(_numascape_build_dynamorio)
+  set(build "${NUMASCAPE_DYNAMORIO_CACHE}/build")
+  # The stamp is written last: an interrupted build is continued, a finished one left alone.
+  if(EXISTS "${build}/numascape-built")
+    return()
+  endif()
+  _numascape_fetch_dynamorio()
+  find_program(NUMASCAPE_NINJA NAMES ninja ninja-build REQUIRED)
+  cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+  # project() leaves its compilers in the environment, and DynamoRIO assembles with `as` alone.
+  _numascape_run("configuring" ${CMAKE_COMMAND} -E env --unset=ASM --unset=ASMFLAGS
+    --unset=CFLAGS --unset=CXXFLAGS --unset=LDFLAGS ${CMAKE_COMMAND} -G Ninja
+    "-DCMAKE_MAKE_PROGRAM=${NUMASCAPE_NINJA}"
+    -S "${NUMASCAPE_DYNAMORIO_CACHE}/vendor/dynamorio-sys/dynamorio" -B "${build}"
+    "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDEBUG=OFF -DBUILD_TESTS=OFF -DBUILD_SAMPLES=OFF
+    -DBUILD_DOCS=OFF -DBUILD_CLIENTS=OFF -DBUILD_TOOLS=OFF -DDISABLE_WARNINGS=ON)
+  _numascape_run("building with ${processors} processes (a minute or two)"
+                 ${CMAKE_COMMAND} --build "${build}" --parallel ${processors})
+  file(TOUCH "${build}/numascape-built")
+endfunction()
+
+if(NOT DynamoRIO_DIR)
+  # Two build folders may be configured at once; the second waits for the first.
+  file(LOCK "${NUMASCAPE_DYNAMORIO_CACHE}.lock" GUARD FILE)
+  _numascape_build_dynamorio()
+  set(DynamoRIO_DIR "${NUMASCAPE_DYNAMORIO_CACHE}/build/cmake")
+  set(NUMASCAPE_DYNAMORIO_LICENSE
+      "${NUMASCAPE_DYNAMORIO_CACHE}/vendor/dynamorio-sys/dynamorio/License.txt")
+endif()
+find_package(DynamoRIO REQUIRED)
+get_filename_component(NUMASCAPE_DYNAMORIO_HOME "${DynamoRIO_DIR}/.." ABSOLUTE)
+message(STATUS "DynamoRIO: ${NUMASCAPE_DYNAMORIO_HOME}")
+
+# The run-time part, laid out as DynamoRIO expects it below its root.
+function(numascape_install_dynamorio destination)
+  install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/lib64/release"
+          DESTINATION "${destination}/lib64" FILES_MATCHING PATTERN "*.so")
+  install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/ext/lib64/release"
+          DESTINATION "${destination}/ext/lib64" FILES_MATCHING PATTERN "*.so")
+  if(NUMASCAPE_DYNAMORIO_LICENSE)
+    install(FILES "${NUMASCAPE_DYNAMORIO_LICENSE}" DESTINATION "${destination}"
+            RENAME DynamoRIO-License.txt)
+  endif()
+endfunction()

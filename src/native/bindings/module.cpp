@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The extension module numascape._native. Each submodule is bound in the file of its name.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_shard(nb::module_& module);
+void bind_symbols(nb::module_& module);
+
+NB_MODULE(_native, module) {
+    module.doc() = "Numascape's native libraries";
+#ifdef NUMASCAPE_BIND_SHARD
+    bind_shard(module);
+#endif
+#ifdef NUMASCAPE_BIND_SYMBOLS
+    bind_symbols(module);
+#endif
+}
