@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbols.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace symbols = numascape::symbols;
+
+namespace {
+
+// File names and symbols are bytes of any kind: what is not UTF-8 becomes U+FFFD.
+nb::str text(const std::string& bytes) {
+    PyObject* decoded =
+        PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
+    if (decoded == nullptr) throw nb::python_error();
+    return nb::steal<nb::str>(decoded);
+}
+
+std::vector<std::uint64_t> unwind(symbols::Symbols& self, const symbols::Registers& registers,
+                                  std::uint64_t stack_address, const nb::bytes& stack,
+                                  std::size_t limit) {
+    const auto* bytes = static_cast<const std::byte*>(stack.data());
+    return self.unwind(registers, stack_address, std::span(bytes, stack.size()), limit);
+}
+
+std::string describe(const symbols::Frame& frame) {
+    return "Frame(" + frame.function + " at " + frame.file + ":" + std::to_string(frame.line) + ")";
+}
+
+std::string describe(const symbols::Global& global) {
+    return "Global(" + global.name + ", " + std::to_string(global.size) + " bytes)";
+}
+
+}  // namespace
+
+void bind_symbols(nb::module_& module) {
+    nb::module_ m = module.def_submodule("symbols", "What a recorded program's addresses mean");
+
+    nb::class_<symbols::Module>(m, "Module", "An ELF file mapped by the recorded process")
+        .def(
+            "__init__",
+            [](symbols::Module* self, nb::handle path, std::uint64_t start, std::uint64_t end,
+               std::uint64_t load_bias) {
+                PyObject* encoded = nullptr;
+                if (PyUnicode_FSConverter(path.ptr(), &encoded) == 0) throw nb::python_error();
+                const nb::bytes bytes = nb::steal<nb::bytes>(encoded);
+                new (self) symbols::Module{std::string(bytes.c_str(), bytes.size()), start, end,
+                                           load_bias};
+            },
+            "path"_a, "start"_a, "end"_a, "load_bias"_a,
+            nb::sig("def __init__(self, path: str, start: int, end: int, load_bias: int) -> None"))
+        .def_prop_ro("path", [](const symbols::Module& self) { return text(self.path); })
+        .def_ro("start", &symbols::Module::start)
+        .def_ro("end", &symbols::Module::end)
+        .def_ro("load_bias", &symbols::Module::load_bias);
+
+    nb::class_<symbols::Frame>(m, "Frame", "A function active at a code address")
+        .def_prop_ro("function", [](const symbols::Frame& self) { return text(self.function); })
+        .def_prop_ro("file", [](const symbols::Frame& self) { return text(self.file); })
+        .def_ro("line", &symbols::Frame::line)
+        .def_ro("column", &symbols::Frame::column)
+        .def_prop_ro("module", [](const symbols::Frame& self) { return text(self.module); })
+        .def_ro("offset", &symbols::Frame::offset,
+                "Bytes from the start of the function that is not inlined")
+        .def_ro("inlined", &symbols::Frame::inlined)
+        .def("__repr__", [](const symbols::Frame& self) { return text(describe(self)); });
+
+    nb::class_<symbols::Global>(m, "Global", "A variable with static storage")
+        .def_prop_ro("name", [](const symbols::Global& self) { return text(self.name); })
+        .def_ro("address", &symbols::Global::address)
+        .def_ro("size", &symbols::Global::size)
+        .def_prop_ro("file", [](const symbols::Global& self) { return text(self.file); })
+        .def_ro("line", &symbols::Global::line)
+        .def_prop_ro("module", [](const symbols::Global& self) { return text(self.module); })
+        .def_prop_ro("function", [](const symbols::Global& self) { return text(self.function); })
+        .def("__repr__", [](const symbols::Global& self) { return text(describe(self)); });
+
+    nb::class_<symbols::Symbols>(m, "Symbols",
+                                 "Functions, call stacks and variables of a process' modules")
+        .def(nb::init<std::vector<symbols::Module>>(), "modules"_a)
+        .def(
+            "frames", [](symbols::Symbols& self, std::uint64_t pc) { return self.frames(pc); },
+            "pc"_a,
+            "The functions active at a code address, innermost inlined one first; never empty. "
+            "Pass a return address minus 1.")
+        .def("unwind", &unwind, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
+             "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
+             "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")
+        .def("globals", &symbols::Symbols::globals,
+             "All variables with static storage, by address and without overlap");
+}

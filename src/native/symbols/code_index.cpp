@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "code_index.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+#include "debug_entries.h"
+
+namespace numascape::symbols {
+namespace {
+
+bool has_code_attribute(Dwarf_Die& die) {
+    return dwarf_hasattr(&die, DW_AT_ranges) != 0 || dwarf_hasattr(&die, DW_AT_low_pc) != 0;
+}
+
+bool is_block(int tag) {
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+void set_source_line(Dwarf_Die& unit, Dwarf_Addr pc, Frame& frame) {
+    Dwarf_Line* line = dwarf_getsrc_die(&unit, pc);
+    if (line == nullptr) return;
+    int number = 0;
+    int column = 0;
+    dwarf_lineno(line, &number);
+    dwarf_linecol(line, &column);
+    frame.file = source_path(dwarf_linesrc(line, nullptr, nullptr));
+    frame.line = static_cast<std::uint32_t>(std::max(number, 0));
+    frame.column = static_cast<std::uint32_t>(std::max(column, 0));
+}
+
+// Where the code of `inlined` was called from: the location in the frame around it.
+void set_call_site(Dwarf_Die& unit, Dwarf_Die& inlined, Frame& frame) {
+    Dwarf_Files* files = nullptr;
+    std::size_t count = 0;
+    const std::uint64_t index = unsigned_attribute(inlined, DW_AT_call_file);
+    if (dwarf_getsrcfiles(&unit, &files, &count) == 0 && index < count) {
+        frame.file = source_path(dwarf_filesrc(files, index, nullptr, nullptr));
+    }
+    frame.line = static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_line));
+    frame.column = static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_column));
+}
+
+}  // namespace
+
+CodeIndex::CodeIndex(Dwarf* dwarf) {
+    Dwarf_Off offset = 0;
+    Dwarf_Off next = 0;
+    std::size_t header_size = 0;
+    while (dwarf_nextcu(dwarf, offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
+        Dwarf_Die unit;
+        if (dwarf_offdie(dwarf, offset + header_size, &unit) != nullptr) add_ranges(unit, units_);
+        if (next <= offset) break;
+        offset = next;
+    }
+    sort(units_);
+}
+
+void CodeIndex::add_ranges(Dwarf_Die& die, Ranges& ranges) {
+    Dwarf_Addr base = 0;
+    Dwarf_Addr low = 0;
+    Dwarf_Addr high = 0;
+    ptrdiff_t position = 0;
+    while ((position = dwarf_ranges(&die, position, &base, &low, &high)) > 0) {
+        if (low < high) ranges.push_back({low, high, die});
+    }
+}
+
+void CodeIndex::add_functions(Dwarf_Die& scope, int depth, Ranges& ranges) {
+    if (depth > kDeepestScope) return;
+    for_each_child(scope, [&](Dwarf_Die& child) {
+        const int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram) add_ranges(child, ranges);
+        // Functions lie in functions in Fortran (`contains`) and GNU C, and OpenMP's outlined
+        // regions do; those of C++ classes have a second entry outside of the class.
+        const bool has_functions = tag == DW_TAG_subprogram || tag == DW_TAG_namespace ||
+                                   tag == DW_TAG_module || is_block(tag);
+        if (has_functions) add_functions(child, depth + 1, ranges);
+        return true;
+    });
+}
+
+void CodeIndex::sort(Ranges& ranges) {
+    std::stable_sort(ranges.begin(), ranges.end(),
+                     [](const Range& a, const Range& b) { return a.low < b.low; });
+}
+
+std::optional<Dwarf_Die> CodeIndex::find(const Ranges& ranges, Dwarf_Addr pc) {
+    auto after =
+        std::upper_bound(ranges.begin(), ranges.end(), pc,
+                         [](Dwarf_Addr value, const Range& range) { return value < range.low; });
+    // Ranges that the linker discarded start at 0 and may overlap others: look a few back.
+    for (int tries = 0; tries < 8 && after != ranges.begin(); ++tries) {
+        --after;
+        if (pc < after->high) return after->die;
+    }
+    return std::nullopt;
+}
+
+bool CodeIndex::find_inlined(Dwarf_Die& scope, Dwarf_Addr pc, int depth,
+                             std::vector<Dwarf_Die>& chain) {
+    if (depth > kDeepestScope) return false;
+    bool found = false;
+    for_each_child(scope, [&](Dwarf_Die& child) {
+        const int tag = dwarf_tag(&child);
+        const bool inlined = tag == DW_TAG_inlined_subroutine;
+        if (!inlined && !is_block(tag)) return true;
+        if (dwarf_haspc(&child, pc) == 1) {
+            if (inlined) chain.push_back(child);
+            find_inlined(child, pc, depth + 1, chain);
+            found = true;
+        } else if (!inlined && !has_code_attribute(child)) {
+            found = find_inlined(child, pc, depth + 1, chain);
+        }
+        return !found;
+    });
+    return found;
+}
+
+std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
+    std::optional<Dwarf_Die> unit = find(units_, pc);
+    if (!unit) return {};
+    const auto [entry, is_new] = functions_.try_emplace(dwarf_dieoffset(&*unit));
+    if (is_new) {
+        add_functions(*unit, 0, entry->second);
+        sort(entry->second);
+    }
+    std::optional<Dwarf_Die> function = find(entry->second, pc);
+    if (!function) return {};
+
+    std::vector<Dwarf_Die> chain{*function};  // outermost first
+    find_inlined(*function, pc, 0, chain);
+    Dwarf_Addr function_start = 0;
+    if (dwarf_entrypc(&*function, &function_start) != 0 || function_start > pc) function_start = pc;
+
+    std::vector<Frame> frames;
+    for (std::size_t i = chain.size(); i-- > 0;) {
+        Frame frame;
+        frame.function = qualified_name(chain[i]);
+        frame.offset = pc - function_start;
+        frame.inlined = i > 0;
+        if (i + 1 == chain.size()) {
+            set_source_line(*unit, pc, frame);
+        } else {
+            set_call_site(*unit, chain[i + 1], frame);
+        }
+        frames.push_back(std::move(frame));
+    }
+    return frames;
+}
+
+}  // namespace numascape::symbols

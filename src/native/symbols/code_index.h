@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "symbols.h"
+
+namespace numascape::symbols {
+
+// Finds the functions active at a code address in one file's DWARF, by ranges sorted on first use:
+// units of the file, then functions of a unit. (.debug_aranges would be ready-made, but clang
+// does not write it.) Addresses are those in the file.
+class CodeIndex {
+  public:
+    explicit CodeIndex(Dwarf* dwarf);
+
+    // The frames at `pc`, innermost inlined function first, without their `module`; empty where
+    // there is no debug information.
+    std::vector<Frame> frames(Dwarf_Addr pc);
+
+  private:
+    struct Range {
+        Dwarf_Addr low;
+        Dwarf_Addr high;  // one past the last byte
+        Dwarf_Die die;
+    };
+    using Ranges = std::vector<Range>;
+
+    static void add_ranges(Dwarf_Die& die, Ranges& ranges);
+    static void add_functions(Dwarf_Die& scope, int depth, Ranges& ranges);
+    static void sort(Ranges& ranges);
+    static std::optional<Dwarf_Die> find(const Ranges& ranges, Dwarf_Addr pc);
+    static bool find_inlined(Dwarf_Die& scope, Dwarf_Addr pc, int depth,
+                             std::vector<Dwarf_Die>& chain);
+
+    Ranges units_;
+    std::unordered_map<Dwarf_Off, Ranges> functions_;  // by the unit's offset
+};
+
+}  // namespace numascape::symbols

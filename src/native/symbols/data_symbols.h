@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "module_map.h"
+
+namespace numascape::symbols {
+
+// A data object (STT_OBJECT) of a symbol table.
+struct DataSymbol {
+    std::uint64_t address;  // run-time
+    std::uint64_t size;     // bytes, not 0
+    std::string name;       // readable
+};
+
+// The module's data objects by address, one for each address: of aliases the largest, then the
+// one with the plainest name.
+std::map<std::uint64_t, DataSymbol> data_symbols(const LoadedModule& module);
+
+}  // namespace numascape::symbols

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading DWARF debugging information entries (DIEs) with libdw.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <string>
+
+namespace numascape::symbols {
+
+// Scopes nest a few levels deep in real programs; deeper ones mean a damaged file.
+inline constexpr int kDeepestScope = 128;
+
+// Calls `visit(Dwarf_Die&)` for each child until it returns false. Ends where the next sibling does
+// not lie after the one before, which a damaged file could use to make an endless loop.
+template <typename Visit>
+void for_each_child(Dwarf_Die& parent, Visit visit) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    while (visit(child)) {
+        const Dwarf_Off offset = dwarf_dieoffset(&child);
+        Dwarf_Die next;
+        if (dwarf_siblingof(&child, &next) != 0 || dwarf_dieoffset(&next) <= offset) return;
+        child = next;
+    }
+}
+
+// The entry's own name, as it was declared; empty for unnamed entries.
+std::string declared_name(Dwarf_Die& die);
+
+// The name for a reader: from the linkage name where there is one (`ns::Class::f`), else the
+// declared one. `linkage_name` follows references to declarations and abstract instances.
+std::string qualified_name(Dwarf_Die& die);
+std::string linkage_name(Dwarf_Die& die);
+
+// An unsigned attribute of this entry itself; 0 when absent.
+std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned attribute);
+
+// `file` as a path without `.` and `..` parts; empty for nullptr.
+std::string source_path(const char* file);
+
+}  // namespace numascape::symbols

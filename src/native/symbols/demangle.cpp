@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "demangle.h"
+
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace numascape::symbols {
+namespace {
+
+// Longer names exist only in generated or hostile files, and demangling may multiply their length.
+constexpr std::size_t kLongestMangledName = 16 * 1024;
+
+bool is_identifier_character(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+}
+
+// Index one past the bracket that closes the one at `open`, or npos.
+std::size_t skip_brackets(std::string_view text, std::size_t open) {
+    std::size_t depth = 0;
+    for (std::size_t i = open; i < text.size(); ++i) {
+        if (std::strchr("([{<", text[i]) != nullptr) ++depth;
+        if (std::strchr(")]}>", text[i]) != nullptr) {
+            const bool arrow = text[i] == '>' && i > 0 && text[i - 1] == '-';
+            if (!arrow && --depth == 0) return i + 1;
+        }
+    }
+    return std::string_view::npos;
+}
+
+// Index one past the symbol of the operator whose keyword ends at `i`: `operator()`, `operator<<`.
+std::size_t skip_operator_symbol(std::string_view text, std::size_t i) {
+    if (text.substr(i, 2) == "()" || text.substr(i, 2) == "[]") return i + 2;
+    while (i < text.size() && std::strchr("<>=!+-*/%^&|~,", text[i]) != nullptr) ++i;
+    return i;
+}
+
+bool is_operator_keyword(std::string_view text, std::size_t i) {
+    constexpr std::string_view kKeyword = "operator";
+    if (text.substr(i, kKeyword.size()) != kKeyword) return false;
+    if (i > 0 && is_identifier_character(text[i - 1])) return false;
+    const std::size_t end = i + kKeyword.size();
+    return end < text.size() && !is_identifier_character(text[end]);
+}
+
+std::string_view without_rust_hash(std::string_view name) {
+    constexpr std::size_t kHashLength = 3 + 16;  // "::h" and 16 hexadecimal digits
+    if (name.size() <= kHashLength) return name;
+    const std::string_view hash = name.substr(name.size() - kHashLength);
+    if (hash.substr(0, 3) != "::h") return name;
+    for (const char c : hash.substr(3)) {
+        if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return name;
+    }
+    return name.substr(0, name.size() - kHashLength);
+}
+
+// "table.1234", "solve.constprop.0", "main._omp_fn.0": what follows the first dot is the
+// compiler's, except for OpenMP's outlined regions, which are functions of their own to their
+// reader.
+std::string_view without_compiler_suffix(std::string_view name) {
+    if (name.find("._omp_fn.") != std::string_view::npos) return name;
+    const std::size_t dot = name.find('.', 1);
+    return dot == std::string_view::npos ? name : name.substr(0, dot);
+}
+
+// gfortran: module `m`, entity `u`: `__m_MOD_u`.
+std::string fortran_module_entity(std::string_view symbol) {
+    const std::size_t separator = symbol.find("_MOD_");
+    if (symbol.substr(0, 2) != "__" || separator == std::string_view::npos || separator <= 2) {
+        return {};
+    }
+    return std::string(symbol.substr(2, separator - 2)) +
+           "::" + std::string(symbol.substr(separator + 5));
+}
+
+}  // namespace
+
+std::string_view without_signature(std::string_view demangled) {
+    std::size_t name_start = 0;
+    bool in_operator = false;
+    std::size_t i = 0;
+    while (i < demangled.size()) {
+        const char c = demangled[i];
+        if (is_operator_keyword(demangled, i)) {
+            in_operator = true;
+            i = skip_operator_symbol(demangled, i + std::strlen("operator"));
+            continue;
+        }
+        if (c == '(') {
+            const std::size_t after = skip_brackets(demangled, i);
+            if (after == std::string_view::npos) break;
+            const bool anonymous = demangled.substr(i, 10) == "(anonymous";
+            const bool deduced = i >= 8 && demangled.substr(i - 8, 8) == "decltype";
+            const bool is_scope = demangled.substr(after, 2) == "::";
+            if (!anonymous && !deduced && !is_scope) {
+                return demangled.substr(name_start, i - name_start);
+            }
+            if (is_scope) in_operator = false;
+            i = after;
+            continue;
+        }
+        if (c == '<' || c == '{' || c == '[') {
+            const std::size_t after = skip_brackets(demangled, i);
+            if (after == std::string_view::npos) break;
+            i = after;
+            continue;
+        }
+        if (c == ' ' && !in_operator) name_start = i + 1;
+        ++i;
+    }
+    return demangled;
+}
+
+std::string readable_name(const char* symbol) {
+    if (symbol == nullptr) return {};
+    std::string_view plain(symbol, strnlen(symbol, kLongestMangledName + 1));
+    if (plain.size() > kLongestMangledName) return std::string(plain.substr(0, 256)) + "...";
+    plain = plain.substr(0, plain.find('@'));
+    if (plain.substr(0, 2) == "_Z") {
+        int status = 0;
+        const std::unique_ptr<char, decltype(&std::free)> demangled(
+            abi::__cxa_demangle(std::string(plain).c_str(), nullptr, nullptr, &status), &std::free);
+        if (status == 0 && demangled != nullptr) {
+            std::string_view name = demangled.get();
+            name = name.substr(0, name.find(" [clone "));
+            return std::string(without_rust_hash(without_signature(name)));
+        }
+    }
+    const std::string_view name = without_compiler_suffix(plain);
+    const std::string entity = fortran_module_entity(name);
+    return entity.empty() ? std::string(name) : entity;
+}
+
+}  // namespace numascape::symbols

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace numascape::symbols {
+
+// The name a person wrote for an ELF symbol: C++ and Rust (legacy scheme) names demangled, without
+// parameters, return type and Rust's hash; gfortran's `__m_MOD_u` as `m::u`; symbol versions
+// (`@@GLIBC_2.2.5`) and the compiler's suffixes (`.isra.0`, `.1234`) removed.
+std::string readable_name(const char* symbol);
+
+// `name` of a demangled function without its return type, parameters and qualifiers:
+// "double* make<double>(int) const" is "make<double>".
+std::string_view without_signature(std::string_view demangled);
+
+}  // namespace numascape::symbols

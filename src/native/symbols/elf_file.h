@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <libelf.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace numascape::symbols {
+
+// An open file; -1 when it could not be opened. Closed with the object.
+class FileDescriptor {
+  public:
+    explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+    ~FileDescriptor();
+    FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+    FileDescriptor& operator=(FileDescriptor&&) = delete;
+
+    int get() const { return fd_; }
+    int release();
+
+  private:
+    int fd_;
+};
+
+// Opens `path` for reading when it is a regular file; never waits for a FIFO or a device.
+FileDescriptor open_regular_file(const std::string& path);
+
+// Starts reading an ELF file without mapping it: a file cut short while it is read then gives an
+// error and not SIGBUS. nullptr when it is no 64-bit ELF file for this machine's architecture.
+Elf* open_elf(int fd);
+
+// The address in the file that its first loadable segment starts at, rounded down to the segment's
+// alignment as libdwfl does; nullopt without loadable segments.
+std::optional<std::uint64_t> first_segment_address(Elf* elf);
+
+}  // namespace numascape::symbols

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "module_map.h"
+#include "symbols.h"
+
+namespace numascape::symbols {
+
+// The module's variables with static storage, by address and without overlap: its data symbols,
+// with names and lines from debug information and COMMON blocks split into their members.
+std::vector<Global> module_globals(const LoadedModule& module);
+
+}  // namespace numascape::symbols

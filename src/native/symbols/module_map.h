@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "code_index.h"
+#include "function_symbols.h"
+#include "symbols.h"
+
+namespace numascape::symbols {
+
+// A module whose file could be opened, with what was read from it so far.
+class LoadedModule {
+  public:
+    LoadedModule(Module description) : description_(std::move(description)) {}
+
+    const Module& description() const { return description_; }
+    // nullptr when the file is missing or is no ELF file of this machine's kind.
+    Dwfl_Module* dwfl() const { return dwfl_; }
+    // nullptr without debug information. `*bias` becomes run-time address - address in DWARF.
+    Dwarf* dwarf(Dwarf_Addr* bias) const;
+    // Both are read on first use; code() is nullptr without debug information.
+    CodeIndex* code(Dwarf_Addr* bias);
+    FunctionSymbols& functions();
+
+  private:
+    friend class ModuleMap;
+    Module description_;
+    Dwfl_Module* dwfl_ = nullptr;
+    std::unique_ptr<CodeIndex> code_;
+    bool code_was_read_ = false;
+    std::unique_ptr<FunctionSymbols> functions_;
+};
+
+// The recorded process' modules by address. Owns the libdwfl session.
+class ModuleMap {
+  public:
+    explicit ModuleMap(std::vector<Module> modules);
+
+    Dwfl* session() const { return session_.get(); }
+    LoadedModule* find(std::uint64_t address);
+    std::vector<std::unique_ptr<LoadedModule>>& modules() { return modules_; }
+
+  private:
+    void report(LoadedModule& module);
+
+    std::vector<std::unique_ptr<LoadedModule>> modules_;  // by start, without overlap
+    std::unique_ptr<Dwfl, decltype(&dwfl_end)> session_;
+};
+
+}  // namespace numascape::symbols

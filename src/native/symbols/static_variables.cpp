@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "static_variables.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "debug_entries.h"
+
+namespace numascape::symbols {
+namespace {
+
+// Where a walk through the entries is: the names around, and the run-time bias.
+struct Scope {
+    std::string qualifier;  // "ns::", "module::", or empty
+    std::string function;
+    Dwarf_Addr bias;
+    int depth = 0;
+};
+
+// The fixed address a location expression gives: DW_OP_addr or DW_OP_addrx, then perhaps an
+// offset. Others (thread-local, registers, the stack) have none.
+std::optional<Dwarf_Addr> fixed_address(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    if (dwarf_attr(&die, DW_AT_location, &attribute) == nullptr) return std::nullopt;
+    const unsigned form = dwarf_whatform(&attribute);
+    const bool expression = form == DW_FORM_exprloc || form == DW_FORM_block ||
+                            form == DW_FORM_block1 || form == DW_FORM_block2 ||
+                            form == DW_FORM_block4;
+    Dwarf_Op* operations = nullptr;
+    std::size_t count = 0;
+    if (!expression || dwarf_getlocation(&attribute, &operations, &count) != 0) return std::nullopt;
+    if (count < 1 || count > 2) return std::nullopt;
+    Dwarf_Addr address = operations[0].number;
+    if (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) {
+        Dwarf_Attribute resolved;
+        if (dwarf_getlocation_attr(&attribute, &operations[0], &resolved) != 0) return std::nullopt;
+        if (dwarf_formaddr(&resolved, &address) != 0) return std::nullopt;
+    } else if (operations[0].atom != DW_OP_addr) {
+        return std::nullopt;
+    }
+    if (count == 2) {
+        if (operations[1].atom != DW_OP_plus_uconst) return std::nullopt;
+        address += operations[1].number;
+    }
+    return address;
+}
+
+std::uint64_t type_size(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    Dwarf_Word size = 0;
+    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr) return 0;
+    if (dwarf_formref_die(&attribute, &type) == nullptr) return 0;
+    return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
+}
+
+std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
+    const std::optional<Dwarf_Addr> address = fixed_address(die);
+    if (!address) return std::nullopt;
+    StaticVariable variable{
+        *address + scope.bias, type_size(die), declared_name(die), scope.function, {}, 0};
+    if (variable.name.empty()) return std::nullopt;
+    if (scope.function.empty()) {
+        const std::string qualified = qualified_name(die);
+        const bool is_qualified = qualified != variable.name;
+        variable.name = is_qualified ? qualified : scope.qualifier + variable.name;
+    }
+    int line = 0;
+    if (dwarf_decl_line(&die, &line) == 0) variable.line = static_cast<std::uint32_t>(line);
+    variable.file = source_path(dwarf_decl_file(&die));
+    return variable;
+}
+
+std::optional<CommonBlock> describe_block(Dwarf_Die& die, const Scope& scope) {
+    const std::optional<Dwarf_Addr> address = fixed_address(die);
+    if (!address) return std::nullopt;
+    CommonBlock block{*address + scope.bias, declared_name(die), {}};
+    if (block.name == "__BLNK__") block.name.clear();
+    // Every program unit may lay out the block anew: no unit's name belongs to its members.
+    Scope inside{{}, {}, scope.bias, scope.depth + 1};
+    for_each_child(die, [&](Dwarf_Die& child) {
+        if (dwarf_tag(&child) != DW_TAG_variable) return true;
+        std::optional<StaticVariable> member = describe(child, inside);
+        if (member && member->size > 0) block.members.push_back(std::move(*member));
+        return true;
+    });
+    return block;
+}
+
+void walk(Dwarf_Die& parent, const Scope& scope, StaticVariables& found) {
+    if (scope.depth > kDeepestScope) return;
+    for_each_child(parent, [&](Dwarf_Die& child) {
+        const int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_variable) {
+            std::optional<StaticVariable> variable = describe(child, scope);
+            if (variable) found.variables.push_back(std::move(*variable));
+            return true;
+        }
+        if (tag == DW_TAG_common_block) {
+            std::optional<CommonBlock> block = describe_block(child, scope);
+            if (block) found.blocks.push_back(std::move(*block));
+            return true;
+        }
+        Scope inner = scope;
+        ++inner.depth;
+        if (tag == DW_TAG_namespace || tag == DW_TAG_module) {
+            const std::string name = declared_name(child);
+            inner.qualifier += (name.empty() ? "(anonymous namespace)" : name) + "::";
+        } else if (tag == DW_TAG_subprogram) {
+            if (dwarf_haschildren(&child) == 0) return true;
+            inner.function = qualified_name(child);
+        } else if (tag != DW_TAG_lexical_block) {
+            return true;
+        }
+        walk(child, inner, found);
+        return true;
+    });
+}
+
+}  // namespace
+
+StaticVariables static_variables(const LoadedModule& module) {
+    StaticVariables found;
+    Dwarf_Addr bias = 0;
+    Dwarf* dwarf = module.dwarf(&bias);
+    if (dwarf == nullptr) return found;
+    Dwarf_Off offset = 0;
+    Dwarf_Off next = 0;
+    std::size_t header_size = 0;
+    while (dwarf_nextcu(dwarf, offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
+        Dwarf_Die unit;
+        if (dwarf_offdie(dwarf, offset + header_size, &unit) != nullptr) {
+            walk(unit, Scope{{}, {}, bias}, found);
+        }
+        if (next <= offset) break;
+        offset = next;
+    }
+    return found;
+}
+
+}  // namespace numascape::symbols

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "module_map.h"
+
+namespace numascape::symbols {
+
+// A variable that debug information places at a fixed address.
+struct StaticVariable {
+    std::uint64_t address;  // run-time
+    std::uint64_t size;     // bytes by its type; 0 when the type does not say
+    std::string name;       // qualified, see Global
+    std::string function;
+    std::string file;
+    std::uint32_t line;
+};
+
+// A Fortran COMMON block as one program unit lays it out.
+struct CommonBlock {
+    std::uint64_t address;  // run-time
+    std::string name;       // as in the source, empty for blank COMMON
+    std::vector<StaticVariable> members;
+};
+
+struct StaticVariables {
+    std::vector<StaticVariable> variables;
+    std::vector<CommonBlock> blocks;
+};
+
+// All of a module's DWARF; empty without debug information.
+StaticVariables static_variables(const LoadedModule& module);
+
+}  // namespace numascape::symbols

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a recorded program's addresses mean: code addresses become source locations, data addresses
+// become variables, and a copy of a stack becomes a call stack.
+//
+// Everything is read from the mapped ELF files and from debug information on this machine (in the
+// file itself, or below /usr/lib/debug); nothing is fetched from a network. Files may be missing,
+// stripped, changed or damaged: the answer then is a symbol, or an address in hexadecimal, never
+// an error.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace numascape::symbols {
+
+// An ELF file mapped by the recorded process. Addresses are those of that process.
+struct Module {
+    std::string path;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;  // one past the last byte
+    std::uint64_t load_bias =
+        0;  // run-time address - address in the file (0 for a non-PIE program)
+};
+
+// One function active at a code address; several when functions were inlined there.
+struct Frame {
+    std::string function;      // demangled and without parameters; hexadecimal address when unknown
+    std::string file;          // absolute where the compiler recorded it so; empty when unknown
+    std::string module;        // path of the ELF file; empty outside every module
+    std::uint32_t line = 0;    // 1-based, 0 when unknown
+    std::uint32_t column = 0;  // 1-based in bytes, 0 when unknown
+    std::uint64_t offset = 0;  // bytes from the start of the function that is not inlined
+    bool inlined = false;      // part of the code of the next frame
+};
+
+// A variable with static storage: its memory exists once per process and has a fixed address.
+struct Global {
+    std::string name;      // qualified: `ns::x`, Fortran `module::u`, COMMON `/block/ u`
+    std::string file;      // of the declaration, from debug information; empty when unknown
+    std::string module;    // path of the ELF file
+    std::string function;  // for a function's static variable; empty otherwise
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;  // bytes, never 0
+    std::uint32_t line = 0;
+};
+
+// The general registers in the order of the x86-64 psABI's DWARF register numbers:
+// rax rdx rcx rbx rsi rdi rbp rsp r8..r15, then rip as the return address column.
+inline constexpr std::size_t kRegisterCount = 17;
+using Registers = std::array<std::uint64_t, kRegisterCount>;
+
+// Answers are cached, so that asking again for an address costs a hash lookup. Not thread-safe.
+class Symbols {
+  public:
+    // Of two modules that overlap in memory the first one wins; several entries of one file with
+    // one load bias (segments) count as one module.
+    explicit Symbols(std::vector<Module> modules);
+    ~Symbols();
+    Symbols(const Symbols&) = delete;
+    Symbols& operator=(const Symbols&) = delete;
+
+    // The functions active at `pc`, the innermost inlined one first; never empty. A return address
+    // lies after its call: pass it minus 1. The reference is valid as long as this object.
+    const std::vector<Frame>& frames(std::uint64_t pc);
+
+    // The call stack of a thread that was stopped with `registers` and whose stack memory from
+    // `stack_address` upwards is copied in `stack`: rip, then the return addresses, at most
+    // `limit`. Uses the modules' call frame information (.eh_frame, .debug_frame), and frame
+    // pointers in code without any. Ends early where these, or the copy, end.
+    std::vector<std::uint64_t> unwind(const Registers& registers, std::uint64_t stack_address,
+                                      std::span<const std::byte> stack, std::size_t limit = 64);
+
+    // All variables with static storage of all modules in order of their addresses, without
+    // overlap: of aliases one is chosen. Thread-local variables are left out.
+    std::vector<Global> globals();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace numascape::symbols

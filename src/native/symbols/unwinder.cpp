@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwinder.h"
+
+#include <cstring>
+#include <utility>
+
+namespace numascape::symbols {
+namespace {
+
+// The one process and thread of the session; any number will do, as nothing reads /proc.
+constexpr pid_t kThread = 1;
+
+}  // namespace
+
+const Dwfl_Thread_Callbacks Unwinder::kCallbacks = {
+    .next_thread = next_thread,
+    .get_thread = get_thread,
+    .memory_read = read_memory,
+    .set_initial_registers = set_registers,
+    .detach = nullptr,
+    .thread_detach = nullptr,
+};
+
+pid_t Unwinder::next_thread(Dwfl*, void* self, void** thread) {
+    if (*thread != nullptr) return 0;
+    *thread = self;
+    return kThread;
+}
+
+bool Unwinder::get_thread(Dwfl*, pid_t, void* self, void** thread) {
+    *thread = self;
+    return true;
+}
+
+bool Unwinder::read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* self) {
+    const auto& unwinder = *static_cast<const Unwinder*>(self);
+    if (address < unwinder.stack_address_) return false;
+    const std::uint64_t position = address - unwinder.stack_address_;
+    if (position > unwinder.stack_.size()) return false;
+    if (unwinder.stack_.size() - position < sizeof *result) return false;
+    std::memcpy(result, unwinder.stack_.data() + position, sizeof *result);
+    return true;
+}
+
+bool Unwinder::set_registers(Dwfl_Thread* thread, void* self) {
+    const auto& unwinder = *static_cast<const Unwinder*>(self);
+    return dwfl_thread_state_registers(thread, 0, kRegisterCount, unwinder.registers_->data());
+}
+
+int Unwinder::add_frame(Dwfl_Frame* frame, void* self) {
+    auto& unwinder = *static_cast<Unwinder*>(self);
+    Dwarf_Addr pc = 0;
+    if (!dwfl_frame_pc(frame, &pc, nullptr) || pc == 0) return DWARF_CB_ABORT;
+    unwinder.pcs_.push_back(pc);
+    return unwinder.pcs_.size() < unwinder.limit_ ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+std::vector<std::uint64_t> Unwinder::unwind(const Registers& registers, std::uint64_t stack_address,
+                                            std::span<const std::byte> stack, std::size_t limit) {
+    if (limit == 0) return {};
+    if (!attached_ && session_ != nullptr) {
+        attached_ = dwfl_attach_state(session_, nullptr, kThread, &kCallbacks, this);
+    }
+    registers_ = &registers;
+    stack_address_ = stack_address;
+    stack_ = stack;
+    limit_ = limit;
+    pcs_.clear();
+    if (attached_) dwfl_getthread_frames(session_, kThread, add_frame, this);
+    if (pcs_.empty()) pcs_.push_back(registers.back());
+    return std::exchange(pcs_, {});
+}
+
+}  // namespace numascape::symbols
