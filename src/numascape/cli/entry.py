@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `numascape`: finds the verb, and turns every failure into one line and a status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+from typer.main import get_command
+
+import numascape
+from numascape import terminal
+from numascape.commands import export, record, show
+from numascape.errors import NumascapeError
+
+app = typer.Typer(
+    name="numascape",
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+# Options after the program's name are the program's, with or without `--` before it.
+app.command(context_settings={"allow_interspersed_args": False})(record.record)
+app.command()(show.show)
+app.command()(export.export)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"numascape {numascape.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def numascape_command(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """See how a program uses memory on a NUMA machine, and learn why that is slow.
+
+    Record a program, then look at the report:
+
+    `numascape record -o run.numascape -- ./program`
+
+    `numascape report run.numascape`
+    """
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return the exit status.
+
+    0 is success, 2 a mistake or circumstance of the user (one line on standard error), 130 an
+    interruption; `record` returns the recorded program's own status.
+    """
+    try:
+        status = get_command(app).main(
+            args=arguments or ["--help"], prog_name="numascape", standalone_mode=False
+        )
+    except NumascapeError as error:
+        terminal.complain(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        terminal.complain(f"{error.format_message().rstrip('.')}; see: {_help_command(arguments)}")
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        terminal.complain("interrupted")
+        return 130
+    return status if isinstance(status, int) else 0
+
+
+def _help_command(arguments: list[str]) -> str:
+    verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    return " ".join(["numascape", *(verb for verb in verbs if verb == arguments[0]), "--help"])
+
+
+def main() -> NoReturn:
+    """Run this process's command line and exit."""
+    try:
+        status = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left, as `head` does: no error, and nothing more to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    sys.exit(status)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `record`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+from numascape.errors import NumascapeError
+
+
+def record(
+    program: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The program and its arguments, after `--`.",
+            metavar="-- PROGRAM ARGUMENTS",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="TRACE",
+            help="The trace to write; by default PROGRAM.numascape in the current folder.",
+            show_default=False,
+        ),
+    ] = None,
+    pid: Annotated[
+        int | None,
+        typer.Option(min=1, help="Attach to this running process instead.", show_default=False),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="How long to stay attached, with --pid.", show_default=False),
+    ] = None,
+    stack: Annotated[
+        bool,
+        typer.Option(
+            "--stack/--no-stack",
+            help="Count accesses relative to the stack pointer, or leave them out (cheaper).",
+        ),
+    ] = True,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
+    ] = False,
+) -> None:
+    """Run a program and record which thread reads and writes which page of its memory.
+
+    The program is any executable, unchanged; build it with `-g` to see its structures by their
+    names. Its output, input, terminal and exit status are as without Numascape.
+
+    Example: `numascape record -o run.numascape -- ./program 1000`
+    """
+    _check(program, pid, seconds)
+    # Imported here, because help and completion should not wait for the data frames.
+    from numascape.recorders.record import RecordRequest
+    from numascape.recorders.record import record as run_recorder
+
+    request = RecordRequest(
+        program=program or [], output=output, pid=pid, seconds=seconds, stack=stack, quiet=quiet
+    )
+    outcome = run_recorder(request, _ignore if quiet else terminal.say)
+    if not quiet:
+        _report_outcome(outcome.trace)
+    if outcome.signal is not None:
+        raise typer.Exit(128 + outcome.signal)
+    raise typer.Exit(outcome.exit_status)
+
+
+def _check(program: list[str] | None, pid: int | None, seconds: float | None) -> None:
+    if pid is None and not program:
+        raise NumascapeError("record what? name a program after --, or a process with --pid")
+    if pid is not None and program:
+        raise NumascapeError("record either a program or, with --pid, a process; not both")
+    if seconds is not None and pid is None:
+        raise NumascapeError("--seconds goes with --pid; a program is recorded until it ends")
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise NumascapeError(f"--seconds {seconds:g} is no time to stay attached: use more than 0")
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+def _report_outcome(path: Path) -> None:
+    """Say what the trace holds and what to type next."""
+    from numascape.trace import Trace
+    from numascape.trace.description import describe_run, next_commands
+
+    for line in describe_run(Trace.read(path)) + next_commands(path):
+        terminal.say(line)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Numascape writes for people to read.
+
+A verb's result goes to standard output, and everything about how it is going to standard error, so
+that neither disturbs a recorded program's output or a pipe. Colours and progress bars appear on
+terminals only, and colours not where NO_COLOR is set.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+T = TypeVar("T")
+
+
+def output() -> Console:
+    """Standard output, for results."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def messages() -> Console:
+    """Standard error, for everything else."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters escaped (ESC becomes \x1b), on one line.
+
+    Names in a trace come from somebody's program: they must not steer the terminal.
+    """
+    return "".join(
+        character
+        # Cc: control; Cf: directions, joiners; Zl, Zp: line ends; Cs: unpaired surrogates.
+        if unicodedata.category(character) not in {"Cc", "Cf", "Zl", "Zp", "Cs"}
+        else character.encode("unicode_escape", "surrogatepass").decode()
+        for character in text
+    )
+
+
+def say(message: str) -> None:
+    """Tell the user one line about how it is going."""
+    messages().print(Text(f"numascape: {printable(message)}"))
+
+
+def complain(message: str) -> None:
+    """Tell the user one line about what went wrong."""
+    messages().print(
+        Text.assemble(("numascape: error: ", "bold red"), printable(" ".join(message.split())))
+    )
+
+
+def track(items: Iterable[T], total: int, doing: str, quiet: bool = False) -> Iterator[T]:
+    """Iterate with a progress bar on standard error, if that is a terminal."""
+    console = messages()
+    if quiet or not console.is_terminal:
+        yield from items
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield from progress.track(items, total=total, description=doing)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold of a trace's tables, whoever wrote them.
+
+Each check raises NumascapeError with the first thing that does not hold; `where` names the table
+for the message. The checks look at every row, because everything that later uses an id as an index
+relies on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from numascape.errors import NumascapeError
+from numascape.trace.info import TraceInfo
+from numascape.trace.schema import KINDS, NUMBERED, SCHEMAS
+
+
+def check_schema(table: str, schema: Mapping[str, pl.DataType], where: str) -> None:
+    """Every column of the format is there and has its type."""
+    for column, expected in SCHEMAS[table].items():
+        if column not in schema:
+            raise NumascapeError(f"{where} is damaged: it has no column {column}")
+        if schema[column] != expected:
+            raise NumascapeError(
+                f"{where} is damaged: its column {column} is {schema[column]}, not {expected}"
+            )
+
+
+def check_values(table: str, frame: pl.DataFrame, where: str) -> None:
+    """No value is missing, and the ids of a numbered table are its row numbers."""
+    columns = list(SCHEMAS[table])
+    missing = frame.select(pl.col(columns).null_count()).row(0)
+    for column, count in zip(columns, missing, strict=True):
+        if count:
+            raise NumascapeError(f"{where} is damaged: {count} values of {column} are missing")
+    for column, dtype in SCHEMAS[table].items():
+        if isinstance(dtype, pl.List):
+            items = frame.get_column(column).list
+            if (items.len() != items.drop_nulls().list.len()).any():
+                raise NumascapeError(f"{where} is damaged: values in lists of {column} are missing")
+    if table in NUMBERED:
+        ids = frame.get_column(NUMBERED[table])
+        if not (ids == pl.int_range(frame.height, dtype=pl.UInt32, eager=True)).all():
+            raise NumascapeError(
+                f"{where} is damaged: its column {ids.name} does not number the rows 0, 1, 2, ..."
+            )
+
+
+def check_structures(structures: pl.DataFrame, info: TraceInfo, where: str) -> None:
+    """Kinds are known; processes are in trace.json."""
+    unknown = structures.filter(~pl.col("kind").is_in(KINDS))
+    if unknown.height:
+        kind = unknown.item(0, "kind")
+        raise NumascapeError(f"{where} is damaged: a structure's kind is {kind[:40]!r}")
+    _check_processes(structures, info, where)
+
+
+def check_threads(threads: pl.DataFrame, info: TraceInfo, where: str) -> None:
+    """Processes are in trace.json; no thread ends before it is created."""
+    _check_processes(threads, info, where)
+    if threads.filter(pl.col("ended_ns") < pl.col("created_ns")).height:
+        raise NumascapeError(f"{where} is damaged: a thread ends before it is created")
+
+
+def check_pages(
+    frame: pl.DataFrame,
+    structures: pl.DataFrame,
+    where: str,
+    threads: int | None = None,
+    phases: int | None = None,
+) -> None:
+    """Each row's structure, instance, page, thread and phase exist."""
+    if frame.is_empty():
+        return
+    _check_below(frame, "structure", structures.height, where)
+    if threads is not None:
+        _check_below(frame, "thread", threads, where)
+    if phases is not None:
+        _check_below(frame, "phase", phases, where)
+    # Only the largest instance and page of each structure need comparing.
+    ranges = (
+        frame.lazy()
+        .group_by("structure")
+        .agg(pl.col("instance").max(), pl.col("page").max())
+        .join(structures.lazy().select("structure", "instances", "pages"), on="structure")
+        .filter((pl.col("instance") >= pl.col("instances")) | (pl.col("page") >= pl.col("pages")))
+        .sort("structure")
+        .collect()
+    )
+    if ranges.height:
+        row = ranges.row(0, named=True)
+        raise NumascapeError(
+            f"{where} is damaged: structure {row['structure']} has {row['instances']} instances of "
+            f"{row['pages']} pages, and a row names instance {row['instance']}, page {row['page']}"
+        )
+
+
+def _check_processes(frame: pl.DataFrame, info: TraceInfo, where: str) -> None:
+    known = [process.process for process in info.processes]
+    unknown = set(frame.get_column("process").unique()) - set(known)
+    if unknown:
+        raise NumascapeError(
+            f"{where} is damaged: it names process {min(unknown)}, which trace.json does not list"
+        )
+
+
+def _check_below(frame: pl.DataFrame, column: str, bound: int, where: str) -> None:
+    largest = frame.select(pl.col(column).max()).item()
+    if largest >= bound:
+        raise NumascapeError(
+            f"{where} is damaged: it names {column} {largest}, and there are {bound}"
+        )

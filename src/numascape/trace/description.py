@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace in sentences for people, and quantities as people write them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from numascape.trace.trace import Trace
+
+
+def count(number: int) -> str:
+    """A count in three digits: 999, 1.23 k, 45.6 M, 789 G."""
+    return _scaled(number, 1000, ("", " k", " M", " G", " T", " P", " E"))
+
+
+def size(number: int) -> str:
+    """Bytes in three digits: 12 B, 1.5 KiB, 128 MiB."""
+    return _scaled(number, 1024, (" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"))
+
+
+def describe_run(trace: Trace) -> list[str]:
+    """What ran, where, how long; how much was seen, and what was not: one sentence a line."""
+    info = trace.info
+    command = shlex.join([info.program, *info.arguments])
+    totals = info.totals
+    lines = [
+        f"{trace.path.name}: {command if len(command) <= 200 else command[:197] + '...'}",
+        f"started {info.started} on {info.host.name} ({_several(info.host.cpus, 'CPU')}, "
+        f"{_several(info.host.nodes, 'node')}), ran {info.times.wall_s:.2f} s "
+        f"({info.times.cpu_s:.2f} s of CPU) under the {info.recorder.name} recorder, "
+        f"exit status {info.exit_status}",
+        f"{_several(totals.threads, 'thread')} made {count(totals.reads)} reads and "
+        f"{count(totals.writes)} writes on {_several(totals.pages, 'page')}; "
+        f"{info.attributed_share:.1%} of them in named structures",
+    ]
+    return lines + [f"not seen: {sentence}" for sentence in info.unseen]
+
+
+def next_commands(path: Path) -> list[str]:
+    """What to type after a recording."""
+    trace = shlex.quote(str(path))
+    return [f"wrote {path}; look at it with:", f"    numascape report {trace}"]
+
+
+def _several(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _scaled(number: int, step: int, units: tuple[str, ...]) -> str:
+    value = float(number)
+    for unit in units:
+        # 999.5 would be written with four digits.
+        if value < 999.5 or unit == units[-1]:
+            digits = 0 if value >= 100 or unit == units[0] else 1 if value >= 10 else 2
+            return f"{value:.{digits}f}{unit}"
+        value /= step
+    raise AssertionError(units)

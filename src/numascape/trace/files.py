@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and writes a table's Parquet file."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+import polars as pl
+
+from numascape.errors import NumascapeError
+from numascape.trace.check import check_schema, check_values
+from numascape.trace.info import TableFile
+from numascape.trace.schema import SCHEMAS
+
+_CHUNK = 1 << 20
+# What the data frame library raises for a file that is no valid Parquet. Its panics derive from
+# BaseException alone.
+_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, MemoryError)
+
+
+def table_path(folder: Path, table: str) -> Path:
+    """The file of one table of the trace in `folder`."""
+    return folder / f"{table}.parquet"
+
+
+def describe(path: Path, rows: int) -> TableFile:
+    """Size and checksum of a file on disk, read once from start to end."""
+    size = 0
+    checksum = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            size += len(chunk)
+            checksum = zlib.crc32(chunk, checksum)
+    return TableFile(rows=rows, bytes=size, crc32=checksum)
+
+
+def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
+    """Read one table and check it by itself; NumascapeError says what is wrong with the file."""
+    path = table_path(folder, table)
+    if not path.is_file():
+        raise NumascapeError(f"{folder} is damaged: it has no file {path.name}")
+    try:
+        _check_bytes(path, expected)
+        check_schema(table, pl.read_parquet_schema(path), str(path))
+        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+        if rows != expected.rows:
+            raise NumascapeError(
+                f"{path} is damaged: it has {rows} rows, and trace.json says {expected.rows}"
+            )
+        _check_memory(path, table, rows)
+        frame = pl.read_parquet(path, glob=False)
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror or error}") from error
+    except _UNREADABLE as error:
+        raise NumascapeError(f"{path} is damaged: {_one_line(error)}") from error
+    check_values(table, frame, str(path))
+    return frame
+
+
+def write_table(folder: Path, table: str, frame: pl.DataFrame | pl.LazyFrame) -> TableFile:
+    """Write one table, columns in the format's order and then any others."""
+    path = table_path(folder, table)
+    schema = frame.collect_schema()
+    check_schema(table, schema, table)
+    first = list(SCHEMAS[table])
+    ordered = frame.lazy().select(first + [name for name in schema if name not in first])
+    try:
+        ordered.sink_parquet(path, compression="zstd")
+        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    except pl.exceptions.ComputeError as error:
+        # A full disk reaches us as this.
+        raise OSError(None, _one_line(error), str(path)) from error
+    return describe(path, rows)
+
+
+def _check_bytes(path: Path, expected: TableFile) -> None:
+    size = path.stat().st_size
+    if size != expected.bytes:
+        raise NumascapeError(
+            f"{path} is damaged: it has {size} bytes, and trace.json says {expected.bytes}"
+        )
+    if describe(path, expected.rows).crc32 != expected.crc32:
+        raise NumascapeError(f"{path} is damaged: its checksum is not the one in trace.json")
+
+
+def _check_memory(path: Path, table: str, rows: int) -> None:
+    """Refuse what this machine's memory cannot hold: a few bytes can claim any number of rows."""
+    # Strings and lists take at least 16 bytes of bookkeeping a row.
+    width = sum(
+        {pl.UInt32(): 4, pl.Int32(): 4, pl.UInt64(): 8, pl.Boolean(): 1}.get(column, 16)
+        for column in SCHEMAS[table].values()
+    )
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if rows * width > memory:
+        raise NumascapeError(
+            f"{path} says it has {rows} rows, which need {rows * width >> 30} GiB of memory; this "
+            f"machine has {memory >> 30} GiB"
+        )
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 160 else f"{text[:157]}..."

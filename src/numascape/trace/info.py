@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trace says about its run as a whole: the file trace.json.
+
+Reading is strict about the fields named here and lenient about others, so that later versions may
+add some. docs/trace-format.md gives meaning and unit of each.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from numascape.errors import NumascapeError
+from numascape.trace.schema import FORMAT, SCHEMAS, VERSION
+
+FILE_NAME: Final = "trace.json"
+# A run of 1024 threads on a machine of 64 nodes needs less than a hundredth of it.
+LARGEST_FILE: Final = 16 << 20
+
+
+def _fits_64_bits(value: int) -> int:
+    if value > (1 << 64) - 1:
+        raise ValueError("greater than 2^64 - 1")
+    return value
+
+
+Count = Annotated[int, Field(ge=0), AfterValidator(_fits_64_bits)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """The way of observing, and the options it ran with."""
+
+    name: str
+    version: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Host:
+    """The system that the program ran on."""
+
+    name: str
+    kernel: str
+    cpus: Count
+    nodes: Count
+    memory_bytes: Count
+
+
+@dataclass(frozen=True)
+class MachineNode:
+    """A NUMA node: its number, its CPUs' numbers, its memory."""
+
+    node: Count
+    cpus: tuple[Count, ...]
+    memory_bytes: Count
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine's NUMA nodes."""
+
+    name: str
+    nodes: tuple[MachineNode, ...]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds under the recorder, and the CPU seconds without it where they are known."""
+
+    wall_s: Seconds
+    cpu_s: Seconds
+    native_cpu_s: Seconds | None = None
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of the run; forked children have their own."""
+
+    process: Count
+    pid: Count
+    program: str
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the whole run."""
+
+    reads: Count
+    writes: Count
+    pages: Count
+    threads: Count
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table's file as it was written, so that damage is found: zlib's CRC-32 of its bytes."""
+
+    rows: Count
+    bytes: Count
+    crc32: Count
+
+
+@dataclass(frozen=True)
+class TraceInfo:
+    """The content of trace.json. `write_trace` fills in `tables`."""
+
+    program: str
+    arguments: tuple[str, ...]
+    recorder: Recorder
+    host: Host
+    machine: Machine
+    page_size: Annotated[int, Field(ge=512, le=1 << 30)]
+    started: str
+    times: Times
+    exit_status: int
+    processes: tuple[Process, ...]
+    totals: Totals
+    attributed_share: Share
+    unseen: tuple[str, ...] = ()
+    tables: dict[str, TableFile] = field(default_factory=dict)
+    format: str = FORMAT
+    version: int = VERSION
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What every version of trace.json has."""
+
+    format: str
+    version: int
+
+
+_HEADER: Final = TypeAdapter(_Header)
+_INFO: Final = TypeAdapter(TraceInfo)
+
+
+def read_info(folder: Path) -> TraceInfo:
+    """Read and check trace.json of the trace in `folder`; NumascapeError says what is wrong."""
+    path = folder / FILE_NAME
+    if not folder.exists():
+        raise NumascapeError(f"{folder} does not exist")
+    if not path.is_file():
+        raise NumascapeError(f"{folder} is not a trace: it has no file {FILE_NAME}")
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise NumascapeError(f"{path} is damaged: it is larger than {LARGEST_FILE >> 20} MiB")
+        text = path.read_bytes()
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        header = _HEADER.validate_json(text)
+        if header.format != FORMAT:
+            raise NumascapeError(f"{path} is not a trace: its format is {header.format[:40]!r}")
+        if header.version != VERSION:
+            raise NumascapeError(
+                f"{folder} has format version {header.version}, and this Numascape reads version "
+                f"{VERSION}: use the Numascape that recorded it, or record the program again"
+            )
+        info = _INFO.validate_json(text, strict=True)
+    except ValidationError as error:
+        raise NumascapeError(f"{path} is damaged: {_first_problem(error)}") from error
+    for table in SCHEMAS:
+        if table not in info.tables:
+            raise NumascapeError(f"{path} is damaged: it does not list the table {table}")
+    return info
+
+
+def encode_info(info: TraceInfo) -> bytes:
+    """The text of trace.json; NumascapeError when a value is out of its range."""
+    # A program's name may be bytes that are no text; JSON cannot hold them, so they become "?".
+    text = json.dumps(dataclasses.asdict(info), indent=1, ensure_ascii=False)
+    encoded = text.encode(errors="replace")
+    try:
+        _INFO.validate_json(encoded, strict=True)
+    except ValidationError as error:
+        raise NumascapeError(f"{FILE_NAME}: {_first_problem(error)}") from error
+    return encoded + b"\n"
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part)[:40] for part in problem["loc"])
+    return f"{where}: {problem['msg']}" if where else problem["msg"]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trace's tables, their columns and types: format version 1.
+
+docs/trace-format.md gives every column's meaning and unit. A table may have more columns than
+these; readers ignore what they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+FORMAT: Final = "numascape-trace"
+VERSION: Final = 1
+
+_U32 = pl.UInt32()
+_U64 = pl.UInt64()
+_TEXT = pl.String()
+_PAGE_OF_INSTANCE: Final[dict[str, pl.DataType]] = {
+    "structure": _U32,
+    "instance": _U32,
+    "page": _U32,
+}
+
+SCHEMAS: Final[dict[str, pl.Schema]] = {
+    "structures": pl.Schema(
+        {
+            "structure": _U32,
+            "process": _U32,
+            "name": _TEXT,
+            "kind": _TEXT,
+            "size": _U64,
+            "pages": _U32,
+            "instances": _U32,
+            "module": _TEXT,
+            "function": _TEXT,
+            "file": _TEXT,
+            "line": _U32,
+            "call_stack": pl.List(_TEXT),
+            "named": pl.Boolean(),
+        }
+    ),
+    "accesses": pl.Schema(
+        {**_PAGE_OF_INSTANCE, "thread": _U32, "phase": _U32, "reads": _U64, "writes": _U64}
+    ),
+    "first_touch": pl.Schema(
+        {
+            **_PAGE_OF_INSTANCE,
+            "thread": _U32,
+            "order": _U64,
+            "time_ns": _U64,
+            "function": _TEXT,
+            "file": _TEXT,
+            "line": _U32,
+        }
+    ),
+    "threads": pl.Schema(
+        {
+            "thread": _U32,
+            "process": _U32,
+            "os_tid": _U32,
+            "name": _TEXT,
+            "created_ns": _U64,
+            "ended_ns": _U64,
+            "cpus": pl.List(_U32),
+            "nodes": pl.List(_U32),
+        }
+    ),
+    "placement": pl.Schema({**_PAGE_OF_INSTANCE, "node": pl.Int32()}),
+    "phases": pl.Schema(
+        {
+            "phase": _U32,
+            "name": _TEXT,
+            "file": _TEXT,
+            "line": _U32,
+            "start_ns": _U64,
+            "end_ns": _U64,
+            "repetitions": _U32,
+        }
+    ),
+}
+
+# The tables whose first column numbers their rows 0, 1, 2, ...: an id is a row.
+NUMBERED: Final = {"structures": "structure", "threads": "thread", "phases": "phase"}
+
+KINDS: Final = ("global", "heap", "stack", "mapping", "small")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run, read from its folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from numascape.trace import check
+from numascape.trace.files import read_table, table_path
+from numascape.trace.info import TraceInfo, read_info
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace whose tables are read, and checked, when they are first used.
+
+    The tables' columns are those of docs/trace-format.md. Reading one raises NumascapeError when
+    its file is missing or damaged, or when its ids name nothing.
+    """
+
+    path: Path
+    info: TraceInfo
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Trace:
+        """Open the trace in the folder `path`; reads trace.json only."""
+        folder = Path(path)
+        return cls(folder, read_info(folder))
+
+    @cached_property
+    def structures(self) -> pl.DataFrame:
+        """One row per structure: its name, kind, size, and where it was allocated."""
+        frame = self._read("structures")
+        check.check_structures(frame, self.info, self._where("structures"))
+        return frame
+
+    @cached_property
+    def threads(self) -> pl.DataFrame:
+        """One row per thread: its life time, and the CPUs and nodes it was seen on."""
+        frame = self._read("threads")
+        check.check_threads(frame, self.info, self._where("threads"))
+        return frame
+
+    @cached_property
+    def phases(self) -> pl.DataFrame:
+        """One row per phase; a run without phases has the one phase "run"."""
+        return self._read("phases")
+
+    @cached_property
+    def accesses(self) -> pl.DataFrame:
+        """Reads and writes per page, thread and phase."""
+        return self._read_pages("accesses", by_thread=True, by_phase=True)
+
+    @cached_property
+    def first_touch(self) -> pl.DataFrame:
+        """For each page the thread and the place in the source that touched it first."""
+        return self._read_pages("first_touch", by_thread=True)
+
+    @cached_property
+    def placement(self) -> pl.DataFrame:
+        """For each page the NUMA node that held it at the end of the run."""
+        return self._read_pages("placement")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table of that name."""
+        frame: pl.DataFrame = getattr(self, name)
+        return frame
+
+    def _read_pages(
+        self, table: str, *, by_thread: bool = False, by_phase: bool = False
+    ) -> pl.DataFrame:
+        frame = self._read(table)
+        check.check_pages(
+            frame,
+            self.structures,
+            self._where(table),
+            threads=self.threads.height if by_thread else None,
+            phases=self.phases.height if by_phase else None,
+        )
+        return frame
+
+    def _read(self, table: str) -> pl.DataFrame:
+        return read_table(self.path, table, self.info.tables[table])
+
+    def _where(self, table: str) -> str:
+        return str(table_path(self.path, table))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a trace: all of it, or nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from numascape.atomic import replacing_folder
+from numascape.errors import NumascapeError
+from numascape.trace.files import write_table
+from numascape.trace.info import FILE_NAME, TraceInfo, encode_info
+from numascape.trace.schema import SCHEMAS
+
+
+def write_trace(
+    path: str | os.PathLike[str],
+    tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
+    info: TraceInfo,
+) -> None:
+    """Write the trace `path`, replacing a trace of that name.
+
+    `tables` has every table of trace/schema.py; lazy frames are streamed to disk, and so may be
+    larger than memory. The folder appears under its name only when it is complete. Raises
+    NumascapeError when a column is missing or has another type, when `path` is something else than
+    a trace, and when it cannot be written.
+    """
+    target = Path(path)
+    check_replaceable(target)
+    if missing := SCHEMAS.keys() - tables.keys():
+        raise NumascapeError(f"cannot write {target}: the table {min(missing)} is missing")
+    try:
+        with replacing_folder(target) as folder:
+            files = {name: write_table(folder, name, tables[name]) for name in SCHEMAS}
+            text = encode_info(dataclasses.replace(info, tables=files))
+            (folder / FILE_NAME).write_bytes(text)
+    except OSError as error:
+        raise NumascapeError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def check_replaceable(target: Path) -> None:
+    """Raise NumascapeError unless `target` is free or a trace, and its parent is a folder."""
+    if not target.parent.is_dir():
+        raise NumascapeError(f"cannot write {target}: {target.parent} is not a folder")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise NumascapeError(f"cannot write {target}: no permission to write in {target.parent}")
+    if (target.exists() or target.is_symlink()) and not (target / FILE_NAME).is_file():
+        raise NumascapeError(f"{target} exists and is not a trace: choose another name with -o")
