@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 // The whole number `text` if it lies in [least, most]; otherwise ends the program with status 2.
-static long whole_number(const char *option, const char *text, long least, long most) {
-    char *end;
+static long whole_number(const char* option, const char* text, long least, long most) {
+    char* end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || value < least || value > most) {

@@ -23,10 +23,10 @@ enum { ITERATIONS = 10, MAX_THREADS = 4096 };
 static int log2_keys = 21, log2_range = 18, log2_buckets = 8;
 static size_t key_count, key_range, bucket_count;
 
-static uint32_t *keys;          // [key_count], as generated
-static uint32_t *bucketed_keys; // [key_count], keys grouped by bucket
-static uint32_t *key_buffer;    // [key_range], first counts, then ranks of the key values
-static size_t *bucket_ends;     // [threads][bucket_count], where a thread puts its next key
+static uint32_t* keys;           // [key_count], as generated
+static uint32_t* bucketed_keys;  // [key_count], keys grouped by bucket
+static uint32_t* key_buffer;     // [key_range], first counts, then ranks of the key values
+static size_t* bucket_ends;      // [threads][bucket_count], where a thread puts its next key
 
 // A well-mixed 64-bit value for each counter (the finaliser of MurmurHash3, by A. Appleby), so that
 // a key depends on its index only and not on the number of threads.
@@ -40,12 +40,13 @@ static uint64_t mix(uint64_t x) {
 
 static uint32_t bell_curve_key(size_t index) {
     uint64_t sum = 0;
-    for (uint64_t draw = 0; draw < 4; draw++)
-        sum += mix(4 * index + draw + 1) >> 32;
+    for (uint64_t draw = 0; draw < 4; draw++) sum += mix(4 * index + draw + 1) >> 32;
     return (uint32_t)(((sum / 4) * key_range) >> 32);
 }
 
-static size_t bucket_of(uint32_t key) { return key >> (log2_range - log2_buckets); }
+static size_t bucket_of(uint32_t key) {
+    return key >> (log2_range - log2_buckets);
+}
 
 // Turns every thread's bucket sizes into the places where it puts its first key of each bucket:
 // bucket by bucket, and within a bucket thread by thread.
@@ -53,7 +54,7 @@ static void place_buckets(int threads) {
     size_t next = 0;
     for (size_t b = 0; b < bucket_count; b++)
         for (int t = 0; t < threads; t++) {
-            size_t *entry = &bucket_ends[(size_t)t * bucket_count + b];
+            size_t* entry = &bucket_ends[(size_t)t * bucket_count + b];
             size_t count = *entry;
             *entry = next;
             next += count;
@@ -63,43 +64,37 @@ static void place_buckets(int threads) {
 static void group_by_bucket(void) {
 #pragma omp parallel
     {
-        size_t *ends = bucket_ends + (size_t)omp_get_thread_num() * bucket_count;
+        size_t* ends = bucket_ends + (size_t)omp_get_thread_num() * bucket_count;
         memset(ends, 0, bucket_count * sizeof *ends);
 #pragma omp for schedule(static)
-        for (size_t i = 0; i < key_count; i++)
-            ends[bucket_of(keys[i])]++;
+        for (size_t i = 0; i < key_count; i++) ends[bucket_of(keys[i])]++;
 #pragma omp single
         place_buckets(omp_get_num_threads());
 #pragma omp for schedule(static)
-        for (size_t i = 0; i < key_count; i++)
-            bucketed_keys[ends[bucket_of(keys[i])]++] = keys[i];
+        for (size_t i = 0; i < key_count; i++) bucketed_keys[ends[bucket_of(keys[i])]++] = keys[i];
     }
 }
 
 // Afterwards key_buffer[v] is the number of keys <= v. The last thread's ends are the buckets'.
 static void rank_keys(int threads) {
-    const size_t *ends = bucket_ends + (size_t)(threads - 1) * bucket_count;
+    const size_t* ends = bucket_ends + (size_t)(threads - 1) * bucket_count;
     size_t width = key_range / bucket_count;
 #pragma omp parallel for schedule(runtime)
     for (size_t b = 0; b < bucket_count; b++) {
         size_t first_key = b == 0 ? 0 : ends[b - 1];
-        uint32_t *counts = key_buffer + b * width;
+        uint32_t* counts = key_buffer + b * width;
         memset(counts, 0, width * sizeof *counts);
-        for (size_t i = first_key; i < ends[b]; i++)
-            key_buffer[bucketed_keys[i]]++;
+        for (size_t i = first_key; i < ends[b]; i++) key_buffer[bucketed_keys[i]]++;
         counts[0] += (uint32_t)first_key;
-        for (size_t v = 1; v < width; v++)
-            counts[v] += counts[v - 1];
+        for (size_t v = 1; v < width; v++) counts[v] += counts[v - 1];
     }
 }
 
 // Every rank against a plain serial count of the keys.
 static bool correct(void) {
-    uint32_t *expected = calloc(key_range, sizeof *expected);
-    if (expected == NULL)
-        out_of_memory(key_range * sizeof *expected);
-    for (size_t i = 0; i < key_count; i++)
-        expected[bell_curve_key(i)]++;
+    uint32_t* expected = calloc(key_range, sizeof *expected);
+    if (expected == NULL) out_of_memory(key_range * sizeof *expected);
+    for (size_t i = 0; i < key_count; i++) expected[bell_curve_key(i)]++;
     bool right = true;
     uint32_t rank = 0;
     for (size_t v = 0; v < key_range; v++) {
@@ -111,12 +106,13 @@ static bool correct(void) {
 }
 
 static void usage(void) {
-    fprintf(stderr, "usage: bucketsort [-n LOG2_KEYS] [-m LOG2_RANGE] [-b LOG2_BUCKETS] "
-                    "[-t THREADS] dynamic|cyclic|halves\n");
+    fprintf(stderr,
+            "usage: bucketsort [-n LOG2_KEYS] [-m LOG2_RANGE] [-b LOG2_BUCKETS] "
+            "[-t THREADS] dynamic|cyclic|halves\n");
     exit(2);
 }
 
-static void choose_schedule(const char *version, int threads) {
+static void choose_schedule(const char* version, int threads) {
     int half_chunk = (int)bucket_count / (2 * threads);
     if (strcmp(version, "dynamic") == 0)
         omp_set_schedule(omp_sched_dynamic, 1);
@@ -128,18 +124,25 @@ static void choose_schedule(const char *version, int threads) {
         usage();
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int threads = 4;
-    for (int option; (option = getopt(argc, argv, "n:m:b:t:")) != -1;)
-        switch (option) {
-        case 'n': log2_keys = (int)whole_number("-n", optarg, 0, 31); break;
-        case 'm': log2_range = (int)whole_number("-m", optarg, 0, 31); break;
-        case 'b': log2_buckets = (int)whole_number("-b", optarg, 0, 24); break;
-        case 't': threads = (int)whole_number("-t", optarg, 1, MAX_THREADS); break;
-        default: usage();
+    for (int option; (option = getopt(argc, argv, "n:m:b:t:")) != -1;) switch (option) {
+            case 'n':
+                log2_keys = (int)whole_number("-n", optarg, 0, 31);
+                break;
+            case 'm':
+                log2_range = (int)whole_number("-m", optarg, 0, 31);
+                break;
+            case 'b':
+                log2_buckets = (int)whole_number("-b", optarg, 0, 24);
+                break;
+            case 't':
+                threads = (int)whole_number("-t", optarg, 1, MAX_THREADS);
+                break;
+            default:
+                usage();
         }
-    if (optind != argc - 1)
-        usage();
+    if (optind != argc - 1) usage();
     if (log2_buckets > log2_range) {
         fprintf(stderr, "-b %d asks for more buckets than -m %d has key values\n", log2_buckets,
                 log2_range);
@@ -148,7 +151,7 @@ int main(int argc, char **argv) {
     key_count = (size_t)1 << log2_keys;
     key_range = (size_t)1 << log2_range;
     bucket_count = (size_t)1 << log2_buckets;
-    omp_set_dynamic(0); // exactly `threads` of them: bucket_ends has a row for each
+    omp_set_dynamic(0);  // exactly `threads` of them: bucket_ends has a row for each
     omp_set_num_threads(threads);
     choose_schedule(argv[optind], threads);
 
@@ -160,8 +163,7 @@ int main(int argc, char **argv) {
         out_of_memory((2 * key_count + key_range) * sizeof *keys);
 
 #pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < key_count; i++)
-        keys[i] = bell_curve_key(i);
+    for (size_t i = 0; i < key_count; i++) keys[i] = bell_curve_key(i);
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
         group_by_bucket();
         rank_keys(threads);

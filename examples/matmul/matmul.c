@@ -19,22 +19,21 @@ enum { MAX_SIZE = 32768, MAX_THREADS = 4096 };
 static size_t size = 512;
 static size_t thread_count = 4;
 static size_t grid_rows = 2;
-static double *A, *B, *C; // row-major, size x size
+static double *A, *B, *C;  // row-major, size x size
 
 struct block {
     size_t first_row, end_row;
     size_t first_column, end_column, column_step;
 };
 
-static double dot(const double *row_of_a, const double *column_of_b) {
+static double dot(const double* row_of_a, const double* column_of_b) {
     double sum = 0.0;
-    for (size_t k = 0; k < size; k++)
-        sum += row_of_a[k] * column_of_b[k * size];
+    for (size_t k = 0; k < size; k++) sum += row_of_a[k] * column_of_b[k * size];
     return sum;
 }
 
-static void *multiply(void *argument) {
-    const struct block *block = argument;
+static void* multiply(void* argument) {
+    const struct block* block = argument;
     for (size_t i = block->first_row; i < block->end_row; i++)
         for (size_t j = block->first_column; j < block->end_column; j += block->column_step)
             C[i * size + j] = dot(A + i * size, B + j);
@@ -66,8 +65,7 @@ static void run_threads(struct block (*share)(size_t thread)) {
             exit(1);
         }
     }
-    for (size_t t = 0; t < thread_count; t++)
-        pthread_join(threads[t], NULL);
+    for (size_t t = 0; t < thread_count; t++) pthread_join(threads[t], NULL);
 }
 
 static void initialise(void) {
@@ -93,22 +91,25 @@ static void usage(void) {
     exit(2);
 }
 
-int main(int argc, char **argv) {
-    for (int option; (option = getopt(argc, argv, "n:t:r:")) != -1;)
-        switch (option) {
-        case 'n': size = (size_t)whole_number("-n", optarg, 1, MAX_SIZE); break;
-        case 't': thread_count = (size_t)whole_number("-t", optarg, 1, MAX_THREADS); break;
-        case 'r': grid_rows = (size_t)whole_number("-r", optarg, 1, MAX_THREADS); break;
-        default: usage();
+int main(int argc, char** argv) {
+    for (int option; (option = getopt(argc, argv, "n:t:r:")) != -1;) switch (option) {
+            case 'n':
+                size = (size_t)whole_number("-n", optarg, 1, MAX_SIZE);
+                break;
+            case 't':
+                thread_count = (size_t)whole_number("-t", optarg, 1, MAX_THREADS);
+                break;
+            case 'r':
+                grid_rows = (size_t)whole_number("-r", optarg, 1, MAX_THREADS);
+                break;
+            default:
+                usage();
         }
-    if (optind != argc - 1)
-        usage();
-    const char *version = argv[optind];
+    if (optind != argc - 1) usage();
+    const char* version = argv[optind];
     bool naive = strcmp(version, "naive") == 0;
-    if (!naive && strcmp(version, "block") != 0)
-        usage();
-    if (thread_count == 1)
-        grid_rows = 1;
+    if (!naive && strcmp(version, "block") != 0) usage();
+    if (thread_count == 1) grid_rows = 1;
     if (!naive && thread_count % grid_rows != 0) {
         fprintf(stderr, "%zu threads do not fill a grid of %zu rows; change -t or -r\n",
                 thread_count, grid_rows);
@@ -119,8 +120,7 @@ int main(int argc, char **argv) {
     A = malloc(bytes);
     B = malloc(bytes);
     C = malloc(bytes);
-    if (A == NULL || B == NULL || C == NULL)
-        out_of_memory(3 * bytes);
+    if (A == NULL || B == NULL || C == NULL) out_of_memory(3 * bytes);
 
     initialise();
     run_threads(naive ? interleaved_columns : grid_block);

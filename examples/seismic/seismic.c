@@ -18,26 +18,26 @@
 
 enum { HALO = 2, MAX_SIZE = 2048, MAX_STEPS = 1000000, MAX_THREADS = 4096 };
 
-static const double GRID_STEP = 10.0;     // m
-static const double TIME_STEP = 0.001;    // s; stable up to 4900 m/s on this grid
-static const double P_WAVE_SPEED = 4000.0; // m/s
-static const double S_WAVE_SPEED = 2300.0; // m/s
-static const double DENSITY = 2000.0;     // kg/m^3
-static const double PEAK_FREQUENCY = 30.0; // Hz, of the source
+static const double GRID_STEP = 10.0;       // m
+static const double TIME_STEP = 0.001;      // s; stable up to 4900 m/s on this grid
+static const double P_WAVE_SPEED = 4000.0;  // m/s
+static const double S_WAVE_SPEED = 2300.0;  // m/s
+static const double DENSITY = 2000.0;       // kg/m^3
+static const double PEAK_FREQUENCY = 30.0;  // Hz, of the source
 
 struct wave {
-    size_t size;   // cells per side
-    size_t row;    // cells from one row to the next, with the halo
-    size_t plane;  // cells from one plane to the next, with the halo
-    size_t cells;  // of one field, with the halo
-    double *vx, *vy, *vz;    // velocity, at the cells' faces, m/s
-    double *sxx, *syy, *szz; // normal stress, at the cells' centres, Pa
-    double *sxy, *sxz, *syz; // shear stress, at the cells' edges, Pa
-    double *lambda, *mu;     // elastic moduli, Pa
-    double *buoyancy;        // 1 / density, m^3/kg
+    size_t size;              // cells per side
+    size_t row;               // cells from one row to the next, with the halo
+    size_t plane;             // cells from one plane to the next, with the halo
+    size_t cells;             // of one field, with the halo
+    double *vx, *vy, *vz;     // velocity, at the cells' faces, m/s
+    double *sxx, *syy, *szz;  // normal stress, at the cells' centres, Pa
+    double *sxy, *sxz, *syz;  // shear stress, at the cells' edges, Pa
+    double *lambda, *mu;      // elastic moduli, Pa
+    double* buoyancy;         // 1 / density, m^3/kg
 };
 
-static void allocate_fields(struct wave *w, size_t size) {
+static void allocate_fields(struct wave* w, size_t size) {
     w->size = size;
     w->row = size + 2 * HALO;
     w->plane = w->row * w->row;
@@ -60,14 +60,13 @@ static void allocate_fields(struct wave *w, size_t size) {
         out_of_memory(12 * bytes);
 }
 
-static void free_fields(struct wave *w) {
-    double *fields[] = {w->vx,  w->vy,  w->vz,  w->sxx,    w->syy, w->szz,
+static void free_fields(struct wave* w) {
+    double* fields[] = {w->vx,  w->vy,  w->vz,  w->sxx,    w->syy, w->szz,
                         w->sxy, w->sxz, w->syz, w->lambda, w->mu,  w->buoyancy};
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
-        free(fields[f]);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) free(fields[f]);
 }
 
-static void initialise_cells(struct wave *w, size_t first, size_t end) {
+static void initialise_cells(struct wave* w, size_t first, size_t end) {
     for (size_t c = first; c < end; c++) {
         w->vx[c] = w->vy[c] = w->vz[c] = 0.0;
         w->sxx[c] = w->syy[c] = w->szz[c] = 0.0;
@@ -78,10 +77,12 @@ static void initialise_cells(struct wave *w, size_t first, size_t end) {
     }
 }
 
-static void initialise_serial(struct wave *w) { initialise_cells(w, 0, w->cells); }
+static void initialise_serial(struct wave* w) {
+    initialise_cells(w, 0, w->cells);
+}
 
 // Plane k goes to the thread that computes it; the halo goes with the outermost planes.
-static void initialise_parallel(struct wave *w) {
+static void initialise_parallel(struct wave* w) {
 #pragma omp parallel for schedule(static)
     for (size_t k = HALO; k < w->size + HALO; k++) {
         size_t first = k == HALO ? 0 : k;
@@ -92,12 +93,12 @@ static void initialise_parallel(struct wave *w) {
 
 // Fourth-order difference at the point half a cell before f, along a direction whose neighbours
 // are `stride` apart; pass f + stride for the point half a cell after it.
-static inline double difference(const double *f, size_t stride) {
+static inline double difference(const double* f, size_t stride) {
     return (9.0 / 8.0 * (f[0] - *(f - stride)) - 1.0 / 24.0 * (f[stride] - *(f - 2 * stride))) /
            GRID_STEP;
 }
 
-static void update_velocities(struct wave *w) {
+static void update_velocities(struct wave* w) {
     const size_t x = 1, y = w->row, z = w->plane;
 #pragma omp parallel for schedule(static)
     for (size_t k = HALO; k < w->size + HALO; k++)
@@ -113,7 +114,7 @@ static void update_velocities(struct wave *w) {
             }
 }
 
-static void update_stresses(struct wave *w) {
+static void update_stresses(struct wave* w) {
     const size_t x = 1, y = w->row, z = w->plane;
 #pragma omp parallel for schedule(static)
     for (size_t k = HALO; k < w->size + HALO; k++)
@@ -134,12 +135,12 @@ static void update_stresses(struct wave *w) {
             }
 }
 
-static size_t centre(const struct wave *w) {
+static size_t centre(const struct wave* w) {
     return (w->plane + w->row + 1) * (HALO + w->size / 2);
 }
 
 // A Ricker wavelet of pressure in the middle cell.
-static void explode(struct wave *w, int step) {
+static void explode(struct wave* w, int step) {
     double phase = M_PI * PEAK_FREQUENCY * (step * TIME_STEP - 1.0 / PEAK_FREQUENCY);
     double pressure = 1e6 * (1.0 - 2.0 * phase * phase) * exp(-phase * phase);
     size_t c = centre(w);
@@ -148,7 +149,7 @@ static void explode(struct wave *w, int step) {
     w->szz[c] += pressure;
 }
 
-static double kinetic_energy(const struct wave *w) {
+static double kinetic_energy(const struct wave* w) {
     double energy = 0.0;
     for (size_t c = 0; c < w->cells; c++)
         energy += (w->vx[c] * w->vx[c] + w->vy[c] * w->vy[c] + w->vz[c] * w->vz[c]) /
@@ -157,7 +158,7 @@ static double kinetic_energy(const struct wave *w) {
 }
 
 // The cube, its material and the source look the same from x, y and z: so must the wave.
-static bool symmetric(const struct wave *w) {
+static bool symmetric(const struct wave* w) {
     size_t c = centre(w);
     double largest = 0.0, difference = 0.0;
     for (size_t d = 0; d < w->size - w->size / 2; d++) {
@@ -173,22 +174,26 @@ static void usage(void) {
     exit(2);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     size_t size = 60;
     int steps = 20, threads = 4;
-    for (int option; (option = getopt(argc, argv, "n:s:t:")) != -1;)
-        switch (option) {
-        case 'n': size = (size_t)whole_number("-n", optarg, 4, MAX_SIZE); break;
-        case 's': steps = (int)whole_number("-s", optarg, 1, MAX_STEPS); break;
-        case 't': threads = (int)whole_number("-t", optarg, 1, MAX_THREADS); break;
-        default: usage();
+    for (int option; (option = getopt(argc, argv, "n:s:t:")) != -1;) switch (option) {
+            case 'n':
+                size = (size_t)whole_number("-n", optarg, 4, MAX_SIZE);
+                break;
+            case 's':
+                steps = (int)whole_number("-s", optarg, 1, MAX_STEPS);
+                break;
+            case 't':
+                threads = (int)whole_number("-t", optarg, 1, MAX_THREADS);
+                break;
+            default:
+                usage();
         }
-    if (optind != argc - 1)
-        usage();
-    const char *version = argv[optind];
+    if (optind != argc - 1) usage();
+    const char* version = argv[optind];
     bool serial = strcmp(version, "serial") == 0;
-    if (!serial && strcmp(version, "parallel") != 0)
-        usage();
+    if (!serial && strcmp(version, "parallel") != 0) usage();
     omp_set_dynamic(0);
     omp_set_num_threads(threads);
 

@@ -20,11 +20,10 @@ static long n, threads;
 
 static void multiply_columns(long thread) {
     for (long j = thread; j < n; j += threads)
-        for (long i = 0; i < n; i++)
-            store(&C[i * n + j], dot_column(&A[i * n], &B[j], n));
+        for (long i = 0; i < n; i++) store(&C[i * n + j], dot_column(&A[i * n], &B[j], n));
 }
 
-static void read_arguments(int argc, char **argv) {
+static void read_arguments(int argc, char** argv) {
     n = argc > 2 ? atol(argv[1]) : 0;
     threads = argc > 2 ? atol(argv[2]) : 0;
     if (n < 1 || n > MAX_N || threads < 1) {

@@ -7,17 +7,18 @@ int freestanding_main(void);
 
 __attribute__((noreturn, used)) static void run_and_exit(void) {
     long status = freestanding_main();
-    __asm__ volatile("syscall" : : "a"(231L), "D"(status) : "rcx", "r11", "memory"); // exit_group
+    __asm__ volatile("syscall" : : "a"(231L), "D"(status) : "rcx", "r11", "memory");  // exit_group
     __builtin_unreachable();
 }
 
-__asm__(".globl _start\n"
-        "_start:\n"
-        "    xor %ebp, %ebp\n"
-        "    and $-16, %rsp\n"
-        "    call run_and_exit\n");
+__asm__(
+    ".globl _start\n"
+    "_start:\n"
+    "    xor %ebp, %ebp\n"
+    "    and $-16, %rsp\n"
+    "    call run_and_exit\n");
 
-static inline void copy_bytes(void *to, const void *from, unsigned long count) {
+static inline void copy_bytes(void* to, const void* from, unsigned long count) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
 }
 

@@ -12,8 +12,7 @@ static void multiply(void) {
     for (long i = 0; i < N; i++)
         for (long j = 0; j < N; j++) {
             double sum = 0.0;
-            for (long k = 0; k < N; k++)
-                sum += a[i][k] * b[k][j];
+            for (long k = 0; k < N; k++) sum += a[i][k] * b[k][j];
             c[i][j] = sum;
         }
 }
@@ -32,12 +31,11 @@ int freestanding_main(void) {
             b[i][j] = (double)(i - j);
         }
     multiply();
-    for (int step = 0; step < STEPS; step++)
-        smooth();
+    for (int step = 0; step < STEPS; step++) smooth();
     float sum = 0.0f;
     for (long i = 0; i < N * N; i++) {
         single[i] = (float)c[i / N][i % N];
         sum += single[i];
     }
-    return sum == 0.5f; // exits with 0 unless the sum is this one
+    return sum == 0.5f;  // exits with 0 unless the sum is this one
 }

@@ -14,16 +14,13 @@ static unsigned next_random(void) {
     return state >> 8;
 }
 
-static void quicksort(unsigned *a, long low, long high) {
-    if (low >= high)
-        return;
+static void quicksort(unsigned* a, long low, long high) {
+    if (low >= high) return;
     unsigned pivot = a[(low + high) / 2];
     long i = low, j = high;
     while (i <= j) {
-        while (a[i] < pivot)
-            i++;
-        while (a[j] > pivot)
-            j--;
+        while (a[i] < pivot) i++;
+        while (a[j] > pivot) j--;
         if (i <= j) {
             unsigned swapped = a[i];
             a[i++] = a[j];
@@ -34,7 +31,7 @@ static void quicksort(unsigned *a, long low, long high) {
     quicksort(a, i, high);
 }
 
-static long position(const unsigned *a, unsigned wanted) {
+static long position(const unsigned* a, unsigned wanted) {
     long low = 0, high = COUNT;
     while (low < high) {
         long middle = (low + high) / 2;
@@ -47,14 +44,12 @@ static long position(const unsigned *a, unsigned wanted) {
 }
 
 int freestanding_main(void) {
-    for (long i = 0; i < COUNT; i++)
-        numbers[i] = next_random();
+    for (long i = 0; i < COUNT; i++) numbers[i] = next_random();
     copy_bytes(copy, numbers, sizeof numbers);
     quicksort(numbers, 0, COUNT - 1);
     for (long i = 0; i < COUNT; i++) {
         long at = position(numbers, copy[i]);
-        if (numbers[at] != copy[i])
-            return 1;
+        if (numbers[at] != copy[i]) return 1;
         digits[at] = (unsigned char)(digits[at] + copy[i] % 10);
     }
     return 0;

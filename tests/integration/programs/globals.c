@@ -22,15 +22,15 @@ static void use_function_static(void) {
     add_strided(function_static, WORDS, 8);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     write_strided(zeroed_global, WORDS, 8);
     read_strided(initialised_global, WORDS, 8);
     write_strided(file_static, WORDS / 2, 16);
     read_strided(read_only, WORDS, 8);
     use_function_static();
     use_shared_library();
-    if (argc > 1) { // the plugin's path
-        void *plugin = dlopen(argv[1], RTLD_NOW);
+    if (argc > 1) {  // the plugin's path
+        void* plugin = dlopen(argv[1], RTLD_NOW);
         void (*use_plugin)(void) = plugin ? (void (*)(void))dlsym(plugin, "use_plugin") : NULL;
         if (use_plugin == NULL) {
             fprintf(stderr, "%s\n", dlerror());

@@ -19,12 +19,11 @@ static void *retired, *reused, *growing, *grown;
 static void allocate_and_access(void) {
     plain = malloc(BLOCK);
     write_strided(plain, WORDS_PER_BLOCK, 8);
-    zeroed = calloc(WORDS_PER_BLOCK, 8); // fresh zero pages: calloc does not write them
+    zeroed = calloc(WORDS_PER_BLOCK, 8);  // fresh zero pages: calloc does not write them
     read_strided(zeroed, WORDS_PER_BLOCK, 8);
     aligned = aligned_alloc(PAGE, BLOCK);
     write_strided(aligned, WORDS_PER_BLOCK / 2, 16);
-    if (posix_memalign(&posix_aligned, PAGE, BLOCK) != 0)
-        exit(1);
+    if (posix_memalign(&posix_aligned, PAGE, BLOCK) != 0) exit(1);
     add_strided(posix_aligned, WORDS_PER_BLOCK, 8);
     mem_aligned = memalign(PAGE, BLOCK);
     read_strided(mem_aligned, WORDS_PER_BLOCK / 4, 32);
@@ -46,7 +45,7 @@ static void reuse_addresses(void) {
 static void reallocate(void) {
     growing = malloc(BLOCK);
     write_strided(growing, WORDS_PER_BLOCK, 8);
-    grown = realloc(growing, 4 * BLOCK); // the kernel moves the pages: nothing is copied
+    grown = realloc(growing, 4 * BLOCK);  // the kernel moves the pages: nothing is copied
     read_strided(grown, 4 * WORDS_PER_BLOCK, 8);
 }
 

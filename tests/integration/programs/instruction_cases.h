@@ -7,6 +7,8 @@
 //
 // Both arrays are zero before a case runs, and a case has its pages for itself.
 
+// clang-format off: one case a line
+
 // Scalar loads and stores of every width, and the forms of read-modify-write
 CASE(load_byte, BASE, P(1, 0), P(0, 0), P(0, 0), P(0, 0))
 CASE(load_word, BASE, P(1, 0), P(0, 0), P(0, 0), P(0, 0))

@@ -6,7 +6,7 @@
 
 #include "repeat.h"
 
-enum { PAGE = 4096, PAGES_PER_CASE = 3 }; // two that a case may touch, and one that nobody touches
+enum { PAGE = 4096, PAGES_PER_CASE = 3 };  // two that a case may touch, and one that nobody touches
 
 enum feature { BASE, AVX2, AVX512 };
 
@@ -14,14 +14,14 @@ struct page_count {
     long reads, writes;
 };
 
-#define CASE(name, feature, s0, s1, t0, t1) extern void case_##name(char *source, char *target);
+#define CASE(name, feature, s0, s1, t0, t1) extern void case_##name(char* source, char* target);
 #include "instruction_cases.h"
 #undef CASE
 
 static const struct instruction_case {
-    const char *name;
+    const char* name;
     enum feature feature;
-    void (*run)(char *source, char *target);
+    void (*run)(char* source, char* target);
     struct page_count source[2], target[2];
 } cases[] = {
 #define P(reads, writes) {reads, writes}
@@ -36,16 +36,18 @@ char target[(size_t)CASES * PAGES_PER_CASE * PAGE] __attribute__((aligned(4096))
 
 static bool supported(enum feature feature) {
     switch (feature) {
-    case BASE: return true;
-    case AVX2: return __builtin_cpu_supports("avx2");
-    case AVX512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+        case BASE:
+            return true;
+        case AVX2:
+            return __builtin_cpu_supports("avx2");
+        case AVX512:
+            return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
     }
     return false;
 }
 
-static void print_pages(const char *array, const struct page_count pages[2]) {
+static void print_pages(const char* array, const struct page_count pages[2]) {
     printf("\"%s\": [[%ld, %ld], [%ld, %ld], [0, 0]]", array, REPEAT * pages[0].reads,
            REPEAT * pages[0].writes, REPEAT * pages[1].reads, REPEAT * pages[1].writes);
 }
@@ -53,10 +55,9 @@ static void print_pages(const char *array, const struct page_count pages[2]) {
 int main(void) {
     printf("{");
     for (int i = 0; i < CASES; i++) {
-        const struct instruction_case *c = &cases[i];
+        const struct instruction_case* c = &cases[i];
         size_t offset = (size_t)i * PAGES_PER_CASE * PAGE;
-        if (supported(c->feature))
-            c->run(source + offset, target + offset);
+        if (supported(c->feature)) c->run(source + offset, target + offset);
         printf("%s\n\"%s\": {\"first_page\": %d, \"supported\": %s, ", i == 0 ? "" : ",", c->name,
                i * PAGES_PER_CASE, supported(c->feature) ? "true" : "false");
         print_pages("source", c->source);

@@ -14,15 +14,15 @@ enum { PAGE = 4096 };
 
 // `count` 8-byte loads (stores, additions in memory) at base, base + stride, ...; stride in bytes,
 // negative to run backwards. An addition in memory is one read and one write.
-void read_strided(const void *base, long count, long stride);
-void write_strided(void *base, long count, long stride);
-void add_strided(void *base, long count, long stride);
+void read_strided(const void* base, long count, long stride);
+void write_strided(void* base, long count, long stride);
+void add_strided(void* base, long count, long stride);
 
 // Sum of a[k] * b[k * n] for k < n: n loads from a and n from b.
-double dot_column(const double *a, const double *b, long n);
+double dot_column(const double* a, const double* b, long n);
 
 // *to = value: one store.
-void store(double *to, double value);
+void store(double* to, double value);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@ double boundary[MAX_THREADS] __attribute__((aligned(4096)));
 
 static pthread_barrier_t everyone_started;
 
-static void *run(void *argument) {
+static void* run(void* argument) {
     long t = (long)argument;
     pthread_barrier_wait(&everyone_started);
     write_strided(own + t * PAGE, t + 1, 0);
@@ -24,7 +24,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     long threads = argc > 1 ? atol(argv[1]) : 0;
     if (threads < 1 || threads > MAX_THREADS) {
         fprintf(stderr, "usage: %s THREADS, at most %d\n", argv[0], MAX_THREADS);
@@ -36,11 +36,10 @@ int main(int argc, char **argv) {
     pthread_attr_setstacksize(&small_stack, 256 * 1024);
     pthread_barrier_init(&everyone_started, NULL, (unsigned)threads);
     for (long t = 0; t < threads; t++)
-        if (pthread_create(&handles[t], &small_stack, run, (void *)t) != 0) {
+        if (pthread_create(&handles[t], &small_stack, run, (void*)t) != 0) {
             fprintf(stderr, "cannot start thread %ld\n", t);
             return 1;
         }
-    for (long t = 0; t < threads; t++)
-        pthread_join(handles[t], NULL);
+    for (long t = 0; t < threads; t++) pthread_join(handles[t], NULL);
     return 0;
 }

@@ -16,10 +16,10 @@ PAGES_OF(compared);
 PAGES_OF(compared_with);
 
 int main(void) {
-    void *(*volatile copy)(void *, const void *, size_t) = memcpy;
-    void *(*volatile move)(void *, const void *, size_t) = memmove;
-    void *(*volatile fill)(void *, int, size_t) = memset;
-    int (*volatile compare)(const void *, const void *, size_t) = memcmp;
+    void* (*volatile copy)(void*, const void*, size_t) = memcpy;
+    void* (*volatile move)(void*, const void*, size_t) = memmove;
+    void* (*volatile fill)(void*, int, size_t) = memset;
+    int (*volatile compare)(const void*, const void*, size_t) = memcmp;
     copy(copied_to, copied_from, BYTES);
     move(moved, moved + PAGE, BYTES - PAGE);
     fill(filled, 3, BYTES);

@@ -9,11 +9,11 @@
 constexpr long words = 64 * PAGE / 8;
 
 struct Grid {
-    double *field;
+    double* field;
 };
 
-static Grid *grid;
-static double *array;
+static Grid* grid;
+static double* array;
 static std::vector<double> values;
 
 int main() {

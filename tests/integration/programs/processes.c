@@ -18,7 +18,7 @@
 enum { WORDS = 1024 };
 
 char data[2 * PAGE] __attribute__((aligned(4096)));
-extern char **environ;
+extern char** environ;
 
 static int wait_for(pid_t child) {
     int status;
@@ -40,21 +40,17 @@ static int fork_once(void) {
 static int fork_nested(void) {
     for (int k = 1; k <= 5; k++) {
         pid_t child = fork();
-        if (child != 0)
-            return wait_for(child);
-        for (int i = 0; i < k; i++)
-            write_strided(data, WORDS, 8);
+        if (child != 0) return wait_for(child);
+        for (int i = 0; i < k; i++) write_strided(data, WORDS, 8);
     }
     return 0;
 }
 
-int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "";
-    char *after[] = {argv[0], "after", NULL};
-    if (strcmp(mode, "fork") == 0)
-        return fork_once();
-    if (strcmp(mode, "forks") == 0)
-        return fork_nested();
+int main(int argc, char** argv) {
+    const char* mode = argc > 1 ? argv[1] : "";
+    char* after[] = {argv[0], "after", NULL};
+    if (strcmp(mode, "fork") == 0) return fork_once();
+    if (strcmp(mode, "forks") == 0) return fork_nested();
     if (strcmp(mode, "exec") == 0 || strcmp(mode, "reexec") == 0) {
         write_strided(data, WORDS, 8);
         execv(strcmp(mode, "exec") == 0 ? argv[0] : "/proc/self/exe", after);
@@ -62,8 +58,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(mode, "spawn") == 0) {
         pid_t child;
-        if (posix_spawn(&child, argv[0], NULL, NULL, after, environ) != 0)
-            return 1;
+        if (posix_spawn(&child, argv[0], NULL, NULL, after, environ) != 0) return 1;
         write_strided(data, WORDS, 8);
         return wait_for(child);
     }

@@ -34,7 +34,7 @@ static void on_raise(int signal) {
     write_strided(by_raise, WORDS, 8);
 }
 
-static void on_thread(int signal, siginfo_t *info, void *context) {
+static void on_thread(int signal, siginfo_t* info, void* context) {
     (void)signal, (void)info, (void)context;
     write_strided(by_thread, WORDS, 8);
 }
@@ -52,16 +52,14 @@ static void on_fault(int signal) {
 }
 
 static void install(int signal, struct sigaction action) {
-    if (sigaction(signal, &action, NULL) != 0)
-        exit(1);
+    if (sigaction(signal, &action, NULL) != 0) exit(1);
 }
 
 static long interrupt_a_loop(void) {
     struct itimerval every_millisecond = {{0, 1000}, {0, 1000}}, never = {0};
     long rounds = 0;
     setitimer(ITIMER_REAL, &every_millisecond, NULL);
-    for (; timer_signals < TIMER_SIGNALS; rounds++)
-        read_strided(interrupted, WORDS, 8);
+    for (; timer_signals < TIMER_SIGNALS; rounds++) read_strided(interrupted, WORDS, 8);
     setitimer(ITIMER_REAL, &never, NULL);
     return rounds;
 }
@@ -70,8 +68,8 @@ int main(void) {
     stack_t stack = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
     sigaltstack(&stack, NULL);
     install(SIGUSR1, (struct sigaction){.sa_handler = on_raise});
-    install(SIGUSR2, (struct sigaction){.sa_sigaction = on_thread,
-                                        .sa_flags = SA_SIGINFO | SA_ONSTACK});
+    install(SIGUSR2,
+            (struct sigaction){.sa_sigaction = on_thread, .sa_flags = SA_SIGINFO | SA_ONSTACK});
     install(SIGALRM, (struct sigaction){.sa_handler = on_timer});
     install(SIGSEGV, (struct sigaction){.sa_handler = on_fault, .sa_flags = SA_NODEFER});
     for (int i = 0; i < 10; i++) {
@@ -79,8 +77,7 @@ int main(void) {
         pthread_kill(pthread_self(), SIGUSR2);
     }
     for (volatile int i = 0; i < 5; i++)
-        if (sigsetjmp(before_fault, 1) == 0)
-            read_strided(NULL, 1, 0);
+        if (sigsetjmp(before_fault, 1) == 0) read_strided(NULL, 1, 0);
     long rounds = interrupt_a_loop();
     printf("{\"timer_signals\": %d, \"rounds\": %ld, \"words\": %d}\n", (int)timer_signals, rounds,
            WORDS);

@@ -10,15 +10,15 @@
 
 enum { BLOCK = 16 * PAGE, ROUNDS = 50 };
 
-static void *volatile writer, *volatile reader;
+static void* volatile writer, * volatile reader;
 
 int main(void) {
-    void *guard;
+    void* guard;
     int reuses = 0;
     for (int round = 0; round < ROUNDS; round++) {
         writer = malloc(BLOCK);
         if (round == 0)
-            guard = malloc(64); // keeps the arena's top away, so that the hole is reused
+            guard = malloc(64);  // keeps the arena's top away, so that the hole is reused
         write_strided(writer, BLOCK / 8, 8);
         uintptr_t address = (uintptr_t)writer;
         free(writer);

@@ -19,9 +19,8 @@ int main(void) {
     write_strided(backward + sizeof backward - 8, WORDS, -8);
     read_strided(every_third, (WORDS + 2) / 3, 24);
     write_strided(one_a_page, PAGES, PAGE);
-    read_strided(misaligned + 4, WORDS - 1, 8); // one in 512 straddles
-    for (int i = 0; i < 1000; i++)
-        read_strided(repeated, WORDS, 8);
+    read_strided(misaligned + 4, WORDS - 1, 8);  // one in 512 straddles
+    for (int i = 0; i < 1000; i++) read_strided(repeated, WORDS, 8);
     add_strided(added, WORDS, 8);
     return 0;
 }

@@ -5,12 +5,10 @@
 
 #include "columns.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     read_arguments(argc, argv);
     std::vector<std::thread> team;
-    for (long t = 0; t < threads; t++)
-        team.emplace_back(multiply_columns, t);
-    for (std::thread &thread : team)
-        thread.join();
+    for (long t = 0; t < threads; t++) team.emplace_back(multiply_columns, t);
+    for (std::thread& thread : team) thread.join();
     return 0;
 }

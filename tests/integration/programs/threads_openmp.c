@@ -4,7 +4,7 @@
 
 #include "columns.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     read_arguments(argc, argv);
     omp_set_dynamic(0);
 #pragma omp parallel num_threads((int)threads)

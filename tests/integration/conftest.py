@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording small programs with the installed command, and reading their counts."""
+
+import os
+import subprocess
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import numascape
+from numascape.trace import Trace
+
+PROGRAMS = Path(__file__).parent / "programs"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+
+Pages = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A trace, and what the recorded program printed and returned."""
+
+    trace: Trace
+    output: str
+    errors: str
+    status: int  # negative: the signal that ended it
+
+    def rows(self, structure: str, process: int | None = None) -> pl.DataFrame:
+        """Return the rows of `accesses` that belong to structures of this name."""
+        wanted = self.trace.structures.filter(pl.col("name") == structure)
+        if process is not None:
+            wanted = wanted.filter(pl.col("process") == process)
+        return self.trace.accesses.join(wanted.select("structure"), on="structure", how="semi")
+
+    def total(self, structure: str, process: int | None = None) -> tuple[int, int]:
+        """Return reads and writes of all instances, pages and threads."""
+        rows = self.rows(structure, process)
+        return int(rows["reads"].sum()), int(rows["writes"].sum())
+
+    def pages(self, structure: str) -> Pages:
+        """Return reads and writes of each page that was accessed, over all threads."""
+        rows = self.rows(structure).group_by("page").agg(pl.col("reads", "writes").sum())
+        return {page: (reads, writes) for page, reads, writes in rows.iter_rows() if reads | writes}
+
+    def pages_by_thread(self, structure: str) -> dict[int, Pages]:
+        """Return, for each thread that accessed the structure, its pages."""
+        keys = ["thread", "page"]
+        rows = self.rows(structure).group_by(keys).agg(pl.col("reads", "writes").sum())
+        threads: dict[int, Pages] = {}
+        for thread, page, reads, writes in rows.iter_rows():
+            if reads | writes:
+                threads.setdefault(thread, {})[page] = (reads, writes)
+        return threads
+
+
+Record = Callable[..., Recording]
+
+
+def make(directory: Path, *arguments: str) -> None:
+    """Build with make; its output is the failure's text."""
+    environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
+    run = subprocess.run(
+        ["make", "-C", str(directory), *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    if run.returncode != 0:
+        pytest.fail(f"make -C {directory} failed:\n{run.stdout}{run.stderr}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def programs(request: pytest.FixtureRequest) -> Path:
+    """Build the test programs, once and again after a change, and return their folder."""
+    build = request.config.cache.mkdir("programs")
+    make(PROGRAMS, f"BUILD={build}")
+    return build
+
+
+@pytest.fixture(scope="session")
+def examples() -> Path:
+    """Build the examples and return their folder."""
+    make(EXAMPLES)
+    return EXAMPLES / "build"
+
+
+@pytest.fixture(scope="session")
+def record(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """Return record(program, *arguments, **options) -> Recording.
+
+    A program is the name of a test program or a path. Options are those of `numascape record`:
+    `no_stack=True` is `--no-stack`, `seconds=2` is `--seconds 2`. The same call twice in a session
+    records once.
+    """
+
+    @cache
+    def run(program: str | Path, *arguments: str | int | Path, **options: object) -> Recording:
+        path = programs / program  # an absolute path stays itself
+        trace = tmp_path_factory.mktemp("recording") / f"{path.name}.numascape"
+        command = [COMMAND, "record", "-q", "-o", trace]
+        for name, value in options.items():
+            command.append("--" + name.replace("_", "-"))
+            if value is not True:
+                command.append(str(value))
+        command += ["--", path, *arguments]
+        finished = subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        if not trace.is_dir():
+            pytest.fail(f"no trace; numascape record said:\n{finished.stderr}", pytrace=False)
+        return Recording(
+            numascape.open(trace), finished.stdout, finished.stderr, finished.returncode
+        )
+
+    return run

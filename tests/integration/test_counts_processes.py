@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts survive forks, execs, signals and every way for a process to end."""
+
+import json
+import signal
+from typing import Any
+
+import pytest
+
+WORDS = 1024
+
+
+def test_fork_gives_the_child_its_own_counts(record: Any) -> None:
+    recording = record("processes", "fork")
+    assert recording.status == 0
+    assert recording.total("data", process=0) == (0, 2 * WORDS)
+    assert recording.total("data", process=1) == (2 * WORDS, 0)
+
+
+def test_nested_forks_count_apart(record: Any) -> None:
+    recording = record("processes", "forks")
+    assert len(recording.trace.info.processes) == 6
+    for k in range(6):
+        assert recording.total("data", process=k) == (0, k * WORDS), k
+
+
+@pytest.mark.parametrize("mode", ["exec", "reexec", "spawn"])
+def test_program_after_exec_is_recorded(record: Any, mode: str) -> None:
+    recording = record("processes", mode)
+    assert recording.status == 0
+    assert recording.total("data") == (WORDS, WORDS)
+    assert recording.total("data", process=0) == (0, WORDS)
+
+
+@pytest.mark.parametrize(
+    ("mode", "status"),
+    [
+        ("return", 3),
+        ("exit", 4),
+        ("_exit", 6),
+        ("thread_exit", 5),
+        ("main_thread_ends", 0),
+        ("abort", signal.SIGABRT),
+        ("crash", signal.SIGSEGV),
+        ("kill", signal.SIGKILL),
+    ],
+)
+def test_nothing_is_lost_at_the_end(record: Any, mode: str, status: int) -> None:
+    recording = record("endings", mode)
+    if isinstance(status, signal.Signals):
+        assert recording.status in (-status, 128 + status)
+    else:
+        assert recording.status == status
+    rounds = 2 if mode == "main_thread_ends" else 1
+    assert recording.pages_by_thread("data") == dict.fromkeys(
+        [0], dict.fromkeys(range(2), (0, WORDS // 2))
+    )
+    assert recording.pages_by_thread("thread_data") == dict.fromkeys(
+        [1], dict.fromkeys(range(2), (0, rounds * WORDS // 2))
+    )
+
+
+def test_signal_handlers_count(record: Any) -> None:
+    recording = record("signals")
+    printed = json.loads(recording.output)
+    words = printed["words"]
+    assert recording.total("by_raise") == (0, 10 * words)
+    assert recording.total("by_thread") == (0, 10 * words)
+    assert recording.total("after_fault") == (0, 5 * words)
+    assert recording.total("by_timer") == (0, printed["timer_signals"])
+    assert recording.total("interrupted") == (printed["rounds"] * words, 0)

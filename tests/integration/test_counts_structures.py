@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts go to the structure that owned the address when it was accessed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+PAGE = 4096
+PAGES = 64
+WORDS = PAGES * PAGE // 8
+HEADER_ACCESSES = 8  # of the allocator, on the page that a block's first bytes share with its size
+
+
+@pytest.fixture(scope="module")
+def heap(record: Any) -> Any:
+    return record("heap")
+
+
+@pytest.mark.parametrize(
+    ("structure", "page_count"),
+    [
+        ("aligned", (0, 256)),
+        ("posix_aligned", (512, 512)),
+        ("mem_aligned", (128, 0)),
+        ("mapped", (512, 512)),
+        ("retired", (0, 512)),
+        ("reused", (256, 0)),
+    ],
+)
+def test_page_aligned_block_counts_exactly(
+    heap: Any, structure: str, page_count: tuple[int, int]
+) -> None:
+    assert heap.pages(structure) == dict.fromkeys(range(PAGES), page_count)
+
+
+@pytest.mark.parametrize(
+    ("structure", "blocks", "kind"),
+    [("plain", 1, 1), ("zeroed", 1, 0), ("growing", 1, 1), ("grown", 4, 0)],
+)
+def test_malloc_block_counts_exactly(heap: Any, structure: str, blocks: int, kind: int) -> None:
+    counted = heap.pages(structure)
+    last = blocks * PAGES  # a block starts 16 bytes into its first page, so it ends 16 into this
+    assert set(counted) == set(range(last + 1))
+    assert 510 <= counted[0][kind] <= 510 + HEADER_ACCESSES
+    assert counted[0][1 - kind] <= HEADER_ACCESSES
+    for page in range(1, last):
+        assert (counted[page][kind], counted[page][1 - kind]) == (512, 0), page
+    assert (counted[last][kind], counted[last][1 - kind]) == (2, 0)
+
+
+def test_reused_address_was_the_same(heap: Any) -> None:
+    assert json.loads(heap.output)["same_address"]
+
+
+def test_small_blocks_at_one_address_never_mix(record: Any) -> None:
+    recording = record("small_reuse")
+    printed = json.loads(recording.output)
+    rounds, accesses = printed["rounds"], printed["rounds"] * printed["words"]
+    assert printed["reuses"] >= rounds - 1
+    writer_reads, writer_writes = recording.total("writer")
+    reader_reads, reader_writes = recording.total("reader")
+    bookkeeping = 2 * HEADER_ACCESSES * rounds
+    assert accesses <= writer_writes <= accesses + bookkeeping
+    assert accesses <= reader_reads <= accesses + bookkeeping
+    assert writer_reads <= bookkeeping
+    assert reader_writes <= bookkeeping
+    instances = recording.trace.structures.filter(pl.col("name").is_in(["writer", "reader"]))
+    assert instances["instances"].to_list() == [rounds, rounds]
+
+
+@pytest.mark.parametrize(
+    ("structure", "kinds"), [("array", (0, 1)), ("grid->field", (1, 0)), ("values", (1, 1))]
+)
+def test_new_counts_exactly(record: Any, structure: str, kinds: tuple[int, int]) -> None:
+    counted = record("new").pages(structure)
+    for page in range(1, PAGES):
+        assert counted[page] == (512 * kinds[0], 512 * kinds[1]), page
+
+
+@pytest.mark.parametrize("program", ["globals_pie", "globals_no_pie"])
+def test_globals_count_exactly(record: Any, programs: Path, program: str) -> None:
+    recording = record(program, programs / "libplugin.so")
+    assert recording.status == 0
+    expected = {
+        "zeroed_global": (0, 512),
+        "initialised_global": (512, 0),
+        "file_static": (0, 256),
+        "read_only": (512, 0),
+        "function_static": (512, 512),
+        "shared_library_exported": (0, 512),
+        "shared_library_static": (128, 0),
+        "plugin_exported": (0, 512),
+        "plugin_static": (128, 0),
+    }
+    for structure, page_count in expected.items():
+        assert recording.pages(structure) == dict.fromkeys(range(2), page_count), structure
+
+
+@pytest.mark.parametrize(
+    ("structure", "page_count"),
+    [
+        ("local", (0, 512)),
+        ("module_allocatable", (512, 0)),
+        ("grid%component", (0, 256)),
+        ("fields::module_array", (0, 512)),
+        ("/block/ common_first", (0, 512)),
+        ("/block/ common_second", (512, 0)),
+        ("saved", (0, 128)),
+    ],
+)
+def test_fortran_arrays_count_exactly(
+    record: Any, structure: str, page_count: tuple[int, int]
+) -> None:
+    # Fortran aligns arrays to 32 bytes at most: the first and last page are shared.
+    counted = record("fields").pages(structure)
+    for page in range(1, PAGES - 1):
+        assert counted[page] == page_count, page
