@@ -68,6 +68,11 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         terminal.complain(f"{error.format_message().rstrip('.')}; see: {_help_command(arguments)}")
         return 2
+    except SystemExit as ending:
+        # Typer answers so when whoever read our output has left, as `head` does: no error.
+        if isinstance(ending.__context__, BrokenPipeError):
+            return 0
+        raise
     except (KeyboardInterrupt, typer.Abort):
         terminal.complain("interrupted")
         return 130
@@ -85,7 +90,7 @@ def main() -> NoReturn:
         status = run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has left, as `head` does: no error, and nothing more to flush.
+        # The same, noticed when the rest was flushed; nothing more can be.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     sys.exit(status)

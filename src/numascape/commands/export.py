@@ -12,7 +12,9 @@ from numascape import terminal
 
 
 def export(
-    trace: Annotated[Path, typer.Argument(help="A trace, NAME.numascape.", show_default=False)],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+    ],
     output: Annotated[
         Path,
         typer.Option(

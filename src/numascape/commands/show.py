@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def show(
-    trace: Annotated[Path, typer.Argument(help="A trace, NAME.numascape.", show_default=False)],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+    ],
     every: Annotated[
         bool, typer.Option("--all", help="Show the structures below 0.01 % of accesses too.")
     ] = False,
@@ -57,7 +59,7 @@ def _print_tables(trace: Trace, summary: pl.DataFrame, every: bool) -> None:
 
     console = terminal.output()
     for line in describe_run(trace):
-        console.print(terminal.printable(line))
+        console.print(terminal.printable(line), soft_wrap=True)
     visible = summary if every else summary.filter(summary["share"] >= _NEGLIGIBLE)
     console.print()
     console.print(_structures_table(visible))

@@ -43,14 +43,15 @@ def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
         raise NumascapeError(f"{folder} is damaged: it has no file {path.name}")
     try:
         _check_bytes(path, expected)
-        check_schema(table, pl.read_parquet_schema(path), str(path))
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+        file = pl.scan_parquet(path, glob=False)
+        check_schema(table, file.collect_schema(), str(path))
+        rows = file.select(pl.len()).collect().item()
         if rows != expected.rows:
             raise NumascapeError(
                 f"{path} is damaged: it has {rows} rows, and trace.json says {expected.rows}"
             )
         _check_memory(path, table, rows)
-        frame = pl.read_parquet(path, glob=False)
+        frame = file.collect()
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror or error}") from error
     except _UNREADABLE as error:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small trace, made by hand, whose every number the tests know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from numascape.trace import TraceInfo, write_trace
+from numascape.trace.info import Host, Machine, MachineNode, Process, Recorder, Times, Totals
+from numascape.trace.schema import SCHEMAS
+
+Tables = dict[str, pl.DataFrame]
+
+
+def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=SCHEMAS[table], orient="row")
+
+
+@pytest.fixture
+def tables() -> Tables:
+    """Two threads. A: thread 0 writes both pages, thread 1 reads them. B: thread 1 alone."""
+    heap = (["fill (sum.c:10)", "main (sum.c:20)"], True)
+    return {
+        "structures": _frame(
+            "structures",
+            [
+                (0, 0, "A", "heap", 8192, 2, 1, "sum", "fill", "sum.c", 10, *heap),
+                (1, 0, "B", "global", 100, 1, 1, "sum", "", "sum.c", 3, [], True),
+                (2, 0, "unused", "global", 8, 1, 1, "sum", "", "sum.c", 4, [], True),
+            ],
+        ),
+        "accesses": _frame(
+            "accesses",
+            [
+                (0, 0, 0, 0, 0, 0, 512),
+                (0, 0, 1, 0, 0, 0, 512),
+                (0, 0, 0, 1, 0, 512, 0),
+                (0, 0, 1, 1, 0, 400, 0),
+                (1, 0, 0, 1, 0, 30, 34),
+            ],
+        ),
+        "first_touch": _frame(
+            "first_touch",
+            [
+                (0, 0, 0, 0, 0, 1000, "fill", "sum.c", 12),
+                (0, 0, 1, 0, 1, 2000, "fill", "sum.c", 12),
+                (1, 0, 0, 1, 2, 3000, "add", "sum.c", 30),
+            ],
+        ),
+        "threads": _frame(
+            "threads",
+            [(0, 0, 77, "sum", 0, 9000, [0, 1], [0]), (1, 0, 78, "sum", 500, 8000, [1], [0])],
+        ),
+        "placement": _frame("placement", [(0, 0, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0)]),
+        "phases": _frame("phases", [(0, "run", "", 0, 0, 9000, 1)]),
+    }
+
+
+@pytest.fixture
+def info() -> TraceInfo:
+    return TraceInfo(
+        program="/home/ada/sum",
+        arguments=("1 000", "-v"),
+        recorder=Recorder("binary", "0.1.0", {"stack": True}),
+        host=Host("lovelace", "6.1.0", 2, 1, 1 << 34),
+        machine=Machine("lovelace", (MachineNode(0, (0, 1), 1 << 34),)),
+        page_size=4096,
+        started="2026-11-20T12:00:00+00:00",
+        times=Times(1.5, 2.25),
+        exit_status=0,
+        processes=(Process(0, 77, "/home/ada/sum"),),
+        totals=Totals(942, 1058, 3, 2),
+        attributed_share=0.987,
+        unseen=("the kernel's own accesses",),
+    )
+
+
+@pytest.fixture
+def trace_folder(tmp_path: Path, tables: Tables, info: TraceInfo) -> Path:
+    """The small trace on disk."""
+    folder = tmp_path / "sum.numascape"
+    write_trace(folder, tables, info)
+    return folder
+
+
+@pytest.fixture
+def numascape(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command line in this process: exit status, standard output, standard error."""
+    from numascape.cli.entry import run
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        status = run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return command

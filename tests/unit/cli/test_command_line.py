@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: help, versions, and one line with status 2 for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from numascape import __version__
+from numascape.cli.entry import app
+
+Numascape = Callable[..., tuple[int, str, str]]
+VERBS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+def in_new_process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "numascape", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_version(numascape: Numascape) -> None:
+    assert numascape("--version") == (0, f"numascape {__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(numascape: Numascape, verb: str) -> None:
+    status, out, err = numascape(verb, "--help")
+    assert (status, err) == (0, "")
+    assert "Example:" in out
+    assert f"numascape {verb}" in out
+
+
+def test_help_lists_every_verb(numascape: Numascape) -> None:
+    for command in ([], ["--help"], ["-h"]):
+        status, out, _ = numascape(*command)
+        assert status == 0
+        assert all(f" {verb} " in out for verb in VERBS)
+
+
+def test_verbs_are_files() -> None:
+    folder = Path(sys.modules["numascape.commands"].__path__[-1])
+    assert sorted(path.stem for path in folder.glob("[a-z]*.py")) == sorted(VERBS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["bogus"], "No such command 'bogus'; see: numascape --help"),
+        (["--bogus"], "No such option: --bogus; see: numascape --help"),
+        (["show"], "Missing argument 'TRACE'; see: numascape show --help"),
+        (["show", "--bogus"], "No such option: --bogus; see: numascape show --help"),
+        (["show", "/absent"], "/absent does not exist"),
+        (["show", "/dev/null"], "/dev/null is not a trace: it has no file trace.json"),
+        (["export", "/absent"], "Missing option '--output' / '-o'; see: numascape export --help"),
+        (["record"], "record what? name a program after --, or a process with --pid"),
+        (["record", "--pid", "1", "--", "ls"], "record either a program or, with --pid, a process"),
+        (["record", "--seconds", "1", "--", "ls"], "--seconds goes with --pid"),
+        (["record", "--pid", "1", "--seconds", "0"], "--seconds 0 is no time to stay attached"),
+        (["record", "--pid", "1", "--seconds", "nan"], "--seconds nan is no time"),
+        (["record", "--pid", "one"], "Invalid value for '--pid'"),
+    ],
+)
+def test_mistakes_are_one_line(numascape: Numascape, arguments: list[str], message: str) -> None:
+    status, out, err = numascape(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("numascape: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_mistakes_are_one_line_in_a_real_process() -> None:
+    result = in_new_process("show", "/absent")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "numascape: error: /absent does not exist\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_offers_the_verbs(shell: str) -> None:
+    shown = in_new_process("--show-completion", SHELL=f"/bin/{shell}", _TYPER_COMPLETE_TEST="1")
+    assert "_NUMASCAPE_COMPLETE" in shown.stdout
+    offered = in_new_process(
+        _NUMASCAPE_COMPLETE=f"complete_{shell}",
+        COMP_WORDS="numascape ex",
+        COMP_CWORD="1",
+        _TYPER_COMPLETE_ARGS="numascape ex",
+        _TYPER_COMPLETE_FISH_ACTION="get-args",
+    )
+    assert "export" in offered.stdout
+
+
+def test_show_prints_the_structures(numascape: Numascape, trace_folder: Path) -> None:
+    status, out, err = numascape("show", trace_folder)
+    assert (status, err) == (0, "")
+    assert "98.7% of them in named structures" in out
+    assert "96.80%" in out
+    assert "unused" not in out
+    assert "1 structures below 0.01 % of accesses are not shown (--all)" in out
+    assert "unused" in numascape("show", "--all", trace_folder)[1]
+
+
+def test_show_prints_json(numascape: Numascape, trace_folder: Path) -> None:
+    status, out, _ = numascape("show", "--json", trace_folder)
+    shown = json.loads(out)
+    assert status == 0
+    assert shown["run"]["totals"] == {"reads": 942, "writes": 1058, "pages": 3, "threads": 2}
+    assert [row["name"] for row in shown["structures"]] == ["A", "B", "unused"]
+
+
+def test_no_colour_into_a_pipe_nor_with_no_color(trace_folder: Path) -> None:
+    assert "\x1b" not in in_new_process("show", trace_folder).stdout
+    forced = in_new_process("show", trace_folder, FORCE_COLOR="1", TERM="xterm-256color")
+    assert "\x1b[1m" in forced.stdout
+    plain = in_new_process("show", "/absent", FORCE_COLOR="1", NO_COLOR="1", TERM="xterm")
+    assert "\x1b[31m" not in plain.stderr
+    assert "\x1b[1;31m" not in plain.stderr
+
+
+def test_a_closed_pipe_is_no_error(trace_folder: Path) -> None:
+    command = f"{sys.executable} -m numascape show --json {trace_folder} | true; echo $PIPESTATUS"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("0\n", "")

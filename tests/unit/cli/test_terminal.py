@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names from a trace cannot steer the terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from numascape.terminal import printable
+from numascape.trace import TraceInfo, write_trace
+
+Tables = dict[str, pl.DataFrame]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("grid->vx", "grid->vx"),
+        ("größe [bold]", "größe [bold]"),
+        ("\x1b[2J", r"\x1b[2J"),
+        ("a\nb\r", r"a\nb\r"),
+        ("\u202egpj.exe", r"\u202egpj.exe"),
+        ("\udce9", r"\udce9"),
+    ],
+)
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_show_escapes_hostile_names(
+    numascape: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
+    tables: Tables,
+    info: TraceInfo,
+) -> None:
+    hostile = "\x1b]0;owned\x07[red]x[/red]\n"
+    tables["structures"] = tables["structures"].with_columns(
+        pl.lit(hostile).alias("name"), pl.lit(hostile).alias("function")
+    )
+    info = dataclasses.replace(info, program=hostile, unseen=(hostile * 1000,))
+    write_trace(tmp_path / "t.numascape", tables, info)
+    status, out, _ = numascape("show", tmp_path / "t.numascape")
+    assert status == 0
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "[red]x[/red]" in out
