@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+
+
+def report(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The page to write; else the trace's name with .html.",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Write a page that shows a trace: who uses which page, and who touched it first.
+
+    The page is one file of at most 5 MB. It needs no network and no server: open it in a browser,
+    send it to a colleague.
+
+    Example: `numascape report run.numascape`
+    """
+    # Imported here, because help and completion should not wait for the data frames.
+    from numascape.report import draft, render
+    from numascape.trace import Trace
+
+    file = output or Path(trace.name).with_suffix(".html")
+    size = render(draft(Trace.read(trace)), file)
+    if not quiet:
+        terminal.say(f"wrote {file} ({size / 1e6:.1f} MB)")
+        terminal.say(f"look at it in a browser: xdg-open {file}")

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a report from a trace: measure on single pages, then fold for showing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from numascape.report.data import Places, Report, StructureEntry
+from numascape.report.facts import Facts, measure, per_thread_pages
+from numascape.report.folding import Folded, lay_out, limit_columns
+from numascape.report.reading import read_structure
+from numascape.report.text import printable
+from numascape.trace import Trace
+
+COLUMNS = 4096
+"""Columns with touched pages that a structure may have; a 4K screen shows no more."""
+MINOR_COLUMNS = 256
+"""The same for a structure below MINOR_SHARE of the accesses."""
+MINOR_SHARE = 0.0001
+STRUCTURES = 2000
+"""Structures shown, the most used first; of the rest the report says how much it is."""
+
+@dataclasses.dataclass(frozen=True)
+class Draft:
+    """A report before its columns are laid out, so that its pages can be folded further."""
+
+    run: dict[str, Any]
+    threads: list[dict[str, Any]]
+    structures: tuple[StructureEntry, ...]
+    places: Places
+    left_out: tuple[str, ...]
+    folded: Folded
+
+
+def from_trace(trace: Trace) -> Report:
+    """Return the report of ``trace`` at full detail; see ``fitting`` for one of bounded size."""
+    return finish(draft(trace))
+
+
+def draft(trace: Trace) -> Draft:
+    """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure."""
+    per_thread = per_thread_pages(trace.accesses.lazy()).collect()
+    first_touch = trace.first_touch
+    facts = measure(per_thread, first_touch)
+    ranked = _ranked(trace.structures, facts)
+    shown = ranked.head(STRUCTURES)
+    threads = _threads(trace, per_thread, first_touch)
+    places = _places(first_touch)
+    folded = _fold(per_thread, first_touch, shown, [t["thread"] for t in threads], places)
+    run_accesses = sum(f.accesses for f in facts.values())
+    limits = shown.select(
+        "position",
+        limit=pl.when(pl.col("accesses") >= MINOR_SHARE * run_accesses)
+        .then(COLUMNS)
+        .otherwise(MINOR_COLUMNS),
+    )
+    folded = limit_columns(folded, limits)
+    entries = tuple(_entry(row, facts.get(row["structure"]), run_accesses) for row in shown.to_dicts())
+    return Draft(
+        run=_run(trace, facts),
+        threads=threads,
+        structures=entries,
+        places=Places(
+            function=tuple(printable(f) for f in places["function"]),
+            file=tuple(printable(f) for f in places["file"]),
+            line=tuple(places["line"]),
+        ),
+        left_out=_left_out(ranked, facts),
+        folded=folded,
+    )
+
+
+def finish(started: Draft) -> Report:
+    """Lay out the columns of a draft and say what they fold."""
+    columns, cells, first = lay_out(started.folded, len(started.structures))
+    width = dict(started.folded.width.select("position", "width").iter_rows())
+    entries = tuple(
+        dataclasses.replace(entry, pages_per_column=width.get(position, 1))
+        for position, entry in enumerate(started.structures)
+    )
+    return Report(
+        run=started.run,
+        threads=started.threads,
+        structures=entries,
+        places=started.places,
+        columns=columns,
+        cells=cells,
+        first_touches=first,
+        folded=(*_coarse(entries), *started.left_out),
+    )
+
+
+def _coarse(entries: tuple[StructureEntry, ...]) -> tuple[str, ...]:
+    coarse = [entry.pages_per_column for entry in entries if entry.pages_per_column > 1]
+    if not coarse:
+        return ()
+    return (
+        f"{len(coarse)} of {len(entries)} structures are too large to show page by page: "
+        f"neighbouring pages are summed up in columns of up to {max(coarse)} pages "
+        "(each figure says how many). Sums and shares are exact.",
+    )
+
+
+def _ranked(structures: pl.DataFrame, facts: Mapping[int, Facts]) -> pl.DataFrame:
+    """The structures, most accessed first, with accesses and position (0, 1, ...)."""
+    counts = pl.DataFrame(
+        {"structure": list(facts), "accesses": [f.accesses for f in facts.values()]},
+        schema={"structure": pl.UInt32, "accesses": pl.UInt64},
+    )
+    return (
+        structures.join(counts, on="structure", how="left")
+        .with_columns(pl.col("accesses").fill_null(0))
+        .sort("accesses", "size", "structure", descending=[True, True, False])
+        .with_row_index("position")
+    )
+
+
+def _threads(
+    trace: Trace, per_thread: pl.DataFrame, first_touch: pl.DataFrame
+) -> list[dict[str, Any]]:
+    known = {row["thread"]: row for row in trace.threads.to_dicts()}
+    seen = set(per_thread["thread"].unique()) | set(first_touch["thread"].unique())
+    rows = []
+    for thread in sorted(seen | set(known)):
+        row = known.get(thread, {})
+        rows.append(
+            {
+                "thread": thread,
+                "process": row.get("process", 0),
+                "name": printable(row.get("name") or "", 64),
+                "created_ns": row.get("created_ns"),
+                "ended_ns": row.get("ended_ns"),
+                "cpus": list(row.get("cpus") or ())[:64],
+                "nodes": list(row.get("nodes") or ())[:64],
+            }
+        )
+    return rows
+
+
+def _places(first_touch: pl.DataFrame) -> pl.DataFrame:
+    """Distinct places with their index in ``place``; row 0 is the unknown place."""
+    unknown = pl.DataFrame({"function": [""], "file": [""], "line": [0]}).with_columns(
+        pl.col("line").cast(pl.UInt32)
+    )
+    named = first_touch.select("function", "file", "line").unique().sort("file", "line", "function")
+    known = (pl.col("function") != "") | (pl.col("file") != "")
+    return pl.concat([unknown, named.filter(known)]).with_row_index("place")
+
+
+def _fold(
+    per_thread: pl.DataFrame,
+    first_touch: pl.DataFrame,
+    shown: pl.DataFrame,
+    threads: list[int],
+    places: pl.DataFrame,
+) -> Folded:
+    """Bring the tables to report positions and rows, at the resolution of single pages."""
+    position = shown.lazy().select("structure", "position")
+    row = pl.LazyFrame({"thread": threads}, schema={"thread": pl.UInt32}).with_row_index("row")
+    block = pl.col("page").alias("block")
+    accesses = (
+        per_thread.lazy()
+        .join(position, on="structure")
+        .join(row, on="thread")
+        .group_by("position", block, "row")
+        .agg(pl.col("reads").sum(), pl.col("writes").sum())
+    )
+    first = (
+        first_touch.lazy()
+        .join(position, on="structure")
+        .join(row, on="thread")
+        .join(places.lazy(), on=["function", "file", "line"], how="left")
+        .with_columns(pl.col("place").fill_null(0))
+        .group_by("position", block, "row")
+        .agg(pages=pl.len(), place=pl.col("place").first())
+        .with_columns(place_pages=pl.col("pages"))
+    )
+    accesses_, first_ = pl.collect_all([accesses, first])
+    touched = (
+        pl.concat([accesses_.select("position", "block"), first_.select("position", "block")])
+        .unique()
+        .with_columns(touched=pl.lit(1, dtype=pl.UInt32))
+    )
+    width = shown.select("position", width=pl.lit(1, dtype=pl.UInt32), pages="pages")
+    return Folded(touched, accesses_, first_, width)
+
+
+def _entry(row: dict[str, Any], facts: Facts | None, run_accesses: int) -> StructureEntry:
+    return StructureEntry(
+        structure=row["structure"],
+        name=printable(row["name"]),
+        kind=printable(row["kind"], 32),
+        size=row["size"],
+        pages=row["pages"],
+        instances=row["instances"],
+        module=printable(row["module"]),
+        function=printable(row["function"]),
+        file=printable(row["file"]),
+        line=row["line"],
+        call_stack=tuple(printable(frame) for frame in (row["call_stack"] or ())[:64]),
+        named=row["named"],
+        reads=facts.reads if facts else 0,
+        writes=facts.writes if facts else 0,
+        threads=facts.threads if facts else 0,
+        touched_pages=facts.touched_pages if facts else 0,
+        pages_per_column=1,
+        reading=read_structure(facts, run_accesses) if facts else _UNUSED,
+    )
+
+
+_UNUSED = read_structure(
+    Facts(0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0, 0, None, 0.0, 0.0, 0.0, ("", "", 0)), 0
+)
+
+
+def _run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
+    """trace.json as it is, with what the report adds up itself."""
+    run = _plain(dataclasses.asdict(trace.info))
+    run["reads"] = sum(f.reads for f in facts.values())
+    run["writes"] = sum(f.writes for f in facts.values())
+    run["touched_pages"] = sum(f.touched_pages for f in facts.values())
+    return dict(run)
+
+
+def _plain(value: Any) -> Any:
+    """Make ``value`` safe to show and to write as JSON."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {printable(str(key), 256): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, int | float | bool | None) else printable(str(value))
+
+
+def _left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts]) -> tuple[str, ...]:
+    if len(ranked) <= STRUCTURES:
+        return ()
+    rest = ranked.slice(STRUCTURES)
+    total = sum(f.accesses for f in facts.values())
+    share = int(rest["accesses"].sum()) / total if total else 0.0
+    return (
+        f"{len(rest)} more structures are left out; together they have {share:.2%} of the accesses.",
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report as one compact block of text that fits into an HTML page.
+
+Layout of the block before compression (little endian):
+
+    offset 0   u32            length of the JSON text in bytes
+    offset 4   JSON, UTF-8    the report; a column is {"at", "length", "bytes", "delta"}
+    then       columns        at = offset from the end of the JSON text
+
+A column of n unsigned integers of b bytes is stored as b planes of n bytes, the lowest bytes
+first: neighbouring counts differ in their low bytes only, so the high planes compress to almost
+nothing. With ``delta`` the differences to the previous value (zigzag: 0, -1, 1, -2, ... become
+0, 1, 2, 3, ...) are stored instead. The whole is compressed with zlib and written in base64,
+which has no character that could end a script element.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+
+from numascape.report.data import Column, Report
+
+FORMAT = "numascape-report"
+VERSION = 1
+
+
+def encode_report(report: Report) -> str:
+    """Return the block for ``report`` as base64 text."""
+    return base64.b64encode(zlib.compress(_pack(report), 9)).decode("ascii")
+
+
+def _pack(report: Report) -> bytes:
+    planes = _Planes()
+    text = json.dumps(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "run": report.run,
+            "threads": report.threads,
+            "structures": [dataclasses.asdict(entry) for entry in report.structures],
+            "places": dataclasses.asdict(report.places),
+            "columns": planes.table(report.columns),
+            "cells": planes.table(report.cells),
+            "first_touches": planes.table(report.first_touches),
+            "folded": report.folded,
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
+    ).encode("utf-8", "replace")
+    return len(text).to_bytes(4, "little") + text + b"".join(planes.parts)
+
+
+class _Planes:
+    """Collects the columns' bytes and hands out where they are."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._end = 0
+
+    def table(self, table: Any) -> dict[str, Any]:
+        return {f.name: self._column(getattr(table, f.name)) for f in dataclasses.fields(table)}
+
+    def _column(self, values: Column) -> dict[str, Any]:
+        plain = byte_planes(values)
+        differences = byte_planes(_zigzag_differences(values))
+        delta = _compressed_length(differences) < _compressed_length(plain)
+        stored = differences if delta else plain
+        at = self._end
+        self.parts.append(stored)
+        self._end += len(stored)
+        width = len(stored) // len(values) if len(values) else 1
+        return {"at": at, "length": len(values), "bytes": width, "delta": delta}
+
+
+def _zigzag_differences(values: Column) -> Column:
+    signed = np.diff(values.astype(np.int64), prepend=np.int64(0))
+    return ((signed << 1) ^ (signed >> 63)).astype(np.uint64)
+
+
+def byte_planes(values: Column) -> bytes:
+    """The planes of ``values``, as few as its largest value needs (at least one)."""
+    wide = np.ascontiguousarray(values, dtype="<u8")
+    largest = int(wide.max()) if len(wide) else 0
+    width = max(1, (largest.bit_length() + 7) // 8)
+    return wide.view(np.uint8).reshape(len(wide), 8)[:, :width].T.tobytes()
+
+
+def _compressed_length(data: bytes) -> int:
+    sample = data if len(data) <= 1 << 18 else data[:: len(data) // (1 << 18)]
+    return len(zlib.compress(sample, 1))

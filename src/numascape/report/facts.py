@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measure each structure: who uses its pages, who touched them first.
+
+Everything here is computed on single pages, before any folding, so that two threads that use
+neighbouring pages are never taken for sharing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+PRIVATE = 0.9
+"""A page counts as one thread's own from this share of its accesses on."""
+
+_PAGE = ["structure", "instance", "page"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One structure in numbers. Shares are 0..1; ``accesses`` = ``reads + writes``."""
+
+    reads: int
+    writes: int
+    threads: int
+    writers: int
+    busiest_thread: int
+    busiest_share: float
+    touched_pages: int
+    private_share: float
+    """Share of accesses on pages where one thread makes at least PRIVATE of them."""
+    dominance: float
+    """Mean share of a page's busiest thread, weighted by accesses."""
+    threads_per_page: float
+    """Mean number of threads that use a page, weighted by accesses."""
+    first_touched_pages: int
+    first_toucher: int | None
+    """The thread that touched most pages first."""
+    first_toucher_share: float
+    """Its share of the first touched pages."""
+    first_toucher_accesses: float
+    """Its share of the accesses."""
+    own_share: float
+    """Share of accesses made by the thread that touched their page first."""
+    place: tuple[str, str, int]
+    """function, file and line that touched most pages first; empty and 0 when unknown."""
+
+    @property
+    def accesses(self) -> int:
+        return self.reads + self.writes
+
+
+def per_thread_pages(accesses: pl.LazyFrame) -> pl.LazyFrame:
+    """Sum ``accesses`` over phases: structure, instance, page, thread, reads, writes."""
+    return accesses.group_by([*_PAGE, "thread"]).agg(pl.col("reads").sum(), pl.col("writes").sum())
+
+
+def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
+    """Return the facts of every structure that was accessed or touched, by structure id.
+
+    ``per_thread`` is what :func:`per_thread_pages` returns, ``first_touch`` the trace's table.
+    """
+    use = per_thread.lazy().with_columns(accesses=pl.col("reads") + pl.col("writes"))
+    first = first_touch.lazy()
+    summary = pl.collect_all(
+        [
+            _by_page(use),
+            _by_thread(use),
+            _first_touchers(first),
+            _own(use, first),
+            _places(first),
+        ]
+    )
+    rows = [{row["structure"]: row for row in table.to_dicts()} for table in summary]
+    by_page, by_thread, touchers, own, places = rows
+    toucher_accesses = _toucher_accesses(use, summary[2])
+    facts = {}
+    for structure in sorted({*by_page, *touchers}):
+        facts[structure] = _facts(
+            by_page.get(structure, {}),
+            by_thread.get(structure, {}),
+            touchers.get(structure, {}),
+            own.get(structure, {}).get("own", 0),
+            toucher_accesses.get(structure, 0),
+            places.get(structure, {}),
+        )
+    return facts
+
+
+def _by_page(use: pl.LazyFrame) -> pl.LazyFrame:
+    pages = use.group_by(_PAGE).agg(
+        total=pl.col("accesses").sum(), top=pl.col("accesses").max(), users=pl.len()
+    )
+    total = pl.col("total")
+    return pages.group_by("structure").agg(
+        total=total.sum(),
+        pages=pl.len(),
+        private=total.filter(pl.col("top") >= PRIVATE * total).sum(),
+        top=pl.col("top").sum(),
+        users=(total.cast(pl.Float64) * pl.col("users")).sum(),
+    )
+
+
+def _by_thread(use: pl.LazyFrame) -> pl.LazyFrame:
+    threads = use.group_by("structure", "thread").agg(
+        pl.col("reads").sum(), pl.col("writes").sum(), pl.col("accesses").sum()
+    )
+    used = pl.col("accesses") > 0
+    return threads.group_by("structure").agg(
+        pl.col("reads").sum(),
+        pl.col("writes").sum(),
+        threads=used.sum(),
+        writers=(pl.col("writes") > 0).sum(),
+        busiest=pl.col("thread").sort_by("accesses", "thread", descending=[True, False]).first(),
+        busiest_accesses=pl.col("accesses").max(),
+    )
+
+
+def _first_touchers(first: pl.LazyFrame) -> pl.LazyFrame:
+    counts = first.group_by("structure", "thread").agg(pages=pl.len())
+    return counts.group_by("structure").agg(
+        touched=pl.col("pages").sum(),
+        toucher=pl.col("thread").sort_by("pages", "thread", descending=[True, False]).first(),
+        toucher_pages=pl.col("pages").max(),
+    )
+
+
+def _own(use: pl.LazyFrame, first: pl.LazyFrame) -> pl.LazyFrame:
+    keys = [*_PAGE, "thread"]
+    return (
+        use.join(first.select(keys), on=keys, how="semi")
+        .group_by("structure")
+        .agg(own=pl.col("accesses").sum())
+    )
+
+
+def _places(first: pl.LazyFrame) -> pl.LazyFrame:
+    return (
+        first.group_by("structure", "function", "file", "line")
+        .agg(pages=pl.len())
+        .sort("pages", "function", "file", "line", descending=[True, False, False, False])
+        .group_by("structure", maintain_order=True)
+        .first()
+    )
+
+
+def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame) -> dict[int, int]:
+    named = touchers.lazy().select("structure", pl.col("toucher").alias("thread"))
+    sums = use.join(named, on=["structure", "thread"], how="semi").group_by("structure")
+    return dict(sums.agg(pl.col("accesses").sum()).collect().iter_rows())
+
+
+def _facts(
+    page: dict[str, int | float],
+    thread: dict[str, int],
+    toucher: dict[str, int],
+    own: int,
+    toucher_accesses: int,
+    place: dict[str, str | int],
+) -> Facts:
+    total = int(page.get("total", 0))
+    touched = toucher.get("touched", 0)
+
+    def share(part: float, whole: int = total) -> float:
+        return part / whole if whole else 0.0
+
+    return Facts(
+        reads=thread.get("reads", 0),
+        writes=thread.get("writes", 0),
+        threads=thread.get("threads", 0),
+        writers=thread.get("writers", 0),
+        busiest_thread=thread.get("busiest", 0),
+        busiest_share=share(thread.get("busiest_accesses", 0)),
+        touched_pages=max(int(page.get("pages", 0)), touched),
+        private_share=share(page.get("private", 0)),
+        dominance=share(page.get("top", 0)),
+        threads_per_page=share(page.get("users", 0)),
+        first_touched_pages=touched,
+        first_toucher=toucher.get("toucher"),
+        first_toucher_share=share(toucher.get("toucher_pages", 0), touched),
+        first_toucher_accesses=share(toucher_accesses),
+        own_share=share(own),
+        place=(str(place.get("function", "")), str(place.get("file", "")), int(place.get("line", 0))),
+    )

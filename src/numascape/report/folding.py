@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fold pages into columns: fine where pages were touched, coarse where nothing happened.
+
+A structure's pages are cut into blocks of ``pages_per_column`` pages, the smallest power of two
+that leaves at most ``limit`` blocks with a touched page. Each such block is one column; a run of
+untouched blocks between them is one empty column. Folding only adds up, so the sums over a
+structure never change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from numascape.report.data import Cells, Column, Columns, FirstTouches
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Tables at page or block resolution; ``block`` is page // width of the structure.
+
+    touched: position, block, touched (pages); accesses: position, block, row, reads, writes;
+    first: position, block, row, pages, place, place_pages; width: position, width, pages.
+    ``position`` is the structure's index in the report.
+    """
+
+    touched: pl.DataFrame
+    accesses: pl.DataFrame
+    first: pl.DataFrame
+    width: pl.DataFrame
+
+    def cell_counts(self) -> dict[int, int]:
+        """Cells (accesses and first touches) per structure position."""
+        counts = (
+            pl.concat([self.accesses.select("position"), self.first.select("position")])
+            .group_by("position")
+            .len()
+        )
+        return dict(counts.iter_rows())
+
+
+def coarsen(folded: Folded, factors: pl.DataFrame) -> Folded:
+    """Make blocks ``factor`` times wider; ``factors`` has position and factor (others stay)."""
+    block = pl.col("block") // pl.col("factor").fill_null(1)
+
+    def widened(table: pl.DataFrame) -> pl.LazyFrame:
+        joined = table.lazy().join(factors.lazy(), on="position", how="left")
+        return joined.with_columns(block.cast(pl.UInt32).alias("block"))
+
+    where = ["position", "block"]
+    touched = widened(folded.touched).group_by(where).agg(pl.col("touched").sum())
+    accesses = (
+        widened(folded.accesses)
+        .group_by([*where, "row"])
+        .agg(pl.col("reads").sum(), pl.col("writes").sum())
+    )
+    first = (
+        widened(folded.first)
+        .group_by([*where, "row"])
+        .agg(
+            pl.col("pages").sum(),
+            pl.col("place").sort_by("place_pages").last(),
+            pl.col("place_pages").max(),
+        )
+    )
+    width = (
+        folded.width.lazy()
+        .join(factors.lazy(), on="position", how="left")
+        .with_columns((pl.col("width") * pl.col("factor").fill_null(1)).cast(pl.UInt32))
+        .drop("factor")
+    )
+    tables = pl.collect_all([touched, accesses, first, width])
+    return Folded(*tables)
+
+
+def limit_columns(folded: Folded, limits: pl.DataFrame) -> Folded:
+    """Coarsen until every structure has at most ``limit`` columns with a touched page.
+
+    ``limits`` has position and limit.
+    """
+    while True:
+        counts = folded.touched.group_by("position").agg(pl.len().alias("blocks"))
+        # Doubling the width can at best halve the blocks, so this never skips the right width.
+        excess = pl.col("blocks") / pl.col("limit")
+        factors = (
+            counts.join(limits, on="position")
+            .filter(pl.col("blocks") > pl.col("limit"))
+            .select(
+                "position",
+                (2 ** excess.log(2).ceil().clip(1, 31)).cast(pl.UInt32).alias("factor"),
+            )
+        )
+        if factors.is_empty():
+            return folded
+        folded = coarsen(folded, factors)
+
+
+def lay_out(folded: Folded, structures: int) -> tuple[Columns, Cells, FirstTouches]:
+    """Turn blocks into the report's columns, with the gaps between them."""
+    columns = _columns(folded)
+    position = columns["position"].to_numpy()
+    begin = np.searchsorted(position, np.arange(structures + 1))
+    index = columns.filter(pl.col("touched") > 0).select("position", "block", "column")
+    accesses = (
+        folded.accesses.join(index, on=["position", "block"])
+        .filter((pl.col("reads") + pl.col("writes")) > 0)
+        .sort("position", "row", "column")
+    )
+    first = folded.first.join(index, on=["position", "block"]).sort("position", "row", "column")
+    return (
+        Columns(
+            begin=begin.astype(np.uint32),
+            start=columns["start"].to_numpy(),
+            pages=columns["pages"].to_numpy(),
+            touched=columns["touched"].to_numpy(),
+        ),
+        Cells(
+            begin=_begins(accesses, structures),
+            row=accesses["row"].to_numpy(),
+            column=accesses["column"].to_numpy(),
+            reads=accesses["reads"].to_numpy(),
+            writes=accesses["writes"].to_numpy(),
+        ),
+        FirstTouches(
+            begin=_begins(first, structures),
+            row=first["row"].to_numpy(),
+            column=first["column"].to_numpy(),
+            pages=first["pages"].to_numpy(),
+            place=first["place"].to_numpy(),
+        ),
+    )
+
+
+def _begins(table: pl.DataFrame, structures: int) -> Column:
+    begin = np.searchsorted(table["position"].to_numpy(), np.arange(structures + 1))
+    return begin.astype(np.uint32)
+
+
+def _columns(folded: Folded) -> pl.DataFrame:
+    """position, block, start, pages, touched, column; gaps have touched 0."""
+    blocks = (
+        folded.touched.join(folded.width, on="position")
+        .sort("position", "block")
+        .with_columns(
+            start=pl.col("block").cast(pl.Int64) * pl.col("width"),
+            pages=pl.col("pages").cast(pl.Int64),
+        )
+        .with_columns(
+            # A page beyond the largest instance's end cannot be, but a trace may be wrong.
+            end=pl.max_horizontal(
+                pl.min_horizontal(pl.col("start") + pl.col("width"), pl.col("pages")),
+                pl.col("start") + 1,
+            )
+        )
+    )
+    following = pl.col("start").shift(-1).over("position").fill_null(pl.col("pages"))
+    before = blocks.filter(pl.int_range(pl.len()).over("position") == 0).select(
+        "position", start=pl.lit(0, dtype=pl.Int64), end="start"
+    )
+    after = blocks.select("position", start="end", end=following)
+    untouched = folded.width.join(folded.touched, on="position", how="anti").select(
+        "position", start=pl.lit(0, dtype=pl.Int64), end=pl.col("pages").cast(pl.Int64)
+    )
+    gaps = (
+        pl.concat([before, after, untouched])
+        .filter(pl.col("end") > pl.col("start"))
+        .with_columns(block=pl.lit(None, dtype=pl.UInt32), touched=pl.lit(0, dtype=pl.UInt32))
+    )
+    names = ["position", "block", "start", "end", "touched"]
+    return (
+        pl.concat(
+            [
+                blocks.select(names).with_columns(pl.col("touched").cast(pl.UInt32)),
+                gaps.select(names),
+            ]
+        )
+        .sort("position", "start")
+        .with_columns(
+            column=pl.int_range(pl.len(), dtype=pl.UInt32).over("position"),
+            pages=(pl.col("end") - pl.col("start")).cast(pl.UInt32),
+            start=pl.col("start").cast(pl.UInt32),
+        )
+    )

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say in words what a structure's figures show and what to do about it.
+
+Written for a reader who has never tuned for NUMA. The rules follow from where the kernel puts
+pages: on the memory node of the CPU that touches a page first, unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from numascape.report.data import Reading
+from numascape.report.facts import Facts
+
+SERIAL = 0.8
+"""One thread touched (nearly) everything first from this share of the pages on."""
+FOREIGN = 0.5
+"""Others' accesses matter from this share on."""
+MINOR = 0.01
+"""Below this share of the run's accesses a structure is not worth the reader's time."""
+
+
+def read_structure(facts: Facts, run_accesses: int) -> Reading:
+    """Describe one structure; ``run_accesses`` is the number of accesses of the whole run."""
+    share = facts.accesses / run_accesses if run_accesses else 0.0
+    if facts.accesses == 0:
+        return Reading(("No access to it was counted.",), (), 0, "")
+    if facts.threads == 1:
+        return _one_thread(facts)
+    minor = share < MINOR
+    see = [_who_uses(facts)]
+    if facts.first_toucher is not None:
+        see.append(_who_touched(facts))
+    advice, verdict, stake = _advice(facts)
+    if minor and stake:
+        advice = [f"Only {percent(share)} of the run's accesses go here: look elsewhere first."]
+        stake = 0
+    return Reading(tuple(see), tuple(advice), stake, verdict)
+
+
+def percent(share: float) -> str:
+    """Format a share for a sentence: never 0 % for something, never 100 % for less than all."""
+    if share >= 1 or share <= 0:
+        return f"{share * 100:.0f} %"
+    if share > 0.995:
+        return "over 99 %" if share < 0.9995 else "nearly 100 %"
+    if share >= 0.01:
+        return f"{share * 100:.0f} %"
+    return f"{share * 100:.2g} %" if share >= 0.0001 else "under 0.01 %"
+
+
+def _one_thread(facts: Facts) -> Reading:
+    thread = facts.busiest_thread
+    see = [f"Only thread {thread} uses it: {counted(facts.accesses, 'access')}."]
+    advice = ["Nothing is shared here."]
+    stake = 0
+    verdict = "one thread"
+    if facts.first_toucher is not None and facts.first_toucher != thread:
+        see.append(
+            f"Thread {facts.first_toucher} touched {percent(facts.first_toucher_share)} of its "
+            f"pages first{_at(facts)}."
+        )
+        if facts.own_share < 1 - FOREIGN:
+            advice = [f"Let thread {thread} initialise it, so that the pages are near it."]
+            stake = round((1 - facts.own_share) * facts.accesses)
+            verdict = "first touch elsewhere"
+    return Reading(tuple(see), tuple(advice), stake, verdict)
+
+
+def _who_uses(facts: Facts) -> str:
+    who = f"{facts.threads} threads use it"
+    if facts.writers == 0:
+        who += ", all of them only read"
+    elif facts.writers < facts.threads:
+        who += f", {facts.writers} of them write"
+    if facts.private_share >= PRIVATE_MOSTLY:
+        return (
+            f"{who}, but each page belongs to one: {percent(facts.private_share)} of the accesses "
+            "are to pages that a single thread uses almost alone."
+        )
+    if facts.dominance <= 2 / facts.threads:
+        return (
+            f"{who}, and every page by about {facts.threads_per_page:.0f} of them to much the same "
+            f"degree: a page's busiest thread makes only {percent(facts.dominance)} of its accesses."
+        )
+    return (
+        f"{who}; a page is used by about {facts.threads_per_page:.0f} of them, its busiest thread "
+        f"makes {percent(facts.dominance)} of its accesses."
+    )
+
+
+def _who_touched(facts: Facts) -> str:
+    others = facts.threads - 1 if facts.first_toucher_accesses > 0 else facts.threads
+    toucher = f"Thread {facts.first_toucher}"
+    sentence = f"{toucher} touched {percent(facts.first_toucher_share)} of the pages first{_at(facts)}"
+    if facts.first_toucher_share >= SERIAL and facts.first_toucher_accesses < 1 - FOREIGN:
+        plural = "another thread makes" if others == 1 else f"{others} other threads make"
+        return f"{sentence}, but {plural} {percent(1 - facts.first_toucher_accesses)} of the accesses."
+    if facts.own_share >= 1 - FOREIGN:
+        return (
+            f"{percent(facts.own_share)} of the accesses come from the thread that touched the "
+            "page first."
+        )
+    return (
+        f"{sentence}; only {percent(facts.own_share)} of the accesses come from the thread that "
+        "touched the page first."
+    )
+
+
+PRIVATE_MOSTLY = 0.75
+"""Share of accesses to private pages from which a structure counts as split among threads."""
+
+
+def _advice(facts: Facts) -> tuple[list[str], str, int]:
+    foreign = round((1 - facts.own_share) * facts.accesses)
+    serial = facts.first_toucher is not None and facts.first_toucher_share >= SERIAL
+    split = facts.private_share >= PRIVATE_MOSTLY
+    if facts.first_toucher is None:
+        foreign, serial = 0, False
+    if split and facts.own_share >= PRIVATE_MOSTLY:
+        return (
+            ["Well placed: keep each thread on the CPUs where it started (pin the threads)."],
+            "split, near",
+            0,
+        )
+    if split and facts.first_toucher is not None:
+        loop = (
+            "Initialise it in parallel, with the same division of work as the loop that uses it: "
+            "then each thread touches its own pages first and the kernel puts them on its node."
+        )
+        pin = "Pin the threads, so that they stay near their pages."
+        return [loop, pin], "serial first touch" if serial else "touched by others", foreign
+    if split:
+        return ["Pin the threads, so that they stay near their pages."], "split", 0
+    if facts.dominance <= 2 / facts.threads:
+        return _shared_by_all(facts, serial, foreign)
+    advice = [
+        "Pages are used by several threads each. Give each thread one contiguous part of the work "
+        "(a static schedule, blocks instead of single iterations), so that a page has one user; "
+        "then initialise in parallel with the same division.",
+        "Where that cannot be done, put the threads that share pages on one node.",
+    ]
+    return advice, "mixed", foreign
+
+
+def _shared_by_all(facts: Facts, serial: bool, foreign: int) -> tuple[list[str], str, int]:
+    spread = (
+        "No single node is right for a page that all threads use. Interleave its pages over the "
+        "nodes (numactl --interleave=all for the whole program, or mbind for this structure), so "
+        "that no memory controller becomes the bottleneck."
+    )
+    if facts.writes * 100 <= facts.reads:
+        other = "It is hardly ever written: a copy per node makes every access local."
+    else:
+        other = (
+            "Better: change the loop so that each thread works on its own contiguous part "
+            "(blocks, a static schedule), and initialise it in parallel the same way."
+        )
+    return [spread, other], "serial, shared by all" if serial else "shared by all", foreign
+
+
+def _at(facts: Facts) -> str:
+    function, file, line = facts.place
+    where = f"{file.rsplit('/', 1)[-1]}:{line}" if file and line else ""
+    if function and where:
+        return f" (in {function}, {where})"
+    return f" ({function or where})" if function or where else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """Format a count with its noun: 1 access, 12 300 accesses, 4.1 billion accesses."""
+    plural = noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")
+    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if number >= size:
+            return f"{number / size:.3g} {word} {plural}"
+    return f"{number:,}".replace(",", "\u202f") + f" {plural}"

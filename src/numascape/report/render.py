@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import os
+from importlib import resources
+from pathlib import Path
+
+from numascape.atomic import replacing_file
+from numascape.errors import NumascapeError
+from numascape.report.build import Draft
+from numascape.report.fitting import encode_within
+
+SIZE = 5_000_000
+"""Bytes that a report may have, whatever the trace."""
+
+TEMPLATE_VARIABLE = "NUMASCAPE_VIEWER"
+"""Environment variable: a viewer page to use instead of the installed one (for its developers)."""
+
+_DATA = '<script id="report-data" type="application/octet-stream">'
+_TITLE = "<title>Numascape</title>"
+
+
+def render(started: Draft, path: Path) -> int:
+    """Write the page for ``started`` to ``path`` and return its size in bytes.
+
+    The file appears complete or not at all. Raises NumascapeError when it cannot be written.
+    """
+    page = fill(viewer_page(), started, SIZE)
+    try:
+        with replacing_file(path) as beside:
+            beside.write_bytes(page)
+    except OSError as error:
+        raise NumascapeError(
+            f"cannot write {path}: {error.strerror}; choose another file with -o"
+        ) from error
+    return len(page)
+
+
+def fill(template: str, started: Draft, size: int) -> bytes:
+    """Put the report's data and title into the viewer page ``template``."""
+    program = Path(str(started.run.get("program", ""))).name[:200]
+    title = f"<title>{html.escape(program)} · Numascape</title>"
+    head, mark, tail = template.partition(_DATA)
+    if not mark or _TITLE not in head:
+        raise NumascapeError(
+            "the viewer page has no place for the data; install numascape again (pip install .)"
+        )
+    head = head.replace(_TITLE, title, 1)
+    room = size - len((head + mark + tail).encode())
+    return (head + mark + encode_within(started, room) + tail).encode()
+
+
+def viewer_page() -> str:
+    """Return the viewer page that was built into the package."""
+    chosen = os.environ.get(TEMPLATE_VARIABLE)
+    try:
+        if chosen:
+            return Path(chosen).read_text("utf-8")
+        return resources.files("numascape.report").joinpath("viewer.html").read_text("utf-8")
+    except OSError as error:
+        raise NumascapeError(
+            f"the viewer page is missing ({chosen or 'numascape/report/viewer.html'}); "
+            "install numascape again (pip install .)"
+        ) from error

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make names from a trace fit to be shown: bounded, and nothing invisible in them.
+
+Escaping for HTML is the page's business (it only ever sets text).
+"""
+
+from __future__ import annotations
+
+from numascape import terminal
+
+LONGEST = 12_000
+"""Characters of a name that the report keeps; mangled template names reach thousands."""
+
+
+def printable(text: str, longest: int = LONGEST) -> str:
+    """Return `text` with control and direction characters escaped, at most `longest` long."""
+    shown = text if len(text) <= longest else text[: longest - 1] + "…"
+    return shown if shown.isascii() and shown.isprintable() else terminal.printable(shown)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the base64 text in the page to a Report; the layout is in src/numascape/report/encode.py.
+
+import type { Column, Report } from "./report";
+
+const FORMAT = "numascape-report";
+const VERSION = 1;
+
+interface Stored {
+  at: number;
+  length: number;
+  bytes: number;
+  delta: boolean;
+}
+
+export async function unpackReport(base64: string): Promise<Report> {
+  return parseBlock(await inflate(decodeBase64(base64)));
+}
+
+export function decodeBase64(base64: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(base64.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export function parseBlock(block: Uint8Array): Report {
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  const textEnd = 4 + view.getUint32(0, true);
+  const report = JSON.parse(new TextDecoder().decode(block.subarray(4, textEnd)));
+  if (report.format !== FORMAT || report.version !== VERSION) {
+    throw new Error(`not a ${FORMAT} of version ${VERSION}`);
+  }
+  const planes = block.subarray(textEnd);
+  for (const table of ["columns", "cells", "first_touches"]) {
+    for (const [name, stored] of Object.entries(report[table])) {
+      report[table][name] = unpackColumn(planes, stored as Stored);
+    }
+  }
+  return report as Report;
+}
+
+export function unpackColumn(planes: Uint8Array, { at, length, bytes, delta }: Stored): Column {
+  if (at + length * bytes > planes.length) throw new Error("the report's data is incomplete");
+  // Differences may have more bytes than the values they lead to, so they are added up as doubles.
+  const values = delta || bytes > 4 ? new Float64Array(length) : allocate(bytes, length);
+  for (let plane = bytes - 1; plane >= 0; plane--) {
+    const start = at + plane * length;
+    for (let i = 0; i < length; i++) values[i] = values[i]! * 256 + planes[start + i]!;
+  }
+  if (delta) {
+    let value = 0;
+    for (let i = 0; i < length; i++) {
+      const zigzag = values[i]!;
+      value += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+      values[i] = value;
+    }
+  }
+  return values;
+}
+
+function allocate(bytes: number, length: number): Column {
+  if (bytes === 1) return new Uint8Array(length);
+  return bytes === 2 ? new Uint16Array(length) : new Uint32Array(length);
+}

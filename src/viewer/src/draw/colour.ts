@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colours as 32-bit pixels (little endian RGBA), the same for canvases and legends.
+//
+// Accesses: viridis, perceptually uniform and readable with every common colour blindness; on a
+// light page it runs from light to dark, on a dark page from dark to light, so that more always
+// stands out more. Threads: hues of equal lightness from blue over magenta to amber, whose
+// blue-yellow component falls steadily, so their order survives red-green blindness.
+
+import { hcl, rgb } from "d3-color";
+import { interpolateViridis } from "d3-scale-chromatic";
+
+export type Theme = "light" | "dark";
+export type Scale = "linear" | "log";
+
+const STEPS = 256;
+/** Where viridis starts on each page, so that one access already differs from none. */
+const LOWEST = { light: 0.93, dark: 0.16 };
+
+const ramps = new Map<Theme, Uint32Array>();
+
+export function accessRamp(theme: Theme): Uint32Array {
+  let ramp = ramps.get(theme);
+  if (!ramp) {
+    ramp = Uint32Array.from({ length: STEPS }, (_, i) => {
+      const t = i / (STEPS - 1);
+      const low = LOWEST[theme];
+      return pixel(interpolateViridis(theme === "light" ? low * (1 - t) : low + (1 - low) * t));
+    });
+    ramps.set(theme, ramp);
+  }
+  return ramp;
+}
+
+/** Maps an access density in (0, largest] to 0 .. 1; what is not 0 is never drawn as 0. */
+export function intensity(value: number, largest: number, scale: Scale): number {
+  if (value <= 0 || largest <= 0) return 0;
+  if (scale === "linear") return Math.min(1, value / largest);
+  const lowest = lowestOfLog(largest);
+  return Math.max(0, Math.min(1, Math.log(value / lowest) / Math.log(largest / lowest)));
+}
+
+/** The logarithmic scale spans six decades at most, fewer when the largest is small. */
+export function lowestOfLog(largest: number): number {
+  return largest > 10 ? Math.max(1, largest / 1e6) : largest / 10;
+}
+
+export function accessPixel(ramp: Uint32Array, t: number): number {
+  return ramp[Math.round(t * (STEPS - 1))]!;
+}
+
+/** Colour of row `row` of `rows`; `chroma` 0 .. 1 fades it to grey. */
+export function threadColour(row: number, rows: number, theme: Theme, chroma = 1): string {
+  const t = rows > 1 ? row / (rows - 1) : 0;
+  return hcl(268 + t * 172, 62 * chroma, theme === "light" ? 54 : 68).formatHex();
+}
+
+export function threadPixels(rows: number, theme: Theme): Uint32Array {
+  return Uint32Array.from({ length: rows }, (_, row) => pixel(threadColour(row, rows, theme)));
+}
+
+export function pixel(colour: string, alpha = 1): number {
+  const { r, g, b } = rgb(colour);
+  const a = Math.round(alpha * 255);
+  return ((a << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0;
+}
+
+export function cssOf(value: number): string {
+  return `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
+}

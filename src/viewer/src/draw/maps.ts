@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page x thread maps: accesses, first touches, and the strip of a structure.
+
+import type { Axis, Binned, Strip } from "../model/bins";
+import { accessPixel, accessRamp, intensity, pixel, threadColour, threadPixels } from "./colour";
+import type { Scale, Theme } from "./colour";
+import { fillPixels } from "./surface";
+import type { Surface } from "./surface";
+
+export function drawAccesses(
+  surface: Surface,
+  { x, y, value }: Binned,
+  largest: number,
+  scale: Scale,
+  theme: Theme,
+): void {
+  const ramp = accessRamp(theme);
+  paint(surface, x, y, (bin) => {
+    const density = value[bin]!;
+    return density > 0 ? accessPixel(ramp, intensity(density, largest, scale)) : 0;
+  });
+}
+
+export function drawFirstTouches(
+  surface: Surface,
+  x: Axis,
+  y: Axis,
+  { pages, row }: { pages: Float64Array; row: Int32Array },
+  threads: number,
+  theme: Theme,
+): void {
+  const colours = threadPixels(threads, theme);
+  paint(surface, x, thick(y, surface), (bin) => (pages[bin]! > 0 ? colours[row[bin]!]! : 0));
+}
+
+/** Make every row at least two CSS pixels high, so that single marks can be seen. */
+function thick(y: Axis, { height, ratio }: Surface): Axis {
+  const least = Math.round(2 * ratio);
+  const right = y.right.map((end, i) => Math.min(height, Math.max(end, y.left[i]! + least)));
+  const left = y.left.map((start, i) => Math.min(start, right[i]! - least));
+  return { ...y, left, right };
+}
+
+function paint(
+  { context, width, height }: Surface,
+  x: Axis,
+  y: Axis,
+  colourOf: (bin: number) => number,
+): void {
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const columns = x.left.length;
+  for (let line = 0; line < y.left.length; line++) {
+    const rows: [number, number] = [y.left[line]!, y.right[line]!];
+    for (let bin = 0; bin < columns; bin++) {
+      const colour = colourOf(line * columns + bin);
+      if (colour) fillPixels(pixels, width, [x.left[bin]!, x.right[bin]!], rows, colour);
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+/** Hue: dominant thread; grey: no thread dominates; strength: accesses (logarithmic). */
+export function drawStrip(surface: Surface, strip: Strip, threads: number, theme: Theme): void {
+  const { context, width, height } = surface;
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const largest = strip.mean.reduce((most, mean) => Math.max(most, mean), 0);
+  strip.mean.forEach((mean, bin) => {
+    if (mean <= 0) return;
+    const chroma = dominance(strip.share[bin]!);
+    const colour = threadColour(strip.row[bin]!, threads, theme, chroma);
+    const strength = 0.25 + 0.75 * intensity(mean, largest, "log");
+    const columns: [number, number] = [strip.x.left[bin]!, strip.x.right[bin]!];
+    fillPixels(pixels, width, columns, [0, height], pixel(colour, strength));
+  });
+  context.putImageData(image, 0, 0);
+}
+
+/** 0 below a fifth of the accesses, 1 from four fifths on. */
+function dominance(share: number): number {
+  return Math.max(0, Math.min(1, (share - 0.2) / 0.6));
+}
+
+/** Bars along the horizontal (column averages) or vertical axis (row averages). */
+export function drawBars(
+  { context, width, height, ratio }: Surface,
+  axis: Axis,
+  mean: Float64Array,
+  direction: "up" | "right",
+  colour: string,
+): void {
+  const largest = mean.reduce((most, value) => Math.max(most, value), 0);
+  if (largest <= 0) return;
+  context.fillStyle = colour;
+  const room = (direction === "up" ? height : width) - ratio;
+  mean.forEach((value, bin) => {
+    if (value <= 0) return;
+    const from = axis.left[bin]!;
+    const size = axis.right[bin]! - from;
+    const length = Math.max(ratio, (value / largest) * room);
+    if (direction === "up") context.fillRect(from, height - length, size, length);
+    else context.fillRect(0, from, length, size);
+  });
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import { render } from "preact";
+import { unpackReport } from "./data/unpack";
+import { App } from "./views/app";
+import "./style.css";
+
+async function start(): Promise<void> {
+  const page = document.getElementById("page")!;
+  const data = document.getElementById("report-data")!;
+  try {
+    const report = await unpackReport(data.textContent ?? "");
+    data.remove();
+    page.replaceChildren();
+    render(<App report={report} />, page);
+    document.documentElement.dataset.ready = "yes";
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    page.textContent = `This report cannot be shown (${why}). Write it again: numascape report TRACE`;
+  }
+}
+
+void start();

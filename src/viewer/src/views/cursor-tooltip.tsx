@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Report } from "../data/report";
+import * as show from "../model/format";
+import { columnAt, entryAt, firstTouchOf } from "../model/matrix";
+import type { Matrix } from "../model/matrix";
+import type { Viewport } from "../model/viewport";
+import type { Cursor } from "./page-thread-plot";
+
+interface Props {
+  report: Report;
+  matrix: Matrix;
+  view: Viewport;
+  cursor: Cursor;
+}
+
+/** What is under the pointer: pages, thread, counts, first toucher and its source line. */
+export function CursorTooltip({ report, matrix, view, cursor }: Props) {
+  const page = Math.min(view.x0 + cursor.x * (view.x1 - view.x0), matrix.length - 1e-6);
+  const row = Math.min(Math.floor(view.y0 + cursor.y * (view.y1 - view.y0)), matrix.threads - 1);
+  const column = columnAt(matrix, page);
+  const thread = report.threads[row];
+  if (column < 0 || !thread) return null;
+  const start = matrix.start[column]!;
+  const pages = matrix.pages[column]!;
+  const touched = matrix.touched[column]!;
+  const entry = entryAt(matrix.accesses, row, column);
+  const first = firstTouchOf(matrix, column);
+  const name = thread.name && thread.name !== `thread ${thread.thread}` ? ` (${thread.name})` : "";
+  const style = {
+    left: `${cursor.clientX}px`,
+    top: `${cursor.clientY}px`,
+    transform: `translate(${cursor.clientX > window.innerWidth - 340 ? "calc(-100% - 14px)" : "14px"}, ${
+      cursor.clientY > window.innerHeight - 200 ? "calc(-100% - 10px)" : "14px"
+    })`,
+  };
+  return (
+    <div class="tooltip" role="status" style={style}>
+      <p class="title">
+        {pages === 1
+          ? `Page ${show.count(start)}`
+          : `Pages ${show.count(start)}–${show.count(start + pages - 1)}`}
+        <small> at {show.bytes(start * report.run.page_size)}</small>
+      </p>
+      <dl>
+        <dt>Thread</dt>
+        <dd>
+          {thread.thread}
+          <bdi>{name}</bdi>
+        </dd>
+        <dt>Reads</dt>
+        <dd>{show.count(entry < 0 ? 0 : matrix.accesses.reads[entry]!)}</dd>
+        <dt>Writes</dt>
+        <dd>{show.count(entry < 0 ? 0 : matrix.accesses.writes[entry]!)}</dd>
+        {pages > 1 && (
+          <>
+            <dt>Touched</dt>
+            <dd>
+              {show.count(touched)} of {show.count(pages)} pages
+            </dd>
+          </>
+        )}
+        <dt>First touch</dt>
+        <dd>{first ? firstTouch(report, first) : touched > 0 ? "not seen" : "never touched"}</dd>
+        {first && first.place > 0 && (
+          <>
+            <dt>in</dt>
+            <dd>
+              <bdi>{place(report, first.place)}</bdi>
+            </dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}
+
+function firstTouch(report: Report, first: NonNullable<ReturnType<typeof firstTouchOf>>): string {
+  const thread = `thread ${report.threads[first.row]!.thread}`;
+  if (first.total === 1) return thread;
+  const pages = `${show.count(first.pages)} of ${show.count(first.total)} pages`;
+  return first.rows === 1
+    ? `${thread}, all pages`
+    : `${thread} (${pages}), ${first.rows - 1} others`;
+}
+
+function place({ places }: Report, index: number): string {
+  const name = (places.function[index] ?? "").slice(0, 120);
+  const file = show.fileName(places.file[index] ?? "").slice(0, 80);
+  const line = places.line[index] ? `:${places.line[index]}` : "";
+  return file ? `${name ? `${name}, ` : ""}${file}${line}` : name;
+}

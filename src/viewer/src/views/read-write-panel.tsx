@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo } from "preact/hooks";
+import type { Report } from "../data/report";
+import type { Theme } from "../draw/colour";
+import { pixel } from "../draw/colour";
+import { fillPixels } from "../draw/surface";
+import type { Surface } from "../draw/surface";
+import * as show from "../model/format";
+import { readWriteOf } from "../model/read-write";
+import type { Matrices } from "./app";
+import { Canvas } from "./canvas";
+
+interface Props {
+  report: Report;
+  matrix: Matrices;
+  positions: number[];
+  theme: Theme;
+}
+
+/** Colours of neither, reads, writes, both (Okabe and Ito's, told apart by all). */
+const USES: Record<Theme, readonly string[]> = {
+  light: ["#eceef0", "#56b4e9", "#e69f00", "#27496b"],
+  dark: ["#262c34", "#56b4e9", "#e69f00", "#e8eef4"],
+};
+const LABELS = ["neither", "reads only", "writes only", "reads and writes"];
+const MOST = 200;
+
+export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
+  const numbers = useMemo(() => report.threads.map(({ thread }) => thread), [report]);
+  const shared = positions.filter((position) => report.structures[position]!.kind !== "stack");
+  const shown = shared.slice(0, MOST);
+  return (
+    <section aria-labelledby="read-write">
+      <div class="heading">
+        <h2 id="read-write">Who reads, who writes</h2>
+        <ul class="uses">
+          {LABELS.map((label, use) => (
+            <li key={label}>
+              <span class="swatch" style={{ background: USES[theme][use] }} /> {label}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Who reads, who writes">
+        <table class="read-write">
+          <thead>
+            <tr>
+              <th scope="col">Structure</th>
+              <th scope="col">
+                Threads {numbers[0]} to {numbers[numbers.length - 1]}
+              </th>
+              <th scope="col">Never read it</th>
+              <th scope="col">Never write it</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((position) => {
+              const { name } = report.structures[position]!;
+              const { use, neverRead, neverWrite } = readWriteOf(matrix(position), numbers);
+              return (
+                <tr key={position}>
+                  <th scope="row">
+                    <bdi class="name">{name.slice(0, 400)}</bdi>
+                  </th>
+                  <td class="strip">
+                    <Canvas
+                      lazy
+                      aria-hidden="true"
+                      inputs={[theme]}
+                      draw={(surface) => drawUse(surface, use, USES[theme])}
+                    />
+                  </td>
+                  <td class="threads">{show.ranges(neverRead, numbers.length)}</td>
+                  <td class="threads">{show.ranges(neverWrite, numbers.length)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <p class="how">
+        Each strip has one field per thread, thread 0 on the left. A structure that no thread writes
+        after the start can have a copy on every node. One that a single thread writes and all
+        others read costs traffic whenever it changes: let each thread write its own part, or write
+        more rarely. Stacks are left out
+        {shared.length > MOST && `, and so are all but the first ${MOST} structures listed above`}.
+      </p>
+    </section>
+  );
+}
+
+function drawUse(
+  { context, width, height }: Surface,
+  use: Uint8Array,
+  colours: readonly string[],
+): void {
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const values = colours.map((colour) => pixel(colour));
+  // Where several threads share a pixel, it shows everything that any of them does.
+  const seen = new Uint8Array(width);
+  const gap = width / use.length > 6 ? 1 : 0;
+  use.forEach((value, row) => {
+    const left = Math.floor((row * width) / use.length);
+    const right = Math.max(left + 1, Math.floor(((row + 1) * width) / use.length) - gap);
+    for (let x = left; x < right; x++) seen[x]! |= value;
+    for (let x = left; x < right; x++) {
+      fillPixels(pixels, width, [x, x + 1], [0, height], values[seen[x]!]!);
+    }
+  });
+  context.putImageData(image, 0, 0);
+}

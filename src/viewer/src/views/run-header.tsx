@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ComponentChildren } from "preact";
+import type { Report, Run } from "../data/report";
+import type { Theme } from "../draw/colour";
+import * as show from "../model/format";
+import { Term } from "./term";
+
+interface Props {
+  report: Report;
+  theme: Theme;
+  onTheme: () => void;
+}
+
+export function RunHeader({ report, theme, onTheme }: Props) {
+  const { run, threads } = report;
+  const notes = [...run.unseen];
+  if (run.exit_status) notes.unshift(`The program ended with exit status ${run.exit_status}.`);
+  return (
+    <header class="run">
+      <div class="brand">
+        <span class="wordmark">
+          <Mark /> Numascape
+        </span>
+        <button type="button" class="quiet" onClick={onTheme}>
+          {theme === "dark" ? "Light" : "Dark"} page
+        </button>
+      </div>
+      <h1>{show.fileName(run.program) || "program"}</h1>
+      <p class="command">
+        {[run.program, ...(run.arguments ?? [])].map((word, i) => (
+          <bdi key={i}>{word}</bdi>
+        ))}
+      </p>
+      <dl class="facts">
+        <Fact name="Recorded">{day(run.started)}</Fact>
+        <Fact name="Machine">{machine(run)}</Fact>
+        <Fact name={<Term of="thread">Threads</Term>}>{show.count(threads.length)}</Fact>
+        <Fact name="Run time">{times(run)}</Fact>
+        <Fact name={<Term of="overhead">Recorder's cost</Term>}>{overhead(run)}</Fact>
+        <Fact name={<Term of="access">Accesses</Term>}>
+          {show.short(run.reads)} reads, {show.short(run.writes)} writes
+        </Fact>
+        <Fact name={<Term of="page">Pages touched</Term>}>
+          {show.count(run.touched_pages)} ({show.bytes(run.touched_pages * run.page_size)})
+        </Fact>
+        <Fact name={<Term of="attributed">Attributed</Term>}>
+          {run.attributed_share == null ? "unknown" : show.share(run.attributed_share)}
+        </Fact>
+      </dl>
+      {notes.length > 0 && (
+        <details class="unseen">
+          <summary>What the recorder could not see ({notes.length})</summary>
+          <ul>
+            {notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </header>
+  );
+}
+
+function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
+      <path d="M1 15V9h3v6zm3.7 0V5h3v10zm3.7 0V1h3v14zm3.6 0V7h3v8z" fill="currentColor" />
+    </svg>
+  );
+}
+
+function day(started: string): string {
+  const date = new Date(started);
+  if (Number.isNaN(date.getTime())) return started || "unknown";
+  return date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+function machine({ host = {} }: Run): string {
+  const parts = [host.name || "unknown"];
+  if (host.nodes) parts.push(host.nodes === 1 ? "1 memory node" : `${host.nodes} memory nodes`);
+  if (host.cpus) parts.push(`${host.cpus} CPUs`);
+  if (host.memory_bytes) parts.push(show.bytes(host.memory_bytes));
+  return parts.join(", ");
+}
+
+function times({ times: { wall_s, cpu_s } = {} }: Run): string {
+  if (wall_s == null) return "unknown";
+  return show.seconds(wall_s) + (cpu_s == null ? "" : ` (${show.seconds(cpu_s)} of CPU time)`);
+}
+
+function overhead({ times: { cpu_s, native_cpu_s } = {} }: Run): string {
+  if (cpu_s == null || !native_cpu_s) return "not measured";
+  return `${(cpu_s / native_cpu_s).toFixed(1)} × the program's CPU time`;
+}

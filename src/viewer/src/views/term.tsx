@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Terms of the field, explained where they are used.
+
+import { useId } from "preact/hooks";
+
+const MEANINGS = {
+  access:
+    "One load or store that the program executed. Reads and writes are counted apart, on the page they go to.",
+  "first touch":
+    "The first access to a page. The kernel then takes memory for it, by default on the node of the CPU that made this access.",
+  node: "A part of the machine with its own memory and CPUs. A CPU reaches its own node's memory faster than another's.",
+  page: "The unit in which the kernel places memory: 4 KiB, unless huge pages are used. A page is on exactly one node.",
+  structure:
+    "A named piece of the program's memory: a global variable, the blocks allocated at one place, a thread's stack, or a mapped file.",
+  thread: "Numbered in order of creation; thread 0 is the main thread.",
+  share: "Part of all counted accesses of the run that go to this structure.",
+  attributed:
+    "Share of the accesses that could be given to a structure with a name. The rest is in remainders such as the allocator's own memory.",
+  overhead: "CPU time of the recorded run divided by that of the program alone.",
+  interleave: "Spread pages over all nodes in turn, so that no node's memory is the bottleneck.",
+} as const;
+
+export type Term = keyof typeof MEANINGS;
+
+export function Term({ of, children }: { of: Term; children?: string }) {
+  const id = useId();
+  return (
+    <span class="term" tabIndex={0} aria-describedby={id}>
+      {children ?? of}
+      <span class="meaning" role="tooltip" id={id}>
+        {MEANINGS[of]}
+      </span>
+    </span>
+  );
+}

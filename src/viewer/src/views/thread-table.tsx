@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState } from "preact/hooks";
+import type { Report } from "../data/report";
+import * as show from "../model/format";
+import { threadSums } from "../model/matrix";
+import type { Matrix } from "../model/matrix";
+
+/** The figures' numbers per thread, for screen readers and for those who want them exactly. */
+export function ThreadTable({ report, matrix }: { report: Report; matrix: Matrix }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="thread-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The same as a table, by thread</summary>
+      {open && <Table report={report} matrix={matrix} />}
+    </details>
+  );
+}
+
+function Table({ report, matrix }: { report: Report; matrix: Matrix }) {
+  const { reads, writes, firstTouched } = threadSums(matrix);
+  const total = reads.reduce((sum, n) => sum + n, 0) + writes.reduce((sum, n) => sum + n, 0);
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Accesses by thread">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Thread</th>
+            <th scope="col" class="number">
+              Reads
+            </th>
+            <th scope="col" class="number">
+              Writes
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            <th scope="col" class="number">
+              Pages first touched
+            </th>
+            <th scope="col">Ran on CPUs</th>
+            <th scope="col">Nodes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {report.threads.map(({ thread, name, cpus, nodes }, row) => (
+            <tr key={thread}>
+              <th scope="row">
+                {thread} <bdi class="origin">{name}</bdi>
+              </th>
+              <td class="number">{show.count(reads[row]!)}</td>
+              <td class="number">{show.count(writes[row]!)}</td>
+              <td class="number">
+                {show.share((reads[row]! + writes[row]!) / Math.max(1, total))}
+              </td>
+              <td class="number">{show.count(firstTouched[row]!)}</td>
+              <td>{cpus.length ? show.ranges(cpus) : "unknown"}</td>
+              <td>{nodes.length ? show.ranges(nodes) : "unknown"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
