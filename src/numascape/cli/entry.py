@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import export, record, show
+from numascape.commands import export, record, report, show
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 # Options after the program's name are the program's, with or without `--` before it.
 app.command(context_settings={"allow_interspersed_args": False})(record.record)
+app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
 
