@@ -60,7 +60,9 @@ def test_pandas_and_duckdb_read_a_trace_without_numascape(trace_folder: Path) ->
         from '{trace_folder}/accesses.parquet' join '{trace_folder}/structures.parquet'
         using (structure) group by name order by name
     """
-    assert duckdb.sql(query).fetchall() == [("A", 912, 1024), ("B", 30, 34)]
+    found = duckdb.sql(query)
+    assert found is not None
+    assert found.fetchall() == [("A", 912, 1024), ("B", 30, 34)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `pip install .` installs is complete without the checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package installed from a wheel into a folder of its own."""
+    target = tmp_path_factory.mktemp("installed")
+    command = "install --quiet --no-build-isolation --no-deps --target".split()
+    subprocess.run(
+        [sys.executable, "-m", "pip", *command, target, ROOT],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    return target
+
+
+def test_the_package_has_what_was_built(installed: Path) -> None:
+    package = installed / "numascape"
+    names = [
+        "py.typed",
+        "report/viewer.html",
+        "_recorder/lib64/release/libdynamorio.so",
+        "_recorder/ext/lib64/release/libdrmgr.so",
+        "_recorder/DynamoRIO-License.txt",
+    ]
+    assert [name for name in names if not (package / name).is_file()] == []
+    assert len(list(package.glob("_native*.so"))) == 1
+    assert not list(installed.rglob("*.cpp"))
+
+
+def test_the_package_runs_without_the_checkout(installed: Path, tmp_path: Path) -> None:
+    # Isolated from the editable installation, which -S leaves out; libraries come by their path.
+    libraries = [path for path in sys.path if path.endswith("site-packages")]
+    result = subprocess.run(
+        [sys.executable, "-S", "-c", "import numascape, numascape._native as n; "
+         "print(numascape.__file__, n.__file__)"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), *libraries])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )  # fmt: skip
+    assert all(path.startswith(str(installed)) for path in result.stdout.split())

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every source file keeps the project's rules: format, lint, types, licence, layers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+FOLDERS = ("src", "include", "examples", "bench", "tests", "cmake")
+# Made by tools, or by others.
+NOT_OURS = {"node_modules", "build", "dist", "__pycache__", ".mypy_cache"}
+COMMENT = {
+    **dict.fromkeys((".py", ".pyi", ".cmake", ".sh"), "#"),
+    **dict.fromkeys((".c", ".cpp", ".h", ".hpp", ".rs", ".ts", ".tsx"), "//"),
+    ".f90": "!",
+}
+# What each part of the library may import; design: dependencies point one way.
+MAY_IMPORT = {
+    "trace": {"trace"},
+    "naming": {"naming", "trace"},
+    "recorders": {"recorders", "naming", "trace"},
+    "report": {"report", "trace"},
+    "commands": {"recorders", "report", "trace"},
+}
+# Modules beside the parts, which every part may use.
+EVERYWHERE = {"errors", "atomic", "installation", "terminal", "_native"}
+
+
+def sources(*suffixes: str) -> list[Path]:
+    return sorted(
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in suffixes and not NOT_OURS & set(path.relative_to(ROOT).parts)
+    )
+
+
+def run(*command: str | Path, folder: Path = ROOT) -> None:
+    """Run a checker; what it prints is the test's failure."""
+    result = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        pytest.fail(result.stdout[-6000:], pytrace=False)
+
+
+def test_python_is_linted() -> None:
+    run(SCRIPTS / "ruff", "check", "--no-cache", ".")
+
+
+def test_python_is_formatted() -> None:
+    run(SCRIPTS / "ruff", "format", "--check", "--no-cache", ".")
+
+
+def test_python_is_typed() -> None:
+    run(sys.executable, "-m", "mypy")
+
+
+def test_c_and_cpp_are_formatted() -> None:
+    files = sources(".c", ".cpp", ".h", ".hpp")
+    assert files
+    run(SCRIPTS / "clang-format", "--dry-run", "-Werror", *files)
+
+
+def test_viewer_is_typed_and_formatted() -> None:
+    run("npm", "run", "--silent", "check", folder=ROOT / "src" / "viewer")
+
+
+def test_viewer_passes_its_own_tests() -> None:
+    run("npm", "test", "--silent", folder=ROOT / "src" / "viewer")
+
+
+def test_every_source_names_the_licence() -> None:
+    def named(path: Path) -> bool:
+        start = path.read_text().split("\n", 2)[:2]
+        return any(
+            line.startswith(f"{COMMENT[path.suffix]} SPDX-License-Identifier: Apache-2.0")
+            for line in start
+        )
+
+    assert [str(path.relative_to(ROOT)) for path in sources(*COMMENT) if not named(path)] == []
+
+
+def test_imports_point_one_way() -> None:
+    package = ROOT / "src" / "numascape"
+    wrong = []
+    for path in sources(".py"):
+        if not path.is_relative_to(package) or path.parent == package:
+            continue
+        part = path.relative_to(package).parts[0]
+        for imported in numascape_imports(path):
+            allowed = EVERYWHERE | MAY_IMPORT.get(part, {part, "commands"})
+            if imported not in allowed:
+                wrong.append(f"{path.relative_to(ROOT)} imports numascape.{imported}")
+    assert wrong == []
+
+
+def numascape_imports(path: Path) -> set[str]:
+    """The parts of the package that a file imports, at any depth."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+    parts = [name.split(".") for name in names]
+    return {
+        name[1]
+        for name in parts
+        if name[0] == "numascape" and len(name) > 1 and (ROOT / "src/numascape" / name[1]).is_dir()
+    }
