@@ -18,6 +18,10 @@ bool is_block(int tag) {
     return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
+bool is_class(int tag) {
+    return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
 void set_source_line(Dwarf_Die& unit, Dwarf_Addr pc, Frame& frame) {
     Dwarf_Line* line = dwarf_getsrc_die(&unit, pc);
     if (line == nullptr) return;
@@ -73,9 +77,13 @@ void CodeIndex::add_functions(Dwarf_Die& scope, int depth, Ranges& ranges) {
         const int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram) add_ranges(child, ranges);
         // Functions lie in functions in Fortran (`contains`) and GNU C, and OpenMP's outlined
-        // regions do; those of C++ classes have a second entry outside of the class.
+        // regions do. Those of C++ classes have a second entry outside of the class, but not those
+        // of a function's own classes, such as lambdas.
+        const bool in_function =
+            dwarf_tag(&scope) == DW_TAG_subprogram || is_block(dwarf_tag(&scope));
         const bool has_functions = tag == DW_TAG_subprogram || tag == DW_TAG_namespace ||
-                                   tag == DW_TAG_module || is_block(tag);
+                                   tag == DW_TAG_module || is_block(tag) ||
+                                   (in_function && is_class(tag));
         if (has_functions) add_functions(child, depth + 1, ranges);
         return true;
     });

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The name of an allocation, from its call stack and the sources of the functions in it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from numascape.naming import c_destination, fortran_destination, numpy_functions
+from numascape.naming.destination import Destination, Kind, Wanted
+from numascape.naming.frames import (
+    CallFrame,
+    base_name,
+    is_constructor,
+    is_library,
+    module_name,
+    source_function,
+)
+from numascape.naming.sources import Source, read_source
+
+
+@dataclass(frozen=True)
+class AllocationName:
+    """What a block of memory is called, and the place in the program that says so.
+
+    `name` is the variable or field the block goes to; where that cannot be known,
+    `function+line`, or without debug information `function+0xoffset`. `function`, `file` and
+    `line` are those of the frame in which the name was found; `line` is 0 when unknown.
+    """
+
+    name: str
+    function: str
+    file: str
+    line: int
+
+
+def name_allocation(frames: Sequence[CallFrame]) -> AllocationName:
+    """The name of the memory allocated with the call stack `frames`.
+
+    `frames` are innermost first and start at the allocation function's caller. Functions of
+    language libraries are skipped; functions that hand the block to their caller (by returning
+    it, through an argument, or as a member of the caller's object) are seen through.
+    """
+    name, _parts = _resolve(frames)
+    return name
+
+
+def name_allocations(stacks: Sequence[Sequence[CallFrame]]) -> list[AllocationName]:
+    """The names of many allocations, as `name_allocation` gives them, in the same order.
+
+    Where one statement allocates several variables (Fortran's `allocate(u(n), v(n))`), knowing
+    all its call stacks tells them apart: the compiler keeps the order of the statement.
+    """
+    resolved = [_resolve(frames) for frames in stacks]
+    sites: dict[tuple[AllocationName, tuple[str, ...]], set[int]] = defaultdict(set)
+    for frames, site in zip(stacks, resolved, strict=True):
+        if len(site[1]) > 1:
+            sites[site].add(_offset_at(frames, site[0]))
+    names = []
+    for frames, (name, parts) in zip(stacks, resolved, strict=True):
+        offsets = sorted(sites.get((name, parts), ()))
+        if len(offsets) == len(parts) > 1:
+            part = parts[offsets.index(_offset_at(frames, name))]
+            name = AllocationName(part, name.function, name.file, name.line)
+        names.append(name)
+    return names
+
+
+def _offset_at(frames: Sequence[CallFrame], name: AllocationName) -> int:
+    """The offset of the code, within its function, of the frame that gave `name`."""
+    for frame in frames:
+        if (frame.function, frame.file, frame.line) == (name.function, name.file, name.line):
+            return int(getattr(frame, "offset", 0))
+    return 0
+
+
+def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ...]]:
+    wanted = Wanted()
+    best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
+    for frame in frames:
+        if not is_library(frame) and frame.file and frame.line:
+            destination = _destination(frame, wanted)
+            if destination is None:
+                break
+            if destination.name and (best is None or destination.kind is Kind.VARIABLE):
+                best = AllocationName(destination.name, frame.function, frame.file, frame.line)
+            if destination.kind is Kind.VARIABLE:
+                return _placed(destination.name, frame), destination.parts
+            wanted = _asked_of_caller(destination, frame)
+        elif wanted.argument < 0 and not wanted.member:
+            wanted = Wanted(callee=base_name(frame.function), suffix=wanted.suffix)
+    return best or _without_source(frames), ()
+
+
+def _placed(name: str, frame: CallFrame) -> AllocationName:
+    return AllocationName(name, frame.function, frame.file, frame.line)
+
+
+def _asked_of_caller(destination: Destination, frame: CallFrame) -> Wanted:
+    return Wanted(
+        callee=base_name(frame.function),
+        argument=destination.argument if destination.kind is Kind.PARAMETER else -1,
+        member=destination.member if destination.kind is Kind.MEMBER else "",
+        is_constructor=is_constructor(frame.function),
+        suffix=destination.suffix,
+    )
+
+
+def _destination(frame: CallFrame, wanted: Wanted) -> Destination | None:
+    source = read_source(frame.file)
+    if source is None:
+        return None
+    column = int(getattr(frame, "column", 0))
+    return _find(source, frame.line, column, source_function(frame), wanted)
+
+
+@lru_cache(maxsize=1 << 16)
+def _find(
+    source: Source, line: int, column: int, function: str | None, wanted: Wanted
+) -> Destination | None:
+    if source.language == "fortran":
+        return fortran_destination.find_destination(source, line, wanted)
+    return c_destination.find_destination(source, line, column, function, wanted)
+
+
+def _without_source(frames: Sequence[CallFrame]) -> AllocationName:
+    """`function+line`, a Python-visible function, or a symbol of the innermost user's frame."""
+    python = numpy_functions.python_function(frames)
+    if python is not None:
+        return _placed(python[0], python[1])
+    if not frames:
+        return AllocationName("unknown", "", "", 0)
+    frame = next((f for f in frames if not is_library(f)), frames[0])
+    if frame.line:
+        return _placed(f"{frame.function}+{frame.line}", frame)
+    if frame.function.startswith("0x"):
+        return _placed(f"{module_name(frame)}+{frame.function}".lstrip("+"), frame)
+    return _placed(f"{frame.function}+{getattr(frame, 'offset', 0):#x}", frame)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a C or C++ function declares, and what it returns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from numascape.naming.sources import ancestors, text
+
+FUNCTIONS = ("function_definition", "lambda_expression")
+_CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
+_TRANSPARENT_SCOPES = (
+    "namespace_definition",
+    "declaration_list",
+    "linkage_specification",
+    "preproc_if",
+    "preproc_ifdef",
+    "preproc_else",
+)
+_NAMED_CASTS = ("static_cast", "reinterpret_cast", "const_cast", "dynamic_cast")
+_TRANSPARENT_CALLS = ("std::move", "move", "std::forward")
+_MOST_NODES = 200_000
+_DEEPEST_OPERATORS = 32
+
+
+@dataclass
+class Function:
+    """A function's definition, or a lambda's (whose `name` is empty)."""
+
+    node: Node
+    name: str
+    parameters: dict[str, int] = field(default_factory=dict)
+    references: set[str] = field(default_factory=set)
+    local: set[str] = field(default_factory=set)
+    returned: set[str] = field(default_factory=set)
+
+    def declares(self, name: str) -> bool:
+        """Whether `name` is a local variable or a parameter here."""
+        return name in self.local or name in self.parameters
+
+
+def enclosing_function(node: Node) -> Function | None:
+    """The innermost function or lambda around `node`, with what it declares."""
+    for ancestor in ancestors(node):
+        if ancestor.type in FUNCTIONS:
+            return _describe(ancestor)
+    return None
+
+
+def strip(node: Node) -> Node:
+    """The expression inside of parentheses, casts and `std::move`."""
+    while True:
+        inner = None
+        if node.type == "parenthesized_expression":
+            inner = node.named_children[0] if node.named_children else None
+        elif node.type == "cast_expression":
+            inner = node.child_by_field_name("value")
+        elif node.type == "call_expression" and is_transparent(node):
+            arguments = call_arguments(node)
+            inner = arguments[0] if len(arguments) == 1 else None
+        if inner is None:
+            return node
+        node = inner
+
+
+def is_transparent(call: Node) -> bool:
+    """Whether a call is a named cast or `std::move`, which give back what they are given."""
+    function = call.child_by_field_name("function")
+    if function is None:
+        return False
+    if function.type == "template_function":
+        name = function.child_by_field_name("name")
+        return name is not None and text(name) in _NAMED_CASTS
+    return text(function) in _TRANSPARENT_CALLS
+
+
+def call_arguments(call: Node) -> list[Node]:
+    """The arguments of a call or `new` expression."""
+    arguments = call.child_by_field_name("arguments")
+    if arguments is None:
+        return []
+    return [child for child in arguments.named_children if child.type != "comment"]
+
+
+def declared_identifier(declarator: Node | None) -> Node | None:
+    """The name inside of a declarator (`*`, `&`, `[n]`, `= value` around it)."""
+    names = (
+        "identifier",
+        "field_identifier",
+        "qualified_identifier",
+        "structured_binding_declarator",
+    )
+    for _ in range(32):
+        if declarator is None or declarator.type in names:
+            return declarator
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None and declarator.type in (
+            "reference_declarator",
+            "parenthesized_declarator",
+        ):
+            inner = declarator.named_children[0] if declarator.named_children else None
+        declarator = inner
+    return None
+
+
+def class_fields(node: Node, class_name: str) -> set[str] | None:
+    """The fields that the class around or named as `class_name` declares; None when not found."""
+    body = None
+    for ancestor in ancestors(node):
+        if ancestor.type in _CLASSES:
+            body = ancestor.child_by_field_name("body")
+            break
+    if body is None and class_name:
+        body = _class_body(_root(node), class_name)
+    if body is None:
+        return None
+    fields = set()
+    for child in body.named_children:
+        if child.type == "field_declaration":
+            for declarator in child.children_by_field_name("declarator"):
+                identifier = declared_identifier(declarator)
+                if identifier is not None:
+                    fields.add(text(identifier))
+    return fields
+
+
+def file_scope_names(node: Node) -> set[str]:
+    """The variables that the file declares outside of functions and classes."""
+    names = set()
+    pending = [_root(node)]
+    while pending:
+        for child in pending.pop().named_children:
+            if child.type == "declaration":
+                for declarator in child.children_by_field_name("declarator"):
+                    identifier = declared_identifier(declarator)
+                    if identifier is not None:
+                        names.add(text(identifier))
+            elif child.type in _TRANSPARENT_SCOPES:
+                pending.append(child)
+    return names
+
+
+def _root(node: Node) -> Node:
+    root = node
+    for ancestor in ancestors(node):
+        root = ancestor
+    return root
+
+
+def _class_body(root: Node, class_name: str) -> Node | None:
+    for node in walk(root, skip=("compound_statement",)):
+        if node.type in _CLASSES:
+            name = node.child_by_field_name("name")
+            body = node.child_by_field_name("body")
+            if name is not None and body is not None and text(name).split("<")[0] == class_name:
+                return body
+    return None
+
+
+def walk(root: Node, skip: tuple[str, ...] = ()) -> Iterator[Node]:
+    """`root` and the nodes below it in the text's order, without those below `skip`'s types."""
+    pending = [root]
+    count = 0
+    while pending and count < _MOST_NODES:
+        node = pending.pop()
+        count += 1
+        yield node
+        if node.type not in skip:
+            pending.extend(reversed(node.named_children))
+
+
+def _describe(node: Node) -> Function:
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type in (
+        "pointer_declarator",
+        "reference_declarator",
+    ):
+        declarator = declarator.child_by_field_name("declarator") or declarator.named_children[-1]
+    function = Function(node, "")
+    if declarator is not None:
+        name = declarator.child_by_field_name("declarator")
+        function.name = "" if name is None else text(name)
+        _add_parameters(declarator, function)
+    body = node.child_by_field_name("body")
+    if body is not None:
+        _add_body(body, function)
+    return function
+
+
+def _add_parameters(declarator: Node, function: Function) -> None:
+    parameters = declarator.child_by_field_name("parameters")
+    if parameters is None:
+        return
+    declarations = [
+        child for child in parameters.named_children if child.type.endswith("parameter_declaration")
+    ]
+    for index, declaration in enumerate(declarations):
+        declarator_of_one = declaration.child_by_field_name("declarator")
+        identifier = declared_identifier(declarator_of_one)
+        if identifier is None or declarator_of_one is None:
+            continue
+        function.parameters[text(identifier)] = index
+        if any(node.type == "reference_declarator" for node in walk(declarator_of_one)):
+            function.references.add(text(identifier))
+
+
+def _add_body(body: Node, function: Function) -> None:
+    copies = []  # (from, to): local pointers handed on within the function
+    for node in walk(body, skip=("lambda_expression",)):
+        if node.type == "declaration" and not _is_static(node):
+            for declarator in node.children_by_field_name("declarator"):
+                identifier = declared_identifier(declarator)
+                if identifier is not None:
+                    function.local.add(text(identifier))
+        if node.type == "init_declarator":
+            target = declared_identifier(node)
+            copies.append((node.child_by_field_name("value"), target))
+        elif node.type == "assignment_expression":
+            copies.append((node.child_by_field_name("right"), node.child_by_field_name("left")))
+        elif node.type == "return_statement" and node.named_children:
+            function.returned |= _values(node.named_children[0])
+    for value, target in reversed(copies):
+        if value is not None and target is not None and text(target) in function.returned:
+            function.returned |= _values(value)
+
+
+def _values(expression: Node, depth: int = 0) -> set[str]:
+    """The variables whose value an expression may have: `p` in `(T *)p`, `p + 16`, `ok ? p : 0`."""
+    expression = strip(expression)
+    if depth > _DEEPEST_OPERATORS:
+        return set()
+    if expression.type == "identifier":
+        return {text(expression)}
+    if expression.type == "conditional_expression":
+        branches = ("consequence", "alternative")
+        nodes = [expression.child_by_field_name(branch) for branch in branches]
+        return set().union(*(_values(node, depth + 1) for node in nodes if node is not None))
+    if expression.type == "binary_expression":
+        operator = expression.child_by_field_name("operator")
+        left = expression.child_by_field_name("left")
+        if operator is not None and left is not None and operator.type in ("+", "-"):
+            return _values(left, depth + 1)
+    return set()
+
+
+def _is_static(declaration: Node) -> bool:
+    return any(
+        child.type == "storage_class_specifier" and text(child) in ("static", "extern")
+        for child in declaration.named_children
+    )

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kind of code the frames of a call stack belong to."""
+
+import re
+from pathlib import PurePosixPath
+from typing import Protocol
+
+
+class CallFrame(Protocol):
+    """A function active in a call stack, as `numascape._native.symbols.Frame` describes it.
+
+    `column` (1-based, bytes) and `offset` (bytes from the function's start) are used when present.
+    """
+
+    @property
+    def function(self) -> str:
+        """Readable name, hexadecimal address when unknown."""
+
+    @property
+    def file(self) -> str:
+        """Source file, empty when unknown."""
+
+    @property
+    def line(self) -> int:
+        """Line in `file`, 1-based, 0 when unknown."""
+
+    @property
+    def module(self) -> str:
+        """Path of the ELF file."""
+
+
+_LIBRARY_FUNCTION = re.compile(
+    r"std::|__gnu_cxx::|boost::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"
+    r"|alloc::|core::|hashbrown::|<(alloc|core|std|hashbrown)::|__rust_|__rdl_|__rg_"
+    r"|_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc)\b|_PyMem_"
+    r"|(__libc_|__GI_)?_*(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|mmap)\b"
+)
+
+# Headers of compilers and packages: templates and inline functions a user's code is built from.
+_LIBRARY_FILE = re.compile(
+    r"/usr/include/|/usr/lib/|/c\+\+/|/rustc/|/rust/library/|/library/alloc/"
+)
+
+_LIBRARY_MODULE = re.compile(
+    r"lib(stdc\+\+|c\+\+|c\+\+abi|gfortran|gomp|omp|iomp5|quadmath|c|m|dl|pthread|jemalloc|tcmalloc"
+    r"|mimalloc|asan|numa|gcc_s)([-.]|_minimal)|ld-linux|ld-\d"
+)
+
+
+def module_name(frame: CallFrame) -> str:
+    """The file name of the frame's module."""
+    return PurePosixPath(frame.module).name
+
+
+def is_library(frame: CallFrame) -> bool:
+    """Whether the frame is part of a language's own library: its user's frame is further out."""
+    return bool(
+        _LIBRARY_FUNCTION.match(frame.function)
+        or _LIBRARY_FILE.search(frame.file)
+        or _LIBRARY_MODULE.match(module_name(frame))
+    )
+
+
+def base_name(function: str) -> str:
+    """The last part of a function's name: `data` for `ns::Class<T>::data<int>`."""
+    depth = 0
+    start = 0
+    end = len(function)
+    for index, character in enumerate(function):
+        if character == "<" and not function.endswith("operator<", 0, index + 1):
+            end = index if depth == 0 else end
+            depth += 1
+        elif character == ">" and depth:
+            depth -= 1
+        elif depth == 0 and function.startswith("::", index):
+            start = index + 2
+            end = len(function)
+    return function[start : max(start, end)]
+
+
+def source_function(frame: CallFrame) -> str | None:
+    """The name that the frame's function has in its source, None when it has none there.
+
+    OpenMP's outlined regions (`main._omp_fn.0`, `.omp_outlined.`) lie in their function's text;
+    lambdas and operators are not looked for by name.
+    """
+    name = base_name(frame.function).split("._omp_fn")[0]
+    return name if re.fullmatch(r"~?[A-Za-z_]\w*", name) and name != "operator" else None
+
+
+def is_constructor(function: str) -> bool:
+    """Whether a C++ function is a constructor: `ns::Grid<double>::Grid`."""
+    parts = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", function)).split("::")
+    return len(parts) > 1 and parts[-1] == parts[-2]

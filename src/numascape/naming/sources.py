@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source files, parsed: the only part of naming that touches the file system.
+
+Files may have changed since the program was built, be gone, or be anything at all: what cannot be
+read or parsed in reasonable time counts as missing.
+"""
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+import tree_sitter
+import tree_sitter_c
+import tree_sitter_cpp
+import tree_sitter_fortran
+
+LARGEST_FILE = 16 << 20
+LONGEST_LINE = 64 << 10
+PARSE_SECONDS = 5.0
+# Real code nests far less; what is deeper makes walks from node to node quadratic.
+DEEPEST_NODE = 400
+
+_FORTRAN_FREE = {".f90", ".f95", ".f03", ".f08", ".f15", ".f18", ".fpp"}
+_FORTRAN_FIXED = {".f", ".for", ".f77", ".ftn"}
+
+_C = tree_sitter.Language(tree_sitter_c.language())
+_CPP = tree_sitter.Language(tree_sitter_cpp.language())
+_FORTRAN = tree_sitter.Language(tree_sitter_fortran.language())
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A parsed source file; `language` is "c", "cpp" or "fortran"."""
+
+    path: str
+    language: str
+    root: tree_sitter.Node
+
+
+def read_source(path: str) -> Source | None:
+    """The parsed file at `path`; None when it is missing, too large, or not to be parsed.
+
+    The same object as long as the file stays the same.
+    """
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return _read_version(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _read_version(path: str, _version: tuple[int, int, int]) -> Source | None:
+    content = _read_regular_file(path)
+    if content is None:
+        return None
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in _FORTRAN_FREE or suffix in _FORTRAN_FIXED:
+        free = _free_form(content) if suffix in _FORTRAN_FIXED else content
+        return _parse(path, "fortran", _FORTRAN, free)
+    if PurePosixPath(path).suffix == ".c":
+        return _parse(path, "c", _C, content)
+    return _parse(path, "cpp", _CPP, content)
+
+
+def _read_regular_file(path: str) -> bytes | None:
+    if not path.startswith("/"):
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
+            return None
+        try:
+            content = file.read(LARGEST_FILE + 1)
+        except OSError:
+            return None
+    is_text = len(content) <= LARGEST_FILE and b"\0" not in content
+    return content if is_text and _longest_line(content) <= LONGEST_LINE else None
+
+
+def _longest_line(content: bytes) -> int:
+    return max(map(len, content.split(b"\n")))
+
+
+def _parse(path: str, name: str, language: tree_sitter.Language, content: bytes) -> Source | None:
+    deadline = time.monotonic() + PARSE_SECONDS
+
+    def is_too_late(_offset: int, _has_error: bool) -> bool:
+        return time.monotonic() > deadline
+
+    def chunk(offset: int, _point: object) -> bytes:
+        return content[offset : offset + (1 << 16)]
+
+    try:
+        tree = tree_sitter.Parser(language).parse(chunk, progress_callback=is_too_late)
+    except ValueError:  # stopped by the deadline
+        return None
+    return Source(path, name, tree.root_node)
+
+
+_FIXED_COMMENT = re.compile(rb"[cCdD*!]")
+_FIXED_CONTINUATION = re.compile(rb" {5}[^ 0\n]|\t[1-9]")
+
+
+def _free_form(content: bytes) -> bytes:
+    """Fixed-form Fortran with the comments and continuations of free form, line for line."""
+    lines = content.split(b"\n")
+    statement = -1  # the line that a continuation continues
+    for index, line in enumerate(lines):
+        if _FIXED_COMMENT.match(line):
+            lines[index] = b"!" + line[1:]
+        elif match := _FIXED_CONTINUATION.match(line):
+            lines[index] = b" " * match.end() + line[match.end() :]
+            if statement >= 0:
+                lines[statement] = lines[statement].split(b"!")[0].rstrip() + b" &"
+            statement = index
+        elif line.strip():
+            statement = index
+    return b"\n".join(lines)
+
+
+def ancestors(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """The nodes around `node`, from the inside out; at most DEEPEST_NODE of them."""
+    parent = node.parent
+    for _ in range(DEEPEST_NODE):
+        if parent is None:
+            return
+        yield parent
+        parent = parent.parent
+
+
+def nodes_on_row(root: tree_sitter.Node, row: int) -> Iterator[tree_sitter.Node]:
+    """All nodes that cover a part of line number `row` (0-based), outer ones first."""
+    pending = [(root, 0)]
+    while pending:
+        node, depth = pending.pop()
+        yield node
+        if depth < DEEPEST_NODE:
+            covering = [
+                child
+                for child in node.children
+                if child.start_point.row <= row <= child.end_point.row
+            ]
+            pending.extend((child, depth + 1) for child in reversed(covering))
+
+
+def node_at(root: tree_sitter.Node, row: int, column: int) -> tree_sitter.Node | None:
+    """The smallest node that covers the byte at `row` and `column` (both 0-based)."""
+    return root.descendant_for_point_range((row, column), (row, column + 1))
+
+
+def text(node: tree_sitter.Node) -> str:
+    """The node's source text."""
+    content = node.text
+    return "" if content is None else content.decode("utf-8", "replace")
