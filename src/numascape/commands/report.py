@@ -38,7 +38,7 @@ def report(
     from numascape.report import draft, render
     from numascape.trace import Trace
 
-    file = output or Path(trace.name).with_suffix(".html")
+    file = output or Path(trace.resolve().name).with_suffix(".html")
     size = render(draft(Trace.read(trace)), file)
     if not quiet:
         terminal.say(f"wrote {file} ({size / 1e6:.1f} MB)")
