@@ -126,6 +126,12 @@ bool CodeIndex::find_inlined(Dwarf_Die& scope, Dwarf_Addr pc, int depth,
     return found;
 }
 
+const std::string& CodeIndex::name_of(Dwarf_Die& function) {
+    const auto [entry, is_new] = names_.try_emplace(dwarf_dieoffset(&function));
+    if (is_new) entry->second = qualified_name(function);
+    return entry->second;
+}
+
 std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
     std::optional<Dwarf_Die> unit = find(units_, pc);
     if (!unit) return {};
@@ -145,7 +151,7 @@ std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
     std::vector<Frame> frames;
     for (std::size_t i = chain.size(); i-- > 0;) {
         Frame frame;
-        frame.function = qualified_name(chain[i]);
+        frame.function = name_of(chain[i]);
         frame.offset = pc - function_start;
         frame.inlined = i > 0;
         if (i + 1 == chain.size()) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -38,8 +39,11 @@ class CodeIndex {
     static bool find_inlined(Dwarf_Die& scope, Dwarf_Addr pc, int depth,
                              std::vector<Dwarf_Die>& chain);
 
+    const std::string& name_of(Dwarf_Die& function);
+
     Ranges units_;
-    std::unordered_map<Dwarf_Off, Ranges> functions_;  // by the unit's offset
+    std::unordered_map<Dwarf_Off, Ranges> functions_;   // by the unit's offset
+    std::unordered_map<Dwarf_Off, std::string> names_;  // by the function's offset
 };
 
 }  // namespace numascape::symbols

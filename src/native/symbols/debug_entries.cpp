@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "demangle.h"
@@ -10,26 +11,64 @@
 namespace numascape::symbols {
 namespace {
 
-// The names of the namespaces (Rust: modules) around an entry, each followed by "::". Walks the
-// whole unit: only for entries whose linkage name cannot be read.
-std::string enclosing_namespaces(Dwarf_Die& die) {
-    Dwarf_Die* scopes = nullptr;
-    const int count = dwarf_getscopes_die(&die, &scopes);
-    std::string names;
-    for (int i = count - 1; i > 0; --i) {
-        if (dwarf_tag(&scopes[i]) != DW_TAG_namespace) continue;
-        names += declared_name(scopes[i]) + "::";
+// Follows references to where the entry was declared: that is where its scopes are.
+Dwarf_Die declaration_of(Dwarf_Die die) {
+    constexpr int kMostReferences = 8;
+    for (int i = 0; i < kMostReferences; ++i) {
+        Dwarf_Attribute attribute;
+        Dwarf_Die target;
+        Dwarf_Attribute* reference = dwarf_attr(&die, DW_AT_abstract_origin, &attribute);
+        if (reference == nullptr) reference = dwarf_attr(&die, DW_AT_specification, &attribute);
+        if (dwarf_formref_die(reference, &target) == nullptr) break;
+        die = target;
     }
+    return die;
+}
+
+// What a scope adds to the names of the entries in it.
+std::string scope_name(Dwarf_Die& scope) {
+    const std::string name = declared_name(scope);
+    switch (dwarf_tag(&scope)) {
+        case DW_TAG_namespace:
+            return (name.empty() ? "(anonymous namespace)" : name) + "::";
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+            return (name.empty() || name.starts_with("<lambda") ? "{lambda}" : name) + "::";
+        case DW_TAG_subprogram:
+            return name + "::";
+        default:
+            return {};
+    }
+}
+
+// The namespaces, classes and functions around an entry, each followed by "::". Walks the whole
+// unit: only for entries without a linkage name that can be read.
+std::string enclosing_scopes(Dwarf_Die& die) {
+    Dwarf_Die declaration = declaration_of(die);
+    Dwarf_Die* scopes = nullptr;
+    const int count = dwarf_getscopes_die(&declaration, &scopes);
+    std::string names;
+    for (int i = count - 1; i > 0; --i) names += scope_name(scopes[i]);
     if (count > 0) std::free(scopes);
     return names;
 }
 
-}  // namespace
-
-std::string declared_name(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
-    return name == nullptr ? std::string() : std::string(name);
+// Whether the unit's language puts names into scopes without telling in their linkage names:
+// C++ for what is local to a file, Rust in its newer scheme `_R...`.
+bool has_scopes(Dwarf_Die& die) {
+    Dwarf_Die unit;
+    if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;
+    switch (dwarf_srclang(&unit)) {
+        case DW_LANG_C_plus_plus:
+        case DW_LANG_C_plus_plus_03:
+        case DW_LANG_C_plus_plus_11:
+        case DW_LANG_C_plus_plus_14:
+        case DW_LANG_Rust:
+            return true;
+        default:
+            return false;
+    }
 }
 
 std::string linkage_name(Dwarf_Die& die) {
@@ -41,16 +80,28 @@ std::string linkage_name(Dwarf_Die& die) {
     return {};
 }
 
-std::string qualified_name(Dwarf_Die& die) {
+}  // namespace
+
+std::string declared_name(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+    return name == nullptr ? std::string() : std::string(name);
+}
+
+std::string name_from_linkage(Dwarf_Die& die) {
     const std::string linkage = linkage_name(die);
     const bool mangled = linkage.starts_with("_Z") || linkage.find("_MOD_") != std::string::npos;
-    if (mangled) {
-        std::string readable = readable_name(linkage.c_str());
-        if (readable != linkage) return readable;
-    }
-    // The Rust scheme `_R...` is not known to the C++ runtime's demangler.
-    if (linkage.starts_with("_R")) return enclosing_namespaces(die) + declared_name(die);
-    return declared_name(die);
+    if (!mangled) return {};
+    std::string readable = readable_name(linkage.c_str());
+    return readable == linkage ? std::string() : readable;
+}
+
+std::string qualified_name(Dwarf_Die& die) {
+    std::string name = name_from_linkage(die);
+    if (!name.empty()) return name;
+    const std::string linkage = linkage_name(die);
+    const bool is_scoped = (linkage.empty() || linkage.starts_with("_R")) && has_scopes(die);
+    return is_scoped ? enclosing_scopes(die) + declared_name(die) : declared_name(die);
 }
 
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned code) {

@@ -30,10 +30,13 @@ void for_each_child(Dwarf_Die& parent, Visit visit) {
 // The entry's own name, as it was declared; empty for unnamed entries.
 std::string declared_name(Dwarf_Die& die);
 
-// The name for a reader: from the linkage name where there is one (`ns::Class::f`), else the
-// declared one. `linkage_name` follows references to declarations and abstract instances.
+// The name for a reader (`ns::Class::f`, `module::u`) that the entry's linkage name gives; empty
+// when it gives none.
+std::string name_from_linkage(Dwarf_Die& die);
+
+// The same, else from the scopes around the entry's declaration, which costs a walk through its
+// unit.
 std::string qualified_name(Dwarf_Die& die);
-std::string linkage_name(Dwarf_Die& die);
 
 // An unsigned attribute of this entry itself; 0 when absent.
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned attribute);

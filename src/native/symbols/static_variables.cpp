@@ -14,7 +14,7 @@ namespace {
 // Where a walk through the entries is: the names around, and the run-time bias.
 struct Scope {
     std::string qualifier;  // "ns::", "module::", or empty
-    std::string function;
+    Dwarf_Die* function;    // around, or nullptr
     Dwarf_Addr bias;
     int depth = 0;
 };
@@ -59,13 +59,13 @@ std::uint64_t type_size(Dwarf_Die& die) {
 std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     const std::optional<Dwarf_Addr> address = fixed_address(die);
     if (!address) return std::nullopt;
-    StaticVariable variable{
-        *address + scope.bias, type_size(die), declared_name(die), scope.function, {}, 0};
+    StaticVariable variable{*address + scope.bias, type_size(die), declared_name(die), {}, {}, 0};
     if (variable.name.empty()) return std::nullopt;
-    if (scope.function.empty()) {
-        const std::string qualified = qualified_name(die);
-        const bool is_qualified = qualified != variable.name;
-        variable.name = is_qualified ? qualified : scope.qualifier + variable.name;
+    if (scope.function != nullptr) {
+        variable.function = qualified_name(*scope.function);
+    } else {
+        const std::string linked = name_from_linkage(die);
+        variable.name = linked.empty() ? scope.qualifier + variable.name : linked;
     }
     int line = 0;
     if (dwarf_decl_line(&die, &line) == 0) variable.line = static_cast<std::uint32_t>(line);
@@ -79,7 +79,7 @@ std::optional<CommonBlock> describe_block(Dwarf_Die& die, const Scope& scope) {
     CommonBlock block{*address + scope.bias, declared_name(die), {}};
     if (block.name == "__BLNK__") block.name.clear();
     // Every program unit may lay out the block anew: no unit's name belongs to its members.
-    Scope inside{{}, {}, scope.bias, scope.depth + 1};
+    Scope inside{{}, nullptr, scope.bias, scope.depth + 1};
     for_each_child(die, [&](Dwarf_Die& child) {
         if (dwarf_tag(&child) != DW_TAG_variable) return true;
         std::optional<StaticVariable> member = describe(child, inside);
@@ -110,7 +110,7 @@ void walk(Dwarf_Die& parent, const Scope& scope, StaticVariables& found) {
             inner.qualifier += (name.empty() ? "(anonymous namespace)" : name) + "::";
         } else if (tag == DW_TAG_subprogram) {
             if (dwarf_haschildren(&child) == 0) return true;
-            inner.function = qualified_name(child);
+            inner.function = &child;
         } else if (tag != DW_TAG_lexical_block) {
             return true;
         }
@@ -132,7 +132,7 @@ StaticVariables static_variables(const LoadedModule& module) {
     while (dwarf_nextcu(dwarf, offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
         Dwarf_Die unit;
         if (dwarf_offdie(dwarf, offset + header_size, &unit) != nullptr) {
-            walk(unit, Scope{{}, {}, bias}, found);
+            walk(unit, Scope{{}, nullptr, bias}, found);
         }
         if (next <= offset) break;
         offset = next;

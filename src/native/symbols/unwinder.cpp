@@ -10,6 +10,9 @@ namespace {
 // The one process and thread of the session; any number will do, as nothing reads /proc.
 constexpr pid_t kThread = 1;
 
+// One past the highest address a user's code can have on x86-64 and AArch64.
+constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 56;
+
 }  // namespace
 
 const Dwfl_Thread_Callbacks Unwinder::kCallbacks = {
@@ -50,7 +53,8 @@ bool Unwinder::set_registers(Dwfl_Thread* thread, void* self) {
 int Unwinder::add_frame(Dwfl_Frame* frame, void* self) {
     auto& unwinder = *static_cast<Unwinder*>(self);
     Dwarf_Addr pc = 0;
-    if (!dwfl_frame_pc(frame, &pc, nullptr) || pc == 0) return DWARF_CB_ABORT;
+    if (!dwfl_frame_pc(frame, &pc, nullptr)) return DWARF_CB_ABORT;
+    if (!unwinder.pcs_.empty() && (pc == 0 || pc >= kAddressLimit)) return DWARF_CB_ABORT;
     unwinder.pcs_.push_back(pc);
     return unwinder.pcs_.size() < unwinder.limit_ ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
