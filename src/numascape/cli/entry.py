@@ -24,7 +24,6 @@ app = typer.Typer(
 # Options after the program's name are the program's, with or without `--` before it.
 app.command(context_settings={"allow_interspersed_args": False})(record.record)
 app.command()(report.report)
-app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import numascape.commands
 from numascape import __version__
 from numascape.cli.entry import app
 
@@ -49,7 +50,7 @@ def test_help_lists_every_verb(numascape: Numascape) -> None:
 
 
 def test_verbs_are_files() -> None:
-    folder = Path(sys.modules["numascape.commands"].__path__[-1])
+    folder = Path(numascape.commands.__file__).parent
     assert sorted(path.stem for path in folder.glob("[a-z]*.py")) == sorted(VERBS)
 
 
