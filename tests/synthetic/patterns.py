@@ -118,7 +118,9 @@ class Pattern:
                     "thread": threads,
                     "process": np.zeros(self.threads, np.uint32),
                     "os_tid": threads + 4000,
-                    "name": [self.program if t == 0 else f"worker {t}" for t in range(self.threads)],
+                    "name": [
+                        self.program if t == 0 else f"worker {t}" for t in range(self.threads)
+                    ],
                     "created_ns": threads.astype(np.uint64) * 10_000,
                     "ended_ns": np.full(self.threads, 2_100_000_000, np.uint64),
                     "cpus": [[t % 64] for t in range(self.threads)],
@@ -178,7 +180,9 @@ class Pattern:
             "started": "2026-03-14T09:26:53+01:00",
             "times": {"wall_s": 2.1, "cpu_s": 61.7, "native_cpu_s": 24.9},
             "exit_status": 0,
-            "processes": [{"process": 0, "pid": 4000, "program": f"/home/ada/codes/{self.program}"}],
+            "processes": [
+                {"process": 0, "pid": 4000, "program": f"/home/ada/codes/{self.program}"}
+            ],
             "totals": {
                 "reads": int(accesses["reads"].sum()),
                 "writes": int(accesses["writes"].sum()),
@@ -186,7 +190,9 @@ class Pattern:
                 "threads": self.threads,
             },
             "attributed_share": 0.987,
-            "unseen": ["Accesses that the kernel makes for the program (read, write) are not counted."],
+            "unseen": [
+                "Accesses that the kernel makes for the program (read, write) are not counted."
+            ],
         }
 
 
@@ -214,7 +220,9 @@ def stacks(pattern: Pattern) -> None:
             f"Stack#{t}", 2048, kind="stack", function="", file="", line=0, call_stack=[]
         )
         page = np.array([2045, 2046, 2047])
-        pattern.access(stack, page, np.array(t), np.array([40, 900, 2400]), np.array([30, 700, 900]))
+        pattern.access(
+            stack, page, np.array(t), np.array([40, 900, 2400]), np.array([30, 700, 900])
+        )
         pattern.touch(stack, page[::-1], t, "start", 8)
 
 
@@ -295,13 +303,16 @@ def seismic(pages: int = 6000, threads: int = 64, parallel: bool = False) -> Pat
     page = np.arange(pages)[None, :]
     owner = page * threads // pages
     halo = max(1, pages // 192)
-    near = (
-        np.maximum(page - halo, 0) * threads // pages <= thread
-    ) & (np.minimum(page + halo, pages - 1) * threads // pages >= thread)
+    near = (np.maximum(page - halo, 0) * threads // pages <= thread) & (
+        np.minimum(page + halo, pages - 1) * threads // pages >= thread
+    )
     own = owner == thread
     for i, name in enumerate(("vx", "vy", "vz", "sxx", "syy", "szz", "sxy", "sxz", "syz", "rho")):
         s = pattern.structure(
-            f"grid->{name}", pages, line=88 + i, function="allocate_grid",
+            f"grid->{name}",
+            pages,
+            line=88 + i,
+            function="allocate_grid",
             call_stack=[f"allocate_grid (seismic.c:{88 + i})", "main (seismic.c:300)"],
         )
         fixed = name == "rho"

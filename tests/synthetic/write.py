@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pydantic import TypeAdapter
-from synthetic.patterns import Pattern
 
 from numascape.trace import Trace, TraceInfo, write_trace
+from synthetic.patterns import Pattern
 
 
 def write_pattern(pattern: Pattern, path: Path) -> Trace:

@@ -12,7 +12,7 @@ import polars as pl
 
 from numascape.report.data import Places, Report, StructureEntry
 from numascape.report.facts import Facts, measure, per_thread_pages
-from numascape.report.folding import Folded, lay_out, limit_columns
+from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.report.reading import read_structure
 from numascape.report.text import printable
 from numascape.trace import Trace
@@ -24,6 +24,7 @@ MINOR_COLUMNS = 256
 MINOR_SHARE = 0.0001
 STRUCTURES = 2000
 """Structures shown, the most used first; of the rest the report says how much it is."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
@@ -44,26 +45,25 @@ def from_trace(trace: Trace) -> Report:
 
 def draft(trace: Trace) -> Draft:
     """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure."""
-    per_thread = per_thread_pages(trace.accesses.lazy()).collect()
+    per_thread = per_thread_pages(trace.accesses, trace.phases.height)
     first_touch = trace.first_touch
     facts = measure(per_thread, first_touch)
     ranked = _ranked(trace.structures, facts)
-    shown = ranked.head(STRUCTURES)
-    threads = _threads(trace, per_thread, first_touch)
-    places = _places(first_touch)
-    folded = _fold(per_thread, first_touch, shown, [t["thread"] for t in threads], places)
     run_accesses = sum(f.accesses for f in facts.values())
-    limits = shown.select(
-        "position",
+    shown = ranked.head(STRUCTURES).with_columns(
         limit=pl.when(pl.col("accesses") >= MINOR_SHARE * run_accesses)
         .then(COLUMNS)
-        .otherwise(MINOR_COLUMNS),
+        .otherwise(MINOR_COLUMNS)
     )
-    folded = limit_columns(folded, limits)
-    entries = tuple(_entry(row, facts.get(row["structure"]), run_accesses) for row in shown.to_dicts())
+    places = _places(first_touch)
+    folded = fold_pages(per_thread, first_touch, shown, places, len(ranked))
+    folded = limit_columns(folded, shown.select("position", "limit"))
+    entries = tuple(
+        _entry(row, facts.get(row["structure"]), run_accesses) for row in shown.to_dicts()
+    )
     return Draft(
         run=_run(trace, facts),
-        threads=threads,
+        threads=_threads(trace),
         structures=entries,
         places=Places(
             function=tuple(printable(f) for f in places["function"]),
@@ -107,39 +107,37 @@ def _coarse(entries: tuple[StructureEntry, ...]) -> tuple[str, ...]:
 
 
 def _ranked(structures: pl.DataFrame, facts: Mapping[int, Facts]) -> pl.DataFrame:
-    """The structures, most accessed first, with accesses and position (0, 1, ...)."""
+    """The structures, most accessed first, with accesses, touched and position (0, 1, ...)."""
     counts = pl.DataFrame(
-        {"structure": list(facts), "accesses": [f.accesses for f in facts.values()]},
-        schema={"structure": pl.UInt32, "accesses": pl.UInt64},
+        {
+            "structure": list(facts),
+            "accesses": [f.accesses for f in facts.values()],
+            "touched": [f.touched_pages for f in facts.values()],
+        },
+        schema={"structure": pl.UInt32, "accesses": pl.UInt64, "touched": pl.UInt64},
     )
     return (
         structures.join(counts, on="structure", how="left")
-        .with_columns(pl.col("accesses").fill_null(0))
+        .with_columns(pl.col("accesses", "touched").fill_null(0))
         .sort("accesses", "size", "structure", descending=[True, True, False])
         .with_row_index("position")
     )
 
 
-def _threads(
-    trace: Trace, per_thread: pl.DataFrame, first_touch: pl.DataFrame
-) -> list[dict[str, Any]]:
-    known = {row["thread"]: row for row in trace.threads.to_dicts()}
-    seen = set(per_thread["thread"].unique()) | set(first_touch["thread"].unique())
-    rows = []
-    for thread in sorted(seen | set(known)):
-        row = known.get(thread, {})
-        rows.append(
-            {
-                "thread": thread,
-                "process": row.get("process", 0),
-                "name": printable(row.get("name") or "", 64),
-                "created_ns": row.get("created_ns"),
-                "ended_ns": row.get("ended_ns"),
-                "cpus": list(row.get("cpus") or ())[:64],
-                "nodes": list(row.get("nodes") or ())[:64],
-            }
-        )
-    return rows
+def _threads(trace: Trace) -> list[dict[str, Any]]:
+    """The threads in order: a thread's id is its position, which the trace's reader checks."""
+    return [
+        {
+            "thread": row["thread"],
+            "process": row["process"],
+            "name": printable(row["name"] or "", 64),
+            "created_ns": row["created_ns"],
+            "ended_ns": row["ended_ns"],
+            "cpus": list(row["cpus"] or ())[:64],
+            "nodes": list(row["nodes"] or ())[:64],
+        }
+        for row in trace.threads.to_dicts()
+    ]
 
 
 def _places(first_touch: pl.DataFrame) -> pl.DataFrame:
@@ -150,44 +148,6 @@ def _places(first_touch: pl.DataFrame) -> pl.DataFrame:
     named = first_touch.select("function", "file", "line").unique().sort("file", "line", "function")
     known = (pl.col("function") != "") | (pl.col("file") != "")
     return pl.concat([unknown, named.filter(known)]).with_row_index("place")
-
-
-def _fold(
-    per_thread: pl.DataFrame,
-    first_touch: pl.DataFrame,
-    shown: pl.DataFrame,
-    threads: list[int],
-    places: pl.DataFrame,
-) -> Folded:
-    """Bring the tables to report positions and rows, at the resolution of single pages."""
-    position = shown.lazy().select("structure", "position")
-    row = pl.LazyFrame({"thread": threads}, schema={"thread": pl.UInt32}).with_row_index("row")
-    block = pl.col("page").alias("block")
-    accesses = (
-        per_thread.lazy()
-        .join(position, on="structure")
-        .join(row, on="thread")
-        .group_by("position", block, "row")
-        .agg(pl.col("reads").sum(), pl.col("writes").sum())
-    )
-    first = (
-        first_touch.lazy()
-        .join(position, on="structure")
-        .join(row, on="thread")
-        .join(places.lazy(), on=["function", "file", "line"], how="left")
-        .with_columns(pl.col("place").fill_null(0))
-        .group_by("position", block, "row")
-        .agg(pages=pl.len(), place=pl.col("place").first())
-        .with_columns(place_pages=pl.col("pages"))
-    )
-    accesses_, first_ = pl.collect_all([accesses, first])
-    touched = (
-        pl.concat([accesses_.select("position", "block"), first_.select("position", "block")])
-        .unique()
-        .with_columns(touched=pl.lit(1, dtype=pl.UInt32))
-    )
-    width = shown.select("position", width=pl.lit(1, dtype=pl.UInt32), pages="pages")
-    return Folded(touched, accesses_, first_, width)
 
 
 def _entry(row: dict[str, Any], facts: Facts | None, run_accesses: int) -> StructureEntry:
@@ -214,7 +174,7 @@ def _entry(row: dict[str, Any], facts: Facts | None, run_accesses: int) -> Struc
 
 
 _UNUSED = read_structure(
-    Facts(0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0, 0, None, 0.0, 0.0, 0.0, ("", "", 0)), 0
+    Facts(0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0, 0, None, 0.0, 0.0, 0.0, ("", "", 0)), 0
 )
 
 
@@ -247,5 +207,6 @@ def _left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts]) -> tuple[str, ..
     total = sum(f.accesses for f in facts.values())
     share = int(rest["accesses"].sum()) / total if total else 0.0
     return (
-        f"{len(rest)} more structures are left out; together they have {share:.2%} of the accesses.",
+        f"{len(rest)} more structures are left out; "
+        f"together they have {share:.2%} of the accesses.",
     )

@@ -80,8 +80,10 @@ class _Planes:
 
 
 def _zigzag_differences(values: Column) -> Column:
-    signed = np.diff(values.astype(np.int64), prepend=np.int64(0))
-    return ((signed << 1) ^ (signed >> 63)).astype(np.uint64)
+    signed = values.astype(np.int64)
+    signed[1:] -= signed[:-1].copy()
+    zigzag: Column = (np.left_shift(signed, 1) ^ np.right_shift(signed, 63)).astype(np.uint64)
+    return zigzag
 
 
 def byte_planes(values: Column) -> bytes:

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-PRIVATE = 0.9
-"""A page counts as one thread's own from this share of its accesses on."""
-
 _PAGE = ["structure", "instance", "page"]
 
 
@@ -28,8 +25,6 @@ class Facts:
     busiest_thread: int
     busiest_share: float
     touched_pages: int
-    private_share: float
-    """Share of accesses on pages where one thread makes at least PRIVATE of them."""
     dominance: float
     """Mean share of a page's busiest thread, weighted by accesses."""
     threads_per_page: float
@@ -48,12 +43,16 @@ class Facts:
 
     @property
     def accesses(self) -> int:
+        """Reads and writes."""
         return self.reads + self.writes
 
 
-def per_thread_pages(accesses: pl.LazyFrame) -> pl.LazyFrame:
+def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     """Sum ``accesses`` over phases: structure, instance, page, thread, reads, writes."""
-    return accesses.group_by([*_PAGE, "thread"]).agg(pl.col("reads").sum(), pl.col("writes").sum())
+    keys = [*_PAGE, "thread"]
+    if phases == 1:  # nothing to add up, and the table may have tens of millions of rows
+        return accesses.select(*keys, "reads", "writes")
+    return accesses.group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
 
 
 def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
@@ -63,15 +62,17 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     """
     use = per_thread.lazy().with_columns(accesses=pl.col("reads") + pl.col("writes"))
     first = first_touch.lazy()
-    summary = pl.collect_all(
-        [
+    # One after the other: together they would need as many times the memory.
+    summary = [
+        query.collect()
+        for query in (
             _by_page(use),
             _by_thread(use),
             _first_touchers(first),
             _own(use, first),
             _places(first),
-        ]
-    )
+        )
+    ]
     rows = [{row["structure"]: row for row in table.to_dicts()} for table in summary]
     by_page, by_thread, touchers, own, places = rows
     toucher_accesses = _toucher_accesses(use, summary[2])
@@ -96,7 +97,6 @@ def _by_page(use: pl.LazyFrame) -> pl.LazyFrame:
     return pages.group_by("structure").agg(
         total=total.sum(),
         pages=pl.len(),
-        private=total.filter(pl.col("top") >= PRIVATE * total).sum(),
         top=pl.col("top").sum(),
         users=(total.cast(pl.Float64) * pl.col("users")).sum(),
     )
@@ -173,7 +173,6 @@ def _facts(
         busiest_thread=thread.get("busiest", 0),
         busiest_share=share(thread.get("busiest_accesses", 0)),
         touched_pages=max(int(page.get("pages", 0)), touched),
-        private_share=share(page.get("private", 0)),
         dominance=share(page.get("top", 0)),
         threads_per_page=share(page.get("users", 0)),
         first_touched_pages=touched,
@@ -181,5 +180,9 @@ def _facts(
         first_toucher_share=share(toucher.get("toucher_pages", 0), touched),
         first_toucher_accesses=share(toucher_accesses),
         own_share=share(own),
-        place=(str(place.get("function", "")), str(place.get("file", "")), int(place.get("line", 0))),
+        place=(
+            str(place.get("function", "")),
+            str(place.get("file", "")),
+            int(place.get("line", 0)),
+        ),
     )

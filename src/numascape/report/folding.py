@@ -41,6 +41,85 @@ class Folded:
         return dict(counts.iter_rows())
 
 
+def fold_pages(
+    per_thread: pl.DataFrame,
+    first_touch: pl.DataFrame,
+    shown: pl.DataFrame,
+    places: pl.DataFrame,
+    structures: int,
+) -> Folded:
+    """Bring a trace's tables to blocks that are small enough never to be too coarse.
+
+    `per_thread`: structure, page, thread, reads, writes; `shown`: structure, position, pages,
+    instances, touched (pages of all instances) and limit (columns wanted); `places`: function,
+    file, line and their place; `structures`: the number of structures in the trace.
+    """
+    # Instances may share page numbers, so there are at least touched / instances of them.
+    least = pl.col("touched") / pl.col("instances").clip(lower_bound=1) / pl.col("limit")
+    width = shown.select(
+        "position",
+        width=(2 ** least.clip(lower_bound=1).log(2).ceil().clip(0, 31)).cast(pl.UInt32),
+        pages="pages",
+    )
+    place = _Whereabouts(shown["structure"], width["width"], structures)
+    accesses = (
+        place.of(per_thread, "reads", "writes")
+        .group_by("position", "block", "row")
+        .agg(pl.col("reads").sum(), pl.col("writes").sum())
+    )
+    first = (
+        place.of(first_touch, "function", "file", "line")
+        .group_by("position", "block", "row", "function", "file", "line")
+        .agg(place_pages=pl.len())
+        .join(places, on=["function", "file", "line"], how="left")
+        .with_columns(pl.col("place").fill_null(0))
+        .sort("place_pages", "place")
+        .group_by("position", "block", "row")
+        .agg(
+            pages=pl.col("place_pages").sum(),
+            place=pl.col("place").last(),
+            place_pages=pl.col("place_pages").max(),
+        )
+    )
+    keys = pl.concat([place.keys(per_thread), place.keys(first_touch)]).unique()
+    position = (keys // (1 << 32)).cast(pl.UInt32).alias("position")
+    page = (keys % (1 << 32)).cast(pl.UInt32)
+    block = (page // width["width"].gather(position)).alias("block")
+    touched = pl.DataFrame([position, block]).group_by("position", "block").agg(touched=pl.len())
+    return Folded(touched, accesses, first, width)
+
+
+class _Whereabouts:
+    """Looks up positions and widths by structure: ids are row numbers in a trace."""
+
+    def __init__(self, shown: pl.Series, width: pl.Series, structures: int) -> None:
+        position = np.full(structures, _NOT_SHOWN, np.uint32)
+        position[shown.to_numpy()] = np.arange(len(shown), dtype=np.uint32)
+        self._position = pl.Series(position)
+        widths = np.ones(structures, np.uint32)
+        widths[shown.to_numpy()] = width.to_numpy()
+        self._width = pl.Series(widths)
+
+    def of(self, table: pl.DataFrame, *columns: str) -> pl.DataFrame:
+        """position, block, row and `columns` of the rows of shown structures."""
+        structure = table["structure"]
+        return table.select(
+            self._position.gather(structure).alias("position"),
+            (table["page"] // self._width.gather(structure)).alias("block"),
+            pl.col("thread").alias("row"),
+            *columns,
+        ).filter(pl.col("position") != _NOT_SHOWN)
+
+    def keys(self, table: pl.DataFrame) -> pl.Series:
+        """Position << 32 | page of the rows of shown structures."""
+        position = self._position.gather(table["structure"]).cast(pl.UInt64)
+        keys = position * (1 << 32) + table["page"]
+        return keys.filter(position != _NOT_SHOWN).alias("key")
+
+
+_NOT_SHOWN = 0xFFFF_FFFF
+
+
 def coarsen(folded: Folded, factors: pl.DataFrame) -> Folded:
     """Make blocks ``factor`` times wider; ``factors`` has position and factor (others stay)."""
     block = pl.col("block") // pl.col("factor").fill_null(1)

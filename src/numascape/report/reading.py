@@ -14,6 +14,8 @@ SERIAL = 0.8
 """One thread touched (nearly) everything first from this share of the pages on."""
 FOREIGN = 0.5
 """Others' accesses matter from this share on."""
+SPLIT = 0.75
+"""Mean share of a page's busiest thread from which a structure counts as split among threads."""
 MINOR = 0.01
 """Below this share of the run's accesses a structure is not worth the reader's time."""
 
@@ -70,16 +72,17 @@ def _who_uses(facts: Facts) -> str:
     if facts.writers == 0:
         who += ", all of them only read"
     elif facts.writers < facts.threads:
-        who += f", {facts.writers} of them write"
-    if facts.private_share >= PRIVATE_MOSTLY:
+        who += f", {facts.writers} of them " + ("writes" if facts.writers == 1 else "write")
+    if facts.dominance >= SPLIT:
         return (
-            f"{who}, but each page belongs to one: {percent(facts.private_share)} of the accesses "
-            "are to pages that a single thread uses almost alone."
+            f"{who}, but nearly every page is mainly one thread's: a page's busiest thread makes "
+            f"{percent(facts.dominance)} of its accesses."
         )
     if facts.dominance <= 2 / facts.threads:
         return (
-            f"{who}, and every page by about {facts.threads_per_page:.0f} of them to much the same "
-            f"degree: a page's busiest thread makes only {percent(facts.dominance)} of its accesses."
+            f"{who}, and about {facts.threads_per_page:.0f} of them use each page to much the "
+            "same degree: its busiest thread makes only "
+            f"{percent(facts.dominance)} of its accesses."
         )
     return (
         f"{who}; a page is used by about {facts.threads_per_page:.0f} of them, its busiest thread "
@@ -90,10 +93,14 @@ def _who_uses(facts: Facts) -> str:
 def _who_touched(facts: Facts) -> str:
     others = facts.threads - 1 if facts.first_toucher_accesses > 0 else facts.threads
     toucher = f"Thread {facts.first_toucher}"
-    sentence = f"{toucher} touched {percent(facts.first_toucher_share)} of the pages first{_at(facts)}"
+    sentence = (
+        f"{toucher} touched {percent(facts.first_toucher_share)} of the pages first{_at(facts)}"
+    )
     if facts.first_toucher_share >= SERIAL and facts.first_toucher_accesses < 1 - FOREIGN:
         plural = "another thread makes" if others == 1 else f"{others} other threads make"
-        return f"{sentence}, but {plural} {percent(1 - facts.first_toucher_accesses)} of the accesses."
+        return (
+            f"{sentence}, but {plural} {percent(1 - facts.first_toucher_accesses)} of the accesses."
+        )
     if facts.own_share >= 1 - FOREIGN:
         return (
             f"{percent(facts.own_share)} of the accesses come from the thread that touched the "
@@ -105,17 +112,13 @@ def _who_touched(facts: Facts) -> str:
     )
 
 
-PRIVATE_MOSTLY = 0.75
-"""Share of accesses to private pages from which a structure counts as split among threads."""
-
-
 def _advice(facts: Facts) -> tuple[list[str], str, int]:
     foreign = round((1 - facts.own_share) * facts.accesses)
     serial = facts.first_toucher is not None and facts.first_toucher_share >= SERIAL
-    split = facts.private_share >= PRIVATE_MOSTLY
+    split = facts.dominance >= SPLIT
     if facts.first_toucher is None:
         foreign, serial = 0, False
-    if split and facts.own_share >= PRIVATE_MOSTLY:
+    if split and facts.own_share >= SPLIT:
         return (
             ["Well placed: keep each thread on the CPUs where it started (pin the threads)."],
             "split, near",

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import html
 import os
-from importlib import resources
 from pathlib import Path
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
+from numascape.installation import installed_file
 from numascape.report.build import Draft
 from numascape.report.fitting import encode_within
 
@@ -55,13 +55,8 @@ def fill(template: str, started: Draft, size: int) -> bytes:
 
 def viewer_page() -> str:
     """Return the viewer page that was built into the package."""
-    chosen = os.environ.get(TEMPLATE_VARIABLE)
+    path = Path(os.environ.get(TEMPLATE_VARIABLE) or installed_file("report/viewer.html"))
     try:
-        if chosen:
-            return Path(chosen).read_text("utf-8")
-        return resources.files("numascape.report").joinpath("viewer.html").read_text("utf-8")
+        return path.read_text("utf-8")
     except OSError as error:
-        raise NumascapeError(
-            f"the viewer page is missing ({chosen or 'numascape/report/viewer.html'}); "
-            "install numascape again (pip install .)"
-        ) from error
+        raise NumascapeError(f"cannot read the viewer page {path}: {error.strerror}") from error

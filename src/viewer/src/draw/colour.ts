@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours as 32-bit pixels (little endian RGBA), the same for canvases and legends.
 //
-// Accesses: viridis, perceptually uniform and readable with every common colour blindness; on a
-// light page it runs from light to dark, on a dark page from dark to light, so that more always
-// stands out more. Threads: hues of equal lightness from blue over magenta to amber, whose
+// Accesses: on a dark page viridis, from dark to light; on a light page ColorBrewer's YlGnBu, from
+// light to dark, so that more always stands out more. Both change lightness steadily and are
+// readable with every common colour blindness. Threads: hues of equal lightness from blue over magenta to amber, whose
 // blue-yellow component falls steadily, so their order survives red-green blindness.
 
 import { hcl, rgb } from "d3-color";
-import { interpolateViridis } from "d3-scale-chromatic";
+import { interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 
 export type Theme = "light" | "dark";
 export type Scale = "linear" | "log";
 
 const STEPS = 256;
-/** Where viridis starts on each page, so that one access already differs from none. */
-const LOWEST = { light: 0.93, dark: 0.16 };
+/** Where the scales start, so that one access already differs from none. */
+const LOWEST = { light: 0.22, dark: 0.16 };
+const SCHEMES = { light: interpolateYlGnBu, dark: interpolateViridis };
 
 const ramps = new Map<Theme, Uint32Array>();
 
@@ -22,9 +23,8 @@ export function accessRamp(theme: Theme): Uint32Array {
   let ramp = ramps.get(theme);
   if (!ramp) {
     ramp = Uint32Array.from({ length: STEPS }, (_, i) => {
-      const t = i / (STEPS - 1);
       const low = LOWEST[theme];
-      return pixel(interpolateViridis(theme === "light" ? low * (1 - t) : low + (1 - low) * t));
+      return pixel(SCHEMES[theme](low + ((1 - low) * i) / (STEPS - 1)));
     });
     ramps.set(theme, ramp);
   }

@@ -12,6 +12,8 @@ interface Props extends Omit<JSX.IntrinsicElements["canvas"], "ref"> {
   lazy?: boolean;
 }
 
+const NEAR = { rootMargin: "600px" };
+
 export function Canvas({ draw, inputs, lazy = false, ...attributes }: Props) {
   const element = useRef<HTMLCanvasElement>(null);
   const latest = useRef(draw);
@@ -30,7 +32,7 @@ export function Canvas({ draw, inputs, lazy = false, ...attributes }: Props) {
       if (visible.current || !entries.some((entry) => entry.isIntersecting)) return;
       visible.current = true;
       redraw();
-    });
+    }, NEAR);
     if (lazy) views.observe(canvas);
     return () => {
       sizes.disconnect();

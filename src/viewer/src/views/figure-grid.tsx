@@ -26,7 +26,7 @@ interface Props {
   theme: Theme;
 }
 
-const BARS = { light: "#5d6f82", dark: "#8fa3b8" };
+const BARS = { light: "#a9b8c8", dark: "#536475" };
 
 export function FigureGrid(props: Props) {
   const { report, matrix, navigation, measure, scale, largest, theme } = props;

@@ -65,10 +65,10 @@ export function StructureTable(props: Props) {
       </div>
       <p class="how">
         Each strip is a structure from its first page (left) to its last. The colour says which{" "}
-        <Term of="thread" /> uses that part most, from <ThreadRamp theme={props.theme} />{" "}
-        thread 0 to the last; grey means that no thread dominates; stronger means more accesses.
-        Bands of colour are good: each thread has its own part. Grey over a large share of the
-        accesses is worth a look.
+        <Term of="thread" /> uses that part most, from <ThreadRamp theme={props.theme} /> thread 0
+        to the last; grey means that no thread dominates; stronger means more accesses. Bands of
+        colour are good: each thread has its own part. Grey over a large share of the accesses is
+        worth a look.
       </p>
     </section>
   );
