@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways of watching a program that are compared: each runs a command and gives its cost.
+
+An observer's cost is that of the program under it. For Numascape this is the recorded process as
+its trace states it; starting Python and converting the shards comes once for a recording, does not
+grow with the program's accesses, and is measured apart (`numascape_command`).
+"""
+
+import json
+import sysconfig
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measure import Cost, run
+
+COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+
+
+@dataclass(frozen=True)
+class Observer:
+    name: str
+    run: Callable[[Sequence[str]], Cost]
+
+
+def record_command(trace: Path, command: Sequence[str]) -> list[str]:
+    return [str(COMMAND), "record", "--quiet", "-o", str(trace), "--", *command]
+
+
+def numascape(command: Sequence[str]) -> Cost:
+    """Cost of the recorded process."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "run.numascape"
+        run(record_command(trace, command))
+        times = json.loads((trace / "trace.json").read_text())["times"]
+    return Cost(times["cpu_s"], times["wall_s"])
+
+
+def numascape_command(command: Sequence[str]) -> Cost:
+    """Cost of the whole command, from the shell's prompt to the trace."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run(record_command(Path(folder) / "run.numascape", command))
+
+
+def cachegrind(command: Sequence[str]) -> Cost:
+    return run(["valgrind", "-q", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", *command])
+
+
+def lackey(command: Sequence[str]) -> Cost:
+    tool = ["--tool=lackey", "--trace-mem=yes", "--basic-counts=no", "--log-file=/dev/null"]
+    return run(["valgrind", "-q", *tool, *command])
+
+
+NATIVE = Observer("native", run)
+NUMASCAPE = Observer("numascape", numascape)
+CACHEGRIND = Observer("cachegrind", cachegrind)
+LACKEY = Observer("lackey --trace-mem", lackey)
+
+
+def fast_observers() -> list[Observer]:
+    """Observers that can be run over and over at the full sizes."""
+    return [NUMASCAPE]

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPU time of recorded programs over their native CPU time, next to other observers'.
+
+Native and observed runs alternate, so that whatever else the machine does falls on both; a ratio
+is the median over the rounds.
+"""
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+import typer
+from rich.console import Console
+
+import numascape
+from bench.measure import CommandError, machine, peak_memory, run
+from bench.observers import (
+    CACHEGRIND,
+    LACKEY,
+    NATIVE,
+    NUMASCAPE,
+    Observer,
+    fast_observers,
+    numascape_command,
+    record_command,
+)
+from bench.programs import PROGRAMS, Program, build
+from bench.tables import ResultTable, print_table, write_results
+
+PAGE = 4096
+console = Console(stderr=True)
+
+
+def median_ratios(program: Program, observers: list[Observer], rounds: int) -> list[float]:
+    """Native CPU seconds, then each observer's CPU time over it: medians of `rounds` rounds."""
+    native: list[float] = []
+    over: list[list[float]] = [[] for _ in observers]
+    for _ in range(rounds):
+        native.append(NATIVE.run(program.command()).cpu_s)
+        for observer, values in zip(observers, over, strict=True):
+            values.append(observer.run(program.command()).cpu_s / native[-1])
+    return [statistics.median(native), *map(statistics.median, over)]
+
+
+def overhead_table(programs: list[Program], rounds: int) -> ResultTable:
+    observers = fast_observers()
+    rows: list[list[str | float | None]] = []
+    for program in programs:
+        console.print(f"{program.name}: {rounds} rounds")
+        rows.append([program.name, program.character, *median_ratios(program, observers, rounds)])
+    measured = np.array([row[2:] for row in rows], dtype=float)
+    means = np.exp(np.log(measured).mean(axis=0)).tolist()
+    rows.append(["geometric mean", "", None, *means[1:]])
+    rows.append(["largest", "", None, *measured.max(axis=0).tolist()[1:]])
+    return ResultTable(
+        "CPU time over native",
+        ["program", "character", "native s", *(o.name for o in observers)],
+        rows,
+        f"Median of {rounds} rounds, native and observed runs alternating.",
+    )
+
+
+def cpu_without_start(observer: Observer, program: Program, runs: int) -> float:
+    """Median CPU seconds at the reduced size, less those of observing /bin/true."""
+    costs = [observer.run(program.command(reduced=True)).cpu_s for _ in range(runs)]
+    starts = [observer.run(["/bin/true"]).cpu_s for _ in range(runs)]
+    return max(statistics.median(costs) - statistics.median(starts), 1e-6)
+
+
+def slow_table(programs: list[Program]) -> ResultTable:
+    rows: list[list[str | float | None]] = []
+    for program in programs:
+        console.print(f"{program.name}: cachegrind and lackey")
+        native = cpu_without_start(NATIVE, program, 15)
+        lackey = cpu_without_start(LACKEY, program, 1)
+        rows.append([program.name, median_ratios(program, [CACHEGRIND], 1)[1], lackey / native])
+    return ResultTable(
+        "CPU time over native of Valgrind's observers",
+        ["program", CACHEGRIND.name, LACKEY.name],
+        rows,
+        "One round. cachegrind at full size; lackey at sizes reduced to some milliseconds, its start "
+        "subtracted, its trace thrown away.",
+    )
+
+
+def start_table(rounds: int) -> ResultTable:
+    """What recording a program that does nothing costs."""
+    names = ["native", "numascape: recorded process", "numascape: whole command"]
+    runs = [run, NUMASCAPE.run, numascape_command]
+    rows: list[list[str | float | None]] = []
+    for name, observe in zip(names, runs, strict=True):
+        costs = [observe(["/bin/true"]) for _ in range(rounds)]
+        cpu = statistics.median(cost.cpu_s for cost in costs)
+        rows.append([name, cpu, statistics.median(cost.wall_s for cost in costs)])
+    return ResultTable("Start-up: /bin/true", ["", "CPU s", "wall s"], rows)
+
+
+def memory_row(program: Program) -> list[str | float | None]:
+    """Peak memory recorded minus native, against what 0.5 % and 64 MB allow."""
+    native = peak_memory(program.command(), below=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.numascape"
+        recorded = peak_memory(record_command(path, program.command()), below=True)
+        pages = numascape.open(path).accesses.select("structure", "instance", "page", "thread")
+    thread_pages = pages.n_unique()
+    touched = pages.select(pl.exclude("thread")).n_unique()
+    mebibyte = 2.0**20
+    return [
+        program.name,
+        touched * PAGE / mebibyte,
+        thread_pages * PAGE / mebibyte,
+        native / mebibyte,
+        (recorded - native) / mebibyte,
+        64e6 / mebibyte + 0.005 * thread_pages * PAGE / mebibyte,
+    ]
+
+
+def memory_table(programs: list[Program]) -> ResultTable:
+    rows = [memory_row(program) for program in programs]
+    return ResultTable(
+        "Memory of the recorder, MiB",
+        ["program", "touched", "touched by each thread, sum", "native", "recorder", "allowed"],
+        rows,
+        "Resident set and page tables at their peak, recorded minus native. Allowed: 64 MB and 0.5 % "
+        "of the memory that each thread touched.",
+    )
+
+
+def main(
+    only: Annotated[list[str] | None, typer.Argument(help="Programs; by default all.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 5,
+    slow: Annotated[bool, typer.Option(help="Also cachegrind and lackey (minutes).")] = True,
+    memory: Annotated[bool, typer.Option(help="Also the recorder's memory.")] = True,
+    write: Annotated[bool, typer.Option(help="Write bench/results/overhead.md and .json.")] = True,
+) -> None:
+    """Measure what recording costs, side by side with native runs and other observers."""
+    programs = [p for p in PROGRAMS if not only or p.name.split()[0] in only or p.name in only]
+    if not programs:
+        names = ", ".join(p.name for p in PROGRAMS)
+        console.print(f"no such program; there are: {names}")
+        raise typer.Exit(2)
+    try:
+        build()
+        tables = [overhead_table(programs, rounds), start_table(rounds)]
+        if memory:
+            tables.append(memory_table(programs))
+        if slow:
+            tables.append(slow_table(programs))
+    except CommandError as failure:
+        console.print(str(failure), markup=False)
+        raise typer.Exit(1) from None
+    for table in tables:
+        print_table(table)
+    if write:
+        for path in write_results("overhead", machine(), tables):
+            console.print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
