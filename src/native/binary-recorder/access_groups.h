@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which memory accesses of a basic block can be counted together.
+//
+// Accesses whose addresses differ by constants known from the code (same base and index values,
+// followed through additions, copies, pushes and pops) form a group. At run time one address is
+// computed; when the whole group lies in one page, one subtraction per kind counts all of it.
+#pragma once
+
+#include <cstdint>
+
+#include "dr_api.h"
+
+namespace numascape {
+
+// What the out-of-line paths need to know of a group; lives as long as the process.
+struct GroupAccess {
+    uint64_t pc;
+    uint16_t offset;  // from the group's lowest byte
+    uint16_t bytes;
+    bool write;
+};
+struct GroupInfo {
+    uint16_t accesses;
+    GroupAccess access[1];
+};
+
+struct AccessGroup {
+    instr_t* first;  // counted before this instruction
+    opnd_t operand;  // its operand: lowest address of the group = operand + low - first_offset
+    int64_t first_offset;  // offsets are relative to the group's symbolic base
+    int64_t low;
+    int64_t high;         // one past the last byte
+    uint32_t base_value;  // symbolic values; 0 = none
+    uint32_t index_value;
+    int scale;
+    reg_id_t segment;
+    bool open;       // may still grow
+    bool is_static;  // address known now: `low` is the address itself
+    bool plain;      // general registers only: a lea computes the address
+    uint32_t reads;
+    uint32_t writes;
+    uint32_t first_access;  // chain of members in BlockPlan::access
+    uint32_t last_access;
+};
+
+inline constexpr uint32_t kNoAccess = 0xffffffff;
+
+struct PlannedAccess {
+    uint64_t pc;
+    int64_t offset;
+    uint32_t bytes;
+    uint32_t next;
+    bool write;
+};
+
+struct BlockPlan {
+    static constexpr uint32_t kMaxGroups = 256;
+    static constexpr uint32_t kMaxAccesses = 768;
+    uint32_t groups;
+    uint32_t accesses;
+    uint32_t next_group;         // insertion proceeds in order
+    uint32_t address_registers;  // bit r: general register r is used in some group's address
+    reg_id_t table_register;  // holds the thread's table from the first group to the last, or null
+    AccessGroup group[kMaxGroups];
+    PlannedAccess access[kMaxAccesses];
+};
+
+// How instructions that cannot be described by plain operands are counted.
+enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked };
+SpecialAccess special_access(instr_t* instruction);
+
+// Fills `plan` for the block. `count_stack`: accesses relative to rsp count too.
+void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan);
+
+// True for the general 64-bit registers; `bit` gives its number 0..15.
+bool general_register(reg_id_t reg, uint32_t& bit);
+
+}  // namespace numascape

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The DynamoRIO client: options, life of the process and of its threads.
+//
+// Options: -directory DIR  where shards go     -no-stack  leave accesses relative to rsp out
+//          -attached       the program was running before
+#include <string_view>
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "dr_api.h"
+#include "drmgr.h"
+#include "os.h"
+#include "recorder.h"
+
+namespace numascape {
+
+Options options{{0}, true, false};
+ShardWriter shard;
+
+namespace {
+
+constexpr size_t kOwnStackBytes = 64 * 1024;
+
+reg_id_t slot_segment = DR_REG_NULL;
+uint slot_offset = 0;
+char shard_name[64];
+Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
+
+void** slot_address(ThreadSlot slot) {
+    auto* base = static_cast<byte*>(dr_get_dr_segment_base(slot_segment));
+    return reinterpret_cast<void**>(base + slot_offset + static_cast<unsigned>(slot) * 8);
+}
+
+// Opens DIR/PID-N.shard and .tables, N the first free number: after exec a process has a new one.
+bool open_files(file_t& shard_file, file_t& tables_file) {
+    char path[1200];
+    for (int n = 0; n < 10000; ++n) {
+        dr_snprintf(shard_name, sizeof shard_name, "%u-%d", os::process_id(), n);
+        dr_snprintf(path, sizeof path, "%s/%s.shard", options.directory, shard_name);
+        path[sizeof path - 1] = '\0';
+        shard_file = dr_open_file(path, DR_FILE_READ | DR_FILE_WRITE_REQUIRE_NEW);
+        if (shard_file != INVALID_FILE) {
+            break;
+        }
+        if (!dr_file_exists(path)) {
+            return false;
+        }
+    }
+    dr_snprintf(path, sizeof path, "%s/%s.tables", options.directory, shard_name);
+    tables_file = dr_open_file(path, DR_FILE_READ | DR_FILE_WRITE_REQUIRE_NEW);
+    return shard_file != INVALID_FILE && tables_file != INVALID_FILE;
+}
+
+const char* program_path() {
+    static char path[1024];
+    const long length = os::call(SYS_readlink, reinterpret_cast<long>("/proc/self/exe"),
+                                 reinterpret_cast<long>(path), sizeof path - 1);
+    module_data_t* main = dr_get_main_module();
+    if (main != nullptr) {
+        dr_snprintf(path, sizeof path, "%s", main->full_path);
+        dr_free_module_data(main);
+    } else {
+        path[length > 0 ? length : 0] = '\0';
+    }
+    path[sizeof path - 1] = '\0';
+    return path;
+}
+
+// The mapping the stack pointer is in. The main thread's grows down on demand: its limit counts.
+void find_stack(void* drcontext, bool main_thread, uint64_t& start, uint64_t& end) {
+    dr_mcontext_t context;
+    context.size = sizeof context;
+    context.flags = DR_MC_CONTROL;
+    dr_get_mcontext(drcontext, &context);
+    dr_mem_info_t info;
+    start = end = 0;
+    if (!dr_query_memory_ex(reinterpret_cast<byte*>(context.xsp), &info) ||
+        info.type == DR_MEMTYPE_FREE) {
+        return;
+    }
+    start = reinterpret_cast<uint64_t>(info.base_pc);
+    end = start + info.size;
+    if (main_thread) {
+        constexpr uint64_t kMost = uint64_t{1} << 30;
+        rlimit limit{};
+        os::call(SYS_prlimit64, 0, RLIMIT_STACK, 0, reinterpret_cast<long>(&limit));
+        const uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
+        start = end - start < most ? end - most : start;
+    }
+}
+
+void fill_slots(ThreadRecorder* recorder, void* own_stack) {
+    Slot* table = recorder->table;
+    if (table == nullptr) {
+        if (spare_table == nullptr) {
+            spare_table = static_cast<Slot*>(os::map_sparse(kTableBytes));
+        }
+        table = spare_table;
+    }
+    *slot_address(ThreadSlot::kTable) = table;
+    *slot_address(ThreadSlot::kRecorder) = recorder;
+    *slot_address(ThreadSlot::kOwnStack) = static_cast<char*>(own_stack) + kOwnStackBytes;
+}
+
+void thread_started(void* drcontext) {
+    static std::atomic<bool> first{true};
+    uint64_t start = 0;
+    uint64_t end = 0;
+    const bool main_thread = first.exchange(false);
+    find_stack(drcontext, main_thread, start, end);
+    ThreadRecorder* recorder = shard.start_thread(start, end);
+    void* own_stack = os::map_sparse(kOwnStackBytes);
+    DR_ASSERT(recorder != nullptr && !os::failed(own_stack));
+    fill_slots(recorder, own_stack);
+    if (main_thread) {
+        write_mappings(*recorder, os::ticks());
+    }
+}
+
+void read_name(uint32_t os_tid, char (&name)[16]) {
+    char path[64];
+    dr_snprintf(path, sizeof path, "/proc/self/task/%u/comm", os_tid);
+    name[0] = '\0';
+    const file_t file = dr_open_file(path, DR_FILE_READ);
+    if (file == INVALID_FILE) {
+        return;
+    }
+    const ssize_t got = dr_read_file(file, name, sizeof name - 1);
+    dr_close_file(file);
+    for (ssize_t i = 0; i < 16; ++i) {
+        if (i >= got || name[i] == '\n') {
+            name[i] = '\0';
+        }
+    }
+}
+
+void thread_ended(void*) {
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr) {
+        return;
+    }
+    // A stack may be cached and given to the next thread: its counts leave with its owner.
+    if (recorder->stack_end > recorder->stack_start &&
+        recorder->stack_end - recorder->stack_start < kWindowMask / 2) {
+        shard.retire(*recorder, window_page(recorder->stack_start),
+                     window_page(recorder->stack_end - 1) + 1, os::ticks());
+    }
+    char name[16];
+    read_name(recorder->os_tid, name);
+    os::unmap(static_cast<char*>(*slot_address(ThreadSlot::kOwnStack)) - kOwnStackBytes,
+              kOwnStackBytes);
+    *slot_address(ThreadSlot::kRecorder) = nullptr;
+    shard.end_thread(recorder, name);
+}
+
+void forked(void*) {
+    ThreadRecorder* recorder = self();
+    char parent[sizeof shard_name + 8];
+    dr_snprintf(parent, sizeof parent, "%s", shard_name);
+    file_t shard_file = INVALID_FILE;
+    file_t tables_file = INVALID_FILE;
+    if (recorder == nullptr || !open_files(shard_file, tables_file) ||
+        !shard.reopen_after_fork(*recorder, shard_file, tables_file, program_path(), parent)) {
+        dr_fprintf(STDERR, "numascape: cannot record the forked process %u: %s is not writable\n",
+                   os::process_id(), options.directory);
+        dr_abort();
+    }
+    allocations_after_fork();
+    const uint64_t time = os::ticks();
+    auto* record = static_cast<ThreadStartRecord*>(shard.append(
+        *recorder, RecordType::kThreadStart, recorder->thread, sizeof(ThreadStartRecord)));
+    record->time = time;
+    record->stack_start = recorder->stack_start;
+    record->stack_end = recorder->stack_end;
+    record->os_tid = recorder->os_tid;
+    record->cpu = os::current_cpu();
+    shard.commit(*recorder, record);
+    write_mappings(*recorder, time);
+    write_modules(*recorder, time);
+    write_live_blocks(*recorder, time);
+}
+
+dr_signal_action_t on_signal(void*, dr_siginfo_t* info) {
+    if (info->sig == SIGBUS &&
+        shard.survive_full_disk(reinterpret_cast<uint64_t>(info->access_address))) {
+        return DR_SIGNAL_SUPPRESS;
+    }
+    return DR_SIGNAL_DELIVER;
+}
+
+void process_ended() {
+    ThreadRecorder* recorder = self();
+    if (recorder != nullptr) {
+        const uint64_t time = os::ticks();
+        write_placement(*recorder, time);
+        shard.each_thread([&](const ThreadRecorder& thread) {
+            char name[16];
+            read_name(thread.os_tid, name);
+            shard.name_thread(*recorder, thread, name);
+        });
+        auto* record = static_cast<ProcessExitRecord*>(
+            shard.append(*recorder, RecordType::kProcessExit, 0, sizeof(ProcessExitRecord)));
+        record->time = os::ticks();
+        shard.commit(*recorder, record);
+    }
+    shard.stamp();
+    shard.set_flag(kShardEnded);
+    instrument_exit();
+    allocations_exit();
+    dr_raw_tls_cfree(slot_offset, static_cast<uint>(ThreadSlot::kCount));
+    drmgr_exit();
+}
+
+bool parse_options(int argc, const char* argv[]) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view option = argv[i];
+        if (option == "-directory" && i + 1 < argc) {
+            dr_snprintf(options.directory, sizeof options.directory, "%s", argv[++i]);
+            options.directory[sizeof options.directory - 1] = '\0';
+        } else if (option == "-no-stack") {
+            options.count_stack = false;
+        } else if (option == "-attached") {
+            options.attached = true;
+        } else {
+            dr_fprintf(STDERR, "numascape: the recorder does not know the option %s\n", argv[i]);
+            return false;
+        }
+    }
+    return options.directory[0] != '\0';
+}
+
+}  // namespace
+
+opnd_t thread_slot(void* drcontext, ThreadSlot slot) {
+    return dr_raw_tls_opnd(drcontext, slot_segment, slot_offset + static_cast<unsigned>(slot) * 8);
+}
+
+void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,
+                      reg_id_t into) {
+    dr_insert_read_raw_tls(drcontext, block, where, slot_segment,
+                           slot_offset + static_cast<unsigned>(slot) * 8, into);
+}
+
+void* read_thread_slot(ThreadSlot slot) {
+    return *slot_address(slot);
+}
+
+ThreadRecorder* self() {
+    return static_cast<ThreadRecorder*>(*slot_address(ThreadSlot::kRecorder));
+}
+
+void start(int argc, const char* argv[]) {
+    dr_set_client_name("Numascape", "the project's issue tracker");
+    file_t shard_file = INVALID_FILE;
+    file_t tables_file = INVALID_FILE;
+    if (!parse_options(argc, argv) || !open_files(shard_file, tables_file) ||
+        !shard.open(shard_file, tables_file, program_path(), "",
+                    options.attached ? uint32_t{kShardAttached} : 0)) {
+        dr_fprintf(STDERR, "numascape: cannot write a shard into %s\n", options.directory);
+        dr_abort();
+    }
+    drmgr_init();
+    dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
+    call_stacks_init();
+    instrument_init();
+    out_of_line_init(GLOBAL_DCONTEXT);
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
+    drmgr_register_signal_event(on_signal);
+    dr_register_fork_init_event(forked);
+    dr_register_exit_event(process_ended);
+    allocations_init();
+    mappings_init();
+    dr_set_process_exit_behavior(
+        static_cast<dr_exit_flags_t>(DR_EXIT_MULTI_THREAD | DR_EXIT_SKIP_THREAD_EXIT));
+}
+
+}  // namespace numascape
+
+DR_EXPORT void dr_client_main(client_id_t, int argc, const char* argv[]) {
+    numascape::start(argc, argv);
+}

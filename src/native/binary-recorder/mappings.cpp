@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program's address space: mappings by system call, modules, where pages are.
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "dr_api.h"
+#include "drmgr.h"
+#include "os.h"
+#include "recorder.h"
+
+namespace numascape {
+namespace {
+
+struct PendingCall {
+    uint64_t arguments[4];
+    uint64_t stack_id;
+};
+int pending_index = -1;
+std::atomic<uint64_t> program_break{0};
+
+uint64_t page_floor(uint64_t address) {
+    return address & ~(kPageBytes - 1);
+}
+uint64_t page_ceiling(uint64_t address) {
+    return page_floor(address + kPageBytes - 1);
+}
+
+template <typename Record>
+Record* append_with_text(ThreadRecorder& recorder, RecordType type, const char* text,
+                         uint8_t flags = 0) {
+    size_t length = 0;
+    while (text[length] != '\0' && length < 4096) {
+        ++length;
+    }
+    const size_t room = (length + 1 + 7) & ~size_t{7};
+    auto* record = static_cast<Record*>(
+        shard.append(recorder, type, recorder.thread, sizeof(Record) + room, flags));
+    char* to = reinterpret_cast<char*>(record + 1);
+    for (size_t i = 0; i < room; ++i) {
+        to[i] = i < length ? text[i] : '\0';
+    }
+    return record;
+}
+
+void write_map(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes,
+               uint64_t stack_id, const char* path, uint8_t flags) {
+    auto* record = append_with_text<MapRecord>(recorder, RecordType::kMap, path, flags);
+    record->time = time;
+    record->start = start;
+    record->bytes = bytes;
+    record->stack_id = stack_id;
+    shard.commit(recorder, record);
+}
+
+// Called before the kernel takes the pages away (or a MAP_FIXED mapping replaces them): afterwards
+// another thread may already have something else there.
+void leave_range(ThreadRecorder& recorder, uint64_t start, uint64_t bytes) {
+    const uint64_t first = page_floor(start);
+    const uint64_t end = page_ceiling(start + bytes);
+    if (bytes == 0 || end <= first || end - first > kWindowMask / 2) {
+        return;
+    }
+    const uint64_t time = os::ticks();
+    shard.query_placement(recorder, first, end, time);
+    shard.retire(recorder, window_page(first), window_page(end - 1) + 1, time);
+    shard.forget_touches(window_page(first), window_page(end - 1) + 1);
+    auto* record = static_cast<UnmapRecord*>(
+        shard.append(recorder, RecordType::kUnmap, recorder.thread, sizeof(UnmapRecord)));
+    record->time = time + 1;
+    record->start = first;
+    record->bytes = end - first;
+    shard.commit(recorder, record);
+}
+
+void path_of_file(int file, char (&path)[1024]) {
+    char link[64];
+    dr_snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    link[sizeof link - 1] = '\0';
+    const long length = os::call(SYS_readlink, reinterpret_cast<long>(link),
+                                 reinterpret_cast<long>(path), sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+}
+
+uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
+    dr_mcontext_t context;
+    context.size = sizeof context;
+    context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
+    dr_get_mcontext(drcontext, &context);
+    return call_stack(recorder, context);
+}
+
+// Buffers that a system call filled: the kernel touched their pages for this thread.
+void touch_range(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, uint64_t pc) {
+    for (uint64_t at = page_floor(start); at < start + bytes; at += kPageBytes) {
+        if (!shard.touched(window_page(at))) {
+            shard.touch(recorder, window_page(at), pc, kTouchedByKernel);
+        }
+    }
+}
+
+bool of_interest(void*, int number) {
+    switch (number) {
+        case SYS_mmap:
+        case SYS_munmap:
+        case SYS_mremap:
+        case SYS_brk:
+        case SYS_read:
+        case SYS_pread64:
+        case SYS_recvfrom:
+        case SYS_execve:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool before_call(void* drcontext, int number) {
+    ThreadRecorder* recorder = self();
+    auto* pending = static_cast<PendingCall*>(drmgr_get_tls_field(drcontext, pending_index));
+    if (recorder == nullptr || pending == nullptr || !of_interest(drcontext, number)) {
+        return true;
+    }
+    for (int i = 0; i < 4; ++i) {
+        pending->arguments[i] = dr_syscall_get_param(drcontext, i);
+    }
+    const uint64_t* argument = pending->arguments;
+    switch (number) {
+        case SYS_mmap:
+            pending->stack_id = inside_allocator() ? 0 : stack_here(drcontext, *recorder);
+            if ((argument[3] & MAP_FIXED) != 0) {
+                leave_range(*recorder, argument[0], argument[1]);
+            }
+            break;
+        case SYS_munmap:
+            leave_range(*recorder, argument[0], argument[1]);
+            break;
+        case SYS_mremap:
+            pending->stack_id = inside_allocator() ? 0 : stack_here(drcontext, *recorder);
+            leave_range(*recorder, argument[0], argument[1]);
+            break;
+        case SYS_brk: {
+            const uint64_t current = program_break.load();
+            if (argument[0] != 0 && current != 0 && page_ceiling(argument[0]) < current) {
+                leave_range(*recorder, page_ceiling(argument[0]),
+                            current - page_ceiling(argument[0]));
+            }
+            break;
+        }
+        case SYS_execve:
+            shard.set_flag(kShardReplaced);
+            break;
+        default:
+            break;
+    }
+    return true;
+}
+
+void new_mapping(ThreadRecorder& recorder, const PendingCall& pending, uint64_t start,
+                 uint64_t bytes, const char* path) {
+    const bool by_allocator = inside_allocator();
+    write_map(recorder, os::ticks(), start, bytes, pending.stack_id, path,
+              by_allocator ? kMapByAllocator : 0);
+    if (by_allocator) {
+        allocator_mapped(start, bytes);
+    }
+}
+
+void after_call(void* drcontext, int number) {
+    ThreadRecorder* recorder = self();
+    auto* pending = static_cast<PendingCall*>(drmgr_get_tls_field(drcontext, pending_index));
+    const auto result = static_cast<int64_t>(dr_syscall_get_result(drcontext));
+    if (recorder == nullptr || pending == nullptr || (result < 0 && result > -4096)) {
+        return;
+    }
+    const auto value = static_cast<uint64_t>(result);
+    switch (number) {
+        case SYS_mmap: {
+            char path[1024] = "";
+            const auto file = static_cast<int>(dr_syscall_get_param(drcontext, 4));
+            if ((pending->arguments[3] & MAP_ANONYMOUS) == 0 && file >= 0) {
+                path_of_file(file, path);
+            }
+            new_mapping(*recorder, *pending, value, page_ceiling(pending->arguments[1]), path);
+            break;
+        }
+        case SYS_mremap:
+            new_mapping(*recorder, *pending, value, page_ceiling(pending->arguments[2]), "");
+            break;
+        case SYS_brk: {
+            const uint64_t end = page_ceiling(value);
+            const uint64_t before = program_break.exchange(end);
+            if (before != 0 && end > before) {
+                write_map(*recorder, os::ticks(), before, end - before, 0, "[heap]", kMapHeap);
+            }
+            break;
+        }
+        case SYS_read:
+        case SYS_pread64:
+        case SYS_recvfrom:
+            if (value != 0) {
+                touch_range(*recorder, pending->arguments[1], value, 0);
+            }
+            break;
+        default:
+            break;
+    }
+}
+
+// Start of the lowest PT_LOAD segment as the file has it, page aligned; the header is mapped.
+uint64_t lowest_address(const module_data_t* module) {
+    Elf64_Ehdr header;
+    size_t got = 0;
+    if (!dr_safe_read(module->start, sizeof header, &header, &got) ||
+        header.e_phentsize != sizeof(Elf64_Phdr)) {
+        return 0;
+    }
+    uint64_t lowest = ~uint64_t{0};
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment;
+        if (!dr_safe_read(module->start + header.e_phoff + i * sizeof segment, sizeof segment,
+                          &segment, &got)) {
+            return 0;
+        }
+        if (segment.p_type == PT_LOAD && segment.p_vaddr < lowest) {
+            lowest = segment.p_vaddr;
+        }
+    }
+    return lowest == ~uint64_t{0} ? 0 : page_floor(lowest);
+}
+
+void mark_code(const module_data_t* module, bool present) {
+    for (unsigned i = 0; i < module->num_segments; ++i) {
+        if ((module->segments[i].prot & DR_MEMPROT_EXEC) != 0) {
+            call_stacks_add_code(reinterpret_cast<uint64_t>(module->segments[i].start),
+                                 reinterpret_cast<uint64_t>(module->segments[i].end), present);
+        }
+    }
+}
+
+void write_module(ThreadRecorder& recorder, const module_data_t* module, RecordType type,
+                  uint64_t time) {
+    auto* record = append_with_text<ModuleRecord>(recorder, type, module->full_path);
+    record->time = time;
+    record->start = reinterpret_cast<uint64_t>(module->start);
+    record->end = reinterpret_cast<uint64_t>(module->end);
+    record->load_bias = record->start - lowest_address(module);
+    shard.commit(recorder, record);
+}
+
+void module_loaded(void*, const module_data_t* module, bool) {
+    mark_code(module, true);
+    ThreadRecorder* recorder = self();
+    if (recorder != nullptr) {
+        write_module(*recorder, module, RecordType::kModuleLoad, os::ticks());
+    }
+    allocations_module_loaded(module);
+}
+
+void module_unloaded(void*, const module_data_t* module) {
+    mark_code(module, false);
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr) {
+        return;
+    }
+    const auto start = reinterpret_cast<uint64_t>(module->start);
+    const auto end = reinterpret_cast<uint64_t>(module->end);
+    const uint64_t time = os::ticks();
+    shard.retire(*recorder, window_page(start), window_page(end - 1) + 1, time);
+    write_module(*recorder, module, RecordType::kModuleUnload, time + 1);
+}
+
+void thread_started(void* drcontext) {
+    auto* pending = static_cast<PendingCall*>(dr_thread_alloc(drcontext, sizeof(PendingCall)));
+    *pending = {};
+    drmgr_set_tls_field(drcontext, pending_index, pending);
+}
+
+void thread_ended(void* drcontext) {
+    dr_thread_free(drcontext, drmgr_get_tls_field(drcontext, pending_index), sizeof(PendingCall));
+    drmgr_set_tls_field(drcontext, pending_index, nullptr);
+}
+
+struct WriteContext {
+    ThreadRecorder* recorder;
+    uint64_t time;
+};
+
+}  // namespace
+
+void mappings_init() {
+    pending_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
+    dr_register_filter_syscall_event(of_interest);
+    drmgr_register_pre_syscall_event(before_call);
+    drmgr_register_post_syscall_event(after_call);
+    drmgr_register_module_load_event(module_loaded);
+    drmgr_register_module_unload_event(module_unloaded);
+    program_break.store(page_ceiling(static_cast<uint64_t>(os::call(SYS_brk, 0))));
+}
+
+void write_mappings(ThreadRecorder& recorder, uint64_t time) {
+    WriteContext context{&recorder, time};
+    each_mapping(
+        [](const MappedRange& range, void* argument) {
+            auto* to = static_cast<WriteContext*>(argument);
+            const bool heap = __builtin_strcmp(range.path, "[heap]") == 0;
+            write_map(*to->recorder, to->time, range.start, range.end - range.start, 0, range.path,
+                      static_cast<uint8_t>(kMapBefore | (heap ? kMapHeap : 0)));
+        },
+        &context);
+}
+
+void write_modules(ThreadRecorder& recorder, uint64_t time) {
+    dr_module_iterator_t* modules = dr_module_iterator_start();
+    while (dr_module_iterator_hasnext(modules)) {
+        module_data_t* module = dr_module_iterator_next(modules);
+        write_module(recorder, module, RecordType::kModuleLoad, time);
+        dr_free_module_data(module);
+    }
+    dr_module_iterator_stop(modules);
+}
+
+void write_placement(ThreadRecorder& recorder, uint64_t time) {
+    WriteContext context{&recorder, time};
+    each_mapping(
+        [](const MappedRange& range, void* argument) {
+            auto* to = static_cast<WriteContext*>(argument);
+            const bool kernel_page = __builtin_strncmp(range.path, "[v", 2) == 0;
+            if (range.accessible && !kernel_page) {
+                shard.query_placement(*to->recorder, range.start, range.end, to->time);
+            }
+        },
+        &context);
+}
+
+}  // namespace numascape

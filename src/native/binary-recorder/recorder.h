@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The binary recorder's rooms and the doors between them. client.cpp sets everything up;
+// instrument.cpp inserts the counting code; out_of_line.cpp is what that code jumps to when one
+// subtraction is not enough; allocations.cpp, mappings.cpp and call_stacks.cpp follow the
+// program's memory; maps_file.cpp reads /proc/self/maps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "access_groups.h"
+#include "dr_api.h"
+#include "shard_writer.h"
+
+namespace numascape {
+
+struct Options {
+    char directory[1024];  // where shards go
+    bool count_stack;
+    bool attached;  // the program was running before us
+};
+
+extern Options options;
+extern ShardWriter shard;
+
+// Per-thread words reachable through one segment-relative operand each.
+enum class ThreadSlot : unsigned {
+    kTable,         // Slot *
+    kArgument,      // out-of-line argument: slot offset, or the group's lowest address
+    kGroup,         // const GroupInfo *
+    kReturn,        // where the out-of-line path continues
+    kStackPointer,  // the program's, while out of line
+    kOwnStack,      // top of our stack
+    kRecorder,      // ThreadRecorder *
+    kCount
+};
+opnd_t thread_slot(void* drcontext, ThreadSlot slot);
+void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,
+                      reg_id_t into);
+void* read_thread_slot(ThreadSlot slot);
+
+// This thread's recorder; null before the thread's start was seen.
+ThreadRecorder* self();
+
+// --- instrument.cpp
+void instrument_init();
+void instrument_exit();
+
+// --- out_of_line.cpp: code addresses to jump to, argument and group in their thread slots
+void out_of_line_init(void* drcontext);
+app_pc out_of_line_touch();  // kArgument = slot offset: first use of a slot by this thread
+app_pc out_of_line_count();  // kArgument = lowest address: count each access by itself
+// Memory that lives as long as the process, for code and data referred to from the code cache.
+void* permanent(size_t bytes);
+
+// --- special_accesses.cpp: counted by a call
+void insert_repeated_string(void* drcontext, instrlist_t* block, instr_t* where);
+void insert_masked(void* drcontext, instrlist_t* block, instr_t* where);
+
+// --- call_stacks.cpp
+void call_stacks_init();
+void call_stacks_add_code(uint64_t start, uint64_t end, bool present);
+// Identifies the call stack at `context`; writes it to the shard when it is new.
+uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context);
+
+// --- allocations.cpp
+void allocations_init();
+void allocations_exit();
+void allocations_module_loaded(const module_data_t* module);
+bool inside_allocator();
+// The allocator mapped memory for the call in progress.
+void allocator_mapped(uint64_t start, uint64_t bytes);
+void write_live_blocks(ThreadRecorder& recorder, uint64_t time);
+void allocations_after_fork();
+
+// --- mappings.cpp
+void mappings_init();
+void write_mappings(ThreadRecorder& recorder, uint64_t time);
+void write_modules(ThreadRecorder& recorder, uint64_t time);
+void write_placement(ThreadRecorder& recorder, uint64_t time);
+
+// --- maps_file.cpp
+struct MappedRange {
+    uint64_t start;
+    uint64_t end;
+    bool accessible;
+    bool writable;
+    const char* path;  // "" when anonymous; "[heap]", "[stack]"... as the kernel says
+};
+// Calls visit for every mapping of the program (ours and DynamoRIO's left out).
+void each_mapping(void (*visit)(const MappedRange&, void*), void* argument);
+
+// --- symbol_table.cpp
+// Address of a function by its name in the executable's own .symtab (a static program's malloc is
+// in no dynamic table); null when absent. `path` is the file, `bias` its load bias.
+struct SymbolWanted {
+    const char* name;
+    uint64_t address;  // out; 0 = not found
+};
+void find_symbols(const char* path, uint64_t bias, SymbolWanted* wanted, size_t count);
+
+}  // namespace numascape

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// numascape._native.shard: a replayed shard as NumPy columns.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "replay.h"
+#include "shard_reader.h"
+
+namespace nb = nanobind;
+using namespace numascape;
+
+namespace {
+
+// The vector's memory becomes the array's; no copy.
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> column(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+nb::dict owners(Owners&& columns) {
+    nb::dict out;
+    out["kind"] = column(std::move(columns.kind));
+    out["start"] = column(std::move(columns.start));
+    out["bytes"] = column(std::move(columns.bytes));
+    out["stack_id"] = column(std::move(columns.stack_id));
+    out["thread"] = column(std::move(columns.thread));
+    out["path"] = column(std::move(columns.path));
+    out["flags"] = column(std::move(columns.flags));
+    out["blocks"] = column(std::move(columns.blocks));
+    return out;
+}
+
+nb::dict counts(CountColumns&& columns) {
+    nb::dict out;
+    out["owner"] = column(std::move(columns.owner));
+    out["page"] = column(std::move(columns.page));
+    out["thread"] = column(std::move(columns.thread));
+    out["reads"] = column(std::move(columns.reads));
+    out["writes"] = column(std::move(columns.writes));
+    return out;
+}
+
+nb::dict touches(TouchColumns&& columns) {
+    nb::dict out;
+    out["owner"] = column(std::move(columns.owner));
+    out["page"] = column(std::move(columns.page));
+    out["thread"] = column(std::move(columns.thread));
+    out["time"] = column(std::move(columns.time));
+    out["pc"] = column(std::move(columns.pc));
+    out["flags"] = column(std::move(columns.flags));
+    return out;
+}
+
+nb::dict placement(PlacementColumns&& columns) {
+    nb::dict out;
+    out["owner"] = column(std::move(columns.owner));
+    out["page"] = column(std::move(columns.page));
+    out["node"] = column(std::move(columns.node));
+    return out;
+}
+
+nb::dict header(const ShardHeader& from) {
+    nb::dict out;
+    out["flags"] = from.flags;
+    out["pid"] = from.pid;
+    out["parent_pid"] = from.parent_pid;
+    out["start_ticks"] = from.start_ticks;
+    out["start_ns"] = from.start_ns;
+    out["last_ticks"] = from.last_ticks;
+    out["last_ns"] = from.last_ns;
+    out["threads"] = from.threads;
+    out["parent_shard"] = nb::bytes(from.parent_shard);
+    out["program"] = nb::bytes(from.program);
+    return out;
+}
+
+nb::list threads(const std::vector<ThreadRow>& rows) {
+    nb::list out;
+    for (const ThreadRow& row : rows) {
+        out.append(nb::make_tuple(row.thread, row.os_tid, row.start, row.end,
+                                  nb::bytes(row.name.data(), row.name.size()), row.cpus));
+    }
+    return out;
+}
+
+nb::list modules(const std::vector<ModuleRow>& rows) {
+    nb::list out;
+    for (const ModuleRow& row : rows) {
+        out.append(nb::make_tuple(nb::bytes(row.path.data(), row.path.size()), row.start, row.end,
+                                  row.load_bias, row.owner));
+    }
+    return out;
+}
+
+nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
+    nb::dict out;
+    for (const auto& [id, stack] : stacks) {
+        out[nb::cast(id)] = nb::make_tuple(
+            stack.registers,
+            nb::bytes(reinterpret_cast<const char*>(stack.stack.data()), stack.stack.size()));
+    }
+    return out;
+}
+
+nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths) {
+    const ShardReader shard(path);
+    std::vector<std::unique_ptr<ShardReader>> readers;
+    std::vector<const ShardReader*> parents;
+    for (const std::string& parent : parent_paths) {
+        readers.push_back(std::make_unique<ShardReader>(parent));
+        parents.push_back(readers.back().get());
+    }
+    Replay result;
+    {
+        nb::gil_scoped_release unlocked;
+        result = replay(shard, parents);
+    }
+    nb::dict out;
+    out["header"] = header(shard.header());
+    out["owners"] = owners(std::move(result.owners));
+    out["counts"] = counts(std::move(result.counts));
+    out["touches"] = touches(std::move(result.touches));
+    out["placement"] = placement(std::move(result.placement));
+    out["threads"] = threads(result.threads);
+    out["modules"] = modules(result.modules);
+    nb::list paths;
+    for (const std::string& text : result.paths) {
+        paths.append(nb::bytes(text.data(), text.size()));
+    }
+    out["paths"] = paths;
+    out["call_stacks"] = call_stacks(result.call_stacks);
+    out["ambiguous_pages"] = result.ambiguous_pages;
+    out["shared_page_accesses"] = result.shared_page_accesses;
+    out["damaged"] = result.damaged;
+    return out;
+}
+
+}  // namespace
+
+void bind_shard(nb::module_& module) {
+    nb::module_ shard = module.def_submodule("shard", "Shards: what a recorded process wrote");
+    nb::exception<ShardError>(shard, "ShardError");
+    shard.def(
+        "read_header", [](const std::string& path) { return header(ShardReader(path).header()); },
+        nb::arg("path"), "The shard's header as a dictionary; raises ShardError.");
+    shard.def("replay", &read_replayed, nb::arg("path"), nb::arg("parents"),
+              "Who owned each counted page, as columns; see replay.h. Raises ShardError.");
+    shard.attr("FLAG_ENDED") = static_cast<uint32_t>(kShardEnded);
+    shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);
+    shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
+    shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
+    shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
+    shard.attr("FLAG_ATTACHED") = static_cast<uint32_t>(kShardAttached);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replays a shard in the order of its times, and says for every counted page to whom it belonged
+// at that time: the owners.
+//
+// A page has one owner when a block has it to itself, or it is part of a stack. Blocks smaller than
+// a page, and the ends of larger ones, share pages: such a page's counts are divided in proportion
+// to the bytes that each call stack allocated on it. What is left belongs to the module or the
+// mapping around it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "shard_reader.h"
+
+namespace numascape {
+
+enum class OwnerKind : uint8_t { kBlock, kSmall, kStack, kModule, kMapping, kUnknown };
+
+// Columns of equal length; owner ids are their indices.
+struct Owners {
+    std::vector<uint8_t> kind;
+    std::vector<uint64_t> start;  // address
+    std::vector<uint64_t> bytes;
+    std::vector<uint64_t> stack_id;  // call stack of the allocation, 0 = none
+    std::vector<uint32_t> thread;    // of a stack
+    std::vector<uint32_t> path;      // index into Replay::paths
+    std::vector<uint8_t> flags;      // MapFlags of mappings
+    std::vector<uint64_t> blocks;    // small: number of blocks; else 1
+
+    uint32_t add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, uint32_t of_thread,
+                 uint32_t path_index, uint8_t map_flags, uint64_t count);
+    uint32_t size() const { return static_cast<uint32_t>(kind.size()); }
+};
+
+// Pages are indices from the owner's first page; window pages for OwnerKind::kSmall and kUnknown.
+struct CountColumns {
+    std::vector<uint32_t> owner, page, thread;
+    std::vector<uint64_t> reads, writes;
+};
+struct TouchColumns {
+    std::vector<uint32_t> owner, page, thread;
+    std::vector<uint64_t> time, pc;
+    std::vector<uint8_t> flags;
+};
+struct PlacementColumns {
+    std::vector<uint32_t> owner, page;
+    std::vector<int16_t> node;
+};
+struct ThreadRow {
+    uint32_t thread;
+    uint32_t os_tid;
+    uint64_t start;
+    uint64_t end;  // 0: lived to the end
+    std::string name;
+    std::vector<uint32_t> cpus;
+};
+struct ModuleRow {
+    std::string path;
+    uint64_t start, end, load_bias;
+    uint32_t owner;
+};
+struct CallStack {
+    std::vector<uint64_t> registers;
+    std::vector<std::byte> stack;
+};
+
+struct Replay {
+    Owners owners;
+    CountColumns counts;
+    TouchColumns touches;
+    PlacementColumns placement;
+    std::vector<ThreadRow> threads;
+    std::vector<ModuleRow> modules;
+    std::vector<std::string> paths;  // 0 is ""
+    std::unordered_map<uint64_t, CallStack> call_stacks;
+    uint64_t ambiguous_pages = 0;       // counted where two mappings fall on one window page
+    uint64_t shared_page_accesses = 0;  // divided among owners in proportion to bytes
+    uint64_t damaged = 0;
+};
+
+// `parents`: shards this process was forked from, oldest first; they know blocks made before.
+Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents);
+
+}  // namespace numascape

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shard: what one recorded process leaves behind while it runs. Two files, both mapped
+// MAP_SHARED by the recorder, so that a killed program loses nothing:
+//
+//   NAME.shard                                   NAME.tables (sparse)
+//   +--------------------------+ 0               +-----------------------------+ 0
+//   | ShardHeader              |                 | table 0: slots of a thread  |
+//   +--------------------------+ 4 KiB           +-----------------------------+ 4 GiB
+//   | TableOwner[kMaxTables]   |                 | table 1                     |
+//   +--------------------------+ kLogOffset      +-----------------------------+ 8 GiB
+//   | chunk 0 (64 KiB)         |                 | ...                         |
+//   |   ChunkHeader, records   |
+//   +--------------------------+
+//   | chunk 1 ...              |
+//
+// A slot counts one page for one thread. Slots hold *negated* counts (see page_table.h):
+//
+//   slot  = table + ((address & (2^40 - 1)) >> 12) * 16
+//   +0    u64  0 - reads        +8   u64  0 - writes
+//
+// All numbers are little endian. Times are processor time-stamp ticks; the header gives two pairs
+// (ticks, CLOCK_REALTIME ns) to convert them. Records are ordered by their time, not by position.
+#pragma once
+
+#include <cstdint>
+
+namespace numascape {
+
+inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
+inline constexpr uint32_t kShardVersion = 1;
+
+inline constexpr unsigned kPageShift = 12;
+inline constexpr uint64_t kPageBytes = uint64_t{1} << kPageShift;
+// Addresses are counted modulo 2^40; with ASLR off a program's mappings do not collide in it.
+inline constexpr unsigned kWindowBits = 40;
+inline constexpr uint64_t kWindowMask = (uint64_t{1} << kWindowBits) - 1;
+inline constexpr uint64_t kWindowPages = uint64_t{1} << (kWindowBits - kPageShift);
+inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
+
+inline constexpr uint32_t kMaxTables = 16384;  // threads alive at the same time
+inline constexpr uint64_t kOwnersOffset = kPageBytes;
+inline constexpr uint64_t kLogOffset = 256 * 1024;
+inline constexpr uint64_t kChunkBytes = 64 * 1024;
+
+enum ShardFlags : uint32_t {
+    kShardEnded = 1,        // the process ended in a way the recorder saw
+    kShardDiskFull = 2,     // counts of pages first used after that moment are missing
+    kShardThreadsLost = 4,  // more than kMaxTables threads alive: the rest was not counted
+    kShardDetached = 8,     // recording stopped before the process ended
+    kShardReplaced = 16,    // the process called exec; its new image has a shard of its own
+    kShardAttached = 32,    // recording began in mid-run: what happened before is unknown
+};
+
+struct ShardHeader {
+    char magic[8];
+    uint32_t version;
+    uint32_t flags;  // ShardFlags
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t start_ticks;
+    uint64_t start_ns;
+    uint64_t last_ticks;  // refreshed with every chunk and at the end
+    uint64_t last_ns;
+    uint32_t chunks;   // chunks handed out so far
+    uint32_t threads;  // threads seen so far; thread ids are 0 .. threads - 1
+    uint32_t tables;   // tables ever used: 0 .. tables - 1
+    uint32_t reserved;
+    char parent_shard[64];  // file name of the shard forked from, or ""
+    char program[1024];     // path of the executable
+};
+static_assert(sizeof(ShardHeader) <= kPageBytes);
+
+// Which thread's counts a table holds. 0: free, else thread + 1. Clearing it is the commit point of
+// a thread's end: before, the table counts; after, the Counts records written at its end do.
+using TableOwner = uint32_t;
+static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
+
+enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2 };
+
+struct ChunkHeader {
+    uint32_t kind;    // ChunkKind
+    uint32_t thread;  // writer; first touches in this chunk are this thread's
+    uint32_t used;    // bytes including this header; records beyond were not finished
+    uint32_t reserved;
+};
+
+enum class RecordType : uint8_t {
+    kFirstTouch = 1,
+    kThreadStart,
+    kThreadEnd,
+    kModuleLoad,
+    kModuleUnload,
+    kMap,
+    kUnmap,
+    kAlloc,
+    kFree,
+    kCounts,
+    kSmallBlocks,
+    kCallStack,
+    kPlacement,
+    kProcessExit,
+};
+
+// First word of every record. `id` is the window page for first touches, else the thread concerned.
+struct RecordHeader {
+    uint8_t type;
+    uint8_t flags;
+    uint16_t words;  // length in 8-byte words, this header included
+    uint32_t id;
+};
+static_assert(sizeof(RecordHeader) == 8);
+
+enum FirstTouchFlags : uint8_t { kTouchedByKernel = 1 };  // by a system call for this thread
+
+struct FirstTouchRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t pc;
+};
+
+struct ThreadStartRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t stack_start;  // [start, end): the mapping the thread's stack pointer was in
+    uint64_t stack_end;
+    uint32_t os_tid;
+    uint32_t cpu;
+};
+
+struct ThreadEndRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint32_t os_tid;
+    uint32_t cpu;
+    char name[16];
+};
+
+// Followed by the path, NUL-terminated, padded to 8 bytes.
+struct ModuleRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t start;
+    uint64_t end;
+    uint64_t load_bias;  // run-time address minus the file's virtual address
+};
+
+enum MapFlags : uint8_t { kMapHeap = 1, kMapByAllocator = 2, kMapBefore = 4 };
+
+// Followed by the path of the mapped file ("" when anonymous), NUL-terminated, padded to 8 bytes.
+struct MapRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t start;
+    uint64_t bytes;
+    uint64_t stack_id;  // call stack of the mapping call, 0 = none
+};
+
+struct UnmapRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t start;
+    uint64_t bytes;
+};
+
+// A block of at least one page. Pages in [exclusive_start, exclusive_end) hold nothing else.
+struct AllocRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t exclusive_start;
+    uint64_t exclusive_end;
+    uint64_t stack_id;
+};
+
+struct FreeRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t address;
+};
+
+// Counts taken out of a table, for `pages` consecutive window pages; belongs to whatever lived
+// there at `time`. Followed by {u64 reads, u64 writes} per page (not negated).
+struct CountsRecord {
+    RecordHeader header;  // id = the thread whose accesses these are
+    uint64_t time;
+    uint32_t first_page;
+    uint32_t pages;
+};
+
+struct CountPair {
+    uint64_t reads;
+    uint64_t writes;
+};
+
+// Blocks under a page, summed by page and allocation site.
+struct SmallBlocksRecord {
+    RecordHeader header;  // id = window page
+    uint64_t stack_id;
+    uint64_t bytes;
+    uint64_t blocks;
+};
+
+// A copy of the registers and the top of the stack, unwound when the shard is converted. Registers
+// in the order of the x86-64 ABI's DWARF numbering: rax rdx rcx rbx rsi rdi rbp rsp r8-r15 rip.
+// Followed by `bytes` of stack from rsp upwards, padded to 8 bytes.
+struct CallStackRecord {
+    RecordHeader header;
+    uint64_t stack_id;
+    uint64_t registers[17];
+    uint64_t bytes;
+};
+
+// Nodes of `pages` consecutive window pages, followed by i16 nodes (negative errno: not present),
+// padded to 8 bytes.
+struct PlacementRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint32_t first_page;
+    uint32_t pages;
+};
+
+struct ProcessExitRecord {
+    RecordHeader header;
+    uint64_t time;
+};
+
+}  // namespace numascape

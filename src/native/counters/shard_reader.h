@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads a shard. The file may come from anywhere and be cut off anywhere: every offset and length
+// is checked, a chunk that makes no sense is skipped from there on and counted as damaged.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "page_table.h"
+#include "shard_format.h"
+
+namespace numascape {
+
+// What is wrong with a shard, in words for the user.
+struct ShardError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// A file mapped read-only.
+class MappedFile {
+  public:
+    // Throws ShardError when the file cannot be read.
+    explicit MappedFile(const std::string& path);
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+  private:
+    const std::byte* data_ = nullptr;
+    size_t size_ = 0;
+};
+
+struct RecordView {
+    const RecordHeader* header;
+    uint32_t thread;  // writer of the chunk
+    std::span<const std::byte> bytes;
+
+    RecordType type() const { return static_cast<RecordType>(header->type); }
+    template <typename Record>
+    const Record& as() const {
+        return *reinterpret_cast<const Record*>(bytes.data());
+    }
+    // What follows the fixed part.
+    template <typename Record>
+    std::span<const std::byte> rest() const {
+        return bytes.subspan(sizeof(Record));
+    }
+};
+
+// Time of a record in ticks; 0 for those without.
+uint64_t time_of(const RecordView& record);
+
+// Text up to the first NUL, or all of it.
+std::string_view text_of(std::span<const std::byte> bytes);
+
+class ShardReader {
+  public:
+    // `path` ends in .shard; the tables lie next to it. Throws ShardError: not a shard, another
+    // version, unreadable.
+    explicit ShardReader(const std::string& path);
+
+    const ShardHeader& header() const { return header_; }
+    // All well-formed records, in file order.
+    std::vector<RecordView> records() const;
+    // Chunks that could not be read to their end.
+    uint64_t damaged() const { return damaged_; }
+
+    struct TableCount {
+        uint32_t page;
+        uint32_t thread;
+        CountPair counts;
+    };
+    // Counts still in the tables: of threads that lived when the process ended.
+    template <typename Visit>
+    void each_table_count(Visit visit) const;
+
+  private:
+    void read_chunk(std::span<const std::byte> chunk, std::vector<RecordView>& out) const;
+    std::vector<std::pair<uint64_t, uint64_t>> table_extents(int file, uint64_t size) const;
+    void read_tables(void (*visit)(void*, const TableCount&), void* argument) const;
+
+    std::string tables_path_;
+    MappedFile file_;
+    ShardHeader header_{};
+    std::vector<TableOwner> owners_;
+    mutable uint64_t damaged_ = 0;
+};
+
+template <typename Visit>
+void ShardReader::each_table_count(Visit visit) const {
+    read_tables(
+        [](void* argument, const TableCount& count) { (*static_cast<Visit*>(argument))(count); },
+        &visit);
+}
+
+}  // namespace numascape

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "os.h"
+
+namespace numascape {
+
+// For short sections inside the recorded program: takes no libc, works before it is initialised.
+class SpinLock {
+  public:
+    void lock() {
+        while (held_.exchange(true, std::memory_order_acquire)) {
+            os::yield();
+        }
+    }
+    void unlock() { held_.store(false, std::memory_order_release); }
+    // For the child of a fork: the thread that held it does not exist any more.
+    void reset() { held_.store(false, std::memory_order_relaxed); }
+
+  private:
+    std::atomic<bool> held_{false};
+};
+
+class SpinGuard {
+  public:
+    explicit SpinGuard(SpinLock& lock) : lock_(lock) { lock_.lock(); }
+    ~SpinGuard() { lock_.unlock(); }
+    SpinGuard(const SpinGuard&) = delete;
+    SpinGuard& operator=(const SpinGuard&) = delete;
+
+  private:
+    SpinLock& lock_;
+};
+
+}  // namespace numascape
