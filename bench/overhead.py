@@ -81,8 +81,8 @@ def slow_table(programs: list[Program]) -> ResultTable:
         "CPU time over native of Valgrind's observers",
         ["program", CACHEGRIND.name, LACKEY.name],
         rows,
-        "One round. cachegrind at full size; lackey at sizes reduced to some milliseconds, its start "
-        "subtracted, its trace thrown away.",
+        "One round. cachegrind at full size; lackey at sizes reduced to some milliseconds, its "
+        "start subtracted, its trace thrown away.",
     )
 
 
@@ -124,8 +124,8 @@ def memory_table(programs: list[Program]) -> ResultTable:
         "Memory of the recorder, MiB",
         ["program", "touched", "touched by each thread, sum", "native", "recorder", "allowed"],
         rows,
-        "Resident set and page tables at their peak, recorded minus native. Allowed: 64 MB and 0.5 % "
-        "of the memory that each thread touched.",
+        "Resident set and page tables at their peak, recorded minus native. Allowed: 64 MB and "
+        "0.5 % of the memory that each thread touched.",
     )
 
 

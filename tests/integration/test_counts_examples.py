@@ -34,7 +34,7 @@ def first_touchers(recording: Any, structure: str) -> dict[int, int]:
     rows = recording.trace.first_touch.join(
         wanted.select("structure"), on="structure", how="semi"
     ).select("page", "thread")
-    return {page: thread for page, thread in rows.iter_rows()}
+    return dict(rows.iter_rows())
 
 
 @pytest.mark.parametrize("structure", ["B", "C"])
