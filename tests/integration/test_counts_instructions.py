@@ -17,6 +17,7 @@ ON_THE_STACK = {
     "call_and_return",
     "call_through_memory",
     "enter_and_leave",
+    "red_zone_survives",
     "stack_pointer_operands",
 }
 

@@ -183,6 +183,135 @@ begin flags_survive
 2:
 end flags_survive
 
+    // Everything but rsp holds a value that must be there afterwards.
+begin every_register_survives
+    push    %rbx
+    push    %rbp
+    push    %r12
+    push    %r13
+    push    %r14
+    push    %r15
+    mov     $1, %eax
+    mov     $2, %ebx
+    mov     $3, %ecx
+    mov     $5, %esi
+    mov     $6, %edi
+    mov     $7, %ebp
+    mov     $10, %r10d
+    mov     $12, %r12d
+    mov     $13, %r13d
+    mov     $14, %r14d
+    mov     $15, %r15d
+    stc
+    movq    PAGE-4(%r8), %rdx       // straddles: out of line
+    movq    %rdx, (%r9)
+    movq    8(%r8), %rdx
+    jnc     1f
+    add     %rbx, %rax
+    add     %rcx, %rax
+    add     %rsi, %rax
+    add     %rdi, %rax
+    add     %rbp, %rax
+    add     %r10, %rax
+    add     %r12, %rax
+    add     %r13, %rax
+    add     %r14, %rax
+    add     %r15, %rax
+    cmp     $88, %rax
+    pop     %r15
+    pop     %r14
+    pop     %r13
+    pop     %r12
+    pop     %rbp
+    pop     %rbx
+    je      2f
+1:  ud2
+2:
+end every_register_survives
+begin red_zone_survives
+    mov     %rsp, %r10
+    lea     2048(%r9), %rsp
+    movq    $42, -8(%rsp)
+    movq    PAGE-4(%r8), %rdx       // straddles: out of line
+    cmpq    $42, -8(%rsp)
+    mov     %r10, %rsp
+    je      1f
+    ud2
+1:
+end red_zone_survives
+begin vector_registers_survive
+    pcmpeqd %xmm0, %xmm0
+    movdqa  %xmm0, %xmm7
+    movdqa  %xmm0, %xmm15
+    movq    (%r8), %rax
+    movq    %rax, PAGE(%r9)
+    movq    PAGE(%r8), %rax
+    movq    PAGE-4(%r8), %rax
+    movq    %rax, (%r9)
+    pand    %xmm7, %xmm0
+    pand    %xmm15, %xmm0
+    pmovmskb %xmm0, %eax
+    cmp     $0xffff, %eax
+    je      1f
+    ud2
+1:
+end vector_registers_survive
+begin loop_within_block
+    mov     $10, %ecx
+1:  movq    (%r8,%rcx,8), %rax
+    addq    %rax, (%r9,%rcx,8)
+    dec     %ecx
+    jnz     1b
+end loop_within_block
+begin copied_base
+    mov     %r8, %rax
+    lea     16(%rax), %rcx
+    movq    (%rax), %rdx
+    movq    8(%rcx), %rdx
+    add     $PAGE-16, %rcx
+    movq    (%rcx), %rdx
+    sub     $PAGE, %rcx
+    movq    (%rcx), %rdx
+end copied_base
+begin partly_overwritten_base
+    lea     PAGE(%r8), %rax
+    movq    (%rax), %rdx
+    movw    %r8w, %ax               // the low 16 bits are those of page 0 again ...
+    lea     PAGE(%r8), %rcx
+    xor     %r8, %rcx
+    test    $0x10000, %ecx          // ... but the bits above them may differ
+    jz      1f
+    mov     %r8, %rax
+1:  movq    (%rax), %rdx
+end partly_overwritten_base
+begin exchanged_bases
+    mov     %r8, %rax
+    mov     %r9, %rcx
+    movq    (%rax), %rdx
+    movq    %rdx, (%rcx)
+    xchg    %rax, %rcx
+    movq    (%rax), %rdx
+    movq    %rdx, (%rcx)
+end exchanged_bases
+begin group_across_boundary
+    lea     PAGE(%r8), %rax
+    movq    -24(%rax), %rcx
+    movq    -16(%rax), %rcx
+    movq    %rcx, -8(%rax)
+    movq    (%rax), %rcx
+    movq    8(%rax), %rcx
+    movq    %rcx, 16(%rax)
+    movl    -2(%rax), %ecx
+end group_across_boundary
+begin thirty_accesses
+    .set    at, 0
+    .rept   30
+    movq    at(%r8), %rax
+    movq    %rax, 2048+at(%r9)
+    .set    at, at + 64
+    .endr
+end thirty_accesses
+
 // ---- page boundary ----
 begin last_quad_of_page
     movq    PAGE-8(%r8), %rax
