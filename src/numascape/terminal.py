@@ -8,6 +8,7 @@ terminals only, and colours not where NO_COLOR is set.
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -18,10 +19,16 @@ from rich.text import Text
 
 T = TypeVar("T")
 
+# Columns of text; wider than any table.
+_UNLIMITED = 10_000
+
 
 def output() -> Console:
-    """Standard output, for results."""
-    return Console(highlight=False, markup=False, emoji=False)
+    """Standard output, for results: as wide as the terminal, or as needed in a file or pipe."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNLIMITED
+    return console
 
 
 def messages() -> Console:

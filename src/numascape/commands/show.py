@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -32,9 +32,9 @@ def show(
 ) -> None:
     """Print what a trace says: the run, and a line for each structure of the program.
 
-    A structure's share is its part of all accesses. Threads counts those that access it at all;
-    "1 r, 4 w" that one reads it and four write it. "First by" is the thread that touched most of
-    its pages first, which decided the node they lie on.
+    A structure's share is its part of all accesses. Threads counts those that access it; "1r 4w"
+    says that one reads it and four write it. First is the thread that touched most of its pages
+    first, which decided the node they lie on. Where is its declaration or allocation.
 
     Example: `numascape show run.numascape`
     """
@@ -52,6 +52,8 @@ def show(
 
 # Shares below it are hidden, here and in the report.
 _NEGLIGIBLE = 1e-4
+# Characters of a name that are worth printing: mangled templates have thousands.
+_LONGEST = 200
 
 
 def _print_tables(trace: Trace, summary: pl.DataFrame, every: bool) -> None:
@@ -62,57 +64,67 @@ def _print_tables(trace: Trace, summary: pl.DataFrame, every: bool) -> None:
         console.print(terminal.printable(line), soft_wrap=True)
     visible = summary if every else summary.filter(summary["share"] >= _NEGLIGIBLE)
     console.print()
-    console.print(_structures_table(visible))
+    console.print(_structures_table(visible, console.width))
     if hidden := summary.height - visible.height:
         console.print(f"{hidden} structures below 0.01 % of accesses are not shown (--all)")
 
 
-def _structures_table(summary: pl.DataFrame) -> Table:
-    from numascape.trace.description import count, size
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Structure", overflow="fold", min_width=9)
-    table.add_column("Kind")
-    for heading in ("Size", "Reads", "Writes", "Share", "Threads"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("First by", no_wrap=True)
-    table.add_column("Allocated in", overflow="fold")
-    for row in summary.iter_rows(named=True):
-        instances = f" (x{row['instances']})" if row["instances"] > 1 else ""
-        table.add_row(
-            Text(terminal.printable(_shortened(row["name"])), "" if row["named"] else "dim"),
-            row["kind"],
-            size(row["size"]) + instances,
-            count(row["reads"]),
-            count(row["writes"]),
-            f"{row['share']:.2%}",
-            _threads(row["threads"], row["readers"], row["writers"]),
-            _first_toucher(row["first_touch_thread"], row["first_touch_share"]),
-            Text(terminal.printable(_shortened(_place(row)))),
+def _structures_table(summary: pl.DataFrame, width: int) -> Table:
+    """A table whose names are cut to fit in `width`, but never its numbers."""
+    rows = [_cells(row) for row in summary.iter_rows(named=True)]
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+    for_names = width - sum(widths[1:-1]) - len(widths)
+    widths[0] = max(9, min(widths[0], for_names // 2))
+    widths[-1] = max(9, min(widths[-1], for_names - widths[0]))
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for heading, columns in zip(_HEADINGS, widths, strict=True):
+        table.add_column(
+            heading,
+            justify="left" if heading in {"Structure", "Kind", "Where"} else "right",
+            no_wrap=True,
+            min_width=columns,
+            max_width=columns,
         )
+    for cells, named in zip(rows, summary["named"], strict=True):
+        table.add_row(Text(cells[0], "" if named else "dim"), *cells[1:])
     return table
 
 
+_HEADINGS = ("Structure", "Kind", "Size", "Reads", "Writes", "Share", "Threads", "First", "Where")
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """A structure's line, in the order of _HEADINGS."""
+    from numascape.trace.description import count, size
+
+    instances = f"{row['instances']} x " if row["instances"] > 1 else ""
+    return (
+        terminal.printable(row["name"][:_LONGEST]),
+        row["kind"],
+        instances + size(row["size"]),
+        count(row["reads"]),
+        count(row["writes"]),
+        f"{row['share']:.2%}",
+        _threads(row["threads"], row["readers"], row["writers"]),
+        _first_toucher(row["first_touch_thread"], row["first_touch_share"]),
+        terminal.printable(_place(row)[:_LONGEST]),
+    )
+
+
 def _threads(threads: int, readers: int, writers: int) -> str:
-    if readers == writers == threads:
-        return str(threads)
-    return f"{threads} ({readers} r, {writers} w)"
+    return str(threads) if readers == writers == threads else f"{readers}r {writers}w"
 
 
 def _first_toucher(thread: int | None, share: float | None) -> str:
     if thread is None or share is None:
         return ""
-    return f"{thread} ({share:.0%})"
+    return f"{thread}" if share == 1 else f"{thread} ({share:.0%})"
 
 
-def _place(row: dict[str, object]) -> str:
+def _place(row: dict[str, Any]) -> str:
     line = f":{row['line']}" if row["line"] else ""
     file = Path(str(row["file"])).name
-    return " ".join(part for part in (str(row["function"]), f"{file}{line}") if part)
-
-
-def _shortened(text: str, limit: int = 80) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return " ".join(part for part in (f"{file}{line}", str(row["function"])) if part)
 
 
 def _as_plain_data(trace: Trace, summary: pl.DataFrame) -> dict[str, object]:
