@@ -106,7 +106,7 @@ message(STATUS "DynamoRIO: ${NUMASCAPE_DYNAMORIO_HOME}")
 # The run-time part, laid out as DynamoRIO expects it below its root.
 function(numascape_install_dynamorio destination)
   install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/lib64/release"
-          DESTINATION "${destination}/lib64" FILES_MATCHING PATTERN "*.so")
+          DESTINATION "${destination}/lib64" USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.so")
   install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/ext/lib64/release"
           DESTINATION "${destination}/ext/lib64" FILES_MATCHING PATTERN "*.so")
   if(NUMASCAPE_DYNAMORIO_LICENSE)
