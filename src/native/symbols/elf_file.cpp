@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace numascape::symbols {
@@ -50,17 +51,19 @@ Elf* open_elf(int fd) {
     return nullptr;
 }
 
-std::optional<std::uint64_t> first_segment_address(Elf* elf) {
+std::optional<SegmentRange> segment_range(Elf* elf) {
     std::size_t count = 0;
     if (elf_getphdrnum(elf, &count) != 0) return std::nullopt;
+    std::optional<SegmentRange> range;
     for (std::size_t i = 0; i < count; ++i) {
         GElf_Phdr segment;
         if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return std::nullopt;
         if (segment.p_type != PT_LOAD) continue;
         const GElf_Xword alignment = segment.p_align == 0 ? 1 : segment.p_align;
-        return segment.p_vaddr & -alignment;
+        if (!range) range = SegmentRange{segment.p_vaddr & -alignment, 0};
+        range->end = std::max(range->end, segment.p_vaddr + segment.p_memsz);
     }
-    return std::nullopt;
+    return range;
 }
 
 }  // namespace numascape::symbols

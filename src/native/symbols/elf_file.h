@@ -31,8 +31,13 @@ FileDescriptor open_regular_file(const std::string& path);
 // error and not SIGBUS. nullptr when it is no 64-bit ELF file for this machine's architecture.
 Elf* open_elf(int fd);
 
-// The address in the file that its first loadable segment starts at, rounded down to the segment's
-// alignment as libdwfl does; nullopt without loadable segments.
-std::optional<std::uint64_t> first_segment_address(Elf* elf);
+// What a file's loadable segments cover, in addresses of the file.
+struct SegmentRange {
+    std::uint64_t start;  // of the first, rounded down to its alignment as libdwfl does
+    std::uint64_t end;    // one past the last byte in memory, zero-initialised data included
+};
+
+// nullopt without loadable segments.
+std::optional<SegmentRange> segment_range(Elf* elf);
 
 }  // namespace numascape::symbols

@@ -35,20 +35,16 @@ Global remainder(const std::string& name, std::uint64_t start, std::uint64_t end
             .line = 0};
 }
 
-// Puts the members of `block`, which is `size` bytes long, in the place of its symbol.
-void split(const CommonBlock& block, std::uint64_t size, ByAddress& globals) {
+// Puts the members of `block` in the place of the symbol that covers it from `start` to `end`.
+void split(const CommonBlock& block, std::uint64_t start, std::uint64_t end, ByAddress& globals) {
     const std::string block_name = "/" + block.name + "/";
-    const std::uint64_t end = block.address + size;
-    std::vector<StaticVariable> members = block.members;
-    std::stable_sort(members.begin(), members.end(),
-                     [](const auto& a, const auto& b) { return a.address < b.address; });
-    globals.erase(block.address);
-    std::uint64_t covered = block.address;
+    globals.erase(start);
+    std::uint64_t covered = start;
     const auto fill = [&](std::uint64_t until) {
         if (until < covered + kSmallestRemainder) return;
         globals[covered] = remainder(block_name, covered, until);
     };
-    for (const StaticVariable& member : members) {
+    for (const StaticVariable& member : block.members) {
         if (member.address < covered || member.address >= end) continue;
         fill(member.address);
         Global global = from_variable(member);
@@ -60,12 +56,23 @@ void split(const CommonBlock& block, std::uint64_t size, ByAddress& globals) {
     fill(end);
 }
 
-// Of the layouts that program units give a block, the one with the most members.
-std::map<std::uint64_t, const CommonBlock*> finest_layouts(const std::vector<CommonBlock>& blocks) {
+// The entry of `globals` that covers `address`.
+ByAddress::const_iterator covering(const ByAddress& globals, std::uint64_t address) {
+    const auto after = globals.upper_bound(address);
+    if (after == globals.begin()) return globals.end();
+    const auto found = std::prev(after);
+    return address - found->first < found->second.size ? found : globals.end();
+}
+
+// Of the layouts that program units give a block, the one with the most members, by the address of
+// the block's symbol.
+std::map<std::uint64_t, const CommonBlock*> finest_layouts(const std::vector<CommonBlock>& blocks,
+                                                           const ByAddress& globals) {
     std::map<std::uint64_t, const CommonBlock*> finest;
     for (const CommonBlock& block : blocks) {
-        if (block.members.empty()) continue;
-        const CommonBlock*& chosen = finest[block.address];
+        const auto symbol = covering(globals, block.members.front().address);
+        if (symbol == globals.end()) continue;
+        const CommonBlock*& chosen = finest[symbol->first];
         if (chosen == nullptr || chosen->members.size() < block.members.size()) chosen = &block;
     }
     return finest;
@@ -87,9 +94,9 @@ void refine(const StaticVariable& variable, ByAddress& globals) {
     known = std::move(global);
 }
 
-bool is_inside(const Module& module, const Global& global) {
-    return global.address >= module.start && global.address < module.end &&
-           global.size <= module.end - global.address;
+bool is_inside(const LoadedModule& module, const Global& global) {
+    return global.address >= module.description().start && global.address < module.data_end() &&
+           global.size <= module.data_end() - global.address;
 }
 
 }  // namespace
@@ -103,15 +110,14 @@ std::vector<Global> module_globals(const LoadedModule& module) {
     std::stable_sort(found.variables.begin(), found.variables.end(),
                      [](const auto& a, const auto& b) { return a.size > b.size; });
     for (const StaticVariable& variable : found.variables) refine(variable, globals);
-    for (const auto& [address, block] : finest_layouts(found.blocks)) {
-        const auto symbol = globals.find(address);
-        if (symbol != globals.end()) split(*block, symbol->second.size, globals);
+    for (const auto& [start, block] : finest_layouts(found.blocks, globals)) {
+        split(*block, start, start + globals.at(start).size, globals);
     }
 
     std::vector<Global> disjoint;
     std::uint64_t covered = 0;
     for (auto& [address, global] : globals) {
-        if (address < covered || !is_inside(module.description(), global)) continue;
+        if (address < covered || !is_inside(module, global)) continue;
         covered = address + global.size;
         global.module = module.description().path;
         disjoint.push_back(std::move(global));

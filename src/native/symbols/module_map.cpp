@@ -94,10 +94,10 @@ void ModuleMap::report(LoadedModule& module) {
     if (file.get() < 0) return;
     const std::unique_ptr<Elf, decltype(&elf_end)> elf(open_elf(file.get()), &elf_end);
     if (elf == nullptr) return;
+    const std::optional<SegmentRange> segments = segment_range(elf.get());
+    if (!segments) return;
     // libdwfl computes the load bias from the module's start and the first segment's address.
-    const std::optional<std::uint64_t> first = first_segment_address(elf.get());
-    if (!first) return;
-    const std::uint64_t start = description.load_bias + *first;
+    const std::uint64_t start = description.load_bias + segments->start;
     if (start > description.start) return;
     Dwfl_Module* reported =
         dwfl_report_module(session_.get(), description.path.c_str(), start, description.end);
@@ -106,6 +106,7 @@ void ModuleMap::report(LoadedModule& module) {
     dwfl_module_info(reported, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     *userdata = &module;
     module.dwfl_ = reported;
+    module.data_end_ = std::max(description.end, description.load_bias + segments->end);
 }
 
 LoadedModule* ModuleMap::find(std::uint64_t address) {

@@ -20,6 +20,9 @@ class LoadedModule {
     LoadedModule(Module description) : description_(std::move(description)) {}
 
     const Module& description() const { return description_; }
+    // One past the module's last variable: the last ones lie in memory that is not mapped from the
+    // file, which the description's end may leave out.
+    std::uint64_t data_end() const { return data_end_; }
     // nullptr when the file is missing or is no ELF file of this machine's kind.
     Dwfl_Module* dwfl() const { return dwfl_; }
     // nullptr without debug information. `*bias` becomes run-time address - address in DWARF.
@@ -32,6 +35,7 @@ class LoadedModule {
     friend class ModuleMap;
     Module description_;
     Dwfl_Module* dwfl_ = nullptr;
+    std::uint64_t data_end_ = 0;
     std::unique_ptr<CodeIndex> code_;
     bool code_was_read_ = false;
     std::unique_ptr<FunctionSymbols> functions_;

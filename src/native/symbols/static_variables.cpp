@@ -64,8 +64,10 @@ std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     if (scope.function != nullptr) {
         variable.function = qualified_name(*scope.function);
     } else {
-        const std::string linked = name_from_linkage(die);
-        variable.name = linked.empty() ? scope.qualifier + variable.name : linked;
+        // The definition may lie outside of the scope that it was declared in.
+        const bool is_elsewhere = dwarf_hasattr(&die, DW_AT_specification) != 0;
+        const std::string full = is_elsewhere ? qualified_name(die) : name_from_linkage(die);
+        variable.name = full.empty() ? scope.qualifier + variable.name : full;
     }
     int line = 0;
     if (dwarf_decl_line(&die, &line) == 0) variable.line = static_cast<std::uint32_t>(line);
@@ -73,10 +75,8 @@ std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     return variable;
 }
 
-std::optional<CommonBlock> describe_block(Dwarf_Die& die, const Scope& scope) {
-    const std::optional<Dwarf_Addr> address = fixed_address(die);
-    if (!address) return std::nullopt;
-    CommonBlock block{*address + scope.bias, declared_name(die), {}};
+CommonBlock describe_block(Dwarf_Die& die, const Scope& scope) {
+    CommonBlock block{declared_name(die), {}};
     if (block.name == "__BLNK__") block.name.clear();
     // Every program unit may lay out the block anew: no unit's name belongs to its members.
     Scope inside{{}, nullptr, scope.bias, scope.depth + 1};
@@ -86,6 +86,8 @@ std::optional<CommonBlock> describe_block(Dwarf_Die& die, const Scope& scope) {
         if (member && member->size > 0) block.members.push_back(std::move(*member));
         return true;
     });
+    std::stable_sort(block.members.begin(), block.members.end(),
+                     [](const auto& a, const auto& b) { return a.address < b.address; });
     return block;
 }
 
@@ -99,8 +101,8 @@ void walk(Dwarf_Die& parent, const Scope& scope, StaticVariables& found) {
             return true;
         }
         if (tag == DW_TAG_common_block) {
-            std::optional<CommonBlock> block = describe_block(child, scope);
-            if (block) found.blocks.push_back(std::move(*block));
+            CommonBlock block = describe_block(child, scope);
+            if (!block.members.empty()) found.blocks.push_back(std::move(block));
             return true;
         }
         Scope inner = scope;

@@ -21,9 +21,8 @@ struct StaticVariable {
 
 // A Fortran COMMON block as one program unit lays it out.
 struct CommonBlock {
-    std::uint64_t address;  // run-time
-    std::string name;       // as in the source, empty for blank COMMON
-    std::vector<StaticVariable> members;
+    std::string name;                     // as in the source, empty for blank COMMON
+    std::vector<StaticVariable> members;  // by address, not empty
 };
 
 struct StaticVariables {

@@ -42,7 +42,7 @@ def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
             if shutil.which(compiler) is None:
                 pytest.skip(f"{compiler} is not installed")
             output = folder / (name or f"{sources[0].stem}{len(known)}")
-            command = [compiler, *map(str, sources), "-o", str(output), *flags.split()]
+            command = [compiler, *flags.split(), *map(str, sources), "-o", str(output)]
             subprocess.run(command, check=True, cwd=folder)
             known[key] = output
         return known[key]
@@ -50,8 +50,13 @@ def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     return compile_them
 
 
-def modules_in(mappings: list[str]) -> list[Module]:
+@pytest.fixture(scope="session")
+def modules_of() -> Callable[[list[str]], list[Module]]:
     """The ELF files in the lines of a /proc/PID/maps."""
+    return modules_in
+
+
+def modules_in(mappings: list[str]) -> list[Module]:
     ranges: dict[str, list[int]] = {}
     for line in mappings:
         match = re.match(r"(\w+)-(\w+) \S+ \w+ \S+ \d+\s+(/.*)$", line)
