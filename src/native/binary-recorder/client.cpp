@@ -68,27 +68,44 @@ const char* program_path() {
     return path;
 }
 
-// The mapping the stack pointer is in. The main thread's grows down on demand: its limit counts.
-void find_stack(void* drcontext, bool main_thread, uint64_t& start, uint64_t& end) {
+struct StackRange {
+    uint64_t start;
+    uint64_t end;
+};
+
+// The mapping the thread's stack pointer is in.
+StackRange find_stack(void *drcontext) {
     dr_mcontext_t context;
     context.size = sizeof context;
     context.flags = DR_MC_CONTROL;
     dr_get_mcontext(drcontext, &context);
     dr_mem_info_t info;
-    start = end = 0;
-    if (!dr_query_memory_ex(reinterpret_cast<byte*>(context.xsp), &info) ||
+    if (!dr_query_memory_ex(reinterpret_cast<byte *>(context.xsp), &info) ||
         info.type == DR_MEMTYPE_FREE) {
-        return;
+        return {0, 0};
     }
-    start = reinterpret_cast<uint64_t>(info.base_pc);
-    end = start + info.size;
-    if (main_thread) {
-        constexpr uint64_t kMost = uint64_t{1} << 30;
-        rlimit limit{};
-        os::call(SYS_prlimit64, 0, RLIMIT_STACK, 0, reinterpret_cast<long>(&limit));
-        const uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
-        start = end - start < most ? end - most : start;
+    const auto start = reinterpret_cast<uint64_t>(info.base_pc);
+    return {start, start + info.size};
+}
+
+// The kernel's mapping for the main thread; it grows down on demand as far as the limit says.
+StackRange find_main_stack() {
+    StackRange stack{0, 0};
+    each_mapping(
+        [](const MappedRange &range, void *argument) {
+            if (std::string_view(range.path) == "[stack]") {
+                *static_cast<StackRange *>(argument) = {range.start, range.end};
+            }
+        },
+        &stack);
+    constexpr uint64_t kMost = uint64_t{1} << 30;
+    rlimit limit{};
+    os::call(SYS_prlimit64, 0, RLIMIT_STACK, 0, reinterpret_cast<long>(&limit));
+    const uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
+    if (stack.end - stack.start < most) {
+        stack.start = stack.end - most;
     }
+    return stack;
 }
 
 void fill_slots(ThreadRecorder* recorder, void* own_stack) {
@@ -106,11 +123,9 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
 
 void thread_started(void* drcontext) {
     static std::atomic<bool> first{true};
-    uint64_t start = 0;
-    uint64_t end = 0;
     const bool main_thread = first.exchange(false);
-    find_stack(drcontext, main_thread, start, end);
-    ThreadRecorder* recorder = shard.start_thread(start, end);
+    const StackRange stack = main_thread ? find_main_stack() : find_stack(drcontext);
+    ThreadRecorder* recorder = shard.start_thread(stack.start, stack.end);
     void* own_stack = os::map_sparse(kOwnStackBytes);
     DR_ASSERT(recorder != nullptr && !os::failed(own_stack));
     fill_slots(recorder, own_stack);

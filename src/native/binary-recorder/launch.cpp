@@ -9,8 +9,8 @@
 // DynamoRIO's library is an executable: executed with the program's path in its environment, it
 // loads the program under itself, and hands the same environment to what the program executes.
 //
-// Exit status 125 with one line on standard error when the program cannot be recorded, 126 when it
-// cannot be executed, 127 when it is not found (as env(1) and other wrappers do).
+// Exit status 125 when the program cannot be recorded, 126 when it cannot be executed, 127 when it
+// is not found (as env(1) and other wrappers do), with one line in DIRECTORY/launch-error.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -33,8 +33,11 @@ constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 
+// Where to leave the reason for a failure: standard error is the program's.
+std::string error_file;
+
 [[noreturn]] void fail(int status, const std::string& message) {
-    std::fprintf(stderr, "numascape: %s\n", message.c_str());
+    std::ofstream(error_file) << message << '\n';
     std::exit(status);
 }
 
@@ -165,10 +168,13 @@ std::string quoted(const std::string& text) {
 
 int main(int argc, char* argv[]) {
     if (argc < 6 || std::string(argv[4]) != "--") {
-        fail(2, "usage: numascape-launch HOME DIRECTORY CLIENT-OPTIONS -- PROGRAM ARGUMENTS...");
+        std::fputs("usage: numascape-launch HOME DIRECTORY OPTIONS -- PROGRAM ARGUMENTS...\n",
+                   stderr);
+        return 2;
     }
-    const std::string home = absolute(argv[1]);
     const std::string directory = argv[2];
+    error_file = directory + "/launch-error";
+    const std::string home = absolute(argv[1]);
     const std::string client_options = argv[3];
     std::vector<std::string> command(argv + 5, argv + argc);
     const std::string given_name = command[0];

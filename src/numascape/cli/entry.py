@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import export, record, report, show
+from numascape.commands import convert, export, record, report, show
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command(context_settings={"allow_interspersed_args": False})(record.record)
 app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
+app.command()(convert.convert)
 
 
 def _print_version(wanted: bool) -> None:

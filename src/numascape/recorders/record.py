@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording: run or attach, convert what the recorder left, write the trace."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from numascape.errors import NumascapeError
+from numascape.recorders import binary
+from numascape.recorders.session import Session, begin_session
+from numascape.trace.convert import convert
+from numascape.trace.write import check_replaceable, write_trace
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RecordRequest:
+    """What to record: either `program` or `pid` for `seconds` (None: until it ends)."""
+
+    program: list[str]
+    output: Path | None
+    pid: int | None
+    seconds: float | None
+    stack: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class RecordOutcome:
+    """Where the trace is, and how the program ended: `signal` is set when one killed it."""
+
+    trace: Path
+    exit_status: int
+    signal: int | None
+
+
+def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
+    """Record, convert, and write the trace; the shards are removed only when it is written.
+
+    Raises NumascapeError when the program cannot be recorded or the trace cannot be written; in
+    the second case the message says how to convert the shards later.
+    """
+    target = request.output or _default_output(request)
+    check_replaceable(target)
+    session = begin_session(target, request.program, request.stack)
+    try:
+        if request.pid is not None:
+            progress(f"Attaching to process {request.pid}")
+            ended = binary.attach(session, request.pid, request.seconds)
+        else:
+            progress(f"Recording {request.program[0]}")
+            ended = binary.run(session)
+    except BaseException:
+        session.discard_if_empty()
+        raise
+    session = dataclasses.replace(session, ended=ended)
+    session.save()
+    convert_session(session, target, progress)
+    return RecordOutcome(target, ended.exit_status, ended.signal)
+
+
+def convert_session(session: Session, target: Path, progress: Progress) -> None:
+    """Turn the session's shards into the trace `target` and remove them.
+
+    Raises NumascapeError, and then leaves the shards where they are.
+    """
+    progress("Converting what was recorded")
+    try:
+        trace = convert(session)
+        write_trace(target, trace.tables, trace.info)
+    except (NumascapeError, OSError, MemoryError, KeyboardInterrupt) as error:
+        reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        raise NumascapeError(
+            f"{reason}. What was recorded is kept: numascape convert {session.folder} -o {target}"
+        ) from error
+    shutil.rmtree(session.folder, ignore_errors=True)
+
+
+def _default_output(request: RecordRequest) -> Path:
+    if request.pid is not None:
+        return Path(f"{binary.name_of_process(request.pid)}.numascape")
+    return Path(f"{Path(request.program[0]).name}.numascape")

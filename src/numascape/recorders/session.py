@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording under way: the folder beside the trace into which the processes write their shards.
+
+The folder describes itself (session.json), so that a recording whose Numascape was killed can
+still be converted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from numascape.errors import NumascapeError
+
+FILE_NAME = "session.json"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the run ended. Times in seconds; CPU time is user plus system of all its processes.
+
+    `cpus` are the CPUs each thread was seen on, by "PID/TID".
+    """
+
+    exit_status: int = 0
+    signal: int | None = None
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    cpus: dict[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Session:
+    """The folder of shards, and what was asked for. `ended` is None while the program runs."""
+
+    folder: Path
+    program: list[str]
+    stack: bool
+    started: str
+    ended: Ended | None = None
+
+    def save(self) -> None:
+        """Write session.json; the session must stay convertible at any moment."""
+        content = dataclasses.asdict(self)
+        del content["folder"]
+        path = self.folder / FILE_NAME
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(content), encoding="utf-8", errors="surrogateescape")
+        beside.replace(path)
+
+    def shards(self) -> list[Path]:
+        """The shards written so far."""
+        return sorted(self.folder.glob("*.shard"))
+
+    def discard_if_empty(self) -> None:
+        """Remove the folder unless it holds a shard."""
+        if not self.shards():
+            for path in self.folder.iterdir():
+                path.unlink()
+            self.folder.rmdir()
+
+
+def begin_session(target: Path, program: list[str], stack: bool) -> Session:
+    """Make the folder of a new session beside the trace `target`; NumascapeError if impossible."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.recording-", dir=target.parent))
+        started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        session = Session(folder.absolute(), program, stack, started)
+        session.save()
+    except OSError as error:
+        raise NumascapeError(f"cannot record into {target.parent}: {error.strerror}") from error
+    return session
+
+
+_SESSION: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_ENDED = TypeAdapter(Ended | None)
+
+
+def read_session(folder: Path) -> Session:
+    """The session in `folder`; NumascapeError when it is none."""
+    path = folder / FILE_NAME
+    try:
+        content = _SESSION.validate_json(path.read_bytes())
+        return Session(
+            folder=folder.absolute(),
+            program=TypeAdapter(list[str]).validate_python(content.get("program")),
+            stack=bool(content.get("stack", True)),
+            started=str(content.get("started", "")),
+            ended=_ENDED.validate_python(content.get("ended")),
+        )
+    except FileNotFoundError as error:
+        raise NumascapeError(f"{folder} is not an unfinished recording: no {FILE_NAME}") from error
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    except (ValidationError, ValueError) as error:
+        raise NumascapeError(f"{path} is damaged") from error

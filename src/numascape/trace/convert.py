@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shards become a trace: owners are named, pages divided, processes put side by side."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+import numascape
+from numascape.errors import NumascapeError
+from numascape.naming.frames import is_library
+from numascape.trace import host
+from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.module_pages import divide
+from numascape.trace.schema import SCHEMAS
+from numascape.trace.shards import MODULE, SMALL, UNKNOWN, Shard, read_shards
+from numascape.trace.structures import (
+    ProcessNames,
+    StructureTable,
+    module_structures,
+    owner_structures,
+)
+from numascape.trace.unseen import not_seen
+
+if TYPE_CHECKING:
+    from numascape.recorders.session import Session
+
+PAGE_SIZE = 4096
+_PLACE = ["structure", "instance", "page"]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A trace that is not written yet."""
+
+    tables: dict[str, pl.DataFrame]
+    info: TraceInfo
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One process's share of the tables; `extents` (structure, instance, size, pages)."""
+
+    accesses: pl.DataFrame
+    first_touch: pl.DataFrame
+    placement: pl.DataFrame
+    threads: pl.DataFrame
+    extents: pl.DataFrame
+
+
+def convert(session: Session) -> Converted:
+    """The trace of a session's shards. Raises NumascapeError when there is none to convert."""
+    paths = session.shards()
+    if not paths:
+        raise NumascapeError(f"{session.folder} holds no shards: nothing was recorded")
+    shards = read_shards(paths)
+    begin = min(shard.header["start_ns"] for shard in shards)
+    table = StructureTable()
+    parts: list[_Part] = []
+    first_thread = 0
+    for process, shard in enumerate(shards):
+        parts.append(_convert_shard(shard, process, first_thread, begin, table, session))
+        first_thread += len(shard.threads)
+    return _assemble(parts, table, shards, session, begin)
+
+
+def _convert_shard(
+    shard: Shard,
+    process: int,
+    first_thread: int,
+    begin: int,
+    table: StructureTable,
+    session: Session,
+) -> _Part:
+    names = ProcessNames(shard)
+    owners = owner_structures(shard, process, first_thread, names, table)
+    pages, variables = module_structures(shard, process, names, table)
+    modules = shard.owners.filter(pl.col("kind") == MODULE)["owner"].implode()
+    numbers = {thread.thread: first_thread + i for i, thread in enumerate(shard.threads)}
+
+    def located(rows: pl.DataFrame, values: list[str], divided: bool) -> pl.DataFrame:
+        """Rows with (owner, page) as rows with (structure, instance, page)."""
+        others = rows.filter(~pl.col("owner").is_in(modules)).join(owners, on="owner")
+        others = _small_pages(others)
+        inside = rows.filter(pl.col("owner").is_in(modules))
+        if divided:
+            inside = divide(inside, pages)
+        else:
+            inside = inside.join(pages.drop("bytes"), on=["owner", "page"], how="left")
+        inside = inside.join(
+            variables.select("owner", "variable", "structure"),
+            on=["owner", "variable"],
+            nulls_equal=True,
+        ).with_columns(
+            instance=pl.lit(0, dtype=pl.UInt32()),
+            page=pl.coalesce("variable_page", "page"),
+        )
+        columns = [*_PLACE, *values]
+        return pl.concat([others.select(columns), inside.select(columns)])
+
+    def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(
+            thread=pl.col("thread").replace_strict(numbers, return_dtype=pl.UInt32())
+        )
+
+    known = shard.counts.filter(pl.col("thread").is_in(list(numbers)))
+    accesses = (
+        located(renumbered(known), ["thread", "reads", "writes"], divided=True)
+        .group_by([*_PLACE, "thread"])
+        .agg(pl.col("reads").sum(), pl.col("writes").sum())
+        .filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
+    )
+    touched = shard.touches.filter(pl.col("thread").is_in(list(numbers)))
+    touches = located(renumbered(touched), ["thread", "time", "pc", "flags"], divided=False)
+    placement = located(shard.placement, ["node"], divided=False)
+    extents = pl.concat(
+        [
+            owners.filter(pl.col("kind") != UNKNOWN).select(
+                "structure", "instance", "size", "pages"
+            ),
+            variables.select(
+                "structure", pl.lit(0, dtype=pl.UInt32()).alias("instance"), "size", "pages"
+            ),
+        ]
+    )
+    return _Part(
+        accesses,
+        _first_touches(touches, shard, names, begin),
+        placement.unique(_PLACE, keep="last", maintain_order=True),
+        _threads(shard, process, first_thread, begin, session),
+        extents,
+    )
+
+
+def _small_pages(rows: pl.DataFrame) -> pl.DataFrame:
+    """Number the pages of scattered owners (small blocks) by their rank in the structure."""
+    scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
+    ranks = (
+        rows.filter(scattered)
+        .select("structure", "page")
+        .unique()
+        .with_columns(
+            rank=(pl.col("page").rank("dense").over("structure") - 1).cast(pl.UInt32())
+        )
+    )
+    return (
+        rows.join(ranks, on=["structure", "page"], how="left")
+        .with_columns(page=pl.when(scattered).then("rank").otherwise("page"))
+        .drop("rank")
+    )
+
+
+def _first_touches(
+    touches: pl.DataFrame, shard: Shard, names: ProcessNames, begin: int
+) -> pl.DataFrame:
+    places = []
+    for address in touches["pc"].unique().to_list():
+        if address == 0:
+            places.append((address, "the kernel, in a system call", "", 0))
+            continue
+        frames = names.frames(address)
+        # Where a library's template was inlined, the program's own line says more.
+        frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
+        places.append((address, frame.function, frame.file, frame.line))
+    schema = {"pc": pl.UInt64(), "function": pl.String(), "file": pl.String(), "line": pl.UInt32()}
+    lines = pl.DataFrame(places, schema=schema, orient="row")
+    start = shard.header["start_ns"] - begin
+    since = (pl.col("time") - shard.header["start_ticks"]).cast(pl.Float64()) * shard.ns_per_tick
+    return (
+        touches.sort("time")
+        .unique(_PLACE, keep="last", maintain_order=True)
+        .with_columns(time_ns=(since.cast(pl.Int64()) + start).clip(0).cast(pl.UInt64()))
+        .join(lines, on="pc")
+        .drop("pc", "time", "flags")
+    )
+
+
+def _threads(
+    shard: Shard, process: int, first_thread: int, begin: int, session: Session
+) -> pl.DataFrame:
+    nodes = host.cpu_nodes(Path("/"))
+    sampled = session.ended.cpus if session.ended else {}
+    rows = []
+    last = shard.nanoseconds(shard.header["last_ticks"], begin)
+    for number, thread in enumerate(shard.threads):
+        key = f"{shard.header['pid']}/{thread.os_tid}"
+        cpus = sorted({*thread.cpus, *sampled.get(key, [])})
+        rows.append(
+            {
+                "thread": first_thread + number,
+                "process": process,
+                "os_tid": thread.os_tid,
+                "name": thread.name,
+                "created_ns": shard.nanoseconds(thread.started, begin),
+                "ended_ns": shard.nanoseconds(thread.ended, begin) if thread.ended else last,
+                "cpus": cpus,
+                "nodes": sorted({nodes[cpu] for cpu in cpus if cpu in nodes}),
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMAS["threads"])
+
+
+def _assemble(
+    parts: list[_Part],
+    table: StructureTable,
+    shards: list[Shard],
+    session: Session,
+    begin: int,
+) -> Converted:
+    accesses = pl.concat([part.accesses for part in parts])
+    structures, numbers = _structures(table, parts, accesses)
+
+    def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.join(numbers, on="structure").drop("structure").rename({"new": "structure"})
+
+    accesses = renumbered(accesses).with_columns(phase=pl.lit(0, dtype=pl.UInt32()))
+    first_touch = renumbered(pl.concat([part.first_touch for part in parts]))
+    first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
+        order=pl.int_range(pl.len(), dtype=pl.UInt64())
+    )
+    end = max(shard.nanoseconds(shard.header["last_ticks"], begin) for shard in shards)
+    tables = {
+        "structures": structures,
+        "accesses": accesses.sort([*_PLACE, "thread"]),
+        "first_touch": first_touch,
+        "threads": pl.concat([part.threads for part in parts]),
+        "placement": renumbered(pl.concat([part.placement for part in parts])).with_columns(
+            pl.col("node").cast(pl.Int32())
+        ),
+        "phases": pl.DataFrame(
+            [(0, "run", "", 0, 0, end, 1)], schema=SCHEMAS["phases"], orient="row"
+        ),
+    }
+    tables = {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
+    return Converted(tables, _info(tables, shards, session))
+
+
+def _structures(
+    table: StructureTable, parts: list[_Part], accesses: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The table of structures that were used, and (structure, new): their new numbers."""
+    extents = pl.concat([part.extents for part in parts])
+    used = accesses.group_by("structure").agg(seen=pl.col("page").max() + 1)
+    summed = (
+        extents.group_by("structure")
+        .agg(pl.col("size").max(), pl.col("pages").max(), instances=pl.col("instance").max() + 1)
+        .join(used, on="structure", how="inner")
+        .with_columns(pages=pl.max_horizontal("pages", "seen"))
+        .sort("structure")
+    )
+    rows = [table.structures[number] for number in summed["structure"]]
+    structures = pl.DataFrame(
+        {
+            "structure": range(len(rows)),
+            "process": [s.process for s in rows],
+            "name": [_valid(s.name) for s in rows],
+            "kind": [s.kind for s in rows],
+            "size": summed["size"],
+            "pages": summed["pages"],
+            "instances": summed["instances"],
+            "module": [_valid(s.module) for s in rows],
+            "function": [_valid(s.function) for s in rows],
+            "file": [_valid(s.file) for s in rows],
+            "line": [s.line for s in rows],
+            "call_stack": [[_valid(word) for word in s.call_stack] for s in rows],
+            "named": [s.named for s in rows],
+        },
+        schema=SCHEMAS["structures"],
+    )
+    numbers = pl.DataFrame(
+        {"structure": summed["structure"], "new": structures["structure"]},
+        schema={"structure": pl.UInt32(), "new": pl.UInt32()},
+    )
+    return structures, numbers
+
+
+def _valid(text: str) -> str:
+    """File names may be bytes that are no text; tables hold only text."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session) -> TraceInfo:
+    accesses = tables["accesses"]
+    every = int(accesses["reads"].sum()) + int(accesses["writes"].sum())
+    named = accesses.join(
+        tables["structures"].filter("named").select("structure"), on="structure", how="semi"
+    )
+    share = (int(named["reads"].sum()) + int(named["writes"].sum())) / every if every else 0.0
+    ended = session.ended
+    return TraceInfo(
+        program=_valid(shards[0].program),
+        arguments=tuple(_valid(word) for word in session.program[1:]),
+        recorder=Recorder("binary", numascape.__version__, {"stack": session.stack}),
+        host=host.this_host(platform.uname()),
+        machine=host.this_machine(Path("/")),
+        page_size=PAGE_SIZE,
+        started=session.started,
+        times=Times(ended.wall_s, ended.cpu_s) if ended else Times(0.0, 0.0),
+        exit_status=ended.exit_status if ended else 0,
+        processes=tuple(
+            Process(number, shard.header["pid"], _valid(shard.program))
+            for number, shard in enumerate(shards)
+        ),
+        totals=Totals(
+            int(accesses["reads"].sum()),
+            int(accesses["writes"].sum()),
+            accesses.select(_PLACE).n_unique(),
+            tables["threads"].height,
+        ),
+        attributed_share=share,
+        unseen=tuple(not_seen(shards, every)),
+    )

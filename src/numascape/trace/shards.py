@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shards as data frames: one replayed shard per process image."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from numascape._native import shard as native
+from numascape.errors import NumascapeError
+
+# OwnerKind of src/native/counters/replay.h.
+BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN = range(6)
+# MapFlags of src/native/counters/shard_format.h.
+MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class MappedModule:
+    """An executable or library; addresses are run-time addresses."""
+
+    path: str
+    start: int
+    end: int
+    load_bias: int
+    owner: int
+
+
+@dataclass(frozen=True)
+class ShardThread:
+    """A thread of the process; times in ticks, `ended` 0 when it lived to the end."""
+
+    thread: int
+    os_tid: int
+    started: int
+    ended: int
+    name: str
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A replayed shard.
+
+    Frames: `owners` (owner, kind, start, bytes, stack_id, thread, path, flags, blocks), `counts`
+    (owner, page, thread, reads, writes), `touches` (owner, page, thread, time, pc, flags),
+    `placement` (owner, page, node). Times are in ticks; `nanoseconds` converts them.
+    """
+
+    path: Path
+    header: Mapping[str, Any]
+    program: str
+    owners: pl.DataFrame
+    counts: pl.DataFrame
+    touches: pl.DataFrame
+    placement: pl.DataFrame
+    threads: list[ShardThread]
+    modules: list[MappedModule]
+    paths: list[str]
+    call_stacks: Mapping[int, tuple[list[int], bytes]]
+    ambiguous_pages: int
+    shared_page_accesses: int
+    damaged: int
+
+    def has(self, flag: int) -> bool:
+        """Whether the header has this flag (native FLAG_...)."""
+        return bool(self.header["flags"] & flag)
+
+    @property
+    def ns_per_tick(self) -> float:
+        """The tick's length, from the header's two pairs of times."""
+        ticks = self.header["last_ticks"] - self.header["start_ticks"]
+        elapsed = self.header["last_ns"] - self.header["start_ns"]
+        return elapsed / ticks if ticks > 0 and elapsed > 0 else 1.0
+
+    def nanoseconds(self, ticks: int, run_start_ns: int) -> int:
+        """A time in ticks as ns since `run_start_ns` (CLOCK_REALTIME), never negative."""
+        since = (ticks - self.header["start_ticks"]) * self.ns_per_tick
+        return max(0, int(since + self.header["start_ns"] - run_start_ns))
+
+
+def read_shards(paths: list[Path]) -> list[Shard]:
+    """Replay shards, in the order in which their processes began.
+
+    Raises NumascapeError when one is no shard, of another version, or unreadable.
+    """
+    headers = {}
+    for path in paths:
+        try:
+            headers[path] = native.read_header(str(path))
+        except native.ShardError as error:
+            raise NumascapeError(str(error)) from error
+    ordered = sorted(paths, key=lambda path: headers[path]["start_ns"])
+    parents = {path: headers[path]["parent_shard"].decode(errors="replace") for path in paths}
+    return [_read_shard(path, _ancestors(path, parents)) for path in ordered]
+
+
+def _ancestors(path: Path, parents: Mapping[Path, str]) -> list[Path]:
+    """The shards that `path`'s process was forked from, oldest first."""
+    chain: list[Path] = []
+    current = path
+    while name := parents.get(current, ""):
+        current = path.with_name(f"{name}.shard")
+        if current in chain or current not in parents or os.sep in name:
+            break
+        chain.insert(0, current)
+    return chain
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")
+
+
+def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
+    try:
+        raw = native.replay(str(path), [str(parent) for parent in ancestors])
+    except native.ShardError as error:
+        raise NumascapeError(str(error)) from error
+    return Shard(
+        path=path,
+        header=raw["header"],
+        program=_text(raw["header"]["program"]),
+        owners=pl.DataFrame(raw["owners"]).with_row_index("owner"),
+        counts=pl.DataFrame(raw["counts"]),
+        touches=pl.DataFrame(raw["touches"]),
+        placement=pl.DataFrame(raw["placement"]),
+        threads=[
+            ShardThread(thread, os_tid, started, ended, _text(name), tuple(cpus))
+            for thread, os_tid, started, ended, name, cpus in raw["threads"]
+        ],
+        modules=[
+            MappedModule(_text(name), start, end, bias, owner)
+            for name, start, end, bias, owner in raw["modules"]
+        ],
+        paths=[_text(name) for name in raw["paths"]],
+        call_stacks=raw["call_stacks"],
+        ambiguous_pages=raw["ambiguous_pages"],
+        shared_page_accesses=raw["shared_page_accesses"],
+        damaged=raw["damaged"],
+    )

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording could not see, in sentences for the reader of its report."""
+
+from __future__ import annotations
+
+from numascape._native import shard as native
+from numascape.trace.shards import Shard
+
+
+def not_seen(shards: list[Shard], accesses: int) -> list[str]:
+    """One sentence per limit that this recording met; `accesses` is the run's total."""
+    sentences = []
+    if any(shard.has(native.FLAG_DISK_FULL) for shard in shards):
+        sentences.append(
+            "The disk was full during the recording: counts of pages first used after that "
+            "are missing."
+        )
+    if any(shard.has(native.FLAG_THREADS_LOST) for shard in shards):
+        sentences.append("More than 16384 threads lived at once: those beyond were not counted.")
+    if any(shard.has(native.FLAG_ATTACHED) for shard in shards):
+        sentences.append(
+            "The program was running before: first touches and allocations from before are unknown."
+        )
+    killed = sum(
+        not shard.has(native.FLAG_ENDED | native.FLAG_REPLACED | native.FLAG_DETACHED)
+        for shard in shards
+    )
+    if killed:
+        sentences.append(
+            f"{killed} of {len(shards)} processes were killed: where their pages were at the end "
+            "is unknown."
+        )
+    if damaged := sum(shard.damaged for shard in shards):
+        sentences.append(f"{damaged} parts of the shards were damaged and left out.")
+    if ambiguous := sum(shard.ambiguous_pages for shard in shards):
+        sentences.append(
+            f"{ambiguous} pages lie at addresses that the recorder cannot tell apart (equal "
+            "modulo 1 TiB): their counts may be of two structures."
+        )
+    shared = sum(shard.shared_page_accesses for shard in shards)
+    if accesses and shared / accesses >= 0.001:
+        sentences.append(
+            f"{shared / accesses:.1%} of the accesses were on heap pages that hold blocks of "
+            "several call stacks: they are divided among these by their bytes on the page."
+        )
+    return sentences
