@@ -41,6 +41,7 @@ def named(found) -> dict[str, tuple[int, int]]:
     return by_name
 
 
+LIBRARY_FLAGS = "-O2 -g -shared -fPIC -Wl,-soname,lib1.so"
 C_FLAGS = ["-O0 -g", "-O2 -g", "-O2 -g -no-pie", "-O2 -g -static", "-O2 -gdwarf-4 -fcommon"]
 
 
@@ -68,7 +69,7 @@ def test_fortran_variables_and_members_of_common(flags, compile_program, variabl
 
 
 def test_variables_of_a_shared_library(compile_program, variables):
-    library = compile_program(PROGRAMS / "library.c", flags="-O2 -g -shared -fPIC", name="lib1.so")
+    library = compile_program(PROGRAMS / "library.c", flags=LIBRARY_FLAGS, name="lib1.so")
     program = compile_program(PROGRAMS / "variables.c", library, flags="-O2 -g -Wl,-rpath,$ORIGIN")
     printed, found = variables(program)
     # The program holds a copy of a library's variable that it names (copy relocation).
@@ -114,7 +115,7 @@ def test_thread_local_variables_are_left_out(compile_program, variables):
 def test_a_stripped_program_has_the_variables_of_its_dynamic_symbols(
     compile_program, variables, tmp_path
 ):
-    library = compile_program(PROGRAMS / "library.c", flags="-O2 -g -shared -fPIC", name="lib1.so")
+    library = compile_program(PROGRAMS / "library.c", flags=LIBRARY_FLAGS, name="lib1.so")
     stripped = tmp_path / "lib1.so"
     subprocess.run(["strip", "-o", stripped, library], check=True)
     program = compile_program(PROGRAMS / "variables.c", library, flags="-O2 -g")
