@@ -29,7 +29,7 @@ void set_source_line(Dwarf_Die& unit, Dwarf_Addr pc, Frame& frame) {
     int column = 0;
     dwarf_lineno(line, &number);
     dwarf_linecol(line, &column);
-    frame.file = source_path(dwarf_linesrc(line, nullptr, nullptr));
+    frame.file = source_path(unit, dwarf_linesrc(line, nullptr, nullptr));
     frame.line = static_cast<std::uint32_t>(std::max(number, 0));
     frame.column = static_cast<std::uint32_t>(std::max(column, 0));
 }
@@ -40,7 +40,7 @@ void set_call_site(Dwarf_Die& unit, Dwarf_Die& inlined, Frame& frame) {
     std::size_t count = 0;
     const std::uint64_t index = unsigned_attribute(inlined, DW_AT_call_file);
     if (dwarf_getsrcfiles(&unit, &files, &count) == 0 && index < count) {
-        frame.file = source_path(dwarf_filesrc(files, index, nullptr, nullptr));
+        frame.file = source_path(unit, dwarf_filesrc(files, index, nullptr, nullptr));
     }
     frame.line = static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_line));
     frame.column = static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_column));

@@ -111,9 +111,17 @@ std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned code) {
     return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
 }
 
-std::string source_path(const char* file) {
+std::string source_path(Dwarf_Die& die, const char* file) {
     if (file == nullptr) return {};
-    return std::filesystem::path(file).lexically_normal().string();
+    std::filesystem::path path(file);
+    Dwarf_Die unit;
+    Dwarf_Attribute attribute;
+    if (path.is_relative() && dwarf_diecu(&die, &unit, nullptr, nullptr) != nullptr &&
+        dwarf_attr(&unit, DW_AT_comp_dir, &attribute) != nullptr) {
+        const char* folder = dwarf_formstring(&attribute);
+        if (folder != nullptr) path = folder / path;
+    }
+    return path.lexically_normal().string();
 }
 
 }  // namespace numascape::symbols

@@ -41,7 +41,8 @@ std::string qualified_name(Dwarf_Die& die);
 // An unsigned attribute of this entry itself; 0 when absent.
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned attribute);
 
-// `file` as a path without `.` and `..` parts; empty for nullptr.
-std::string source_path(const char* file);
+// `file`, named in the debug information of the unit of `die`, as a path without `.` and `..`
+// parts; a relative one starts from the folder the compiler ran in. Empty for nullptr.
+std::string source_path(Dwarf_Die& die, const char* file);
 
 }  // namespace numascape::symbols

@@ -71,7 +71,7 @@ std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     }
     int line = 0;
     if (dwarf_decl_line(&die, &line) == 0) variable.line = static_cast<std::uint32_t>(line);
-    variable.file = source_path(dwarf_decl_file(&die));
+    variable.file = source_path(die, dwarf_decl_file(&die));
     return variable;
 }
 
