@@ -100,6 +100,8 @@ def _call_around(token: Node) -> Node | None:
                 return node  # a value in the list, such as an operator's or a variable's
             around = parent.parent
             return around if around is not None and around.type in _CALLS else parent
+        if parent.type == "assignment_expression" and not node.is_named:
+            return _value_of(parent)  # the operator: a class's own assignment
         if parent.type in ("init_declarator", "field_initializer", "assignment_expression"):
             return node
         if parent.type in ("declaration", "field_declaration", "return_statement"):

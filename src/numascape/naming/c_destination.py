@@ -39,6 +39,9 @@ _STATUS_NAME = re.compile(
     r"(i?err(or|no|code)?|e|ret(val)?|rc|rv|status|stat|ok|success|result)$", re.I
 )
 _OBJECT_MAKERS = ("make_unique", "make_shared", "allocate_shared", "make_unique_for_overwrite")
+_TYPE_OR_CONSTANT = re.compile(
+    r"[A-Z][A-Z0-9_]+|\w+_t|void|bool|char|short|int|long|float|double|(un)?signed|_?[Cc]omplex"
+)
 _STATEMENTS = (
     "expression_statement",
     "compound_statement",
@@ -235,7 +238,7 @@ def _macro_target(call: Node) -> Node | None:
         return strip(arguments[assigned]) if assigned < len(arguments) else None
     for argument in arguments:
         target = strip(argument)
-        is_name = target.type == "identifier" and not re.fullmatch(r"[A-Z][A-Z0-9_]+", text(target))
+        is_name = target.type == "identifier" and not _TYPE_OR_CONSTANT.fullmatch(text(target))
         if is_name or target.type in ("field_expression", "subscript_expression"):
             return target
     return None

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single statements: the name that the result of the call at `@` goes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from numascape.naming import name_allocation
+
+
+@dataclass(frozen=True)
+class SourceFrame:
+    file: str
+    line: int
+    column: int
+    function: str
+    module: str = "/opt/program"
+
+
+C = [
+    ("A = @malloc(n);", "A"),
+    ("double *A = @malloc(n);", "A"),
+    ("double *restrict A = (double *)@malloc(n), *B;", "A"),
+    ("double **A, *B = @malloc(n);", "B"),
+    ("double (*A)[8] = @malloc(n);", "A"),
+    ("static double *A;\nA = @malloc(n);", "A"),
+    ("grid->vx = @malloc(n);", "grid->vx"),
+    ("grid -> vx\n  =\n  (double *)\n  @malloc(\n    n);", "grid -> vx"),
+    ("fields[i] = @malloc(n);", "fields[i]"),
+    ("fields[i + 1].data[0] = @malloc(n);", "fields[i + 1].data[0]"),
+    ("(*grid).vx = @malloc(n);", "(*grid).vx"),
+    ("*grid->rows = @malloc(n);", "*grid->rows"),
+    ("A = B = @malloc(n);", "B"),
+    ("A = n ? @malloc(n) : 0;", "A"),
+    ("A = (free(B), @malloc(n));", "A"),
+    ("if (!(A = @malloc(n))) return;", "A"),
+    ("if ((A = (double *)@calloc(n, 8)) == NULL || n == 1) return;", "A"),
+    ("while ((A = @malloc(n)) == 0) n--;", "A"),
+    ("for (A = @malloc(n); n; n--) ;", "A"),
+    ("for (int i = 0; i < n; i++) rows[i] = @malloc(n);", "rows[i]"),
+    ("do { A = @malloc(n); } while (0);", "A"),
+    ("switch (n) { case 1: A = @malloc(n); break; }", "A"),
+    ("A = @realloc(B, n);", "A"),
+    ("A = memset(@malloc(n), 0, n);", "A"),
+    ("@posix_memalign(&A, 64, n);", "A"),
+    ("@posix_memalign((void **)&grid->vx, 64, n);", "grid->vx"),
+    ("if (@posix_memalign((void **)(&A), 64, n) != 0) return;", "A"),
+    ("int ierr = @MPI_Alloc_mem(n, MPI_INFO_NULL, &A);", "A"),
+    ("int rc = @db_open(name, &db);", "db"),
+    ("cudaMallocHost((void **)@&A, n);", "A"),
+    ("CHECK(@cudaMallocManaged(&A, n));", "A"),
+    ("@TRY(A = malloc(n));", "A"),
+    ("@ALLOC_OR_DIE(A, n * sizeof *A);", "A"),
+    ("@ALLOC(double, grid->vx, n);", "grid->vx"),
+    ("double *A = @NEW(double, n);", "A"),
+    ("struct field F = {@malloc(n), 3};", "F"),
+    ("struct field F = {.count = 3, .values = @malloc(n)};", "F.values"),
+    ("void *list[2] = {NULL, @malloc(n)};", "list[1]"),
+    ("*F = (struct field){.values = @malloc(n)};", "F->values"),
+    ("list_append(&list, @malloc(n));", "list"),
+    ("consume(@malloc(n));", "consume()"),
+    ("((struct header *)A)->next = @malloc(n);", "((struct header *)A)->next"),
+    ("A = mmap(0, n, 3, 34, -1, 0); B = @mmap(0, n, 3, 34, -1, 0);", "B"),
+    ("A /* first */ = /* second */ @malloc(n); // third", "A"),
+    ("#ifdef BIG\nA = @malloc(n);\n#endif", "A"),
+    ("#pragma omp parallel\n{ A = @malloc(n); }", "A"),
+    ("if (n)\n#if 1\nA = @malloc(n);\n#else\nB = 0;\n#endif", "A"),
+    ('A = @mmap(0, n, PROT_READ, MAP_SHARED, open("a;b{", 0), 0);', "A"),
+    ("@free(A);", "free()"),
+]
+
+CPP = [
+    ("auto *A = @new double[n];", "A"),
+    ("double *A{@new double[n]};", "A"),
+    ("double *A(@new double[n]);", "A"),
+    ("A = @new (std::align_val_t{64}) double[n];", "A"),
+    ("std::vector<double> v@(n);", "v"),
+    ("std::vector<double> v@(n, 0.0), w(3);", "v"),
+    ("std::vector<double> u(3), v@(n, 0.0);", "v"),
+    ("std::vector<double> v@{1.0, 2.0};", "v"),
+    ("auto v = std::vector<double>@(n);", "v"),
+    ("const auto v = @make(n);", "v"),
+    ("v.@resize(n);", "v"),
+    ("grid->fields[i].@assign(n, 0.0);", "grid->fields[i]"),
+    ("v.@push_back(1.0);", "v"),
+    ("v.emplace_back@(n);", "v"),
+    ("rows.push_back(std::vector<double>@(n));", "rows"),
+    ("v = std::move(@make(n));", "v"),
+    ("auto p = std::@make_unique<double[]>(n);", "p"),
+    ("p = std::@make_shared<Grid>(n);", "p"),
+    ("std::unique_ptr<double[]> p(@new double[n]);", "p"),
+    ("std::unique_ptr<double[], Free> p{static_cast<double *>(@std::malloc(n))};", "p"),
+    ("p.reset(@new double[n]);", "p"),
+    ("table[key] @= value;", "table[key]"),
+    ("v @= w;", "v"),
+    ("s @+= w;", "s"),
+    ("if (auto *p = @allocate(n); p != nullptr) use(p);", "p"),
+    ("if (auto *p = @allocate(n)) use(p);", "p"),
+    ("auto [p, size] = @allocate(n);", "[p, size]"),
+    ("auto A = reinterpret_cast<double *>(@aligned_alloc(64, n));", "A"),
+    ('Kokkos::View<double **> A@("A", n, n);', "A"),
+    ("Eigen::MatrixXd A = Eigen::MatrixXd::@Zero(n, n);", "A"),
+    ("ns::pool.data = @alloc<double>(n);", "ns::pool.data"),
+    ("static std::vector<double> cache@(n);", "cache"),
+    ("thread_local auto *scratch = @new char[n];", "scratch"),
+    ("std::string s = a @+ b;", "s"),
+    ("auto f = [&] { inner = @new double[n]; };", "inner"),
+]
+
+FORTRAN = [
+    ("allocate(@u(n))", "u"),
+    ("ALLOCATE ( U(n) )@", "U"),
+    ("allocate(grid%u(0:n+1, n))@", "grid%u"),
+    ("allocate(grids(i)%fields(j)%p(n), stat=ierr)@", "grids(i)%fields(j)%p"),
+    ("allocate(u(n), v(n))@", "u, v"),
+    ("allocate(real(8) :: u(n))@", "u"),
+    ("allocate(u, source=v)@", "u"),
+    ("allocate(u(n), mold=v)@", "u"),
+    ("if (.not. allocated(u)) allocate(u(n))@", "u"),
+    ("allocate( &\n  u(n), & ! first\n  v(n)  &\n)@", "u, v"),
+    ("u = v + w@", "u"),
+    ("u(1:n) = matmul(a, b)@", "u"),
+    ("grid%u = v@", "grid%u"),
+    ("u = 0; allocate(v(n))@", "v"),
+    ("call solve(u(1:n:2))@", "solve()"),
+]
+
+
+def name_of(folder, suffix: str, heading: str, statement: str, ending: str, columns: bool) -> str:
+    text = f"{heading}\n{statement}\n{ending}\n"
+    before = text[: text.index("@")]
+    source = folder / f"statement{suffix}"
+    source.write_text(text.replace("@", ""))
+    column = len(before.rpartition("\n")[2]) + 1 if columns else 0
+    return name_allocation([SourceFrame(str(source), before.count("\n") + 1, column, "f")]).name
+
+
+@pytest.mark.parametrize(("statement", "name"), C)
+def test_c(statement, name, tmp_path):
+    heading = "void f(struct grid *grid, int n) {\n  int i = 0;\n  double *A, *B;"
+    assert name_of(tmp_path, ".c", heading, statement, "}", True) == name
+
+
+@pytest.mark.parametrize(("statement", "name"), CPP)
+def test_cpp(statement, name, tmp_path):
+    heading = "namespace ns {\ntemplate <typename T>\nauto f(Grid *grid, int n) -> void {"
+    assert name_of(tmp_path, ".cc", heading, statement, "}\n}", True) == name
+
+
+@pytest.mark.parametrize(("statement", "name"), FORTRAN)
+def test_fortran(statement, name, tmp_path):
+    heading = "subroutine f(n)\n  integer, intent(in) :: n"
+    assert name_of(tmp_path, ".f90", heading, statement, "end subroutine", True) == name
+
+
+ONE_CALL = [pair for pair in C if pair[0].count("alloc(") == 1 and "free(" not in pair[0]]
+
+
+@pytest.mark.parametrize(("statement", "name"), ONE_CALL)
+def test_c_without_columns(statement, name, tmp_path):
+    """As compiled with -gno-column-info: enough where a line holds one allocation."""
+    heading = "void f(struct grid *grid, int n) {\n  int i = 0;\n  double *A, *B;"
+    assert name_of(tmp_path, ".c", heading, statement, "}", False) == name
+
+
+def test_fixed_form_fortran(tmp_path):
+    source = tmp_path / "old.f"
+    source.write_text(
+        "C     allocate(wrong(n))\n"
+        "      subroutine f(n)\n"
+        "      real*8, allocatable :: u(:), v(:)\n"
+        "      allocate(u(n),\n"
+        "     &         v(n))\n"
+        "*     a comment\n"
+        "  100 allocate(w(n))\n"
+        "      end\n"
+    )
+    names = [name_allocation([SourceFrame(str(source), n, 0, "f")]).name for n in (4, 5, 7)]
+    assert names == ["u, v", "u, v", "w"]
+
+
+def test_automatic_arrays_of_fortran(tmp_path):
+    source = tmp_path / "automatic.f90"
+    source.write_text(
+        "subroutine f(n, argument)\n"
+        "  integer :: n\n"
+        "  real(8) :: argument(n)\n"
+        "  real(8) :: fixed(100)\n"
+        "  real(8), allocatable :: later(:)\n"
+        "  real(8) :: first(n), second(2*n)\n"
+        "end subroutine\n"
+    )
+    names = [name_allocation([SourceFrame(str(source), n, 0, "f")]).name for n in (1, 6)]
+    assert names == ["first, second", "first, second"]
