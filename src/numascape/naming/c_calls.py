@@ -3,7 +3,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
@@ -19,13 +18,6 @@ _BLOCKS = (
     *FUNCTIONS,
 )
 _ALLOCATES = re.compile(r"\w*(alloc|memalign|mmap|new|make|strdup|create)\w*", re.I)
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call, `new`, or the declarator or initialiser of an object whose constructor is called."""
-
-    node: Node
 
 
 def callee_name(call: Node) -> str:
@@ -54,8 +46,10 @@ def calls_in(node: Node, callee: str) -> Iterator[Node]:
     yield from found
 
 
-def call_at(root: Node, row: int, column: int, callee: str) -> Call | None:
+def call_at(root: Node, row: int, column: int, callee: str) -> Node | None:
     """The call that the compiler places at `row` and `column` (0-based; column -1: unknown).
+
+    It may be a `new`, or the declarator or initialiser of an object whose constructor is called.
 
     gcc gives a call the place of the function's name or of one of its brackets, a constructor that
     of its arguments' brackets, and everything in a macro's text that of the macro's name.
@@ -66,20 +60,20 @@ def call_at(root: Node, row: int, column: int, callee: str) -> Call | None:
     if node is not None and node.type not in _BLOCKS:
         found = _call_around(node)
         if found is not None:
-            return Call(_inside_macro(found, callee))
-    on_row = [n for n in nodes_on_row(root, row) if n.type in _CALLS and n.start_point.row <= row]
+            return _inside_macro(found, callee)
+    on_row = [n for n in nodes_on_row(root, row) if n.type in _CALLS]
     starting = [n for n in on_row if n.start_point.row == row] or on_row
     for candidate in starting:
         if callee and callee_name(candidate) == callee:
-            return Call(candidate)
+            return candidate
     for candidate in starting:
         if candidate.type == "new_expression" or _ALLOCATES.fullmatch(callee_name(candidate)):
-            return Call(candidate)
+            return candidate
     if starting:
-        return Call(starting[0])
+        return starting[0]
     for candidate in nodes_on_row(root, row):
         if candidate.type in ("init_declarator", "assignment_expression", "field_initializer"):
-            return Call(_value_of(candidate))
+            return _value_of(candidate)
     return None
 
 

@@ -107,7 +107,7 @@ def test_numpy_s_arrays_are_called_by_the_function_that_python_calls(run_with_lo
     )
     python.chmod(0o755)
     run = run_with_log(python)
-    by_size = {}
+    by_size: dict[int, list[str]] = {}
     names = name_allocations([frames for _, frames in run.stacks])
     for (size, frames), name in zip(run.stacks, names, strict=True):
         if any("_multiarray_umath" in frame.module for frame in frames[:4]):

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The places in C and C++ source that values are put: variables, fields, arguments."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from tree_sitter import Node
+
+from numascape.naming.c_calls import assigned_parameter, callee_name
+from numascape.naming.c_functions import call_arguments, declared_identifier, strip, walk
+from numascape.naming.sources import DEEPEST_NODE, text
+
+# Functions that give the block through an argument, and a status as their value.
+BY_ARGUMENT = re.compile(
+    r"posix_memalign|v?asprintf|getline|getdelim|MPI_Alloc_mem|(cuda|hip)(Malloc\w*|HostAlloc)"
+    r"|memkind_posix_memalign|H5\w+"
+)
+_OBJECT_MAKERS = ("make_unique", "make_shared", "allocate_shared", "make_unique_for_overwrite")
+_DEEPEST_CALL = 16  # calls as arguments of calls
+_TYPE_OR_CONSTANT = re.compile(
+    r"[A-Z][A-Z0-9_]+|\w+_t|void|bool|char|short|int|long|float|double|(un)?signed|_?[Cc]omplex"
+)
+_STATEMENTS = (
+    "expression_statement",
+    "compound_statement",
+    "if_statement",
+    "while_statement",
+    "do_statement",
+    "for_statement",
+    "switch_statement",
+    "function_definition",
+    "lambda_expression",
+    "translation_unit",
+)
+
+
+class Slot(Enum):
+    """How a value is put in its place."""
+
+    EXPRESSION = auto()  # assigned to the expression `node`
+    DECLARED = auto()  # initialises the variable `node` names
+    FIELD = auto()  # initialises the field `node` names, of the object under construction
+    RETURNED = auto()
+    LEFT = auto()  # part of the expression `node` that is assigned to: `m[key] = ...`
+    NOWHERE = auto()
+
+
+@dataclass
+class Place:
+    """What was found on the way from a call outwards."""
+
+    slot: Slot
+    node: Node | None
+    suffix: str  # the part of an aggregate: `.values`, `[1]`
+    calls: list[Node]  # that the value passes through, inner ones first
+    makes_object: bool  # through `new` or `make_unique`
+
+
+def follow(node: Node) -> Place:
+    """Goes from a call outwards to the place that its value is put."""
+    place = Place(Slot.NOWHERE, None, "", [], False)
+    for _ in range(DEEPEST_NODE):
+        if node.type in ("call_expression", "new_expression"):
+            place.calls.append(node)
+            name = callee_name(node)
+            place.makes_object |= node.type == "new_expression" or name in _OBJECT_MAKERS
+        parent = node.parent
+        if parent is None or parent.type in _STATEMENTS:
+            return place
+        if _settle(node, parent, place):
+            return place
+        place.suffix = _aggregate_part(node, parent) + place.suffix
+        node = parent
+    return place
+
+
+def _settle(node: Node, parent: Node, place: Place) -> bool:
+    """Whether `parent` puts the value of `node` somewhere; noted in `place`."""
+    if parent.type == "assignment_expression":
+        left = parent.child_by_field_name("left")
+        is_right = node == parent.child_by_field_name("right")
+        place.slot = Slot.EXPRESSION if is_right else Slot.LEFT
+        place.node = left if is_right else node
+    elif parent.type in ("init_declarator", "declaration", "field_declaration"):
+        declarator = node if parent.type == "declaration" and _is_declarator(node) else None
+        if parent.type == "init_declarator":
+            declarator = parent
+        if declarator is None:
+            declarator = parent.child_by_field_name("declarator")
+        is_field = parent.type == "field_declaration"
+        place.slot = Slot.FIELD if is_field else Slot.DECLARED
+        place.node = declared_identifier(declarator)
+    elif parent.type == "field_initializer":
+        place.slot = Slot.FIELD
+        place.node = parent.named_children[0]
+    elif parent.type in ("return_statement", "co_return_statement"):
+        place.slot = Slot.RETURNED
+    return place.slot is not Slot.NOWHERE
+
+
+def _is_declarator(node: Node) -> bool:
+    return node.type.endswith("declarator") or node.type == "identifier"
+
+
+def _aggregate_part(node: Node, parent: Node) -> str:
+    """The designator of `node` in an initialiser: `.values` or, in an array's, `[1]`."""
+    if parent.type == "initializer_pair":
+        designators = parent.children_by_field_name("designator")
+        return "".join(text(designator) for designator in designators)
+    if parent.type != "initializer_list" or node.type == "initializer_pair":
+        return ""
+    around = parent.parent
+    declarator = around.child_by_field_name("declarator") if around is not None else None
+    if declarator is None or not any(n.type == "array_declarator" for n in walk(declarator)):
+        return ""
+    return f"[{parent.named_children.index(node)}]"
+
+
+def address_argument(call: Node, depth: int = 0) -> Node | None:
+    """`x` of the first argument `&x`; else the first argument of a function of `BY_ARGUMENT`."""
+    arguments = [strip(argument) for argument in call_arguments(call)]
+    for argument in arguments:
+        if argument.type == "pointer_expression" and text(argument).startswith("&"):
+            return argument.child_by_field_name("argument")
+    for inner in arguments:
+        if inner.type == "call_expression" and depth < _DEEPEST_CALL:
+            found = address_argument(inner, depth + 1)
+            if found is not None:
+                return found
+    is_known = bool(BY_ARGUMENT.match(callee_name(call)))
+    return arguments[0] if is_known and arguments else None
+
+
+def receiver(call: Node) -> Node | None:
+    """`v` of the call `v.resize(n)`."""
+    function = call.child_by_field_name("function")
+    if function is None or function.type != "field_expression":
+        return None
+    return function.child_by_field_name("argument")
+
+
+def macro_target(call: Node) -> Node | None:
+    """What a macro call like `ALLOCATE(p, n)` or `CHECK(p = get())` assigns, as far as it shows."""
+    if not re.fullmatch(r"[A-Z][A-Z0-9_]*", callee_name(call)):
+        return None
+    for node in walk(call):
+        if node.type == "assignment_expression":
+            return node.child_by_field_name("left")
+    arguments = call_arguments(call)
+    assigned = assigned_parameter(call, callee_name(call))
+    if assigned is not None:
+        return strip(arguments[assigned]) if assigned < len(arguments) else None
+    for argument in arguments:
+        target = strip(argument)
+        is_name = target.type == "identifier" and not _TYPE_OR_CONSTANT.fullmatch(text(target))
+        if is_name or target.type in ("field_expression", "subscript_expression"):
+            return target
+    return None
