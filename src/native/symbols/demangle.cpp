@@ -3,10 +3,13 @@
 
 #include <cxxabi.h>
 
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace numascape::symbols {
 namespace {
@@ -55,6 +58,56 @@ std::string_view without_rust_hash(std::string_view name) {
         if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return name;
     }
     return name.substr(0, name.size() - kHashLength);
+}
+
+// Rust's legacy scheme writes punctuation as `$LT$`, `$u20$` and `..`.
+std::string without_rust_escapes(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, char>, 7> kEscapes{{{"SP", '@'},
+                                                                         {"BP", '*'},
+                                                                         {"RF", '&'},
+                                                                         {"LT", '<'},
+                                                                         {"GT", '>'},
+                                                                         {"LP", '('},
+                                                                         {"RP", ')'}}};
+    std::string plain;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const std::size_t end = name[i] == '$' ? name.find('$', i + 1) : std::string_view::npos;
+        if (end == std::string_view::npos) {
+            const bool is_path = name.substr(i, 2) == "..";
+            plain += is_path ? "::" : std::string(1, name[i]);
+            i += is_path ? 1 : 0;
+            continue;
+        }
+        const std::string_view escape = name.substr(i + 1, end - i - 1);
+        unsigned code = 0;
+        for (const auto& [word, character] : kEscapes) {
+            if (escape == word) code = static_cast<unsigned char>(character);
+        }
+        if (escape == "C") code = ',';
+        if (escape.starts_with('u')) {
+            std::from_chars(escape.data() + 1, escape.data() + escape.size(), code, 16);
+        }
+        const bool printable = code >= 0x20 && code < 0x7f;
+        plain += printable ? std::string(1, static_cast<char>(code)) : std::string(escape);
+        i = end;
+    }
+    // A part that starts with an escape has an underscore before it.
+    if (plain.starts_with("_<")) plain.erase(0, 1);
+    return plain;
+}
+
+// Empty when `mangled` is no C++ or legacy Rust name.
+std::string demangle(std::string_view mangled) {
+    if (!mangled.starts_with("_Z")) return {};
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> demangled(
+        abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
+    if (status != 0 || demangled == nullptr) return {};
+    std::string_view name = demangled.get();
+    name = name.substr(0, name.find(" [clone "));
+    const std::string_view without_hash = without_rust_hash(name);
+    if (without_hash.size() != name.size()) return without_rust_escapes(without_hash);
+    return std::string(without_signature(name));
 }
 
 // "table.1234", "solve.constprop.0", "main._omp_fn.0": what follows the first dot is the
@@ -119,17 +172,12 @@ std::string readable_name(const char* symbol) {
     std::string_view plain(symbol, strnlen(symbol, kLongestMangledName + 1));
     if (plain.size() > kLongestMangledName) return std::string(plain.substr(0, 256)) + "...";
     plain = plain.substr(0, plain.find('@'));
-    if (plain.substr(0, 2) == "_Z") {
-        int status = 0;
-        const std::unique_ptr<char, decltype(&std::free)> demangled(
-            abi::__cxa_demangle(std::string(plain).c_str(), nullptr, nullptr, &status), &std::free);
-        if (status == 0 && demangled != nullptr) {
-            std::string_view name = demangled.get();
-            name = name.substr(0, name.find(" [clone "));
-            return std::string(without_rust_hash(without_signature(name)));
-        }
-    }
     const std::string_view name = without_compiler_suffix(plain);
+    // clang's suffixes (".llvm.123") are no part of the mangling, gcc's (".cold") are.
+    for (const std::string_view mangled : {plain, name}) {
+        const std::string demangled = demangle(mangled);
+        if (!demangled.empty()) return demangled;
+    }
     const std::string entity = fortran_module_entity(name);
     return entity.empty() ? std::string(name) : entity;
 }

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from numascape.naming import c_destination, fortran_destination, numpy_functions
+from numascape.naming import (
+    c_destination,
+    fortran_destination,
+    numpy_functions,
+    rust_destination,
+)
 from numascape.naming.destination import Destination, Kind, Wanted
 from numascape.naming.frames import (
     CallFrame,
@@ -120,6 +125,8 @@ def _find(
 ) -> Destination | None:
     if source.language == "fortran":
         return fortran_destination.find_destination(source, line, wanted)
+    if source.language == "rust":
+        return rust_destination.find_destination(source, line, column, wanted)
     return c_destination.find_destination(source, line, column, function, wanted)
 
 

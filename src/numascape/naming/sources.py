@@ -18,6 +18,7 @@ import tree_sitter
 import tree_sitter_c
 import tree_sitter_cpp
 import tree_sitter_fortran
+import tree_sitter_rust
 
 LARGEST_FILE = 16 << 20
 LONGEST_LINE = 64 << 10
@@ -31,11 +32,12 @@ _FORTRAN_FIXED = {".f", ".for", ".f77", ".ftn"}
 _C = tree_sitter.Language(tree_sitter_c.language())
 _CPP = tree_sitter.Language(tree_sitter_cpp.language())
 _FORTRAN = tree_sitter.Language(tree_sitter_fortran.language())
+_RUST = tree_sitter.Language(tree_sitter_rust.language())
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A parsed source file; `language` is "c", "cpp" or "fortran"."""
+    """A parsed source file; `language` is "c", "cpp", "fortran" or "rust"."""
 
     path: str
     language: str
@@ -63,6 +65,8 @@ def _read_version(path: str, _version: tuple[int, int, int]) -> Source | None:
     if suffix in _FORTRAN_FREE or suffix in _FORTRAN_FIXED:
         free = _free_form(content) if suffix in _FORTRAN_FIXED else content
         return _parse(path, "fortran", _FORTRAN, free)
+    if suffix == ".rs":
+        return _parse(path, "rust", _RUST, content)
     if PurePosixPath(path).suffix == ".c":
         return _parse(path, "c", _C, content)
     return _parse(path, "cpp", _CPP, content)

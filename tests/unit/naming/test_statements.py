@@ -128,6 +128,22 @@ FORTRAN = [
 ]
 
 
+RUST = [
+    ("let v = @vec![0.0; n];", "v"),
+    ("let mut v: Vec<f64> = Vec::@with_capacity(n);", "v"),
+    ("let v: Vec<f64> = (0..n).map(|i| i as f64).@collect();", "v"),
+    ("let v = @read(n)?;", "v"),
+    ("let b = @Box::new([0u8; 4096]);", "b"),
+    ("let g = Grid { u: @vec![0.0; n], v: 3 };", "g.u"),
+    ("grid.u = @vec![0.0; n];", "grid.u"),
+    ("v.@resize(n, 0.0);", "v"),
+    ("self.rows[i].@push(1.0);", "self.rows[i]"),
+    ("let (a, b) = @split(n);", "(a, b)"),
+    ("@fill(&mut v, n);", "fill()"),
+    ("static TABLE: Vec<u8> = @make();", "TABLE"),
+]
+
+
 def name_of(folder, suffix: str, heading: str, statement: str, ending: str, columns: bool) -> str:
     text = f"{heading}\n{statement}\n{ending}\n"
     before = text[: text.index("@")]
@@ -153,6 +169,26 @@ def test_cpp(statement, name, tmp_path):
 def test_fortran(statement, name, tmp_path):
     heading = "subroutine f(n)\n  integer, intent(in) :: n"
     assert name_of(tmp_path, ".f90", heading, statement, "end subroutine", True) == name
+
+
+@pytest.mark.parametrize(("statement", "name"), RUST)
+def test_rust(statement, name, tmp_path):
+    heading = "impl Grid {\nfn f(&mut self, n: usize) {"
+    assert name_of(tmp_path, ".rs", heading, statement, "}\n}", True) == name
+
+
+def test_rust_functions_that_return_what_they_allocate(tmp_path):
+    source = tmp_path / "wrapped.rs"
+    source.write_text(
+        "fn make(n: usize) -> Vec<u8> {\n    vec![0; n]\n}\n"
+        "fn local(n: usize) -> Vec<u8> {\n    let mut made = make(n);\n    made\n}\n"
+        "fn main() {\n    let kept = local(3);\n}\n"
+    )
+    lines = [("make", 2, 5), ("local", 5, 20), ("main", 9, 16)]
+    frames = [SourceFrame(str(source), line, column, name) for name, line, column in lines]
+    found = name_allocation(frames)
+    assert (found.name, found.function, found.line) == ("kept", "main", 9)
+    assert name_allocation(frames[:2]).name == "made"
 
 
 ONE_CALL = [pair for pair in C if pair[0].count("alloc(") == 1 and "free(" not in pair[0]]

@@ -16,7 +16,11 @@ TEST(Demangling, GivesNamesAsWrittenInTheirLanguage) {
     EXPECT_EQ(readable_name("_ZTV4Grid"), "vtable for Grid");
     EXPECT_EQ(readable_name("__grid_MOD_u"), "grid::u");
     EXPECT_EQ(readable_name("_ZN5alloc3vec12Vec$LT$T$GT$4push17h0123456789abcdefE"),
-              "alloc::vec::Vec$LT$T$GT$::push");
+              "alloc::vec::Vec<T>::push");
+    EXPECT_EQ(readable_name(
+                  "_ZN40_$LT$T$u20$as$u20$spec..SpecFromElem$GT$9from_elem17h0123456789abcdefE"),
+              "<T as spec::SpecFromElem>::from_elem");
+    EXPECT_EQ(readable_name("_ZN1r6COUNTS17h0123456789abcdefE.0.llvm.12"), "r::COUNTS");
 }
 
 TEST(Demangling, LeavesOutWhatTheToolchainAdds) {
