@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 
 import polars as pl
 
@@ -14,8 +15,8 @@ from numascape.report.folding import coarsen
 
 SHORT = 160
 """Length of names when even the coarsest figures leave too little room."""
-FEWEST = 64
-"""Cells below which folding a structure gains nothing worth its detail."""
+FEWEST = 16
+"""Columns that every structure keeps."""
 
 
 def encode_within(started: Draft, budget: int) -> str:
@@ -44,15 +45,21 @@ def encode_within(started: Draft, budget: int) -> str:
 
 def _coarser(started: Draft, fraction: float) -> Draft | None:
     counts = started.folded.cell_counts()
+    columns = dict(started.folded.touched.group_by("position").len().iter_rows())
     # Aim a little lower: coarser columns hold larger numbers, which compress less well.
     goal = 0.9 * fraction * sum(counts.values())
+    total = sum(counts.values())
     factors: dict[int, int] = {}
-    while sum(counts.values()) > goal:
-        largest = max(counts, key=lambda position: counts[position], default=-1)
-        if largest < 0 or counts[largest] < FEWEST or factors.get(largest, 1) >= 1 << 16:
-            break
-        counts[largest] //= 2
-        factors[largest] = 2 * factors.get(largest, 1)
+    largest_first = [(-cells, position) for position, cells in counts.items()]
+    heapq.heapify(largest_first)
+    while total > goal and largest_first:
+        cells, position = heapq.heappop(largest_first)
+        if columns[position] < 2 * FEWEST:
+            continue
+        heapq.heappush(largest_first, (cells // 2, position))
+        total -= -cells // 2
+        columns[position] //= 2
+        factors[position] = 2 * factors.get(position, 1)
     if not factors:
         return None
     table = pl.DataFrame(

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report's data say what the trace says, at every level of folding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from numascape.report import Report, draft, from_trace
+from numascape.report.build import COLUMNS, STRUCTURES, finish
+from numascape.report.folding import coarsen, limit_columns
+from numascape.trace import Trace
+from synthetic import patterns
+from synthetic.write import write_pattern
+
+
+@pytest.fixture(params=["matmul-naive", "bucketsort", "seismic-parallel", "sparse", "hostile"])
+def trace(request: pytest.FixtureRequest, tmp_path: Path) -> Trace:
+    return write_pattern(patterns.PATTERNS[request.param](), tmp_path / "run.numascape")
+
+
+def sums(report: Report, trace: Trace) -> None:
+    """Compare every sum that the report shows with the trace's tables."""
+    by_structure = {
+        row["structure"]: row
+        for row in trace.accesses.group_by("structure").sum().iter_rows(named=True)
+    }
+    first = dict(trace.first_touch.group_by("structure").len().iter_rows())
+    for position, entry in enumerate(report.structures):
+        expected = by_structure.get(entry.structure, {"reads": 0, "writes": 0})
+        cells = slice(*report.cells.begin[position : position + 2])
+        touches = slice(*report.first_touches.begin[position : position + 2])
+        columns = slice(*report.columns.begin[position : position + 2])
+        assert entry.reads == expected["reads"] == report.cells.reads[cells].sum()
+        assert entry.writes == expected["writes"] == report.cells.writes[cells].sum()
+        assert report.first_touches.pages[touches].sum() == first.get(entry.structure, 0)
+        assert report.columns.touched[columns].sum() == entry.touched_pages
+        pages = report.columns.pages[columns].astype(int)
+        assert report.columns.start[columns].tolist() == (np.cumsum(pages) - pages).tolist()
+        assert pages.sum() == entry.pages
+
+
+def test_sums_are_those_of_the_trace(trace: Trace) -> None:
+    sums(from_trace(trace), trace)
+
+
+@pytest.mark.parametrize("factor", [2, 16, 1024])
+def test_sums_stay_when_pages_are_folded_further(trace: Trace, factor: int) -> None:
+    started = draft(trace)
+    positions = range(len(started.structures))
+    factors = pl.DataFrame(
+        {"position": positions, "factor": [factor] * len(positions)},
+        schema={"position": pl.UInt32, "factor": pl.UInt32},
+    )
+    folded = coarsen(started.folded, factors)
+    report = finish(type(started)(**{**vars(started), "folded": folded}))
+    sums(report, trace)
+    assert {entry.pages_per_column % factor for entry in report.structures} == {0}
+    assert any("summed up" in sentence for sentence in report.folded)
+
+
+def test_cells_are_the_accesses_of_thread_and_page(tmp_path: Path) -> None:
+    trace = write_pattern(patterns.naive_matmul(256, 4), tmp_path / "m.numascape")
+    report = from_trace(trace)
+    position = [entry.name for entry in report.structures].index("B")
+    cells = slice(*report.cells.begin[position : position + 2])
+    thread_3 = report.cells.row[cells] == 3
+    # Thread 3 reads its 64 columns of 2 rows per page, for each of 256 rows of A.
+    assert report.cells.reads[cells][thread_3].tolist() == [2 * 64 * 256] * 128
+    assert report.cells.column[cells][thread_3].tolist() == list(range(128))
+
+
+def test_columns_are_fine_where_pages_were_touched(tmp_path: Path) -> None:
+    trace = write_pattern(patterns.sparse(), tmp_path / "s.numascape")
+    report = from_trace(trace)
+    columns = slice(*report.columns.begin[:2])
+    start, touched = report.columns.start[columns], report.columns.touched[columns]
+    islands = [*range(4), *range(1 << 20, (1 << 20) + 4), *range((1 << 28) - 4, 1 << 28)]
+    assert start[touched > 0].tolist() == islands
+    assert (touched == 0).sum() == 2  # the two gaps, one column each
+
+
+def test_a_large_structure_has_a_bounded_number_of_columns(tmp_path: Path) -> None:
+    trace = write_pattern(patterns.many_pages(100_000, 8), tmp_path / "p.numascape")
+    report = from_trace(trace)
+    sums(report, trace)
+    assert report.structures[0].pages_per_column == 32
+    assert COLUMNS / 2 < len(report.columns.start) <= COLUMNS
+    assert "columns of up to 32 pages" in report.folded[0]
+
+
+def test_instances_of_a_structure_are_summed_by_page(tmp_path: Path) -> None:
+    pattern = patterns.Pattern("p", 2)
+    s = pattern.structure("buffer", 4, instances=3)
+    for instance in range(3):
+        pattern.access(s, np.arange(4), np.array(1), 10, 1, instance)
+        pattern.touch(s, np.arange(4), instance % 2, instance=instance)
+    report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
+    assert report.cells.reads.tolist() == [30] * 4
+    assert report.columns.touched.tolist() == [1] * 4
+    assert report.first_touches.pages.tolist() == [2] * 4 + [1] * 4
+    assert report.structures[0].touched_pages == 12
+
+
+def test_phases_are_added_up(tmp_path: Path) -> None:
+    pattern = patterns.Pattern("p", 1)
+    s = pattern.structure("A", 2)
+    for _ in range(2):
+        pattern.access(s, np.arange(2), np.array(0), 5, 0)
+    pattern.touch(s, np.arange(2), 0)
+    tables = pattern.tables()
+    rows = tables["accesses"].height
+    phase = pl.Series("phase", [0] * (rows // 2) + [1] * (rows // 2), dtype=pl.UInt32)
+    tables["accesses"] = tables["accesses"].with_columns(phase)
+    second = tables["phases"].with_columns(phase=pl.lit(1, pl.UInt32), name=pl.lit("second"))
+    tables["phases"] = pl.concat([tables["phases"], second])
+    pattern.tables = lambda: tables  # type: ignore[method-assign]
+    report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
+    assert report.cells.reads.tolist() == [10, 10]
+    assert report.structures[0].threads == 1
+
+
+def test_first_touch_places_are_named(tmp_path: Path) -> None:
+    trace = write_pattern(patterns.seismic(64, 4, parallel=True), tmp_path / "s.numascape")
+    report = from_trace(trace)
+    places = report.places
+    assert (places.function[0], places.file[0], places.line[0]) == ("", "", 0)
+    touches = slice(*report.first_touches.begin[:2])
+    named = {places.function[i] for i in report.first_touches.place[touches]}
+    assert named == {"initialise_grid"}
+
+
+def test_the_least_used_structures_are_left_out_and_counted(tmp_path: Path) -> None:
+    pattern = patterns.Pattern("p", 1)
+    for i in range(STRUCTURES + 50):
+        s = pattern.structure(f"s{i}", 1)
+        pattern.access(s, np.array(0), np.array(0), 1000 if i < STRUCTURES else 1, 0)
+        pattern.touch(s, np.array([0]), 0)
+    report = from_trace(write_pattern(pattern, tmp_path / "many.numascape"))
+    assert len(report.structures) == STRUCTURES
+    assert report.folded[-1].startswith("50 more structures are left out")
+    assert report.run["reads"] == STRUCTURES * 1000 + 50
+
+
+def test_names_lose_what_misleads(tmp_path: Path) -> None:
+    report = from_trace(write_pattern(patterns.hostile(), tmp_path / "h.numascape"))
+    names = {entry.name for entry in report.structures}
+    assert "\\u202egnp.exe\\x00\\x1b[31m" in names
+    assert patterns.HOSTILE[0] in names  # left as it is: the page sets it as text
+    assert max(map(len, names)) == len(patterns.HOSTILE[-1]) > 10_000
+
+
+def test_limits_that_are_met_change_nothing(tmp_path: Path) -> None:
+    started = draft(write_pattern(patterns.bucket_sort(64, 4), tmp_path / "b.numascape"))
+    limits = pl.DataFrame(
+        {"position": range(len(started.structures))}, schema={"position": pl.UInt32}
+    ).with_columns(limit=pl.lit(COLUMNS))
+    assert limit_columns(started.folded, limits) is started.folded
