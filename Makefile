@@ -33,10 +33,12 @@ $(STAMP): $(SOURCES)
 	@touch $@
 	@echo "Installed: $$($(BIN)/numascape --version), as $(BIN)/numascape"
 
-native: $(STAMP)
+native:
+	@test -e $(STAMP) || $(MAKE) --no-print-directory setup
 	@cmake --build build/package
 	@cmake --install build/package --prefix \
-	"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/numascape"
+	"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/numascape" \
+	>build/package/install.log
 
 test: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples

@@ -10,10 +10,6 @@ void bind_symbols(nb::module_& module);
 
 NB_MODULE(_native, module) {
     module.doc() = "Numascape's native libraries";
-#ifdef NUMASCAPE_BIND_SHARD
     bind_shard(module);
-#endif
-#ifdef NUMASCAPE_BIND_SYMBOLS
     bind_symbols(module);
-#endif
 }
