@@ -74,6 +74,10 @@ def call_at(root: Node, row: int, column: int, callee: str) -> Node | None:
     for candidate in nodes_on_row(root, row):
         if candidate.type in ("init_declarator", "assignment_expression", "field_initializer"):
             return _value_of(candidate)
+        if candidate.type == "declaration":  # `Vector v(n);` looks like a function's declaration
+            declarator = candidate.child_by_field_name("declarator")
+            if declarator is not None and declarator.type == "function_declarator":
+                return declarator
     return None
 
 

@@ -2,7 +2,7 @@
 """What kind of code the frames of a call stack belong to."""
 
 import re
-from pathlib import PurePosixPath
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -49,7 +49,7 @@ _LIBRARY_MODULE = re.compile(
 
 def module_name(frame: CallFrame) -> str:
     """The file name of the frame's module."""
-    return PurePosixPath(frame.module).name
+    return frame.module.rpartition("/")[2]
 
 
 def is_library(frame: CallFrame) -> bool:
@@ -61,6 +61,7 @@ def is_library(frame: CallFrame) -> bool:
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def base_name(function: str) -> str:
     """The last part of a function's name: `data` for `ns::Class<T>::data<int>`."""
     depth = 0
