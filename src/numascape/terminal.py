@@ -9,8 +9,12 @@ terminals only, and colours not where NO_COLOR is set.
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
@@ -53,6 +57,15 @@ def printable(text: str) -> str:
 def say(message: str) -> None:
     """Tell the user one line about how it is going."""
     messages().print(Text(f"numascape: {printable(message)}"))
+
+
+def suggest(*arguments: str) -> None:
+    """Show the next command to type, on a line of its own, so that it can be copied."""
+    command = "numascape"
+    # In a virtual environment that is not activated, the bare name would not be found.
+    if shutil.which(command) is None and Path(sys.argv[0]).name == command:
+        command = sys.argv[0]
+    messages().print(Text(f"    {printable(shlex.join([command, *arguments]))}"))
 
 
 def complain(message: str) -> None:

@@ -91,7 +91,9 @@ def _ignore(_: str) -> None:
 def _report_outcome(path: Path) -> None:
     """Say what the trace holds and what to type next."""
     from numascape.trace import Trace
-    from numascape.trace.description import describe_run, next_commands
+    from numascape.trace.description import describe_run
 
-    for line in describe_run(Trace.read(path)) + next_commands(path):
+    for line in describe_run(Trace.read(path)):
         terminal.say(line)
+    terminal.say(f"wrote {path}; look at it with:")
+    terminal.suggest("report", str(path))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 from numascape.trace.trace import Trace
 
@@ -35,12 +34,6 @@ def describe_run(trace: Trace) -> list[str]:
         f"{info.attributed_share:.1%} of them in named structures",
     ]
     return lines + [f"not seen: {sentence}" for sentence in info.unseen]
-
-
-def next_commands(path: Path) -> list[str]:
-    """What to type after a recording."""
-    trace = shlex.quote(str(path))
-    return [f"wrote {path}; look at it with:", f"    numascape report {trace}"]
 
 
 def _several(number: int, thing: str) -> str:

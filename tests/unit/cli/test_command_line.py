@@ -131,3 +131,10 @@ def test_a_closed_pipe_is_no_error(trace_folder: Path) -> None:
     command = f"{sys.executable} -m numascape show --json {trace_folder} | true; echo $PIPESTATUS"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_page_that_the_readme_names(verb: str) -> None:
+    root = Path(__file__).parents[3]
+    assert (root / "docs" / f"{verb}.md").read_text().startswith(f"# numascape {verb}\n")
+    assert f"(docs/{verb}.md)" in (root / "README.md").read_text()
