@@ -110,13 +110,19 @@ std::string demangle(std::string_view mangled) {
     return std::string(without_signature(name));
 }
 
-// "table.1234", "solve.constprop.0", "main._omp_fn.0": what follows the first dot is the
-// compiler's, except for OpenMP's outlined regions, which are functions of their own to their
-// reader.
+// "table.1234", "solve.constprop.0": what follows the first dot is the compiler's. OpenMP's
+// outlined regions ("main._omp_fn.0") are functions of their own to their reader, and gfortran's
+// constants
+// ("A.17.6") have no name but their number.
 std::string_view without_compiler_suffix(std::string_view name) {
     if (name.find("._omp_fn.") != std::string_view::npos) return name;
     const std::size_t dot = name.find('.', 1);
-    return dot == std::string_view::npos ? name : name.substr(0, dot);
+    if (dot == std::string_view::npos) return name;
+    const std::size_t second = name.find_first_not_of("0123456789", dot + 1);
+    const bool is_constant =
+        second != std::string_view::npos && second > dot + 1 && name[second] == '.' &&
+        name.find_first_not_of("0123456789", second + 1) == std::string_view::npos;
+    return name.substr(0, is_constant ? second : dot);
 }
 
 // gfortran: module `m`, entity `u`: `__m_MOD_u`.

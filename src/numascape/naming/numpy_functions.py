@@ -32,7 +32,7 @@ def python_function(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None
 
 
 def _python_name(own: CallFrame, caller: CallFrame | None) -> str:
-    if own.function.startswith("ufunc_"):
+    if own.function.startswith(("ufunc_", "PyUFunc_")):
         return "numpy.ufunc"
     match = _FUNCTION.match(own.function)
     if match is None:

@@ -26,6 +26,7 @@ TEST(Demangling, GivesNamesAsWrittenInTheirLanguage) {
 TEST(Demangling, LeavesOutWhatTheToolchainAdds) {
     EXPECT_EQ(readable_name("environ@@GLIBC_2.2.5"), "environ");
     EXPECT_EQ(readable_name("table.3"), "table");
+    EXPECT_EQ(readable_name("A.17.6"), "A.17");
     EXPECT_EQ(readable_name("solve.constprop.0.isra.0"), "solve");
     EXPECT_EQ(readable_name("main._omp_fn.0"), "main._omp_fn.0");
     EXPECT_EQ(readable_name(".hidden"), ".hidden");
