@@ -274,6 +274,20 @@ bool moves_mask(int opcode) {
     return opcode == OP_kmovb || opcode == OP_kmovw || opcode == OP_kmovd || opcode == OP_kmovq;
 }
 
+// General registers that an instruction writes, in part or in full, named or implied.
+uint32_t written_by(instr_t* instruction) {
+    uint32_t registers = 0;
+    for (int i = 0; i < instr_num_dsts(instruction); ++i) {
+        const opnd_t dst = instr_get_dst(instruction, i);
+        uint32_t bit = 0;
+        if (opnd_is_reg(dst) && reg_is_gpr(opnd_get_reg(dst)) &&
+            general_register(reg_to_pointer_sized(opnd_get_reg(dst)), bit)) {
+            registers |= 1u << bit;
+        }
+    }
+    return registers;
+}
+
 bool touches_data(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
     return (instr_reads_memory(instruction) || instr_writes_memory(instruction)) &&
@@ -306,13 +320,16 @@ SpecialAccess special_access(instr_t* instruction) {
 }
 
 void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan) {
-    plan.groups = plan.accesses = plan.next_group = plan.address_registers = 0;
+    plan.groups = plan.accesses = plan.next_group = 0;
+    plan.address_registers = plan.written_registers = 0;
+    plan.straight = true;
     plan.table_register = DR_REG_NULL;
     Registers registers;
     for (instr_t* i = instrlist_first(block); i != nullptr; i = instr_get_next(i)) {
         if (instr_is_label(i) || (instr_is_cti(i) && instr_get_next(i) != nullptr)) {
             // Control flow inside the block (expanded loops): what follows may run more or less
             // often than what came before.
+            plan.straight = false;
             for (uint32_t g = 0; g < plan.groups; ++g) {
                 plan.group[g].open = false;
             }
@@ -334,6 +351,7 @@ void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan) {
             }
         }
         registers.step(i);
+        plan.written_registers |= written_by(i);
     }
 }
 

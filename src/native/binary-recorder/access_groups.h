@@ -61,6 +61,8 @@ struct BlockPlan {
     uint32_t accesses;
     uint32_t next_group;         // insertion proceeds in order
     uint32_t address_registers;  // bit r: general register r is used in some group's address
+    uint32_t written_registers;  // bit r: the program writes general register r in the block
+    bool straight;               // no jumps within the block (expanded gathers have some)
     reg_id_t table_register;  // holds the thread's table from the first group to the last, or null
     AccessGroup group[kMaxGroups];
     PlannedAccess access[kMaxAccesses];

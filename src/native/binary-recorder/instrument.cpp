@@ -20,10 +20,13 @@
 #include "drreg.h"
 #include "drutil.h"
 #include "drx.h"
+#include "os.h"
 #include "recorder.h"
 
 namespace numascape {
 namespace {
+
+int plan_index = -1;
 
 struct Emitter {
     void* drcontext;
@@ -87,6 +90,8 @@ void insert_address(const Emitter& emit, const AccessGroup& group, reg_id_t into
                                          emit.block, emit.where, nullptr, nullptr);
         return;
     }
+    // drreg may still keep the flags or an earlier scratch value in one of the address's registers.
+    drreg_restore_app_values(dc, emit.block, emit.where, group.operand, nullptr);
     const int64_t displacement = group.low - group.first_offset;
     if (group.plain) {
         const opnd_t op = group.operand;
@@ -199,7 +204,10 @@ void insert_group(const Emitter& emit, BlockPlan& plan, const AccessGroup& group
     reg_id_t table = plan.table_register;
     if (table == DR_REG_NULL) {
         // Kept to the last group of the block when a register can be spared for that long.
-        const bool keep = !last && reserve(emit, plan.address_registers, table);
+        // Not one that the program writes meanwhile: drreg loses a reserved register's value where
+        // the program overwrites it with one that nobody reads.
+        const bool keep = !last && plan.straight &&
+                          reserve(emit, plan.address_registers | plan.written_registers, table);
         if (!keep && !reserve(emit, excluded, table)) {
             DR_ASSERT_MSG(false, "no register for the table");
             return;
@@ -245,7 +253,7 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
 }
 
 dr_emit_flags_t analyse(void* drcontext, void*, instrlist_t* block, bool, bool, void** user_data) {
-    auto* plan = static_cast<BlockPlan*>(dr_thread_alloc(drcontext, sizeof(BlockPlan)));
+    auto* plan = static_cast<BlockPlan*>(drmgr_get_tls_field(drcontext, plan_index));
     plan_block(block, options.count_stack, *plan);
     *user_data = plan;
     return DR_EMIT_DEFAULT;
@@ -269,10 +277,16 @@ dr_emit_flags_t insert(void* drcontext, void*, instrlist_t* block, instr_t* wher
             insert_masked(drcontext, block, where);
             break;
     }
-    if (drmgr_is_last_instr(drcontext, where)) {
-        dr_thread_free(drcontext, plan, sizeof(BlockPlan));
-    }
     return DR_EMIT_DEFAULT;
+}
+
+// A thread builds one block at a time: its plan's memory is used again and again.
+void thread_started(void* drcontext) {
+    drmgr_set_tls_field(drcontext, plan_index, os::map_sparse(sizeof(BlockPlan)));
+}
+
+void thread_ended(void* drcontext) {
+    os::unmap(drmgr_get_tls_field(drcontext, plan_index), sizeof(BlockPlan));
 }
 
 }  // namespace
@@ -284,6 +298,9 @@ void instrument_init() {
     drreg_init(&registers);
     drutil_init();
     drx_init();
+    plan_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
     drmgr_priority_t priority = {sizeof priority, "numascape", nullptr, nullptr, 0};
     drmgr_register_bb_app2app_event(expand, &priority);
     drmgr_register_bb_instrumentation_event(analyse, insert, &priority);

@@ -101,8 +101,8 @@ uint32_t element_bytes_of(int opcode, uint32_t operand_bytes) {
         return 0;
     }
     uint32_t bytes = 0;
-    if (ends_with(name, "pd") || ends_with(name, "q") || ends_with(name, "64") ||
-        ends_with(name, "sd")) {
+    const bool scalar_double = ends_with(name, "sd") && !name.starts_with("vp");  // vpcompressd
+    if (ends_with(name, "pd") || ends_with(name, "q") || ends_with(name, "64") || scalar_double) {
         bytes = 8;
     } else if (ends_with(name, "ps") || ends_with(name, "d") || ends_with(name, "32") ||
                ends_with(name, "ss")) {
@@ -116,13 +116,34 @@ uint32_t element_bytes_of(int opcode, uint32_t operand_bytes) {
     return bytes != 0 && operand_bytes > bytes ? bytes : 0;
 }
 
+// Compressing stores and expanding loads: the selected lanes lie side by side in memory.
+bool is_packed(int opcode) {
+    const std::string_view name = decode_opcode_name(opcode);
+    return name.find("compress") != std::string_view::npos ||
+           name.find("expand") != std::string_view::npos;
+}
+
+uint32_t operand_bytes(opnd_t operand) {
+    return opnd_size_in_bytes(opnd_get_size(operand));
+}
+
+// Of the vector register: DynamoRIO gives a packed memory operand the size of one element.
+uint32_t vector_bytes(instr_t* where) {
+    for (int i = 0; i < instr_num_srcs(where) + instr_num_dsts(where); ++i) {
+        const int dst = i - instr_num_srcs(where);
+        const opnd_t operand = dst < 0 ? instr_get_src(where, i) : instr_get_dst(where, dst);
+        if (opnd_is_reg(operand) && reg_is_simd(opnd_get_reg(operand))) {
+            return operand_bytes(operand);
+        }
+    }
+    return 0;
+}
+
 const MaskedShape* shape_of(instr_t* where, bool write, uint32_t operand_bytes, bool by_bytes) {
     auto* shape = static_cast<MaskedShape*>(permanent(sizeof(MaskedShape)));
-    const std::string_view name = decode_opcode_name(instr_get_opcode(where));
     shape->operand_bytes = operand_bytes;
     shape->write = write;
-    shape->packed = name.find("compress") != std::string_view::npos ||
-                    name.find("expand") != std::string_view::npos;
+    shape->packed = is_packed(instr_get_opcode(where));
     shape->element_bytes = by_bytes ? 1 : element_bytes_of(instr_get_opcode(where), operand_bytes);
     return shape;
 }
@@ -143,11 +164,13 @@ void insert_mask(void* drcontext, instrlist_t* block, instr_t* where, reg_id_t i
         return;
     }
     // AVX and SSE: the lane's top bit. The mask is the vector source that is not the data: for
-    // loads the only one, for stores `mask, data` (vmaskmov) or `data, mask` (maskmovdqu).
+    // loads the only one, for stores `mask, data` (vmaskmovps) or `data, mask` (vpmaskmov,
+    // maskmovdqu).
     opnd_t mask = opnd_create_null();
     const int opcode = instr_get_opcode(where);
-    const bool mask_last =
-        opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu || opcode == OP_maskmovq;
+    const bool mask_last = opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu ||
+                           opcode == OP_maskmovq || opcode == OP_vpmaskmovd ||
+                           opcode == OP_vpmaskmovq;
     for (int i = 0; i < instr_num_srcs(where); ++i) {
         const opnd_t src = instr_get_src(where, i);
         if (opnd_is_reg(src) && (reg_is_simd(opnd_get_reg(src)) || reg_is_mmx(opnd_get_reg(src)))) {
@@ -160,11 +183,11 @@ void insert_mask(void* drcontext, instrlist_t* block, instr_t* where, reg_id_t i
     switch (opcode) {
         case OP_vmaskmovps:
         case OP_vpmaskmovd:
-            add(INSTR_CREATE_vmovmskps(drcontext, into32, mask));
+            add(INSTR_CREATE_vmovmskps(drcontext, opnd_create_reg(into), mask));
             break;
         case OP_vmaskmovpd:
         case OP_vpmaskmovq:
-            add(INSTR_CREATE_vmovmskpd(drcontext, into32, mask));
+            add(INSTR_CREATE_vmovmskpd(drcontext, opnd_create_reg(into), mask));
             break;
         case OP_maskmovq:
         case OP_maskmovdqu:
@@ -212,8 +235,13 @@ void insert_masked(void* drcontext, instrlist_t* block, instr_t* where) {
     const int opcode = instr_get_opcode(where);
     const bool by_bytes =
         opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu || opcode == OP_maskmovq;
+    const bool packed = is_packed(opcode);
+    if (packed &&
+        std::string_view(decode_opcode_name(opcode)).find("expand") != std::string_view::npos) {
+        write = false;  // DynamoRIO 11.90 lists the memory of vexpandps and vexpandpd as written
+    }
     const MaskedShape* shape =
-        shape_of(where, write, opnd_size_in_bytes(opnd_get_size(memory)), by_bytes);
+        shape_of(where, write, packed ? vector_bytes(where) : operand_bytes(memory), by_bytes);
     reg_id_t address = DR_REG_NULL;
     reg_id_t mask = DR_REG_NULL;
     if (drreg_reserve_register(drcontext, block, where, nullptr, &address) != DRREG_SUCCESS ||
