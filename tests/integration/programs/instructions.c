@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs every case of instruction_cases.h on pages of its own and prints, as JSON, what each must
-// have counted. Only the cases' assembly touches `source` and `target`.
+// have counted. Only the cases' assembly touches `source` and `target`. With a case's name as
+// argument it runs only that one: for finding the case that breaks a recorder.
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "repeat.h"
 
@@ -52,18 +54,21 @@ static void print_pages(const char* array, const struct page_count pages[2]) {
            REPEAT * pages[0].writes, REPEAT * pages[1].reads, REPEAT * pages[1].writes);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+    const char* separator = "";
     printf("{");
     for (int i = 0; i < CASES; i++) {
         const struct instruction_case* c = &cases[i];
         size_t offset = (size_t)i * PAGES_PER_CASE * PAGE;
+        if (argc > 1 && strcmp(argv[1], c->name) != 0) continue;
         if (supported(c->feature)) c->run(source + offset, target + offset);
-        printf("%s\n\"%s\": {\"first_page\": %d, \"supported\": %s, ", i == 0 ? "" : ",", c->name,
+        printf("%s\n\"%s\": {\"first_page\": %d, \"supported\": %s, ", separator, c->name,
                i * PAGES_PER_CASE, supported(c->feature) ? "true" : "false");
         print_pages("source", c->source);
         printf(", ");
         print_pages("target", c->target);
         printf("}");
+        separator = ",";
     }
     printf("\n}\n");
     return 0;
