@@ -50,9 +50,10 @@ demo: $(STAMP)
 	@for version in naive block; do \
 	$(BIN)/numascape record -o demo/matmul-$$version.numascape -- \
 	examples/build/matmul $$version && \
-	$(BIN)/numascape report demo/matmul-$$version.numascape -o demo/matmul-$$version.html \
+	$(BIN)/numascape report -q demo/matmul-$$version.numascape -o demo/matmul-$$version.html \
 	|| exit; done
-	@echo; echo "Look at these two pages in a browser:"; ls $(CURDIR)/demo/*.html
+	@echo; echo "Open these two pages in a browser, choose the structure C, and compare:"
+	@ls $(CURDIR)/demo/matmul-naive.html $(CURDIR)/demo/matmul-block.html
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

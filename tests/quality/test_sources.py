@@ -94,6 +94,13 @@ def test_every_source_names_the_licence() -> None:
     assert [str(path.relative_to(ROOT)) for path in sources(*COMMENT) if not named(path)] == []
 
 
+def test_lock_files_name_no_server() -> None:
+    """Packages come from whatever registry the user's npm is set to."""
+    locks = [path for path in sources(".json") if path.name == "package-lock.json"]
+    assert locks
+    assert [str(path) for path in locks if "://" in path.read_text()] == []
+
+
 def test_imports_point_one_way() -> None:
     package = ROOT / "src" / "numascape"
     wrong = []
