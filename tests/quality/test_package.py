@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package installed from a wheel into a folder of its own."""
     target = tmp_path_factory.mktemp("installed")
-    command = "install --quiet --no-build-isolation --no-deps --target".split()
+    command = ["install", "--quiet", "--no-build-isolation", "--no-deps", "--target"]
     subprocess.run(
         [sys.executable, "-m", "pip", *command, target, ROOT],
         check=True,

@@ -118,7 +118,7 @@ def test_imports_point_one_way() -> None:
 class WithoutTypes(ast.NodeTransformer):
     """Leaves out what stands under `if TYPE_CHECKING`."""
 
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802 - named by ast
+    def visit_If(self, node: ast.If) -> ast.AST:
         if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return ast.Pass()
         return self.generic_visit(node)

@@ -40,7 +40,7 @@ def test_the_page_is_about_this_version() -> None:
 
 @pytest.mark.parametrize("table", SCHEMAS)
 def test_columns_and_types_are_the_schemas(table: str) -> None:
-    documented = []
+    documented: list[tuple[str, str]] = []
     for names, types, _ in rows_of(table):
         columns = names.split(", ")
         listed = types.split(", ")
