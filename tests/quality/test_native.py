@@ -39,6 +39,6 @@ def built() -> None:
 def test_cpp_tests_pass() -> None:
     results = BUILD / "results.xml"
     run("ctest", "--preset", "test", "--no-tests=error", "--output-junit", str(results))
-    suite = ET.parse(results).getroot()  # noqa: S314 - written by ctest just now
+    suite = ET.parse(results).getroot()
     print(f"{suite.get('tests')} tests in C++")
     assert int(suite.get("tests", 0)) > 0

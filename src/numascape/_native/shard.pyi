@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shards: what a recorded process wrote; see src/native/counters/replay.h."""
+
+from collections.abc import Sequence
+from typing import Any
+
+class ShardError(Exception):
+    """The file is no shard, of another version, or cannot be read."""
+
+FLAG_ENDED: int
+FLAG_DISK_FULL: int
+FLAG_THREADS_LOST: int
+FLAG_DETACHED: int
+FLAG_REPLACED: int
+FLAG_ATTACHED: int
+
+def read_header(path: str) -> dict[str, Any]:
+    """The shard's header; raises ShardError."""
+
+def replay(path: str, parents: Sequence[str]) -> dict[str, Any]:
+    """Who owned each counted page, as NumPy columns; raises ShardError.
+
+    `parents` are the shards of the processes it was forked from, oldest first.
+    """
