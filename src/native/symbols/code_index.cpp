@@ -36,12 +36,7 @@ void set_source_line(Dwarf_Die& unit, Dwarf_Addr pc, Frame& frame) {
 
 // Where the code of `inlined` was called from: the location in the frame around it.
 void set_call_site(Dwarf_Die& unit, Dwarf_Die& inlined, Frame& frame) {
-    Dwarf_Files* files = nullptr;
-    std::size_t count = 0;
-    const std::uint64_t index = unsigned_attribute(inlined, DW_AT_call_file);
-    if (dwarf_getsrcfiles(&unit, &files, &count) == 0 && index < count) {
-        frame.file = source_path(unit, dwarf_filesrc(files, index, nullptr, nullptr));
-    }
+    frame.file = source_file(unit, unsigned_attribute(inlined, DW_AT_call_file));
     frame.line = static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_line));
     frame.column = static_cast<std::uint32_t>(unsigned_attribute(inlined, DW_AT_call_column));
 }
@@ -49,15 +44,10 @@ void set_call_site(Dwarf_Die& unit, Dwarf_Die& inlined, Frame& frame) {
 }  // namespace
 
 CodeIndex::CodeIndex(Dwarf* dwarf) {
-    Dwarf_Off offset = 0;
-    Dwarf_Off next = 0;
-    std::size_t header_size = 0;
-    while (dwarf_nextcu(dwarf, offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
-        Dwarf_Die unit;
-        if (dwarf_offdie(dwarf, offset + header_size, &unit) != nullptr) add_ranges(unit, units_);
-        if (next <= offset) break;
-        offset = next;
-    }
+    for_each_unit(dwarf, [this](Dwarf_Die& unit, Dwarf_Die& body) {
+        add_ranges(unit, units_);
+        if (unit.addr != body.addr) split_bodies_.emplace(unit.addr, body);
+    });
     sort(units_);
 }
 
@@ -127,7 +117,7 @@ bool CodeIndex::find_inlined(Dwarf_Die& scope, Dwarf_Addr pc, int depth,
 }
 
 const std::string& CodeIndex::name_of(Dwarf_Die& function) {
-    const auto [entry, is_new] = names_.try_emplace(dwarf_dieoffset(&function));
+    const auto [entry, is_new] = names_.try_emplace(function.addr);
     if (is_new) entry->second = qualified_name(function);
     return entry->second;
 }
@@ -135,9 +125,11 @@ const std::string& CodeIndex::name_of(Dwarf_Die& function) {
 std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
     std::optional<Dwarf_Die> unit = find(units_, pc);
     if (!unit) return {};
-    const auto [entry, is_new] = functions_.try_emplace(dwarf_dieoffset(&*unit));
+    const auto split = split_bodies_.find(unit->addr);
+    Dwarf_Die body = split == split_bodies_.end() ? *unit : split->second;
+    const auto [entry, is_new] = functions_.try_emplace(unit->addr);
     if (is_new) {
-        add_functions(*unit, 0, entry->second);
+        add_functions(body, 0, entry->second);
         sort(entry->second);
     }
     std::optional<Dwarf_Die> function = find(entry->second, pc);
@@ -157,7 +149,7 @@ std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
         if (i + 1 == chain.size()) {
             set_source_line(*unit, pc, frame);
         } else {
-            set_call_site(*unit, chain[i + 1], frame);
+            set_call_site(body, chain[i + 1], frame);
         }
         frames.push_back(std::move(frame));
     }

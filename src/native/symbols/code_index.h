@@ -42,8 +42,10 @@ class CodeIndex {
     const std::string& name_of(Dwarf_Die& function);
 
     Ranges units_;
-    std::unordered_map<Dwarf_Off, Ranges> functions_;   // by the unit's offset
-    std::unordered_map<Dwarf_Off, std::string> names_;  // by the function's offset
+    // Keys are entries' addresses in memory (Dwarf_Die::addr): offsets repeat between .dwo files.
+    std::unordered_map<const void*, Dwarf_Die> split_bodies_;  // by unit
+    std::unordered_map<const void*, Ranges> functions_;        // by unit
+    std::unordered_map<const void*, std::string> names_;       // by function
 };
 
 }  // namespace numascape::symbols

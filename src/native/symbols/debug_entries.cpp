@@ -124,4 +124,25 @@ std::string source_path(Dwarf_Die& die, const char* file) {
     return path.lexically_normal().string();
 }
 
+std::string source_file(Dwarf_Die& unit, std::uint64_t index) {
+    Dwarf_Files* files = nullptr;
+    std::size_t count = 0;
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count) return {};
+    return source_path(unit, dwarf_filesrc(files, index, nullptr, nullptr));
+}
+
+std::string declaration_file(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word index = 0;
+    Dwarf_Die unit;
+    if (dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute) == nullptr) return {};
+    if (dwarf_formudata(&attribute, &index) != 0) return {};
+    // The index counts in the unit that the attribute was found in.
+    if (dwarf_cu_die(attribute.cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+        nullptr) {
+        return {};
+    }
+    return source_file(unit, index);
+}
+
 }  // namespace numascape::symbols

@@ -71,7 +71,7 @@ std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     }
     int line = 0;
     if (dwarf_decl_line(&die, &line) == 0) variable.line = static_cast<std::uint32_t>(line);
-    variable.file = source_path(die, dwarf_decl_file(&die));
+    variable.file = declaration_file(die);
     return variable;
 }
 
@@ -128,17 +128,8 @@ StaticVariables static_variables(const LoadedModule& module) {
     Dwarf_Addr bias = 0;
     Dwarf* dwarf = module.dwarf(&bias);
     if (dwarf == nullptr) return found;
-    Dwarf_Off offset = 0;
-    Dwarf_Off next = 0;
-    std::size_t header_size = 0;
-    while (dwarf_nextcu(dwarf, offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
-        Dwarf_Die unit;
-        if (dwarf_offdie(dwarf, offset + header_size, &unit) != nullptr) {
-            walk(unit, Scope{{}, nullptr, bias}, found);
-        }
-        if (next <= offset) break;
-        offset = next;
-    }
+    for_each_unit(
+        dwarf, [&](Dwarf_Die&, Dwarf_Die& body) { walk(body, Scope{{}, nullptr, bias}, found); });
     return found;
 }
 

@@ -57,6 +57,13 @@ def test_inlined_functions_are_frames_of_their_own(inlined, flags, compile_progr
     assert [f.column for f in frames[:2]] == [36, 67]
 
 
+def test_a_relative_source_path_starts_from_the_compiler_s_folder(inlined, tmp_path, run_with_log):
+    command = ["g++", "-g", "-O2", f"../{tmp_path.name}/./inlined.cpp", "-o", "program"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    ((_, frames),) = run_with_log(tmp_path / "program").stacks
+    assert {f.file for f in frames[:3]} == {str(inlined)}
+
+
 def test_without_debug_information_the_symbol_and_offset(inlined, compile_program, run_with_log):
     run = run_with_log(compile_program(inlined, flags="-O2"))
     ((_, frames),) = run.stacks

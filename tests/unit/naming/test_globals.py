@@ -42,7 +42,14 @@ def named(found) -> dict[str, tuple[int, int]]:
 
 
 LIBRARY_FLAGS = "-O2 -g -shared -fPIC -Wl,-soname,lib1.so"
-C_FLAGS = ["-O0 -g", "-O2 -g", "-O2 -g -no-pie", "-O2 -g -static", "-O2 -gdwarf-4 -fcommon"]
+C_FLAGS = [
+    "-O0 -g",
+    "-O2 -g",
+    "-O2 -g -no-pie",
+    "-O2 -g -static",
+    "-O2 -gdwarf-4 -fcommon",
+    "-gsplit-dwarf",
+]
 
 
 @pytest.mark.parametrize("flags", C_FLAGS)
