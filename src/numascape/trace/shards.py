@@ -113,7 +113,8 @@ def _ancestors(path: Path, parents: Mapping[Path, str]) -> list[Path]:
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode(errors="surrogateescape")
+    """Names as text: tables hold no other, so bytes that are none become U+FFFD."""
+    return raw.decode(errors="replace")
 
 
 def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
