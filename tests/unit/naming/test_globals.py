@@ -48,7 +48,7 @@ C_FLAGS = [
     "-O2 -g -no-pie",
     "-O2 -g -static",
     "-O2 -gdwarf-4 -fcommon",
-    "-gsplit-dwarf",
+    "-g -gsplit-dwarf",
 ]
 
 

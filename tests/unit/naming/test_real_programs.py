@@ -34,7 +34,7 @@ def given_names(run) -> dict[int, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "flags", ["-O0 -g", "-O2 -g", "-O3 -g -no-pie", "-O2 -gdwarf-4", "-O2 -gsplit-dwarf"]
+    "flags", ["-O0 -g", "-O2 -g", "-O3 -g -no-pie", "-O2 -gdwarf-4", "-O2 -g -gsplit-dwarf"]
 )
 @pytest.mark.parametrize("file", ["names.c", "names.cpp", "names.f90"])
 def test_every_allocation_gets_its_name(file, flags, compile_program, run_with_log):
