@@ -63,7 +63,8 @@ function gather(items: Item[], first: number, pixels: number): Axis {
   };
   items.forEach(({ from, to, weight }, i) => {
     if (weight === 0) return;
-    const left = Math.max(0, Math.min(pixels - 1, Math.round(from)));
+    const start = to - from < 1 ? Math.floor(from) : Math.round(from);
+    const left = Math.max(0, Math.min(pixels - 1, start));
     const right = Math.min(pixels, Math.max(left + 1, Math.round(to)));
     const last = axis.left.length - 1;
     if (last >= 0 && axis.left[last] === left) {

@@ -41,7 +41,7 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
           ))}
         </ul>
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Who reads, who writes">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of readers and writers">
         <table class="read-write">
           <thead>
             <tr>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import type { Report, Run } from "../data/report";
 import type { Theme } from "../draw/colour";
@@ -28,7 +29,9 @@ export function RunHeader({ report, theme, onTheme }: Props) {
       <h1>{show.fileName(run.program) || "program"}</h1>
       <p class="command">
         {[run.program, ...(run.arguments ?? [])].map((word, i) => (
-          <bdi key={i}>{word}</bdi>
+          <Fragment key={i}>
+            <bdi>{word}</bdi>{" "}
+          </Fragment>
         ))}
       </p>
       <dl class="facts">

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import * as show from "../src/model/format";
+import { readWriteOf } from "../src/model/read-write";
+import { standingOut } from "../src/model/standing-out";
+import { listed } from "../src/model/structure-list";
+import type { Wanted } from "../src/model/structure-list";
+import { matrix, structure } from "./matrices";
+
+const structures = [
+  structure({ name: "b10", reads: 900, file: "/src/solve.c", threads: 4 }),
+  structure({ name: "b9", reads: 99_000, size: 7, threads: 1 }),
+  structure({ name: "tiny", writes: 1, module: "libm.so" }),
+];
+const wanted: Wanted = { search: "", order: { key: "share", descending: true }, minor: false };
+const list = (change: Partial<Wanted>) => listed(structures, 99_901, { ...wanted, ...change });
+
+describe("the list of structures", () => {
+  it("is sorted by share, without minor ones", () => expect(list({})).toEqual([1, 0]));
+  it("shows minor ones on request", () => expect(list({ minor: true })).toEqual([1, 0, 2]));
+  it("sorts numbers in names as numbers", () =>
+    expect(list({ order: { key: "name", descending: false } })).toEqual([1, 0]));
+  it("finds names, files and modules, minor or not", () => {
+    expect(list({ search: "SOLVE" })).toEqual([0]);
+    expect(list({ search: "libm tiny" })).toEqual([2]);
+    expect(list({ search: "b10 libm" })).toEqual([]);
+  });
+});
+
+describe("what stands out", () => {
+  const reading = (verdict: string, stake: number) => ({ verdict, stake, see: [], advice: ["do"] });
+
+  it("groups structures that need the same", () => {
+    const groups = standingOut(
+      [
+        structure({ reading: reading("serial", 30) }),
+        structure({ reading: reading("mixed", 40) }),
+        structure({ reading: reading("serial", 20) }),
+        structure({ reading: reading("near", 0) }),
+      ],
+      100,
+    );
+    expect(groups.map(({ positions }) => positions)).toEqual([[0, 2], [1]]);
+    expect(groups[0]!.stake).toBeCloseTo(0.5);
+  });
+});
+
+describe("readers and writers", () => {
+  it("are those with at least one read or write", () => {
+    const use = readWriteOf(
+      matrix(
+        4,
+        [1, 1],
+        [
+          { row: 0, column: 0, writes: 1 },
+          { row: 1, column: 0, reads: 1 },
+          { row: 2, column: 0, reads: 1 },
+          { row: 2, column: 1, writes: 1 },
+        ],
+      ),
+      [0, 1, 2, 3],
+    );
+    expect([...use.use]).toEqual([2, 1, 3, 0]);
+    expect(use.neverRead).toEqual([0, 3]);
+    expect(use.neverWrite).toEqual([1, 3]);
+  });
+});
+
+describe("numbers for people", () => {
+  const plain = (text: string) => text.replaceAll("\u202f", " ");
+
+  it("groups digits and names sizes", () => {
+    expect(plain(show.count(1_234_567))).toBe("1 234 567");
+    expect(plain(show.short(9_999))).toBe("9 999");
+    expect(plain(show.short(12_345))).toBe("12.3 k");
+    expect(plain(show.short(2.15e9))).toBe("2.15 G");
+    expect(plain(show.bytes(8 << 20))).toBe("8 MiB");
+    expect(plain(show.bytes(1536))).toBe("1.5 KiB");
+    expect(plain(show.seconds(0.25))).toBe("250 ms");
+    expect(plain(show.seconds(3725))).toBe("62 min 5 s");
+  });
+
+  it("never rounds a share to nothing or to all", () => {
+    expect(plain(show.share(0))).toBe("0 %");
+    expect(plain(show.share(1e-7))).toBe("< 0.01 %");
+    expect(plain(show.share(0.99999))).toBe("> 99.9 %");
+    expect(plain(show.share(1))).toBe("100 %");
+  });
+
+  it("writes runs of numbers as ranges", () => {
+    expect(show.ranges([0, 1, 2, 5, 7, 8])).toBe("0–2, 5, 7, 8");
+    expect(show.ranges([])).toBe("none");
+    expect(show.ranges([0, 1, 2], 3)).toBe("all 3");
+    expect(show.ranges([1, 3, 5, 7], 9, 2)).toBe("1, 3 and 2 more");
+  });
+});

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page around the figures: offline, safe, usable with mouse, keys and screen reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from synthetic.patterns import HOSTILE
+
+Open = Callable[..., "Opened"]  # noqa: F821 - conftest's, which tests cannot import
+AXE = Path(__file__).parents[2] / "src" / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.parametrize("name", ["matmul-naive", "hostile", "sparse", "many-threads"])
+def test_nothing_leaves_the_page_and_nothing_complains(open_report: Open, name: str) -> None:
+    report = open_report(name)
+    report.page.get_by_label("logarithmic").check(force=True)
+    report.page.locator(".plot.accesses").hover()
+    report.page.mouse.wheel(0, 3000)
+    report.page.wait_for_timeout(300)
+    assert report.requests == [report.file.as_uri()]
+    assert report.complaints == []
+
+
+def test_the_page_may_not_load_anything(open_report: Open) -> None:
+    report = open_report("sparse")
+    loaded = report.page.evaluate("""async () => {
+        const image = new Image();
+        const failed = new Promise((done) => (image.onerror = () => done("blocked")));
+        image.src = "https://example.invalid/x.png";
+        const fetched = fetch("https://example.invalid/").then(() => "ok", () => "blocked");
+        return [await failed, await fetched];
+    }""")
+    assert loaded == ["blocked", "blocked"]
+    assert any("Content Security Policy" in complaint for complaint in report.complaints)
+
+
+def test_hostile_names_are_shown_not_executed(open_report: Open) -> None:
+    report = open_report("hostile")
+    for i in range(len(HOSTILE)):
+        report.page.locator("table.structures .name").nth(i).click()
+        report.page.locator(".call-stack summary").click()
+    assert report.page.evaluate("window.pwned") is None
+    assert report.page.locator("main img, main script, main i").count() == 0
+    assert HOSTILE[0] in report.names()
+    assert report.complaints == []
+    report.choose("very::long")
+    heading = report.page.locator("#structure-name")
+    assert heading.inner_text() == HOSTILE[-1]
+    assert heading.bounding_box()["height"] < 200
+    assert report.page.title().endswith("script> · Numascape")
+
+
+def test_structures_are_sorted(open_report: Open) -> None:
+    report = open_report("bucketsort")
+    assert report.names() == ["key_buff", "bucket_ptrs", "key_array"]
+    report.page.get_by_role("button", name="Name").click()
+    assert report.names() == ["bucket_ptrs", "key_array", "key_buff"]
+    report.page.get_by_role("button", name="Writes").click()
+    assert report.names() == ["key_buff", "bucket_ptrs", "key_array"]
+    report.page.get_by_role("button", name="Writes").click()
+    assert report.names() == ["key_array", "bucket_ptrs", "key_buff"]
+    heading = report.page.get_by_role("columnheader", name="Writes")
+    assert heading.get_attribute("aria-sort") == "ascending"
+
+
+def test_structures_are_searched_by_name_and_place(open_report: Open) -> None:
+    report = open_report("bucketsort")
+    search = report.page.get_by_role("searchbox")
+    search.fill("key")
+    assert report.names() == ["key_buff", "key_array"]
+    search.fill("stack 17")
+    assert report.names() == ["Stack#17"]
+    search.fill("nothing of the kind")
+    assert report.names() == []
+    assert report.page.get_by_text("No structure matches").is_visible()
+
+
+def test_structures_below_a_ten_thousandth_are_behind_a_switch(open_report: Open) -> None:
+    report = open_report("matmul-naive")
+    assert report.names() == ["A", "B", "C"]
+    report.page.get_by_label(re.compile("below 0.01 %")).check()
+    assert len(report.names()) == 3 + 64
+
+
+def test_a_structure_is_chosen_with_mouse_and_keys(open_report: Open) -> None:
+    report = open_report("matmul-naive")
+    heading = report.page.locator("#structure-name")
+    report.choose("B")
+    assert heading.inner_text() == "B"
+    report.page.keyboard.press("ArrowDown")
+    assert heading.inner_text() == "C"
+    selected = report.page.locator("tr[aria-selected=true] .name")
+    assert selected.inner_text() == "C"
+    assert report.page.url.endswith("#structure=2")
+
+
+def test_an_address_opens_its_structure(open_report: Open) -> None:
+    report = open_report("matmul-naive", address="#structure=1")
+    assert report.page.locator("#structure-name").inner_text() == "B"
+
+
+def test_the_run_is_described(open_report: Open) -> None:
+    report = open_report("matmul-naive")
+    header = report.page.locator("header").inner_text().replace("\u202f", " ")
+    for text in ("matmul", "--size 1024", "14 Mar 2026", "turing", "4 memory nodes", "64",
+                 "2.1 s", "2.5 \u00d7", "98.7 %"):  # fmt: skip
+        assert text in header
+    report.page.get_by_text("could not see").click()
+    assert "the kernel makes" in report.page.locator("header").inner_text()
+
+
+def test_what_stands_out_leads_to_its_structure(open_report: Open) -> None:
+    report = open_report("seismic-serial")
+    card = report.page.locator(".card").first
+    assert "serial first touch" in card.inner_text()
+    assert "63 other threads make 97 % of the accesses" in card.inner_text()
+    assert "and 7 more" in card.inner_text()
+    card.get_by_role("button", name="grid->vz").click()
+    assert report.page.locator("#structure-name").inner_text() == "grid->vz"
+
+
+def test_a_well_placed_program_has_nothing_to_mend(open_report: Open) -> None:
+    report = open_report("seismic-parallel")
+    assert "Nothing stands out" in report.page.locator("main").inner_text()
+
+
+def test_who_never_reads_and_who_never_writes(open_report: Open) -> None:
+    report = open_report("matmul-naive")
+    rows = report.page.locator("table.read-write tbody tr")
+    cells = [row.split("\t")[-2:] for row in rows.all_inner_texts()]
+    assert cells == [["none", "1\u201363"], ["none", "1\u201363"], ["all 64", "none"]]
+
+
+def test_the_table_behind_the_figures_has_the_numbers(open_report: Open) -> None:
+    report = open_report("matmul-naive", address="#structure=1")
+    report.page.get_by_text("The same as a table").click()
+    rows = report.page.locator(".thread-table tbody tr")
+    assert rows.count() == 64
+    reads = 512 // 64 * 1024 * 2048
+    first = rows.first.inner_text().replace("\u202f", "")
+    assert [str(reads), str(512 * 2048)] == first.split("\t")[1:3]
+    assert first.split("\t")[4] == "2048"
+
+
+def test_light_and_dark(open_report: Open) -> None:
+    dark = open_report("matmul-naive", color_scheme="dark").page
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    assert dark.evaluate(background) == "rgb(14, 17, 22)"
+    dark.get_by_role("button", name="Light page").click()
+    assert dark.evaluate(background) == "rgb(247, 248, 249)"
+    light = open_report("matmul-naive", color_scheme="light").page
+    assert light.evaluate(background) == "rgb(247, 248, 249)"
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1920, 2560, 3840])
+@pytest.mark.parametrize("name", ["hostile", "seismic-serial"])
+def test_the_layout_holds(open_report: Open, name: str, width: int) -> None:
+    page = open_report(name, width=width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sticking_out = page.evaluate("""() => [...document.querySelectorAll("main *, header *")]
+        .filter((e) => !e.closest(".scroll, .meaning, .command, .skip"))
+        .filter((e) => e.getBoundingClientRect().right > window.innerWidth + 1)
+        .map((e) => e.className)""")
+    assert sticking_out == []
+    table = page.locator(".scroll").first
+    assert table.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["matmul-naive", "hostile"])
+def test_accessibility(open_report: Open, name: str, scheme: str) -> None:
+    page = open_report(name, color_scheme=scheme).page
+    page.get_by_text("The same as a table").click()
+    page.evaluate(AXE.read_text())
+    result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    found = [
+        f"{violation['id']}: {node['html'][:200]}"
+        for violation in result["violations"]
+        for node in violation["nodes"][:3]
+    ]
+    assert found == []
+
+
+def test_damaged_data_are_reported_in_the_page(
+    open_report: Open, browser: Browser, tmp_path: Path
+) -> None:
+    text = open_report("sparse").file.read_text()
+    start = text.index('octet-stream">') + 400
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(text[:start] + "AAAAAAAA" + text[start + 8 :])
+    page = browser.new_page()
+    page.goto(damaged.as_uri())
+    page.get_by_text("This report cannot be shown").wait_for()
+    page.close()
+
+
+def test_the_page_is_below_its_size(open_report: Open) -> None:
+    assert open_report("many-threads").file.stat().st_size < 5_000_000
