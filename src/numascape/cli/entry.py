@@ -64,6 +64,7 @@ def run(arguments: list[str]) -> int:
         status = get_command(app).main(
             args=arguments or ["--help"], prog_name="numascape", standalone_mode=False
         )
+        _flush()
     except NumascapeError as error:
         terminal.complain(str(error))
         return error.exit_code
@@ -75,6 +76,15 @@ def run(arguments: list[str]) -> int:
         if isinstance(ending.__context__, BrokenPipeError):
             return 0
         raise
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        terminal.complain(f"{where}{error.strerror or error}")
+        return 2
+    except MemoryError:
+        terminal.complain("this machine has not enough memory for it")
+        return 2
     except (KeyboardInterrupt, typer.Abort):
         terminal.complain("interrupted")
         return 130
@@ -86,13 +96,18 @@ def _help_command(arguments: list[str]) -> str:
     return " ".join(["numascape", *(verb for verb in verbs if verb == arguments[0]), "--help"])
 
 
+def _flush() -> None:
+    # A caller may have closed it, as `>&-` does.
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
 def main() -> NoReturn:
     """Run this process's command line and exit."""
+    status = run(sys.argv[1:])
     try:
-        status = run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The same, noticed when the rest was flushed; nothing more can be.
+        _flush()
+    except OSError:
+        # Its reader has left or its disk is full: what is still to be written goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
     sys.exit(status)

@@ -133,6 +133,29 @@ def test_a_closed_pipe_is_no_error(trace_folder: Path) -> None:
     assert (result.stdout, result.stderr) == ("0\n", "")
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_full_disk_under_the_output_is_one_line(trace_folder: Path, options: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "numascape", "show", *options, trace_folder],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (result.returncode, result.stderr) == (
+        2,
+        "numascape: error: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_closed_standard_streams_are_no_error(trace_folder: Path, closed: str) -> None:
+    command = f"{sys.executable} -m numascape show {trace_folder} {closed}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_a_page_that_the_readme_names(verb: str) -> None:
     root = Path(__file__).parents[3]
