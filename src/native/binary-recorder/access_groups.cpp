@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "access_groups.h"
 
+#include "liveness.h"
+
 namespace numascape {
 namespace {
 
@@ -213,6 +215,7 @@ void add_access(BlockPlan& plan, instr_t* instruction, opnd_t operand, bool writ
         group = &plan.group[plan.groups++];
         *group = {};
         group->first = instruction;
+        group->at = plan.instructions - 1;
         group->operand = operand;
         group->first_offset = group->low = address.offset;
         group->high = address.offset + bytes;
@@ -220,16 +223,11 @@ void add_access(BlockPlan& plan, instr_t* instruction, opnd_t operand, bool writ
         group->index_value = address.index.value;
         group->scale = address.scale;
         group->segment = address.segment;
-        group->open = groupable;
+        // With control flow inside (expanded loops), one access may run more often than another.
+        group->open = groupable && plan.linear;
         group->is_static = address.is_static;
         group->plain = address.plain;
         group->first_access = group->last_access = kNoAccess;
-        for (int i = 0; i < opnd_num_regs_used(operand); ++i) {
-            uint32_t bit = 0;
-            if (general_register(reg_to_pointer_sized(opnd_get_reg_used(operand, i)), bit)) {
-                plan.address_registers |= 1u << bit;
-            }
-        }
     }
     const uint32_t slot = plan.accesses++;
     plan.access[slot] = {reinterpret_cast<uint64_t>(instr_get_app_pc(instruction)), address.offset,
@@ -240,6 +238,34 @@ void add_access(BlockPlan& plan, instr_t* instruction, opnd_t operand, bool writ
     group->low = address.offset < group->low ? address.offset : group->low;
     group->high = address.offset + bytes > group->high ? address.offset + bytes : group->high;
     (write ? group->writes : group->reads) += 1;
+}
+
+void add_accesses(BlockPlan& plan, instr_t* i, const Registers& registers, bool count_stack) {
+    if (special_access(i) != SpecialAccess::kNone) {
+        if (plan.specials < BlockPlan::kMaxSpecials) {
+            plan.special[plan.specials++] = {i, plan.instructions - 1, {0, false}};
+        }
+        return;
+    }
+    for (int k = 0; k < instr_num_srcs(i); ++k) {
+        if (opnd_is_memory_reference(instr_get_src(i, k))) {
+            add_access(plan, i, instr_get_src(i, k), false, registers, count_stack);
+        }
+    }
+    for (int k = 0; k < instr_num_dsts(i); ++k) {
+        if (opnd_is_memory_reference(instr_get_dst(i, k))) {
+            add_access(plan, i, instr_get_dst(i, k), true, registers, count_stack);
+        }
+    }
+}
+
+bool is_linear(instrlist_t* block) {
+    for (instr_t* i = instrlist_first_app(block); i != nullptr; i = instr_get_next_app(i)) {
+        if (instr_is_cti(i) && instr_get_next_app(i) != nullptr) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool is_repeated_block_string(int opcode) {
@@ -274,20 +300,6 @@ bool moves_mask(int opcode) {
     return opcode == OP_kmovb || opcode == OP_kmovw || opcode == OP_kmovd || opcode == OP_kmovq;
 }
 
-// General registers that an instruction writes, in part or in full, named or implied.
-uint32_t written_by(instr_t* instruction) {
-    uint32_t registers = 0;
-    for (int i = 0; i < instr_num_dsts(instruction); ++i) {
-        const opnd_t dst = instr_get_dst(instruction, i);
-        uint32_t bit = 0;
-        if (opnd_is_reg(dst) && reg_is_gpr(opnd_get_reg(dst)) &&
-            general_register(reg_to_pointer_sized(opnd_get_reg(dst)), bit)) {
-            registers |= 1u << bit;
-        }
-    }
-    return registers;
-}
-
 bool touches_data(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
     return (instr_reads_memory(instruction) || instr_writes_memory(instruction)) &&
@@ -305,13 +317,25 @@ bool general_register(reg_id_t reg, uint32_t& bit) {
     return bit < 16;
 }
 
-SpecialAccess special_access(instr_t* instruction) {
-    if (!instr_is_app(instruction) || !touches_data(instruction)) {
-        return SpecialAccess::kNone;
+RegisterSet registers_of(opnd_t operand) {
+    RegisterSet set = 0;
+    for (int i = 0; i < opnd_num_regs_used(operand); ++i) {
+        const reg_id_t reg = opnd_get_reg_used(operand, i);
+        uint32_t bit = 0;
+        if (reg_is_gpr(reg) && general_register(reg_to_pointer_sized(reg), bit)) {
+            set |= 1u << bit;
+        }
     }
+    return set;
+}
+
+SpecialAccess special_access(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
     if (is_repeated_block_string(opcode)) {
         return SpecialAccess::kRepeatedString;
+    }
+    if (instr_is_gather(instruction) || instr_is_scatter(instruction)) {
+        return SpecialAccess::kGathered;
     }
     if (masked_by_vector(opcode) || (masked_by_register(instruction) && !moves_mask(opcode))) {
         return SpecialAccess::kMasked;
@@ -320,39 +344,24 @@ SpecialAccess special_access(instr_t* instruction) {
 }
 
 void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan) {
-    plan.groups = plan.accesses = plan.next_group = 0;
-    plan.address_registers = plan.written_registers = 0;
-    plan.straight = true;
-    plan.table_register = DR_REG_NULL;
+    plan.groups = plan.accesses = plan.specials = plan.next_group = plan.next_special = 0;
+    plan.instructions = 0;
+    plan.linear = is_linear(block);
     Registers registers;
     for (instr_t* i = instrlist_first(block); i != nullptr; i = instr_get_next(i)) {
-        if (instr_is_label(i) || (instr_is_cti(i) && instr_get_next(i) != nullptr)) {
-            // Control flow inside the block (expanded loops): what follows may run more or less
-            // often than what came before.
-            plan.straight = false;
-            for (uint32_t g = 0; g < plan.groups; ++g) {
-                plan.group[g].open = false;
-            }
+        if (plan.instructions == BlockPlan::kMaxInstructions) {
+            break;
         }
         if (instr_is_label(i)) {
-            registers = Registers();
             continue;
         }
-        if (instr_is_app(i) && touches_data(i) && special_access(i) == SpecialAccess::kNone) {
-            for (int k = 0; k < instr_num_srcs(i); ++k) {
-                if (opnd_is_memory_reference(instr_get_src(i, k))) {
-                    add_access(plan, i, instr_get_src(i, k), false, registers, count_stack);
-                }
-            }
-            for (int k = 0; k < instr_num_dsts(i); ++k) {
-                if (opnd_is_memory_reference(instr_get_dst(i, k))) {
-                    add_access(plan, i, instr_get_dst(i, k), true, registers, count_stack);
-                }
-            }
+        plan.instruction[plan.instructions++] = i;
+        if (instr_is_app(i) && touches_data(i)) {
+            add_accesses(plan, i, registers, count_stack);
         }
         registers.step(i);
-        plan.written_registers |= written_by(i);
     }
+    find_freedom(plan);
 }
 
 }  // namespace numascape

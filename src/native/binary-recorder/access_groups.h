@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which memory accesses of a basic block can be counted together.
+// Which memory accesses of a basic block can be counted together, and which registers and flags
+// the program does not need where they are counted.
 //
 // Accesses whose addresses differ by constants known from the code (same base and index values,
 // followed through additions, copies, pushes and pops) form a group. At run time one address is
@@ -12,6 +13,15 @@
 #include "dr_api.h"
 
 namespace numascape {
+
+// General 64-bit registers as a bit set, bit = number in the instruction set's order.
+using RegisterSet = uint32_t;
+inline constexpr RegisterSet kStackPointerBit = 1u << 4;
+inline constexpr RegisterSet kAccumulatorBit = 1u << 0;
+
+// True for the general 64-bit registers; `bit` gives its number 0..15.
+bool general_register(reg_id_t reg, uint32_t& bit);
+RegisterSet registers_of(opnd_t operand);
 
 // What the out-of-line paths need to know of a group; lives as long as the process.
 struct GroupAccess {
@@ -25,8 +35,19 @@ struct GroupInfo {
     GroupAccess access[1];
 };
 
+// What is free at a point of the block.
+struct Freedom {
+    RegisterSet dead;  // overwritten before they are read
+    bool flags_dead;
+};
+
+// How instructions that cannot be described by plain operands are counted.
+enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked, kGathered };
+SpecialAccess special_access(instr_t* instruction);
+
 struct AccessGroup {
     instr_t* first;  // counted before this instruction
+    uint32_t at;     // its position in the block
     opnd_t operand;  // its operand: lowest address of the group = operand + low - first_offset
     int64_t first_offset;  // offsets are relative to the group's symbolic base
     int64_t low;
@@ -42,6 +63,7 @@ struct AccessGroup {
     uint32_t writes;
     uint32_t first_access;  // chain of members in BlockPlan::access
     uint32_t last_access;
+    Freedom freedom;
 };
 
 inline constexpr uint32_t kNoAccess = 0xffffffff;
@@ -54,28 +76,32 @@ struct PlannedAccess {
     bool write;
 };
 
+struct PlannedSpecial {
+    instr_t* instruction;
+    uint32_t at;
+    Freedom freedom;
+};
+
 struct BlockPlan {
     static constexpr uint32_t kMaxGroups = 256;
     static constexpr uint32_t kMaxAccesses = 768;
+    static constexpr uint32_t kMaxSpecials = 64;
+    static constexpr uint32_t kMaxInstructions = 1024;
     uint32_t groups;
     uint32_t accesses;
-    uint32_t next_group;         // insertion proceeds in order
-    uint32_t address_registers;  // bit r: general register r is used in some group's address
-    uint32_t written_registers;  // bit r: the program writes general register r in the block
-    bool straight;               // no jumps within the block (expanded gathers have some)
-    reg_id_t table_register;  // holds the thread's table from the first group to the last, or null
+    uint32_t specials;
+    uint32_t next_group;  // insertion proceeds in order
+    uint32_t next_special;
+    uint32_t instructions;
+    RegisterSet used;  // by any instruction of the block
+    bool linear;       // no control flow inside the block
     AccessGroup group[kMaxGroups];
     PlannedAccess access[kMaxAccesses];
+    PlannedSpecial special[kMaxSpecials];
+    instr_t* instruction[kMaxInstructions];
 };
-
-// How instructions that cannot be described by plain operands are counted.
-enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked };
-SpecialAccess special_access(instr_t* instruction);
 
 // Fills `plan` for the block. `count_stack`: accesses relative to rsp count too.
 void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan);
-
-// True for the general 64-bit registers; `bit` gives its number 0..15.
-bool general_register(reg_id_t reg, uint32_t& bit);
 
 }  // namespace numascape

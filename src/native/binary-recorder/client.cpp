@@ -118,6 +118,7 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
     }
     *slot_address(ThreadSlot::kTable) = table;
     *slot_address(ThreadSlot::kRecorder) = recorder;
+    *slot_address(ThreadSlot::kVector) = own_stack;
     *slot_address(ThreadSlot::kOwnStack) = static_cast<char*>(own_stack) + kOwnStackBytes;
 }
 

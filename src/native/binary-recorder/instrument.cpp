@@ -6,43 +6,35 @@
 //     lea   b, [a + span - 1]        only when the group could straddle a page boundary;
 //     xor   b, a                     a single aligned access needs just `test a, size - 1`
 //     test  b, 0x1000
-//     jnz   count_each
+//     jnz   out_of_line              (carry clear: count each access by itself)
 //     shr   a, 8                     a = slot offset: 16 bytes per page of the 2^40 window,
 //     and   a32, -16                 cut to 32 bits by the 32-bit operation
 //     sub   qword [table + a], reads
-//     jc    touch                    the slot was 0: this thread's first read of the page
 //     sub   qword [table + a + 8], writes
-#include <new>
-
+//     jc    out_of_line              (carry set: this thread's first use of that slot)
 #include "access_groups.h"
 #include "dr_api.h"
 #include "drmgr.h"
-#include "drreg.h"
 #include "drutil.h"
-#include "drx.h"
 #include "os.h"
 #include "recorder.h"
+#include "scratch.h"
 
 namespace numascape {
 namespace {
 
 int plan_index = -1;
 
-struct Emitter {
-    void* drcontext;
-    instrlist_t* block;
-    instr_t* where;
-
-    void add(instr_t* instruction) const { instrlist_meta_preinsert(block, where, instruction); }
-    static opnd_t reg(reg_id_t which) { return opnd_create_reg(which); }
-    static opnd_t reg32(reg_id_t which) { return opnd_create_reg(reg_64_to_32(which)); }
-    static opnd_t label(instr_t* which) { return opnd_create_instr(which); }
+// A block under construction.
+struct Block {
+    BlockPlan plan;
+    BlockScratch scratch;
 };
 
 const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group) {
     const uint32_t count = group.reads + group.writes;
-    auto* info =
-        static_cast<GroupInfo*>(permanent(sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess)));
+    auto* info = static_cast<GroupInfo*>(
+        permanent(sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess)));
     info->accesses = 0;
     for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
         const PlannedAccess& access = plan.access[i];
@@ -53,251 +45,183 @@ const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group)
     return info;
 }
 
-// `argument` holds the argument and is overwritten.
-void leave_for(const Emitter& emit, app_pc code, const GroupInfo* group, reg_id_t argument,
-               instr_t* back) {
-    void* dc = emit.drcontext;
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(argument)));
-    instrlist_insert_mov_immed_ptrsz(dc, reinterpret_cast<ptr_int_t>(group), emit.reg(argument),
-                                     emit.block, emit.where, nullptr, nullptr);
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kGroup), emit.reg(argument)));
-    instrlist_insert_mov_instr_addr(dc, back, nullptr, emit.reg(argument), emit.block, emit.where,
-                                    nullptr, nullptr);
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(argument)));
-    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(code)));
-}
-
 enum class Straddle { kNever, kWhenUnaligned, kByAddress };
+
+bool in_one_page(const AccessGroup& group) {
+    return group.is_static && group.low >> kPageShift == (group.high - 1) >> kPageShift;
+}
 
 Straddle straddle_of(const AccessGroup& group) {
     const int64_t span = group.high - group.low;
-    if (span == 1) {
+    if (span == 1 || in_one_page(group)) {
         return Straddle::kNever;
     }
     const bool power_of_two = (span & (span - 1)) == 0;
     return power_of_two && span <= 8 ? Straddle::kWhenUnaligned : Straddle::kByAddress;
 }
 
-bool static_within_page(const AccessGroup& group) {
-    return group.is_static && group.low >> kPageShift == (group.high - 1) >> kPageShift;
-}
-
-void insert_address(const Emitter& emit, const AccessGroup& group, reg_id_t into,
-                    reg_id_t scratch) {
-    void* dc = emit.drcontext;
-    if (group.is_static) {
-        instrlist_insert_mov_immed_ptrsz(dc, static_cast<ptr_int_t>(group.low), emit.reg(into),
-                                         emit.block, emit.where, nullptr, nullptr);
-        return;
-    }
-    // drreg may still keep the flags or an earlier scratch value in one of the address's registers.
-    drreg_restore_app_values(dc, emit.block, emit.where, group.operand, nullptr);
-    const int64_t displacement = group.low - group.first_offset;
-    if (group.plain) {
-        const opnd_t op = group.operand;
-        emit.add(INSTR_CREATE_lea(
-            dc, emit.reg(into),
-            opnd_create_base_disp(opnd_get_base(op), opnd_get_index(op), opnd_get_scale(op),
-                                  opnd_get_disp(op) + static_cast<int>(displacement), OPSZ_lea)));
-        return;
-    }
-    const bool done =
-        drutil_insert_get_mem_addr(dc, emit.block, emit.where, group.operand, into, scratch);
-    DR_ASSERT(done);
-    (void)done;
-}
-
-void insert_counting(const Emitter& emit, const BlockPlan& plan, const AccessGroup& group,
-                     reg_id_t table, reg_id_t a, reg_id_t b) {
-    void* dc = emit.drcontext;
-    const GroupInfo* info = describe_group(plan, group);
-    instr_t* straddles = INSTR_CREATE_label(dc);
-    instr_t* done = INSTR_CREATE_label(dc);
-    Straddle straddle = straddle_of(group);
-    if (static_within_page(group)) {
-        straddle = Straddle::kNever;
+void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_t a, reg_id_t b) {
+    if (in_one_page(group)) {
         const uint64_t slot = uint64_t{window_page(static_cast<uint64_t>(group.low))} * 16;
-        emit.add(
-            INSTR_CREATE_mov_imm(dc, emit.reg32(a), OPND_CREATE_INT32(static_cast<int>(slot))));
+        emit.add(INSTR_CREATE_mov_imm(emit.drcontext, emit.reg32(a),
+                                      OPND_CREATE_INT32(static_cast<int>(slot))));
+    } else if (group.is_static) {
+        instrlist_insert_mov_immed_ptrsz(emit.drcontext, static_cast<ptr_int_t>(group.low),
+                                         emit.reg(a), emit.block, emit.where, nullptr, nullptr);
+    } else if (group.plain) {
+        const opnd_t op = group.operand;
+        const auto moved = static_cast<int>(group.low - group.first_offset);
+        emit.add(INSTR_CREATE_lea(
+            emit.drcontext, emit.reg(a),
+            opnd_create_base_disp(opnd_get_base(op), opnd_get_index(op), opnd_get_scale(op),
+                                  opnd_get_disp(op) + moved, OPSZ_lea)));
     } else {
-        insert_address(emit, group, a, b);
+        insert_address_of(emit, group.operand, a, b);
     }
-    const int span = static_cast<int>(group.high - group.low);
+}
+
+void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a,
+                           reg_id_t b, instr_t* leave) {
+    void* dc = emit.drcontext;
     if (straddle == Straddle::kWhenUnaligned) {
-        emit.add(INSTR_CREATE_test(dc, opnd_create_reg(reg_resize_to_opsz(a, OPSZ_1)),
-                                   OPND_CREATE_INT8(span - 1)));
-        emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(straddles)));
-    } else if (straddle == Straddle::kByAddress) {
-        emit.add(INSTR_CREATE_lea(dc, emit.reg(b),
-                                  opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
+        emit.add(INSTR_CREATE_test(dc, Emitter::reg8(a), OPND_CREATE_INT8(span - 1)));
+    } else {
+        emit.add(INSTR_CREATE_lea(
+            dc, emit.reg(b), opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
         emit.add(INSTR_CREATE_xor(dc, emit.reg32(b), emit.reg32(a)));
         emit.add(INSTR_CREATE_test(dc, emit.reg32(b), OPND_CREATE_INT32(kPageBytes)));
-        emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(straddles)));
     }
-    if (!static_within_page(group)) {
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(leave)));
+}
+
+void subtract(const Emitter& emit, reg_id_t table, reg_id_t a, int displacement, uint32_t count) {
+    const opnd_t slot = opnd_create_base_disp(table, a, 1, displacement, OPSZ_8);
+    const auto amount = static_cast<int>(count);
+    emit.add(INSTR_CREATE_sub(emit.drcontext, slot,
+                              count < 128 ? OPND_CREATE_INT8(amount) : OPND_CREATE_INT32(amount)));
+}
+
+void insert_group(const Emitter& emit, Block& block, const AccessGroup& group, bool last) {
+    void* dc = emit.drcontext;
+    const GroupInfo* info = describe_group(block.plan, group);
+    const Straddle straddle = straddle_of(group);
+    PlaceScratch scratch(emit, block.scratch, group.freedom, registers_of(group.operand));
+    const reg_id_t a = scratch.take(Role::kAddress);
+    const bool second = straddle == Straddle::kByAddress || (!group.plain && !group.is_static);
+    const reg_id_t b = second ? scratch.take(Role::kSecond) : reg_id_t{DR_REG_NULL};
+    insert_group_address(emit, group, a, b);
+    const reg_id_t table = scratch.take_table();
+    scratch.save_flags();
+    instr_t* leave = INSTR_CREATE_label(dc);
+    instr_t* done = INSTR_CREATE_label(dc);
+    if (straddle != Straddle::kNever) {
+        insert_straddle_check(emit, straddle, static_cast<int>(group.high - group.low), a, b,
+                              leave);
+    }
+    if (!in_one_page(group)) {
         emit.add(INSTR_CREATE_shr(dc, emit.reg(a), OPND_CREATE_INT8(kPageShift - 4)));
         emit.add(INSTR_CREATE_and(dc, emit.reg32(a), OPND_CREATE_INT8(-16)));
     }
-    const auto subtract = [&](int displacement, uint32_t count) {
-        const opnd_t slot = opnd_create_base_disp(table, a, 1, displacement, OPSZ_8);
-        emit.add(INSTR_CREATE_sub(dc, slot,
-                                  count < 128 ? OPND_CREATE_INT8(static_cast<int>(count))
-                                              : OPND_CREATE_INT32(static_cast<int>(count))));
-    };
-    // The second subtraction does not change the carry that matters: with both kinds, a page this
-    // thread never used has both counters zero, so the last one tells.
+    // With both kinds the last carry tells enough: on a page that this thread never used both
+    // counters are zero.
     if (group.reads != 0) {
-        subtract(0, group.reads);
+        subtract(emit, table, a, 0, group.reads);
     }
     if (group.writes != 0) {
-        subtract(8, group.writes);
+        subtract(emit, table, a, 8, group.writes);
     }
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
-    leave_for(emit, out_of_line_touch(), info, a, done);
-    if (straddle != Straddle::kNever) {
-        emit.add(straddles);
-        leave_for(emit, out_of_line_count(), info, a, done);
-    } else {
-        instr_destroy(dc, straddles);
-    }
+    emit.add(leave);
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    leave_for(emit, out_of_line.group, info, a, done);
     emit.add(done);
-}
-
-// Registers that hold addresses stay the program's: every group's operand must be readable at any
-// point of the block.
-bool reserve(const Emitter& emit, uint32_t excluded, reg_id_t& out) {
-    drvector_t allowed;
-    drreg_init_and_fill_vector(&allowed, true);
-    for (uint32_t bit = 0; bit < 16; ++bit) {
-        if ((excluded >> bit & 1) != 0) {
-            drreg_set_vector_entry(&allowed, static_cast<reg_id_t>(DR_REG_START_64 + bit), false);
-        }
-    }
-    const drreg_status_t status =
-        drreg_reserve_register(emit.drcontext, emit.block, emit.where, &allowed, &out);
-    drvector_delete(&allowed);
-    return status == DRREG_SUCCESS;
-}
-
-void release(const Emitter& emit, reg_id_t reg) {
-    const drreg_status_t status =
-        drreg_unreserve_register(emit.drcontext, emit.block, emit.where, reg);
-    DR_ASSERT(status == DRREG_SUCCESS);
-    (void)status;
-}
-
-uint32_t registers_of(opnd_t operand) {
-    uint32_t bits = 0;
-    for (int i = 0; i < opnd_num_regs_used(operand); ++i) {
-        uint32_t bit = 0;
-        if (general_register(reg_to_pointer_sized(opnd_get_reg_used(operand, i)), bit)) {
-            bits |= 1u << bit;
-        }
-    }
-    return bits;
-}
-
-void insert_group(const Emitter& emit, BlockPlan& plan, const AccessGroup& group) {
-    void* dc = emit.drcontext;
-    const bool last = plan.next_group == plan.groups;
-    uint32_t excluded = registers_of(group.operand);
-    reg_id_t table = plan.table_register;
-    if (table == DR_REG_NULL) {
-        // Kept to the last group of the block when a register can be spared for that long.
-        // Not one that the program writes meanwhile: drreg loses a reserved register's value where
-        // the program overwrites it with one that nobody reads.
-        const bool keep = !last && plan.straight &&
-                          reserve(emit, plan.address_registers | plan.written_registers, table);
-        if (!keep && !reserve(emit, excluded, table)) {
-            DR_ASSERT_MSG(false, "no register for the table");
-            return;
-        }
-        load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kTable, table);
-        if (keep) {
-            plan.table_register = table;
-        }
-    }
-    const bool needs_second =
-        !static_within_page(group) && (straddle_of(group) == Straddle::kByAddress || !group.plain);
-    reg_id_t a = DR_REG_NULL;
-    reg_id_t b = DR_REG_NULL;
-    bool ready = drreg_reserve_aflags(dc, emit.block, emit.where) == DRREG_SUCCESS &&
-                 reserve(emit, excluded, a) && (!needs_second || reserve(emit, excluded, b));
-    DR_ASSERT_MSG(ready, "no scratch register");
-    insert_counting(emit, plan, group, table, a, b);
-    if (b != DR_REG_NULL) {
-        release(emit, b);
-    }
-    release(emit, a);
-    drreg_unreserve_aflags(dc, emit.block, emit.where);
-    if (plan.table_register == DR_REG_NULL) {
-        release(emit, table);
-    } else if (last) {
-        release(emit, table);
-        plan.table_register = DR_REG_NULL;
-    }
+    scratch.restore(last);
 }
 
 dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
-    bool early_exit_string = false;
     for (instr_t* i = instrlist_first_app(block); i != nullptr; i = instr_get_next_app(i)) {
         const int opcode = instr_get_opcode(i);
-        early_exit_string |= opcode == OP_rep_cmps || opcode == OP_repne_cmps ||
-                             opcode == OP_rep_scas || opcode == OP_repne_scas;
+        if (opcode == OP_rep_cmps || opcode == OP_repne_cmps || opcode == OP_rep_scas ||
+            opcode == OP_repne_scas) {
+            // How many elements these touch depends on the data: they become loops.
+            drutil_expand_rep_string(drcontext, block);
+            break;
+        }
     }
-    if (early_exit_string) {
-        drutil_expand_rep_string(drcontext, block);
-    }
-    drx_expand_scatter_gather(drcontext, block, nullptr);
     return DR_EMIT_DEFAULT;
+}
+
+bool any_flags_needed(const BlockPlan& plan) {
+    for (uint32_t i = 0; i < plan.groups; ++i) {
+        if (!plan.group[i].freedom.flags_dead) {
+            return true;
+        }
+    }
+    return false;
 }
 
 dr_emit_flags_t analyse(void* drcontext, void*, instrlist_t* block, bool, bool, void** user_data) {
-    auto* plan = static_cast<BlockPlan*>(drmgr_get_tls_field(drcontext, plan_index));
-    plan_block(block, options.count_stack, *plan);
-    *user_data = plan;
+    auto* state = static_cast<Block*>(drmgr_get_tls_field(drcontext, plan_index));
+    plan_block(block, options.count_stack, state->plan);
+    state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
+    *user_data = state;
     return DR_EMIT_DEFAULT;
 }
 
-dr_emit_flags_t insert(void* drcontext, void*, instrlist_t* block, instr_t* where, bool, bool,
+uint32_t places_left(const BlockPlan& plan) {
+    return plan.groups - plan.next_group + plan.specials - plan.next_special;
+}
+
+dr_emit_flags_t insert(void* drcontext, void*, instrlist_t* list, instr_t* where, bool, bool,
                        void* user_data) {
-    auto* plan = static_cast<BlockPlan*>(user_data);
-    const Emitter emit{drcontext, block, where};
-    while (plan->next_group < plan->groups && plan->group[plan->next_group].first == where) {
-        const AccessGroup& group = plan->group[plan->next_group++];
-        insert_group(emit, *plan, group);
+    auto* block = static_cast<Block*>(user_data);
+    BlockPlan& plan = block->plan;
+    const Emitter emit{drcontext, list, where};
+    while (plan.next_group < plan.groups && plan.group[plan.next_group].first == where) {
+        const AccessGroup& group = plan.group[plan.next_group++];
+        insert_group(emit, *block, group, places_left(plan) == 0);
     }
-    switch (special_access(where)) {
-        case SpecialAccess::kNone:
-            break;
-        case SpecialAccess::kRepeatedString:
-            insert_repeated_string(drcontext, block, where);
-            break;
-        case SpecialAccess::kMasked:
-            insert_masked(drcontext, block, where);
-            break;
+    while (plan.next_special < plan.specials &&
+           plan.special[plan.next_special].instruction == where) {
+        const PlannedSpecial& special = plan.special[plan.next_special++];
+        insert_special(emit, block->scratch, special, places_left(plan) == 0);
     }
     return DR_EMIT_DEFAULT;
 }
 
 // A thread builds one block at a time: its plan's memory is used again and again.
 void thread_started(void* drcontext) {
-    drmgr_set_tls_field(drcontext, plan_index, os::map_sparse(sizeof(BlockPlan)));
+    drmgr_set_tls_field(drcontext, plan_index, os::map_sparse(sizeof(Block)));
 }
 
 void thread_ended(void* drcontext) {
-    os::unmap(drmgr_get_tls_field(drcontext, plan_index), sizeof(BlockPlan));
+    os::unmap(drmgr_get_tls_field(drcontext, plan_index), sizeof(Block));
 }
 
 }  // namespace
 
+void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch,
+               instr_t* back) {
+    void* dc = emit.drcontext;
+    instrlist_insert_mov_immed_ptrsz(dc, reinterpret_cast<ptr_int_t>(info), emit.reg(scratch),
+                                     emit.block, emit.where, nullptr, nullptr);
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kInfo), emit.reg(scratch)));
+    instrlist_insert_mov_instr_addr(dc, back, nullptr, emit.reg(scratch), emit.block, emit.where,
+                                    nullptr, nullptr);
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(scratch)));
+    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(code)));
+}
+
+void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second) {
+    const bool done = drutil_insert_get_mem_addr(emit.drcontext, emit.block, emit.where, operand,
+                                                 into, second);
+    DR_ASSERT(done);
+    (void)done;
+}
+
 void instrument_init() {
-    drreg_options_t registers = {};
-    registers.struct_size = sizeof registers;
-    registers.num_spill_slots = 5;
-    drreg_init(&registers);
     drutil_init();
-    drx_init();
+    scratch_init();
     plan_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);
@@ -309,9 +233,7 @@ void instrument_init() {
 void instrument_exit() {
     drmgr_unregister_bb_app2app_event(expand);
     drmgr_unregister_bb_instrumentation_event(analyse);
-    drx_exit();
     drutil_exit();
-    drreg_exit();
 }
 
 }  // namespace numascape

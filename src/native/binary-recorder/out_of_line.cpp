@@ -1,28 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The code behind the inlined counting: reached by a jump with its arguments in thread slots,
-// returns by a jump. It keeps every register and never touches the program's stack (below rsp may
-// be a leaf function's data). The C++ it calls is compiled for general registers only
-// (-mgeneral-regs-only), so vector registers need no saving.
-#include <atomic>
-
+// returns by a jump. It keeps every register but the arithmetic flags and never touches the
+// program's stack (below rsp may be a leaf function's data). The C++ it calls is compiled for
+// general registers only (-mgeneral-regs-only), so vector registers need no saving.
 #include "dr_api.h"
 #include "os.h"
 #include "recorder.h"
+#include "special_accesses.h"
 
 namespace numascape {
+
+OutOfLine out_of_line;
+
 namespace {
 
-app_pc touch_code = nullptr;
-app_pc count_code = nullptr;
+// The program's call-clobbered registers as the generated code pushes them, lowest address first.
+struct SavedRegisters {
+    uint64_t flags, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
+};
 
-void touch_first(uint64_t slot_offset, const GroupInfo* group, ThreadRecorder* recorder) {
+// What the generated code passes: argument, info, recorder, registers, second argument, vector.
+using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
+                         const SavedRegisters* registers, uint64_t second, const void* vector);
+
+void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const SavedRegisters*,
+                uint64_t, const void*) {
     if (recorder->table != nullptr) {
-        shard.touch(*recorder, static_cast<uint32_t>(slot_offset >> 4), group->access[0].pc);
+        shard.touch(*recorder, static_cast<uint32_t>(offset >> 4),
+                    static_cast<const GroupInfo*>(info)->access[0].pc);
     }
 }
 
-void count_each(uint64_t low, const GroupInfo* group, ThreadRecorder* recorder) {
+void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const SavedRegisters*,
+                 uint64_t, const void*) {
+    const auto* group = static_cast<const GroupInfo*>(info);
     for (unsigned i = 0; i < group->accesses; ++i) {
         const GroupAccess& access = group->access[i];
         shard.count(*recorder, low + access.offset, access.bytes, access.write ? 0 : 1,
@@ -30,57 +42,175 @@ void count_each(uint64_t low, const GroupInfo* group, ThreadRecorder* recorder) 
     }
 }
 
-app_pc generate(void* drcontext, void* function) {
-    // Call-clobbered registers of the System V ABI; the callee keeps the others.
-    const reg_id_t saved[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX, DR_REG_RSI, DR_REG_RDI,
-                              DR_REG_R8,  DR_REG_R9,  DR_REG_R10, DR_REG_R11};
-    instrlist_t* code = instrlist_create(drcontext);
-    const auto add = [&](instr_t* instruction) { instrlist_meta_append(code, instruction); };
-    const auto slot = [&](ThreadSlot which) { return thread_slot(drcontext, which); };
-    const auto reg = [](reg_id_t which) { return opnd_create_reg(which); };
-    const auto immediate = [](const void* value) {
-        return OPND_CREATE_INT64(reinterpret_cast<int64_t>(value));
-    };
-    add(INSTR_CREATE_mov_st(drcontext, slot(ThreadSlot::kStackPointer), reg(DR_REG_RSP)));
-    add(INSTR_CREATE_mov_ld(drcontext, reg(DR_REG_RSP), slot(ThreadSlot::kOwnStack)));
-    for (reg_id_t r : saved) {
-        add(INSTR_CREATE_push(drcontext, reg(r)));
+// `count` elements upwards from `first`: each page counts the elements that touch it.
+void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t count, uint64_t bytes,
+                    bool write, uint64_t pc) {
+    const uint64_t end = first + count * bytes;
+    for (uint64_t page = first & ~(kPageBytes - 1); page < end; page += kPageBytes) {
+        const uint64_t low = page > first ? page : first;
+        const uint64_t high = page + kPageBytes < end ? page + kPageBytes : end;
+        const uint64_t elements = (high - 1 - first) / bytes - (low - first) / bytes + 1;
+        shard.count(recorder, low, 1, write ? 0 : elements, write ? elements : 0, pc);
     }
-    add(INSTR_CREATE_pushf(drcontext));  // ten words: the call leaves rsp 16-byte aligned
-    add(INSTR_CREATE_cld(drcontext));
-    add(INSTR_CREATE_mov_ld(drcontext, reg(DR_REG_RDI), slot(ThreadSlot::kArgument)));
-    add(INSTR_CREATE_mov_ld(drcontext, reg(DR_REG_RSI), slot(ThreadSlot::kGroup)));
-    add(INSTR_CREATE_mov_ld(drcontext, reg(DR_REG_RDX), slot(ThreadSlot::kRecorder)));
-    add(INSTR_CREATE_mov_imm(drcontext, reg(DR_REG_RAX), immediate(function)));
-    add(INSTR_CREATE_call_ind(drcontext, reg(DR_REG_RAX)));
-    add(INSTR_CREATE_popf(drcontext));
-    for (int i = static_cast<int>(sizeof saved / sizeof *saved) - 1; i >= 0; --i) {
-        add(INSTR_CREATE_pop(drcontext, reg(saved[i])));
-    }
-    add(INSTR_CREATE_mov_ld(drcontext, reg(DR_REG_RSP), slot(ThreadSlot::kStackPointer)));
-    add(INSTR_CREATE_jmp_ind(drcontext, slot(ThreadSlot::kReturn)));
-
-    auto* memory = static_cast<app_pc>(
-        dr_nonheap_alloc(dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
-    const app_pc end = instrlist_encode(drcontext, code, memory, false);
-    DR_ASSERT(end != nullptr && end <= memory + dr_page_size());
-    instrlist_clear_and_destroy(drcontext, code);
-    dr_memory_protect(memory, dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_EXEC);
-    return memory;
 }
+
+void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
+                           const SavedRegisters* registers, uint64_t, const void*) {
+    const auto* string = static_cast<const RepeatedString*>(info);
+    const uint64_t count = registers->rcx;
+    if (count == 0) {
+        return;
+    }
+    constexpr uint64_t kDirectionFlag = 1 << 10;
+    const uint64_t back =
+        (registers->flags & kDirectionFlag) != 0 ? (count - 1) * string->bytes : 0;
+    if (string->reads) {
+        count_elements(*recorder, registers->rsi - back, count, string->bytes, false, string->pc);
+    }
+    if (string->writes) {
+        count_elements(*recorder, registers->rdi - back, count, string->bytes, true, string->pc);
+    }
+}
+
+uint64_t lowest_lanes(uint64_t mask, uint32_t lanes) {
+    return lanes < 64 ? mask & ((uint64_t{1} << lanes) - 1) : mask;
+}
+
+// Without -mpopcnt the compiler would call a library.
+uint64_t lanes_in(uint64_t mask) {
+    uint64_t count = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        ++count;
+    }
+    return count;
+}
+
+void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder,
+                  const SavedRegisters*, uint64_t mask, const void*) {
+    const auto* shape = static_cast<const MaskedShape*>(info);
+    const uint32_t element = shape->element_bytes;
+    mask = lowest_lanes(mask, element == 0 ? 64 : shape->operand_bytes / element);
+    if (mask == 0) {
+        return;
+    }
+    const uint64_t reads = shape->write ? 0 : 1;
+    if (element == 0 || shape->packed) {
+        const uint64_t bytes = element == 0 ? shape->operand_bytes : lanes_in(mask) * element;
+        shard.count(*recorder, address, bytes, reads, 1 - reads, shape->pc);
+        return;
+    }
+    // Each page at most once, when a selected lane touches it; a vector is on two pages at most.
+    const uint64_t boundary = (address | (kPageBytes - 1)) + 1;
+    bool low_page = false;
+    bool high_page = false;
+    for (; mask != 0; mask &= mask - 1) {
+        const uint64_t lane = address + static_cast<uint64_t>(__builtin_ctzll(mask)) * element;
+        low_page |= lane < boundary;
+        high_page |= lane + element > boundary;
+    }
+    if (low_page) {
+        shard.count(*recorder, boundary - 1, 1, reads, 1 - reads, shape->pc);
+    }
+    if (high_page) {
+        shard.count(*recorder, boundary, 1, reads, 1 - reads, shape->pc);
+    }
+}
+
+void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder,
+                    const SavedRegisters*, uint64_t mask, const void* vector) {
+    const auto* shape = static_cast<const GatherShape*>(info);
+    const uint64_t reads = shape->write ? 0 : 1;
+    for (mask = lowest_lanes(mask, shape->lanes); mask != 0; mask &= mask - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctzll(mask));
+        const int64_t index = shape->index_bytes == 8
+                                  ? static_cast<const int64_t*>(vector)[lane]
+                                  : static_cast<const int32_t*>(vector)[lane];
+        shard.count(*recorder, base + static_cast<uint64_t>(index) * shape->scale,
+                    shape->element_bytes, reads, 1 - reads, shape->pc);
+    }
+}
+
+class Generator {
+public:
+    explicit Generator(void* drcontext) : drcontext_(drcontext) {
+        memory_ = static_cast<app_pc>(dr_nonheap_alloc(
+            dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
+        next_ = memory_;
+    }
+    ~Generator() {
+        dr_memory_protect(memory_, dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_EXEC);
+    }
+    Generator(const Generator&) = delete;
+    Generator& operator=(const Generator&) = delete;
+
+    // Code that calls one handler when the carry flag is set, the other when it is clear.
+    app_pc code(Handler with_carry, Handler without) {
+        list_ = instrlist_create(drcontext_);
+        add(INSTR_CREATE_mov_st(drcontext_, slot(ThreadSlot::kStackPointer), reg(DR_REG_RSP)));
+        load(DR_REG_RSP, ThreadSlot::kOwnStack);
+        for (const reg_id_t r : kSaved) {
+            add(INSTR_CREATE_push(drcontext_, reg(r)));
+        }
+        add(INSTR_CREATE_pushf(drcontext_));  // ten words: rsp stays 16-byte aligned
+        instr_t* chosen = INSTR_CREATE_label(drcontext_);
+        load_address(reinterpret_cast<void*>(with_carry));
+        if (with_carry != without) {
+            add(INSTR_CREATE_jcc(drcontext_, OP_jb, opnd_create_instr(chosen)));
+            load_address(reinterpret_cast<void*>(without));
+        }
+        add(chosen);
+        add(INSTR_CREATE_cld(drcontext_));
+        load(DR_REG_RDI, ThreadSlot::kArgument);
+        load(DR_REG_RSI, ThreadSlot::kInfo);
+        load(DR_REG_RDX, ThreadSlot::kRecorder);
+        add(INSTR_CREATE_mov_ld(drcontext_, reg(DR_REG_RCX), reg(DR_REG_RSP)));
+        load(DR_REG_R8, ThreadSlot::kSecond);
+        load(DR_REG_R9, ThreadSlot::kVector);
+        add(INSTR_CREATE_call_ind(drcontext_, reg(DR_REG_RAX)));
+        add(INSTR_CREATE_popf(drcontext_));
+        for (int i = static_cast<int>(sizeof kSaved / sizeof *kSaved) - 1; i >= 0; --i) {
+            add(INSTR_CREATE_pop(drcontext_, reg(kSaved[i])));
+        }
+        load(DR_REG_RSP, ThreadSlot::kStackPointer);
+        add(INSTR_CREATE_jmp_ind(drcontext_, slot(ThreadSlot::kReturn)));
+        const app_pc start = next_;
+        next_ = instrlist_encode(drcontext_, list_, next_, true);
+        DR_ASSERT(next_ != nullptr && next_ <= memory_ + dr_page_size());
+        instrlist_clear_and_destroy(drcontext_, list_);
+        return start;
+    }
+
+private:
+    // Call-clobbered registers of the System V ABI; the handlers keep the others.
+    static constexpr reg_id_t kSaved[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX,
+                                          DR_REG_RSI, DR_REG_RDI, DR_REG_R8,
+                                          DR_REG_R9,  DR_REG_R10, DR_REG_R11};
+
+    void add(instr_t* instruction) { instrlist_meta_append(list_, instruction); }
+    opnd_t slot(ThreadSlot which) { return thread_slot(drcontext_, which); }
+    static opnd_t reg(reg_id_t which) { return opnd_create_reg(which); }
+    void load(reg_id_t into, ThreadSlot from) {
+        add(INSTR_CREATE_mov_ld(drcontext_, reg(into), slot(from)));
+    }
+    void load_address(void* function) {
+        add(INSTR_CREATE_mov_imm(drcontext_, reg(DR_REG_RAX),
+                                 OPND_CREATE_INT64(reinterpret_cast<int64_t>(function))));
+    }
+
+    void* drcontext_;
+    instrlist_t* list_ = nullptr;
+    app_pc memory_;
+    app_pc next_;
+};
 
 }  // namespace
 
 void out_of_line_init(void* drcontext) {
-    touch_code = generate(drcontext, reinterpret_cast<void*>(&touch_first));
-    count_code = generate(drcontext, reinterpret_cast<void*>(&count_each));
-}
-
-app_pc out_of_line_touch() {
-    return touch_code;
-}
-app_pc out_of_line_count() {
-    return count_code;
+    Generator generator(drcontext);
+    out_of_line.group = generator.code(touch_slot, count_group);
+    out_of_line.repeated_string = generator.code(count_repeated_string, count_repeated_string);
+    out_of_line.masked = generator.code(count_masked, count_masked);
+    out_of_line.gathered = generator.code(count_gathered, count_gathered);
 }
 
 void* permanent(size_t bytes) {

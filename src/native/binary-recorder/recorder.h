@@ -11,6 +11,7 @@
 
 #include "access_groups.h"
 #include "dr_api.h"
+#include "scratch.h"
 #include "shard_writer.h"
 
 namespace numascape {
@@ -27,13 +28,16 @@ extern ShardWriter shard;
 // Per-thread words reachable through one segment-relative operand each.
 enum class ThreadSlot : unsigned {
     kTable,         // Slot *
-    kArgument,      // out-of-line argument: slot offset, or the group's lowest address
-    kGroup,         // const GroupInfo *
-    kReturn,        // where the out-of-line path continues
+    kArgument,      // for the out-of-line paths: an address, or a slot's offset
+    kSecond,        // ... a mask
+    kInfo,          // ... what they need to know of the access
+    kReturn,        // ... where they continue
     kStackPointer,  // the program's, while out of line
     kOwnStack,      // top of our stack
+    kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
-    kCount
+    kSpilled,       // the program's values of the scratch registers, one word per role
+    kCount = kSpilled + 4
 };
 opnd_t thread_slot(void* drcontext, ThreadSlot slot);
 void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,
@@ -47,16 +51,31 @@ ThreadRecorder* self();
 void instrument_init();
 void instrument_exit();
 
-// --- out_of_line.cpp: code addresses to jump to, argument and group in their thread slots
+// --- out_of_line.cpp: code to jump to, with arguments in thread slots. Keeps all registers but
+// the arithmetic flags.
+struct OutOfLine {
+    // With the carry flag: kArgument = offset of a slot that was zero (first use by this thread).
+    // Without: kArgument = lowest address of a group that is not in one page. kInfo = GroupInfo.
+    app_pc group;
+    app_pc repeated_string;  // kInfo = RepeatedString
+    app_pc masked;           // kArgument = address, kSecond = lanes, kInfo = MaskedShape
+    app_pc gathered;         // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
+};
+extern OutOfLine out_of_line;
 void out_of_line_init(void* drcontext);
-app_pc out_of_line_touch();  // kArgument = slot offset: first use of a slot by this thread
-app_pc out_of_line_count();  // kArgument = lowest address: count each access by itself
 // Memory that lives as long as the process, for code and data referred to from the code cache.
 void* permanent(size_t bytes);
 
-// --- special_accesses.cpp: counted by a call
-void insert_repeated_string(void* drcontext, instrlist_t* block, instr_t* where);
-void insert_masked(void* drcontext, instrlist_t* block, instr_t* where);
+// Jumps to `code`; it continues behind this. `scratch` is overwritten, arguments are in place.
+void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch,
+               instr_t* back);
+// The address of a memory operand; `second` may be overwritten.
+void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second);
+
+// --- special_accesses.cpp
+// `last`: no other place of the block counts after this one.
+void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpecial& special,
+                    bool last);
 
 // --- call_stacks.cpp
 void call_stacks_init();

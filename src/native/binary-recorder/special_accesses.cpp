@@ -1,261 +1,255 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Accesses whose extent is known only when they run: repeated string instructions (rcx elements)
-// and masked vectors (the lanes the mask selects). Counted by a call before the instruction.
+#include "special_accesses.h"
+
 #include <string_view>
 
 #include "dr_api.h"
-#include "drmgr.h"
-#include "drreg.h"
-#include "drutil.h"
 #include "recorder.h"
+#include "scratch.h"
 
 namespace numascape {
 namespace {
 
-// `count` elements of `bytes` bytes upwards from `first`: each page counts the elements that
-// touch it.
-void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t count, uint64_t bytes,
-                    bool write, uint64_t pc) {
-    const uint64_t end = first + count * bytes;
-    for (uint64_t page = first & ~(kPageBytes - 1); page < end; page += kPageBytes) {
-        const uint64_t low = page > first ? page : first;
-        const uint64_t high = page + kPageBytes < end ? page + kPageBytes : end;
-        const uint64_t elements = (high - 1 - first) / bytes - (low - first) / bytes + 1;
-        shard.count(recorder, low, 1, write ? 0 : elements, write ? elements : 0, pc);
-    }
+template <typename T>
+const T* keep(const T& value) {
+    auto* kept = static_cast<T*>(permanent(sizeof(T)));
+    *kept = value;
+    return kept;
 }
 
-void repeated_string(app_pc pc, uint64_t bytes, bool reads, bool writes) {
-    ThreadRecorder* recorder = self();
-    dr_mcontext_t context;
-    context.size = sizeof context;
-    context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
-    dr_get_mcontext(dr_get_current_drcontext(), &context);
-    const uint64_t count = context.xcx;
-    if (recorder == nullptr || recorder->table == nullptr || count == 0) {
-        return;
-    }
-    constexpr uint64_t kDirectionFlag = 1 << 10;
-    const uint64_t back = (context.xflags & kDirectionFlag) != 0 ? (count - 1) * bytes : 0;
-    const auto at = reinterpret_cast<uint64_t>(pc);
-    if (reads) {
-        count_elements(*recorder, context.xsi - back, count, bytes, false, at);
-    }
-    if (writes) {
-        count_elements(*recorder, context.xdi - back, count, bytes, true, at);
-    }
+uint64_t pc_of(instr_t* instruction) {
+    return reinterpret_cast<uint64_t>(instr_get_app_pc(instruction));
 }
 
-// How an instruction's mask selects bytes of its memory operand.
-struct MaskedShape {
-    uint32_t element_bytes;  // 0: the whole operand when any lane is selected
-    uint32_t operand_bytes;
-    bool packed;  // compress and expand: as many leading elements as lanes are selected
+uint32_t bytes_of(opnd_t operand) { return opnd_size_in_bytes(opnd_get_size(operand)); }
+
+struct MemoryOperand {
+    opnd_t operand;
     bool write;
 };
 
-void masked_access(app_pc pc, uint64_t address, uint64_t mask, const MaskedShape* shape) {
-    ThreadRecorder* recorder = self();
-    if (recorder == nullptr || recorder->table == nullptr) {
-        return;
+MemoryOperand memory_operand(instr_t* instruction) {
+    for (int i = 0; i < instr_num_dsts(instruction); ++i) {
+        if (opnd_is_memory_reference(instr_get_dst(instruction, i))) {
+            return {instr_get_dst(instruction, i), true};
+        }
     }
-    const uint32_t lanes =
-        shape->element_bytes == 0 ? 64 : shape->operand_bytes / shape->element_bytes;
-    if (lanes < 64) {
-        mask &= (uint64_t{1} << lanes) - 1;
+    for (int i = 0; i < instr_num_srcs(instruction); ++i) {
+        if (opnd_is_memory_reference(instr_get_src(instruction, i))) {
+            return {instr_get_src(instruction, i), false};
+        }
     }
-    if (mask == 0) {
-        return;
-    }
-    uint64_t low = 0;
-    uint64_t high = shape->operand_bytes;
-    if (shape->packed) {
-        high = static_cast<uint64_t>(__builtin_popcountll(mask)) * shape->element_bytes;
-    } else if (shape->element_bytes != 0) {
-        low = static_cast<uint64_t>(__builtin_ctzll(mask)) * shape->element_bytes;
-        high = (64 - static_cast<uint64_t>(__builtin_clzll(mask))) * shape->element_bytes;
-    }
-    // At most two pages; a page counts when a selected lane touches it.
-    const uint64_t first = address + low;
-    const uint64_t last = address + high - 1;
-    const uint64_t reads = shape->write ? 0 : 1;
-    const auto at = reinterpret_cast<uint64_t>(pc);
-    shard.count(*recorder, first, 1, reads, 1 - reads, at);
-    if (window_page(first) != window_page(last)) {
-        shard.count(*recorder, last, 1, reads, 1 - reads, at);
-    }
+    return {opnd_create_null(), false};
 }
 
-bool ends_with(std::string_view name, std::string_view end) {
-    return name.ends_with(end);
+void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction) {
+    const int opcode = instr_get_opcode(instruction);
+    const opnd_t element = opcode == OP_rep_lods ? instr_get_src(instruction, 0)
+                                                 : instr_get_dst(instruction, 0);
+    const auto* info = keep(RepeatedString{pc_of(instruction), bytes_of(element),
+                                           opcode != OP_rep_stos, opcode != OP_rep_lods});
+    const reg_id_t a = scratch.take(Role::kAddress);
+    instr_t* done = INSTR_CREATE_label(emit.drcontext);
+    scratch.save_flags();
+    leave_for(emit, out_of_line.repeated_string, info, a, done);
+    emit.add(done);
 }
 
-uint32_t element_bytes_of(int opcode, uint32_t operand_bytes) {
-    const std::string_view name = decode_opcode_name(opcode);
+uint32_t element_bytes_of(std::string_view name, uint32_t operand_bytes) {
+    const auto ends = [&](std::string_view end) { return name.ends_with(end); };
     if (name.starts_with("vcvt") || name.find("broadcast") != std::string_view::npos ||
-        name.starts_with("vpmovzx") || name.starts_with("vpmovsx")) {
-        return 0;  // memory elements differ from the destination's
-    }
-    if (name.starts_with("vpmov") && !name.starts_with("vpmovm")) {
-        return 0;
+        name.starts_with("vpmov")) {
+        return 0;  // memory elements differ from the other operand's
     }
     uint32_t bytes = 0;
-    const bool scalar_double = ends_with(name, "sd") && !name.starts_with("vp");  // vpcompressd
-    if (ends_with(name, "pd") || ends_with(name, "q") || ends_with(name, "64") || scalar_double) {
+    const bool scalar_double = ends("sd") && !name.starts_with("vp");  // vpcompressd
+    if (ends("pd") || ends("q") || ends("64") || scalar_double) {
         bytes = 8;
-    } else if (ends_with(name, "ps") || ends_with(name, "d") || ends_with(name, "32") ||
-               ends_with(name, "ss")) {
+    } else if (ends("ps") || ends("d") || ends("32") || ends("ss")) {
         bytes = 4;
-    } else if (ends_with(name, "w") || ends_with(name, "16")) {
+    } else if (ends("w") || ends("16")) {
         bytes = 2;
-    } else if (ends_with(name, "b") || ends_with(name, "8")) {
+    } else if (ends("b") || ends("8")) {
         bytes = 1;
     }
     // An embedded broadcast reads one element for all lanes.
     return bytes != 0 && operand_bytes > bytes ? bytes : 0;
 }
 
-// Compressing stores and expanding loads: the selected lanes lie side by side in memory.
-bool is_packed(int opcode) {
-    const std::string_view name = decode_opcode_name(opcode);
-    return name.find("compress") != std::string_view::npos ||
-           name.find("expand") != std::string_view::npos;
-}
-
-uint32_t operand_bytes(opnd_t operand) {
-    return opnd_size_in_bytes(opnd_get_size(operand));
-}
-
 // Of the vector register: DynamoRIO gives a packed memory operand the size of one element.
-uint32_t vector_bytes(instr_t* where) {
-    for (int i = 0; i < instr_num_srcs(where) + instr_num_dsts(where); ++i) {
-        const int dst = i - instr_num_srcs(where);
-        const opnd_t operand = dst < 0 ? instr_get_src(where, i) : instr_get_dst(where, dst);
+uint32_t vector_bytes(instr_t* instruction) {
+    for (int i = 0; i < instr_num_srcs(instruction) + instr_num_dsts(instruction); ++i) {
+        const int dst = i - instr_num_srcs(instruction);
+        const opnd_t operand =
+            dst < 0 ? instr_get_src(instruction, i) : instr_get_dst(instruction, dst);
         if (opnd_is_reg(operand) && reg_is_simd(opnd_get_reg(operand))) {
-            return operand_bytes(operand);
+            return bytes_of(operand);
         }
     }
     return 0;
 }
 
-const MaskedShape* shape_of(instr_t* where, bool write, uint32_t operand_bytes, bool by_bytes) {
-    auto* shape = static_cast<MaskedShape*>(permanent(sizeof(MaskedShape)));
-    shape->operand_bytes = operand_bytes;
-    shape->write = write;
-    shape->packed = is_packed(instr_get_opcode(where));
-    shape->element_bytes = by_bytes ? 1 : element_bytes_of(instr_get_opcode(where), operand_bytes);
-    return shape;
+bool is_opmask(opnd_t operand) {
+    return opnd_is_reg(operand) && reg_is_opmask(opnd_get_reg(operand));
 }
 
-// The instruction's mask into `into`: one bit per lane.
-void insert_mask(void* drcontext, instrlist_t* block, instr_t* where, reg_id_t into) {
-    const auto add = [&](instr_t* i) { instrlist_meta_preinsert(block, where, i); };
-    const opnd_t into32 = opnd_create_reg(reg_64_to_32(into));
-    const opnd_t first = instr_get_src(where, 0);
-    if (opnd_is_reg(first) && opnd_get_reg(first) >= DR_REG_K0 &&
-        opnd_get_reg(first) <= DR_REG_K7) {
-        const reg_id_t k = opnd_get_reg(first);
-        if (proc_has_feature(FEATURE_AVX512BW)) {
-            add(INSTR_CREATE_kmovq(drcontext, opnd_create_reg(into), opnd_create_reg(k)));
-        } else {
-            add(INSTR_CREATE_kmovw(drcontext, into32, opnd_create_reg(k)));
-        }
-        return;
+bool is_vector(opnd_t operand) {
+    return opnd_is_reg(operand) &&
+           (reg_is_simd(opnd_get_reg(operand)) || reg_is_mmx(opnd_get_reg(operand)));
+}
+
+// A mask register's bits.
+void insert_opmask(const Emitter& emit, opnd_t mask, reg_id_t into) {
+    void* dc = emit.drcontext;
+    if (proc_has_feature(FEATURE_AVX512BW)) {
+        emit.add(INSTR_CREATE_kmovq(dc, emit.reg(into), mask));
+    } else {
+        emit.add(INSTR_CREATE_kmovw(dc, emit.reg32(into), mask));
     }
-    // AVX and SSE: the lane's top bit. The mask is the vector source that is not the data: for
-    // loads the only one, for stores `mask, data` (vmaskmovps) or `data, mask` (vpmaskmov,
-    // maskmovdqu).
+}
+
+// The top bits of a vector's elements.
+void insert_sign_bits(const Emitter& emit, opnd_t vector, uint32_t element_bytes, reg_id_t into) {
+    void* dc = emit.drcontext;
+    const opnd_t to = emit.reg(into);
+    const bool legacy = reg_is_mmx(opnd_get_reg(vector)) || !proc_has_feature(FEATURE_AVX);
+    switch (element_bytes) {
+    case 4: emit.add(INSTR_CREATE_vmovmskps(dc, to, vector)); break;
+    case 8: emit.add(INSTR_CREATE_vmovmskpd(dc, to, vector)); break;
+    default:
+        emit.add(legacy ? INSTR_CREATE_pmovmskb(dc, emit.reg32(into), vector)
+                        : INSTR_CREATE_vpmovmskb(dc, emit.reg32(into), vector));
+    }
+}
+
+// The vector source that selects bytes or lanes: for loads the only one, for stores `mask, data`
+// (vmaskmovps, vmaskmovpd) or `data, mask` (vpmaskmov, maskmovq, maskmovdqu).
+opnd_t vector_mask(instr_t* instruction, bool last) {
     opnd_t mask = opnd_create_null();
-    const int opcode = instr_get_opcode(where);
-    const bool mask_last = opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu ||
-                           opcode == OP_maskmovq || opcode == OP_vpmaskmovd ||
-                           opcode == OP_vpmaskmovq;
-    for (int i = 0; i < instr_num_srcs(where); ++i) {
-        const opnd_t src = instr_get_src(where, i);
-        if (opnd_is_reg(src) && (reg_is_simd(opnd_get_reg(src)) || reg_is_mmx(opnd_get_reg(src)))) {
-            mask = src;
-            if (!mask_last) {
+    for (int i = 0; i < instr_num_srcs(instruction); ++i) {
+        if (is_vector(instr_get_src(instruction, i))) {
+            mask = instr_get_src(instruction, i);
+            if (!last) {
                 break;
             }
         }
     }
-    switch (opcode) {
-        case OP_vmaskmovps:
-        case OP_vpmaskmovd:
-            add(INSTR_CREATE_vmovmskps(drcontext, opnd_create_reg(into), mask));
-            break;
-        case OP_vmaskmovpd:
-        case OP_vpmaskmovq:
-            add(INSTR_CREATE_vmovmskpd(drcontext, opnd_create_reg(into), mask));
-            break;
-        case OP_maskmovq:
-        case OP_maskmovdqu:
-            add(INSTR_CREATE_pmovmskb(drcontext, into32, mask));
-            break;
-        default:
-            add(INSTR_CREATE_vpmovmskb(drcontext, into32, mask));
-            break;
+    return mask;
+}
+
+void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
+                   const MemoryOperand& memory) {
+    void* dc = emit.drcontext;
+    const int opcode = instr_get_opcode(instruction);
+    const std::string_view name = decode_opcode_name(opcode);
+    const bool by_bytes =
+        opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu || opcode == OP_maskmovq;
+    const bool mask_last = by_bytes || opcode == OP_vpmaskmovd || opcode == OP_vpmaskmovq;
+    const bool expands = name.find("expand") != std::string_view::npos;
+    const bool packed = expands || name.find("compress") != std::string_view::npos;
+    const uint32_t bytes = packed ? vector_bytes(instruction) : bytes_of(memory.operand);
+    const bool write = memory.write && !expands;  // DynamoRIO 11.90 lists it as written
+    const uint32_t element = by_bytes ? 1 : element_bytes_of(name, bytes);
+    const auto* info = keep(MaskedShape{pc_of(instruction), element, bytes, packed, write});
+
+    const reg_id_t a = scratch.take(Role::kAddress);
+    const reg_id_t b = scratch.take(Role::kSecond);
+    insert_address_of(emit, memory.operand, a, b);
+    if (is_opmask(instr_get_src(instruction, 0))) {
+        insert_opmask(emit, instr_get_src(instruction, 0), b);
+    } else {
+        insert_sign_bits(emit, vector_mask(instruction, mask_last), element, b);
     }
+    instr_t* done = INSTR_CREATE_label(dc);
+    scratch.save_flags();
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(b)));
+    leave_for(emit, out_of_line.masked, info, a, done);
+    emit.add(done);
+}
+
+uint32_t bytes_of_register(reg_id_t reg) { return opnd_size_in_bytes(reg_get_size(reg)); }
+
+// Element and index sizes by the name: vgatherDPS, vpscatterQD, ... (index letter, element suffix).
+GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_id_t data) {
+    const std::string_view name = decode_opcode_name(instr_get_opcode(instruction));
+    const bool wide = name.ends_with("pd") || name.ends_with("q");
+    const bool floating = name.ends_with("ps") || name.ends_with("pd");
+    const char index_letter = name[name.size() - (floating ? 3 : 2)];
+    const uint32_t element = wide ? 8 : 4;
+    const uint32_t index = index_letter == 'q' ? 8 : 4;
+    const uint32_t by_data = bytes_of_register(data) / element;
+    const uint32_t by_index = bytes_of_register(opnd_get_index(memory.operand)) / index;
+    return {pc_of(instruction),
+            by_data < by_index ? by_data : by_index,
+            element,
+            index,
+            static_cast<uint32_t>(opnd_get_scale(memory.operand)),
+            memory.write};
+}
+
+void insert_gathered(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
+                     const MemoryOperand& memory) {
+    void* dc = emit.drcontext;
+    // AVX-512: opmask first, then memory or data. AVX2 gathers: memory, mask; data is written.
+    const bool evex = is_opmask(instr_get_src(instruction, 0));
+    const opnd_t data = memory.write ? instr_get_src(instruction, 1) : instr_get_dst(instruction, 0);
+    if (!is_vector(data)) {
+        return;  // a prefetch
+    }
+    const GatherShape shape = gather_shape(instruction, memory, opnd_get_reg(data));
+    const opnd_t op = memory.operand;
+    const reg_id_t a = scratch.take(Role::kAddress);
+    const reg_id_t b = scratch.take(Role::kSecond);
+    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kVector, b);
+    const reg_id_t index = opnd_get_index(op);
+    const opnd_t copy = opnd_create_base_disp(b, DR_REG_NULL, 0, 0, reg_get_size(index));
+    emit.add(evex ? INSTR_CREATE_vmovdqu64_mask(dc, copy, opnd_create_reg(DR_REG_K0),
+                                                opnd_create_reg(index))
+                  : INSTR_CREATE_vmovdqu(dc, copy, opnd_create_reg(index)));
+    const opnd_t base =
+        opnd_create_base_disp(opnd_get_base(op), DR_REG_NULL, 0, opnd_get_disp(op), OPSZ_lea);
+    emit.add(INSTR_CREATE_lea(dc, emit.reg(a), base));
+    if (evex) {
+        insert_opmask(emit, instr_get_src(instruction, 0), b);
+    } else {
+        insert_sign_bits(emit, instr_get_src(instruction, 1), shape.element_bytes, b);
+    }
+    instr_t* done = INSTR_CREATE_label(dc);
+    scratch.save_flags();
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(b)));
+    leave_for(emit, out_of_line.gathered, keep(shape), a, done);
+    emit.add(done);
 }
 
 }  // namespace
 
-void insert_repeated_string(void* drcontext, instrlist_t* block, instr_t* where) {
-    const int opcode = instr_get_opcode(where);
-    const opnd_t memory = opcode == OP_rep_lods ? instr_get_src(where, 0) : instr_get_dst(where, 0);
-    const uint32_t bytes = opnd_size_in_bytes(opnd_get_size(memory));
-    const bool reads = opcode == OP_rep_movs || opcode == OP_rep_lods;
-    const bool writes = opcode == OP_rep_movs || opcode == OP_rep_stos;
-    dr_insert_clean_call_ex(drcontext, block, where, reinterpret_cast<void*>(&repeated_string),
-                            DR_CLEANCALL_READS_APP_CONTEXT, 4,
-                            OPND_CREATE_INTPTR(instr_get_app_pc(where)),
-                            OPND_CREATE_INT32(static_cast<int>(bytes)), OPND_CREATE_INT32(reads),
-                            OPND_CREATE_INT32(writes));
-}
-
-void insert_masked(void* drcontext, instrlist_t* block, instr_t* where) {
-    opnd_t memory = opnd_create_null();
-    bool write = false;
-    for (int i = 0; i < instr_num_srcs(where); ++i) {
-        if (opnd_is_memory_reference(instr_get_src(where, i))) {
-            memory = instr_get_src(where, i);
+void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpecial& special,
+                    bool last) {
+    instr_t* instruction = special.instruction;
+    const MemoryOperand memory = memory_operand(instruction);
+    RegisterSet read = 0;
+    for (int i = 0; i < instr_num_srcs(instruction); ++i) {
+        read |= registers_of(instr_get_src(instruction, i));
+    }
+    for (int i = 0; i < instr_num_dsts(instruction); ++i) {
+        read |= registers_of(instr_get_dst(instruction, i));
+    }
+    PlaceScratch scratch(emit, block, special.freedom, read);
+    const bool of_stack =
+        opnd_is_base_disp(memory.operand) && opnd_get_base(memory.operand) == DR_REG_XSP;
+    if (options.count_stack || !of_stack) {
+        switch (special_access(instruction)) {
+        case SpecialAccess::kNone: break;
+        case SpecialAccess::kRepeatedString:
+            insert_repeated_string(emit, scratch, instruction);
+            break;
+        case SpecialAccess::kMasked: insert_masked(emit, scratch, instruction, memory); break;
+        case SpecialAccess::kGathered: insert_gathered(emit, scratch, instruction, memory); break;
         }
     }
-    for (int i = 0; i < instr_num_dsts(where); ++i) {
-        if (opnd_is_memory_reference(instr_get_dst(where, i))) {
-            memory = instr_get_dst(where, i);
-            write = true;
-        }
-    }
-    if (opnd_is_null(memory) || (!options.count_stack && opnd_is_base_disp(memory) &&
-                                 opnd_get_base(memory) == DR_REG_XSP)) {
-        return;
-    }
-    const int opcode = instr_get_opcode(where);
-    const bool by_bytes =
-        opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu || opcode == OP_maskmovq;
-    const bool packed = is_packed(opcode);
-    if (packed &&
-        std::string_view(decode_opcode_name(opcode)).find("expand") != std::string_view::npos) {
-        write = false;  // DynamoRIO 11.90 lists the memory of vexpandps and vexpandpd as written
-    }
-    const MaskedShape* shape =
-        shape_of(where, write, packed ? vector_bytes(where) : operand_bytes(memory), by_bytes);
-    reg_id_t address = DR_REG_NULL;
-    reg_id_t mask = DR_REG_NULL;
-    if (drreg_reserve_register(drcontext, block, where, nullptr, &address) != DRREG_SUCCESS ||
-        drreg_reserve_register(drcontext, block, where, nullptr, &mask) != DRREG_SUCCESS) {
-        DR_ASSERT_MSG(false, "no scratch register");
-        return;
-    }
-    drutil_insert_get_mem_addr(drcontext, block, where, memory, address, mask);
-    insert_mask(drcontext, block, where, mask);
-    dr_insert_clean_call(drcontext, block, where, reinterpret_cast<void*>(&masked_access), false, 4,
-                         OPND_CREATE_INTPTR(instr_get_app_pc(where)), opnd_create_reg(address),
-                         opnd_create_reg(mask), OPND_CREATE_INTPTR(shape));
-    drreg_unreserve_register(drcontext, block, where, mask);
-    drreg_unreserve_register(drcontext, block, where, address);
+    scratch.restore(last);
 }
 
 }  // namespace numascape

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scratch registers for the counting code.
+//
+// A register that the block does not use at all is taken for the whole block: saved at the first
+// place that counts, restored at the last. Where there is none, a register is saved and restored
+// around each place, or taken without saving when its value is dead there. At every instruction of
+// the program all registers it can see are its own; only a fault inside a block must put back those
+// taken for the whole block (restore_program_state).
+#pragma once
+
+#include "access_groups.h"
+#include "dr_api.h"
+
+namespace numascape {
+
+// Where code is inserted.
+struct Emitter {
+    void* drcontext;
+    instrlist_t* block;
+    instr_t* where;
+
+    void add(instr_t* instruction) const { instrlist_meta_preinsert(block, where, instruction); }
+    static opnd_t reg(reg_id_t which) { return opnd_create_reg(which); }
+    static opnd_t reg32(reg_id_t which) { return opnd_create_reg(reg_64_to_32(which)); }
+    static opnd_t reg8(reg_id_t which) { return opnd_create_reg(reg_resize_to_opsz(which, OPSZ_1)); }
+    static opnd_t label(instr_t* which) { return opnd_create_instr(which); }
+};
+
+// What a scratch register is for; each role has a thread slot to save the program's value in.
+enum class Role : unsigned { kAddress, kTable, kSecond, kFlags, kCount };
+
+// The registers taken for a whole block.
+struct BlockScratch {
+    reg_id_t reg[static_cast<unsigned>(Role::kCount)];
+    bool saved;          // the program's values are in their slots
+    bool table_loaded;   // kTable's register holds the thread's table
+};
+
+// Chooses among the registers that the block does not use. `flags`: some place must save the
+// flags, which needs the accumulator.
+BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags);
+
+// One place's registers. Use: construct, take(), save_flags(), ..., restore().
+class PlaceScratch {
+public:
+    // `excluded`: registers the inserted code reads.
+    PlaceScratch(const Emitter& emit, BlockScratch& block, const Freedom& freedom,
+                 RegisterSet excluded);
+
+    // The register for a role, saved when needed.
+    reg_id_t take(Role role);
+    // The thread's table in a register.
+    reg_id_t take_table();
+    // After this the arithmetic flags may be changed, if the program still needs them.
+    void save_flags();
+    // Puts back everything that this place saved. `last`: no place of the block follows.
+    void restore(bool last);
+
+private:
+    void save(Role role, reg_id_t reg);
+    void reload(Role role, reg_id_t reg);
+
+    const Emitter& emit_;
+    BlockScratch& block_;
+    Freedom freedom_;
+    RegisterSet excluded_;
+    reg_id_t local_[static_cast<unsigned>(Role::kCount)];  // taken here only
+    bool local_saved_[static_cast<unsigned>(Role::kCount)];
+    bool flags_saved_ = false;
+};
+
+// Registers DynamoRIO's restore-state event.
+void scratch_init();
+
+}  // namespace numascape

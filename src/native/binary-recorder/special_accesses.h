@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accesses whose extent is known only when they run: what the inserted code (special_accesses.cpp)
+// tells the counting code (out_of_line.cpp) of each such instruction.
+#pragma once
+
+#include <cstdint>
+
+namespace numascape {
+
+// rep movs, stos, lods: rcx elements from rsi or to rdi.
+struct RepeatedString {
+    uint64_t pc;
+    uint32_t bytes;  // of an element
+    bool reads;
+    bool writes;
+};
+
+// A vector of which a mask selects lanes: it touches what they touch.
+struct MaskedShape {
+    uint64_t pc;
+    uint32_t element_bytes;  // 0: the whole operand when any lane is selected
+    uint32_t operand_bytes;
+    bool packed;  // compress and expand: as many leading elements as lanes are selected
+    bool write;
+};
+
+// A gather or scatter: each selected lane is an access at base + index * scale.
+struct GatherShape {
+    uint64_t pc;
+    uint32_t lanes;
+    uint32_t element_bytes;
+    uint32_t index_bytes;  // 4 or 8, signed
+    uint32_t scale;
+    bool write;
+};
+
+}  // namespace numascape
