@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents point to exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "bench/**/*.md", "src/**/*.md")
+    for path in ROOT.glob(pattern)
+    if "node_modules" not in path.parts
+)
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
+def test_links_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_folders_and_files_that_are_named_exist(path: str) -> None:
+    text = (ROOT / path).read_text()
+    named = re.findall(r"`((?:src|docs|tests|cmake|examples|bench|include)/[\w./-]*)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_commands_in_the_documents_have_the_options_they_use() -> None:
+    """Every `numascape VERB --option` of a document is understood by VERB's help."""
+    command = Path(sysconfig.get_path("scripts")) / "numascape"
+    used = {
+        (verb, option)
+        for document in DOCUMENTS
+        for line in re.findall(r"numascape ([a-z]+ [^`\n]*)", document.read_text())
+        for verb, *words in [line.split(" -- ")[0].split()]
+        for option in words
+        if re.fullmatch(r"--?[a-z][a-z-]*", option)
+    }
+    assert ("record", "-o") in used
+    helps = {
+        verb: subprocess.run([command, verb, "--help"], capture_output=True, text=True, check=True)
+        for verb in {verb for verb, _ in used}
+    }
+    assert [
+        f"{verb} {option}"
+        for verb, option in sorted(used)
+        if not re.search(rf"(?<![\w-]){option}(?![\w-])", helps[verb].stdout)
+    ] == []
