@@ -3,8 +3,9 @@
 //
 // Accesses: on a dark page viridis, from dark to light; on a light page ColorBrewer's YlGnBu, from
 // light to dark, so that more always stands out more. Both change lightness steadily and are
-// readable with every common colour blindness. Threads: hues of equal lightness from blue over magenta to amber, which go
-// steadily from blue to yellow, so their order survives red-green blindness.
+// readable with every common colour blindness. Threads: hues of equal lightness from blue over
+// magenta to amber, which go steadily from blue to yellow, so their order survives red-green
+// blindness.
 
 import { hcl, rgb } from "d3-color";
 import { interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
