@@ -35,6 +35,8 @@ from numascape.naming.sources import Source, text
 _STATUS_NAME = re.compile(
     r"(i?err(or|no|code)?|e|ret(val)?|rc|rv|status|stat|ok|success|result)$", re.I
 )
+# Names of variables that hold a block until it is known to be one (`tmp = realloc(v->x, n)`).
+_TEMPORARY = re.compile(r"p|q|ptr|raw|te?mp\w*|new\w*|\w+_new|\w+New|\w+_te?mp")
 
 
 def find_destination(
@@ -150,6 +152,13 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
         if plain in function.references:
             index = function.parameters[plain]
             return Destination(Kind.PARAMETER, name, argument=index, suffix=suffix)
+        stored = function.stored.get(plain)
+        if (
+            stored is not None
+            and plain in function.local
+            and _is_handed_on(plain, stored, function)
+        ):
+            return _classify(stored, function, suffix)
     if target.type == "pointer_expression" and plain.startswith("*"):
         pointer = target.child_by_field_name("argument")
         index = -1 if pointer is None else function.parameters.get(text(pointer), -1)
@@ -159,6 +168,16 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
     if member:
         return Destination(Kind.MEMBER, tidy(member + suffix), member=member + suffix)
     return Destination(Kind.VARIABLE, name)
+
+
+def _is_handed_on(variable: str, target: Node, function: Function) -> bool:
+    """Whether a local variable only carries the block to `target`: `*result = p`, `v->x = tmp`."""
+    if target.type == "pointer_expression":
+        pointer = target.child_by_field_name("argument")
+        if pointer is not None and text(pointer) in function.parameters:
+            return True
+    is_local = target.type == "identifier" and function.declares(text(target))
+    return bool(_TEMPORARY.fullmatch(variable)) and not is_local
 
 
 def _joined(target: Node, suffix: str) -> str:

@@ -34,6 +34,7 @@ class Function:
     references: set[str] = field(default_factory=set)
     local: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
+    stored: dict[str, Node] = field(default_factory=dict)  # where a variable's value is put, first
 
     def declares(self, name: str) -> bool:
         """Whether `name` is a local variable or a parameter here."""
@@ -217,7 +218,10 @@ def _add_body(body: Node, function: Function) -> None:
             target = declared_identifier(node)
             copies.append((node.child_by_field_name("value"), target))
         elif node.type == "assignment_expression":
-            copies.append((node.child_by_field_name("right"), node.child_by_field_name("left")))
+            value, target = node.child_by_field_name("right"), node.child_by_field_name("left")
+            copies.append((value, target))
+            if value is not None and target is not None and strip(value).type == "identifier":
+                function.stored.setdefault(text(strip(value)), target)
         elif node.type == "return_statement" and node.named_children:
             function.returned |= _values(node.named_children[0])
     for value, target in reversed(copies):

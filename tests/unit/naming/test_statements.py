@@ -69,6 +69,9 @@ C = [
     ("if (n)\n#if 1\nA = @malloc(n);\n#else\nB = 0;\n#endif", "A"),
     ('A = @mmap(0, n, PROT_READ, MAP_SHARED, open("a;b{", 0), 0);', "A"),
     ("@free(A);", "free()"),
+    ("double *tmp = @realloc(v->x, n); if (!tmp) return; v->x = tmp;", "v->x"),
+    ("double *C = @malloc(n); arguments[0].C = C;", "C"),
+    ("int *tmp = @malloc(n), *other; other = tmp;", "tmp"),
 ]
 
 CPP = [

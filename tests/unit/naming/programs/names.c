@@ -53,6 +53,12 @@ static __attribute__((noinline)) int make_block(void **result, size_t bytes) {
     return *result == NULL;
 }
 
+static __attribute__((noinline)) void give_block(size_t bytes, void **result) {
+    void *block = malloc(bytes);
+    if (block == NULL) fail("out of memory");
+    *result = block;
+}
+
 static __attribute__((noinline)) struct grid *make_grid(void) {
     struct grid *g = calloc(1, 120001);  // 120001: grid
     g->vx = xmalloc(120002);             // 120002: g->vx
@@ -101,6 +107,7 @@ static void by_argument(void) {
     if (make_block(&made, 110006)) fail("made");                // 110006: made
     struct grid *h = &g;
     if (make_block((void **)&h->vy, 110007)) fail("vy");        // 110007: h->vy
+    give_block(110008, (void **)&h->next);                      // 110008: h->next
     A = aligned_alloc(64, 110016);                              // 110016: A
 }
 
