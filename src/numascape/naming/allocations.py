@@ -85,6 +85,8 @@ def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ..
     for frame in frames:
         if not is_library(frame) and frame.file and frame.line:
             destination = _destination(frame, wanted)
+            if destination is None and base_name(frame.function) == wanted.callee:
+                continue  # gcc splits functions: the rest of one is then inlined into its start
             if destination is None:
                 break
             if destination.name and (best is None or destination.kind is Kind.VARIABLE):
