@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from quality.external import ROOT
+
 DOCUMENTS = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "bench/**/*.md", "src/**/*.md")

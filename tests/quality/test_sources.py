@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-import pytest
+from quality.external import ROOT, expect_success
 
-ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 FOLDERS = ("src", "include", "examples", "bench", "tests", "cmake")
 # Made by tools, or by others.
@@ -42,45 +40,30 @@ def sources(*suffixes: str) -> list[Path]:
     )
 
 
-def run(*command: str | Path, folder: Path = ROOT) -> None:
-    """Run a checker; what it prints is the test's failure."""
-    result = subprocess.run(
-        [str(part) for part in command],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if result.returncode:
-        pytest.fail(result.stdout[-6000:], pytrace=False)
-
-
 def test_python_is_linted() -> None:
-    run(SCRIPTS / "ruff", "check", "--no-cache", ".")
+    expect_success(SCRIPTS / "ruff", "check", "--no-cache", ".")
 
 
 def test_python_is_formatted() -> None:
-    run(SCRIPTS / "ruff", "format", "--check", "--no-cache", ".")
+    expect_success(SCRIPTS / "ruff", "format", "--check", "--no-cache", ".")
 
 
 def test_python_is_typed() -> None:
-    run(sys.executable, "-m", "mypy")
+    expect_success(sys.executable, "-m", "mypy")
 
 
 def test_c_and_cpp_are_formatted() -> None:
     files = sources(".c", ".cpp", ".h", ".hpp")
     assert files
-    run(SCRIPTS / "clang-format", "--dry-run", "-Werror", *files)
+    expect_success(SCRIPTS / "clang-format", "--dry-run", "-Werror", *files)
 
 
 def test_viewer_is_typed_and_formatted() -> None:
-    run("npm", "run", "--silent", "check", folder=ROOT / "src" / "viewer")
+    expect_success("npm", "run", "--silent", "check", folder=ROOT / "src" / "viewer")
 
 
 def test_viewer_passes_its_own_tests() -> None:
-    run("npm", "test", "--silent", folder=ROOT / "src" / "viewer")
+    expect_success("npm", "test", "--silent", folder=ROOT / "src" / "viewer")
 
 
 def test_every_source_names_the_licence() -> None:
