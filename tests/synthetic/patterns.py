@@ -196,7 +196,7 @@ class Pattern:
         }
 
 
-_STRUCTURES = {
+_STRUCTURES: dict[str, Any] = {
     "structure": pl.UInt32,
     "process": pl.UInt32,
     "name": pl.String,
