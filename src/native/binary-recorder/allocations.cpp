@@ -3,6 +3,8 @@
 // Heap blocks: the allocation functions of every module are wrapped. Blocks of at least a page are
 // followed one by one, and their counts are taken out before their addresses are used again;
 // smaller ones are summed by page and call stack.
+#include <string_view>
+
 #include "dr_api.h"
 #include "drmgr.h"
 #include "drwrap.h"
@@ -238,8 +240,23 @@ void before_free(void* wrap, void**) {
     }
 }
 
-void wrap_function(app_pc function, Allocator kind) {
-    const uint flags = DRWRAP_CALLCONV_DEFAULT;
+// Of the C++ operators only those of allocators are wrapped: the C++ libraries' own call malloc,
+// which sees the same call stack.
+bool is_operator(const char* name) {
+    return name[0] == '_' && name[1] == 'Z';
+}
+
+bool is_cxx_library(const module_data_t* module) {
+    const std::string_view path = module->full_path;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("libstdc++.") || name.starts_with("libc++.");
+}
+
+void wrap_function(app_pc function, Allocator kind, bool throws) {
+    // Replacing the return address is many times cheaper than finding every place to return to,
+    // but no exception may pass it.
+    const uint flags = static_cast<uint>(DRWRAP_CALLCONV_DEFAULT) |
+                       (throws ? 0u : static_cast<uint>(DRWRAP_REPLACE_RETADDR));
     if (kind == Allocator::kFree) {
         drwrap_wrap_ex(function, before_free, nullptr, nullptr, flags);
     } else {
@@ -281,8 +298,9 @@ void allocations_module_loaded(const module_data_t* module) {
     for (const WrappedFunction& function : kFunctions) {
         auto found = reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, function.name));
         // A lookup may resolve to another module's definition.
-        if (found != nullptr && dr_module_contains_addr(module, found)) {
-            wrap_function(found, function.kind);
+        if (found != nullptr && dr_module_contains_addr(module, found) &&
+            !(is_operator(function.name) && is_cxx_library(module))) {
+            wrap_function(found, function.kind, is_operator(function.name));
         }
     }
     module_data_t* main = dr_get_main_module();
@@ -302,7 +320,7 @@ void allocations_module_loaded(const module_data_t* module) {
         if (found != nullptr && dr_module_contains_addr(module, found) &&
             found !=
                 reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, kFunctions[i].name))) {
-            wrap_function(found, kFunctions[i].kind);
+            wrap_function(found, kFunctions[i].kind, is_operator(kFunctions[i].name));
         }
     }
 }

@@ -74,13 +74,13 @@ struct StackRange {
 };
 
 // The mapping the thread's stack pointer is in.
-StackRange find_stack(void *drcontext) {
+StackRange find_stack(void* drcontext) {
     dr_mcontext_t context;
     context.size = sizeof context;
     context.flags = DR_MC_CONTROL;
     dr_get_mcontext(drcontext, &context);
     dr_mem_info_t info;
-    if (!dr_query_memory_ex(reinterpret_cast<byte *>(context.xsp), &info) ||
+    if (!dr_query_memory_ex(reinterpret_cast<byte*>(context.xsp), &info) ||
         info.type == DR_MEMTYPE_FREE) {
         return {0, 0};
     }
@@ -92,9 +92,9 @@ StackRange find_stack(void *drcontext) {
 StackRange find_main_stack() {
     StackRange stack{0, 0};
     each_mapping(
-        [](const MappedRange &range, void *argument) {
+        [](const MappedRange& range, void* argument) {
             if (std::string_view(range.path) == "[stack]") {
-                *static_cast<StackRange *>(argument) = {range.start, range.end};
+                *static_cast<StackRange*>(argument) = {range.start, range.end};
             }
         },
         &stack);

@@ -33,8 +33,8 @@ struct Block {
 
 const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group) {
     const uint32_t count = group.reads + group.writes;
-    auto* info = static_cast<GroupInfo*>(
-        permanent(sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess)));
+    auto* info =
+        static_cast<GroupInfo*>(permanent(sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess)));
     info->accesses = 0;
     for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
         const PlannedAccess& access = plan.access[i];
@@ -80,14 +80,14 @@ void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_
     }
 }
 
-void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a,
-                           reg_id_t b, instr_t* leave) {
+void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a, reg_id_t b,
+                           instr_t* leave) {
     void* dc = emit.drcontext;
     if (straddle == Straddle::kWhenUnaligned) {
         emit.add(INSTR_CREATE_test(dc, Emitter::reg8(a), OPND_CREATE_INT8(span - 1)));
     } else {
-        emit.add(INSTR_CREATE_lea(
-            dc, emit.reg(b), opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
+        emit.add(INSTR_CREATE_lea(dc, emit.reg(b),
+                                  opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
         emit.add(INSTR_CREATE_xor(dc, emit.reg32(b), emit.reg32(a)));
         emit.add(INSTR_CREATE_test(dc, emit.reg32(b), OPND_CREATE_INT32(kPageBytes)));
     }
@@ -213,8 +213,8 @@ void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scra
 }
 
 void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second) {
-    const bool done = drutil_insert_get_mem_addr(emit.drcontext, emit.block, emit.where, operand,
-                                                 into, second);
+    const bool done =
+        drutil_insert_get_mem_addr(emit.drcontext, emit.block, emit.where, operand, into, second);
     DR_ASSERT(done);
     (void)done;
 }

@@ -6,8 +6,8 @@ namespace {
 
 struct Effect {
     RegisterSet reads = 0;
-    RegisterSet writes = 0;       // any part
-    RegisterSet overwrites = 0;   // the whole register
+    RegisterSet writes = 0;      // any part
+    RegisterSet overwrites = 0;  // the whole register
     uint32_t flags_read = 0;
     uint32_t flags_written = 0;
 };
@@ -59,8 +59,7 @@ void find_freedom(BlockPlan& plan) {
         plan.used |= effect.reads | effect.writes;
         live = (live & ~effect.overwrites) | effect.reads;
         flags_live = (flags_live & ~effect.flags_written) | effect.flags_read;
-        const Freedom freedom = known ? Freedom{~live & 0xffff & ~kStackPointerBit,
-                                                flags_live == 0}
+        const Freedom freedom = known ? Freedom{~live & 0xffff & ~kStackPointerBit, flags_live == 0}
                                       : Freedom{0, false};
         while (group > 0 && plan.group[group - 1].at == at - 1) {
             plan.group[--group].freedom = freedom;

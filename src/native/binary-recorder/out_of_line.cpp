@@ -122,24 +122,21 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder,
     const uint64_t reads = shape->write ? 0 : 1;
     for (mask = lowest_lanes(mask, shape->lanes); mask != 0; mask &= mask - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctzll(mask));
-        const int64_t index = shape->index_bytes == 8
-                                  ? static_cast<const int64_t*>(vector)[lane]
-                                  : static_cast<const int32_t*>(vector)[lane];
+        const int64_t index = shape->index_bytes == 8 ? static_cast<const int64_t*>(vector)[lane]
+                                                      : static_cast<const int32_t*>(vector)[lane];
         shard.count(*recorder, base + static_cast<uint64_t>(index) * shape->scale,
                     shape->element_bytes, reads, 1 - reads, shape->pc);
     }
 }
 
 class Generator {
-public:
+  public:
     explicit Generator(void* drcontext) : drcontext_(drcontext) {
-        memory_ = static_cast<app_pc>(dr_nonheap_alloc(
-            dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
+        memory_ = static_cast<app_pc>(
+            dr_nonheap_alloc(dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
         next_ = memory_;
     }
-    ~Generator() {
-        dr_memory_protect(memory_, dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_EXEC);
-    }
+    ~Generator() { dr_memory_protect(memory_, dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_EXEC); }
     Generator(const Generator&) = delete;
     Generator& operator=(const Generator&) = delete;
 
@@ -180,7 +177,7 @@ public:
         return start;
     }
 
-private:
+  private:
     // Call-clobbered registers of the System V ABI; the handlers keep the others.
     static constexpr reg_id_t kSaved[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX,
                                           DR_REG_RSI, DR_REG_RDI, DR_REG_R8,

@@ -67,8 +67,7 @@ void out_of_line_init(void* drcontext);
 void* permanent(size_t bytes);
 
 // Jumps to `code`; it continues behind this. `scratch` is overwritten, arguments are in place.
-void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch,
-               instr_t* back);
+void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch, instr_t* back);
 // The address of a memory operand; `second` may be overwritten.
 void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second);
 

@@ -9,11 +9,15 @@ namespace {
 
 constexpr unsigned kRoles = static_cast<unsigned>(Role::kCount);
 
-unsigned index(Role role) { return static_cast<unsigned>(role); }
+unsigned index(Role role) {
+    return static_cast<unsigned>(role);
+}
 ThreadSlot slot_of(unsigned role) {
     return static_cast<ThreadSlot>(static_cast<unsigned>(ThreadSlot::kSpilled) + role);
 }
-reg_id_t register_at(uint32_t bit) { return static_cast<reg_id_t>(DR_REG_START_64 + bit); }
+reg_id_t register_at(uint32_t bit) {
+    return static_cast<reg_id_t>(DR_REG_START_64 + bit);
+}
 
 // Lowest register of the set but the accumulator, which saving flags needs; it comes last.
 reg_id_t pick(RegisterSet set) {
@@ -24,7 +28,9 @@ reg_id_t pick(RegisterSet set) {
     return (set & kAccumulatorBit) != 0 ? DR_REG_RAX : DR_REG_NULL;
 }
 
-RegisterSet bit_of(reg_id_t reg) { return 1u << (reg - DR_REG_START_64); }
+RegisterSet bit_of(reg_id_t reg) {
+    return 1u << (reg - DR_REG_START_64);
+}
 
 // --- Faults. The saves and restores executed so far are read back from the code itself.
 
@@ -46,20 +52,25 @@ bool is_slot(void* drcontext, opnd_t operand, unsigned& role) {
 void follow(void* drcontext, instr_t* instruction, SavedState& state) {
     unsigned role = 0;
     switch (instr_get_opcode(instruction)) {
-    case OP_mov_st:
-        if (is_slot(drcontext, instr_get_dst(instruction, 0), role) &&
-            opnd_is_reg(instr_get_src(instruction, 0))) {
-            state.reg[role] = opnd_get_reg(instr_get_src(instruction, 0));
-        }
-        break;
-    case OP_mov_ld:
-        if (is_slot(drcontext, instr_get_src(instruction, 0), role)) {
-            state.reg[role] = DR_REG_NULL;
-        }
-        break;
-    case OP_lahf: state.flags_in_accumulator = true; break;
-    case OP_sahf: state.flags_in_accumulator = state.overflow_restored = false; break;
-    default: break;
+        case OP_mov_st:
+            if (is_slot(drcontext, instr_get_dst(instruction, 0), role) &&
+                opnd_is_reg(instr_get_src(instruction, 0))) {
+                state.reg[role] = opnd_get_reg(instr_get_src(instruction, 0));
+            }
+            break;
+        case OP_mov_ld:
+            if (is_slot(drcontext, instr_get_src(instruction, 0), role)) {
+                state.reg[role] = DR_REG_NULL;
+            }
+            break;
+        case OP_lahf:
+            state.flags_in_accumulator = true;
+            break;
+        case OP_sahf:
+            state.flags_in_accumulator = state.overflow_restored = false;
+            break;
+        default:
+            break;
     }
 }
 
@@ -86,8 +97,7 @@ bool restore_program_state(void* drcontext, bool, dr_restore_state_info_t* info)
     }
     instr_free(drcontext, &instruction);
     if (state.flags_in_accumulator) {
-        info->mcontext->xflags =
-            flags_from(info->raw_mcontext->xax, info->raw_mcontext->xflags);
+        info->mcontext->xflags = flags_from(info->raw_mcontext->xax, info->raw_mcontext->xflags);
     }
     for (unsigned role = 0; role < kRoles; ++role) {
         if (state.reg[role] != DR_REG_NULL) {
@@ -139,9 +149,8 @@ PlaceScratch::PlaceScratch(const Emitter& emit, BlockScratch& block, const Freed
 }
 
 void PlaceScratch::save(Role role, reg_id_t reg) {
-    emit_.add(INSTR_CREATE_mov_st(emit_.drcontext,
-                                  thread_slot(emit_.drcontext, slot_of(index(role))),
-                                  Emitter::reg(reg)));
+    emit_.add(INSTR_CREATE_mov_st(
+        emit_.drcontext, thread_slot(emit_.drcontext, slot_of(index(role))), Emitter::reg(reg)));
 }
 
 void PlaceScratch::reload(Role role, reg_id_t reg) {
@@ -212,6 +221,8 @@ void PlaceScratch::restore(bool last) {
     }
 }
 
-void scratch_init() { drmgr_register_restore_state_ex_event(restore_program_state); }
+void scratch_init() {
+    drmgr_register_restore_state_ex_event(restore_program_state);
+}
 
 }  // namespace numascape

@@ -23,7 +23,9 @@ struct Emitter {
     void add(instr_t* instruction) const { instrlist_meta_preinsert(block, where, instruction); }
     static opnd_t reg(reg_id_t which) { return opnd_create_reg(which); }
     static opnd_t reg32(reg_id_t which) { return opnd_create_reg(reg_64_to_32(which)); }
-    static opnd_t reg8(reg_id_t which) { return opnd_create_reg(reg_resize_to_opsz(which, OPSZ_1)); }
+    static opnd_t reg8(reg_id_t which) {
+        return opnd_create_reg(reg_resize_to_opsz(which, OPSZ_1));
+    }
     static opnd_t label(instr_t* which) { return opnd_create_instr(which); }
 };
 
@@ -33,8 +35,8 @@ enum class Role : unsigned { kAddress, kTable, kSecond, kFlags, kCount };
 // The registers taken for a whole block.
 struct BlockScratch {
     reg_id_t reg[static_cast<unsigned>(Role::kCount)];
-    bool saved;          // the program's values are in their slots
-    bool table_loaded;   // kTable's register holds the thread's table
+    bool saved;         // the program's values are in their slots
+    bool table_loaded;  // kTable's register holds the thread's table
 };
 
 // Chooses among the registers that the block does not use. `flags`: some place must save the
@@ -43,7 +45,7 @@ BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags);
 
 // One place's registers. Use: construct, take(), save_flags(), ..., restore().
 class PlaceScratch {
-public:
+  public:
     // `excluded`: registers the inserted code reads.
     PlaceScratch(const Emitter& emit, BlockScratch& block, const Freedom& freedom,
                  RegisterSet excluded);
@@ -57,7 +59,7 @@ public:
     // Puts back everything that this place saved. `last`: no place of the block follows.
     void restore(bool last);
 
-private:
+  private:
     void save(Role role, reg_id_t reg);
     void reload(Role role, reg_id_t reg);
 

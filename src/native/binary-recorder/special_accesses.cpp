@@ -21,7 +21,9 @@ uint64_t pc_of(instr_t* instruction) {
     return reinterpret_cast<uint64_t>(instr_get_app_pc(instruction));
 }
 
-uint32_t bytes_of(opnd_t operand) { return opnd_size_in_bytes(opnd_get_size(operand)); }
+uint32_t bytes_of(opnd_t operand) {
+    return opnd_size_in_bytes(opnd_get_size(operand));
+}
 
 struct MemoryOperand {
     opnd_t operand;
@@ -44,8 +46,8 @@ MemoryOperand memory_operand(instr_t* instruction) {
 
 void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
-    const opnd_t element = opcode == OP_rep_lods ? instr_get_src(instruction, 0)
-                                                 : instr_get_dst(instruction, 0);
+    const opnd_t element =
+        opcode == OP_rep_lods ? instr_get_src(instruction, 0) : instr_get_dst(instruction, 0);
     const auto* info = keep(RepeatedString{pc_of(instruction), bytes_of(element),
                                            opcode != OP_rep_stos, opcode != OP_rep_lods});
     const reg_id_t a = scratch.take(Role::kAddress);
@@ -114,11 +116,15 @@ void insert_sign_bits(const Emitter& emit, opnd_t vector, uint32_t element_bytes
     const opnd_t to = emit.reg(into);
     const bool legacy = reg_is_mmx(opnd_get_reg(vector)) || !proc_has_feature(FEATURE_AVX);
     switch (element_bytes) {
-    case 4: emit.add(INSTR_CREATE_vmovmskps(dc, to, vector)); break;
-    case 8: emit.add(INSTR_CREATE_vmovmskpd(dc, to, vector)); break;
-    default:
-        emit.add(legacy ? INSTR_CREATE_pmovmskb(dc, emit.reg32(into), vector)
-                        : INSTR_CREATE_vpmovmskb(dc, emit.reg32(into), vector));
+        case 4:
+            emit.add(INSTR_CREATE_vmovmskps(dc, to, vector));
+            break;
+        case 8:
+            emit.add(INSTR_CREATE_vmovmskpd(dc, to, vector));
+            break;
+        default:
+            emit.add(legacy ? INSTR_CREATE_pmovmskb(dc, emit.reg32(into), vector)
+                            : INSTR_CREATE_vpmovmskb(dc, emit.reg32(into), vector));
     }
 }
 
@@ -168,7 +174,9 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     emit.add(done);
 }
 
-uint32_t bytes_of_register(reg_id_t reg) { return opnd_size_in_bytes(reg_get_size(reg)); }
+uint32_t bytes_of_register(reg_id_t reg) {
+    return opnd_size_in_bytes(reg_get_size(reg));
+}
 
 // Element and index sizes by the name: vgatherDPS, vpscatterQD, ... (index letter, element suffix).
 GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_id_t data) {
@@ -193,7 +201,8 @@ void insert_gathered(const Emitter& emit, PlaceScratch& scratch, instr_t* instru
     void* dc = emit.drcontext;
     // AVX-512: opmask first, then memory or data. AVX2 gathers: memory, mask; data is written.
     const bool evex = is_opmask(instr_get_src(instruction, 0));
-    const opnd_t data = memory.write ? instr_get_src(instruction, 1) : instr_get_dst(instruction, 0);
+    const opnd_t data =
+        memory.write ? instr_get_src(instruction, 1) : instr_get_dst(instruction, 0);
     if (!is_vector(data)) {
         return;  // a prefetch
     }
@@ -241,12 +250,17 @@ void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpeci
         opnd_is_base_disp(memory.operand) && opnd_get_base(memory.operand) == DR_REG_XSP;
     if (options.count_stack || !of_stack) {
         switch (special_access(instruction)) {
-        case SpecialAccess::kNone: break;
-        case SpecialAccess::kRepeatedString:
-            insert_repeated_string(emit, scratch, instruction);
-            break;
-        case SpecialAccess::kMasked: insert_masked(emit, scratch, instruction, memory); break;
-        case SpecialAccess::kGathered: insert_gathered(emit, scratch, instruction, memory); break;
+            case SpecialAccess::kNone:
+                break;
+            case SpecialAccess::kRepeatedString:
+                insert_repeated_string(emit, scratch, instruction);
+                break;
+            case SpecialAccess::kMasked:
+                insert_masked(emit, scratch, instruction, memory);
+                break;
+            case SpecialAccess::kGathered:
+                insert_gathered(emit, scratch, instruction, memory);
+                break;
         }
     }
     scratch.restore(last);
