@@ -80,7 +80,7 @@ def _convert_shard(
     owners = owner_structures(shard, process, first_thread, names, table)
     pages, variables = module_structures(shard, process, names, table)
     modules = shard.owners.filter(pl.col("kind") == MODULE)["owner"].implode()
-    numbers = {thread.thread: first_thread + i for i, thread in enumerate(shard.threads)}
+    numbers = {thread: first_thread + rank for thread, rank in shard.ranks.items()}
 
     def located(rows: pl.DataFrame, values: list[str], divided: bool) -> pl.DataFrame:
         """Rows with (owner, page) as rows with (structure, instance, page)."""
@@ -189,14 +189,17 @@ def _threads(
     for number, thread in enumerate(shard.threads):
         key = f"{shard.header['pid']}/{thread.os_tid}"
         cpus = sorted({*thread.cpus, *sampled.get(key, [])})
+        created = shard.nanoseconds(thread.started, begin)
+        # A killed process noted the time last before its youngest threads began.
+        end = max(last, created)
         rows.append(
             {
                 "thread": first_thread + number,
                 "process": process,
                 "os_tid": thread.os_tid,
                 "name": thread.name,
-                "created_ns": shard.nanoseconds(thread.started, begin),
-                "ended_ns": shard.nanoseconds(thread.ended, begin) if thread.ended else last,
+                "created_ns": created,
+                "ended_ns": shard.nanoseconds(thread.ended, begin) if thread.ended else end,
                 "cpus": cpus,
                 "nodes": sorted({nodes[cpu] for cpu in cpus if cpu in nodes}),
             }

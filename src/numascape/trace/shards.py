@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,11 @@ class Shard:
     shared_page_accesses: int
     damaged: int
 
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Each thread's place in the order of creation; `threads` is in that order."""
+        return {thread.thread: rank for rank, thread in enumerate(self.threads)}
+
     def has(self, flag: int) -> bool:
         """Whether the header has this flag (native FLAG_...)."""
         return bool(self.header["flags"] & flag)
@@ -117,6 +123,15 @@ def _text(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
+def _by_creation(threads: list[ShardThread], pid: int) -> list[ShardThread]:
+    """Threads in the order in which they were created, as the kernel's growing ids tell.
+
+    The shard numbers them as they began to run, which is another order when several wait for a
+    CPU. Ids below the process's own come after the kernel's counter wrapped around.
+    """
+    return sorted(threads, key=lambda t: (t.os_tid < pid, t.os_tid, t.started))
+
+
 def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
     try:
         raw = native.replay(str(path), [str(parent) for parent in ancestors])
@@ -130,10 +145,13 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         counts=pl.DataFrame(raw["counts"]),
         touches=pl.DataFrame(raw["touches"]),
         placement=pl.DataFrame(raw["placement"]),
-        threads=[
-            ShardThread(thread, os_tid, started, ended, _text(name), tuple(cpus))
-            for thread, os_tid, started, ended, name, cpus in raw["threads"]
-        ],
+        threads=_by_creation(
+            [
+                ShardThread(thread, os_tid, started, ended, _text(name), tuple(cpus))
+                for thread, os_tid, started, ended, name, cpus in raw["threads"]
+            ],
+            raw["header"]["pid"],
+        ),
         modules=[
             MappedModule(_text(name), start, end, bias, owner)
             for name, start, end, bias, owner in raw["modules"]

@@ -157,7 +157,7 @@ def _structure(
             call_stack=call_stack,
         )
     if kind == STACK:
-        return Structure(process, f"Stack#{first_thread + row['thread']}", "stack")
+        return Structure(process, f"Stack#{first_thread + shard.ranks.get(row['thread'], row['thread'])}", "stack")
     if kind != MAPPING:
         return Structure(process, "memory outside all mappings seen", "mapping", named=False)
     path = shard.paths[row["path"]]
