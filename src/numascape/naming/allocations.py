@@ -9,10 +9,10 @@ from functools import lru_cache
 from numascape.naming import (
     c_destination,
     fortran_destination,
-    numpy_functions,
+    python_objects,
     rust_destination,
 )
-from numascape.naming.destination import Destination, Kind, Wanted
+from numascape.naming.destination import Destination, Kind, Wanted, tidy
 from numascape.naming.frames import (
     CallFrame,
     base_name,
@@ -134,14 +134,15 @@ def _find(
 
 def _without_source(frames: Sequence[CallFrame]) -> AllocationName:
     """`function+line`, a Python-visible function, or a symbol of the innermost user's frame."""
-    python = numpy_functions.python_function(frames)
+    python = python_objects.python_name(frames)
     if python is not None:
         return _placed(python[0], python[1])
     if not frames:
         return AllocationName("unknown", "", "", 0)
     frame = next((f for f in frames if not is_library(f)), frames[0])
+    function = tidy(frame.function)
     if frame.line:
-        return _placed(f"{frame.function}+{frame.line}", frame)
-    if frame.function.startswith("0x"):
-        return _placed(f"{module_name(frame)}+{frame.function}".lstrip("+"), frame)
-    return _placed(f"{frame.function}+{getattr(frame, 'offset', 0):#x}", frame)
+        return _placed(f"{function}+{frame.line}", frame)
+    if function.startswith("0x"):
+        return _placed(f"{module_name(frame)}+{function}".lstrip("+"), frame)
+    return _placed(f"{function}+{getattr(frame, 'offset', 0):#x}", frame)

@@ -30,11 +30,15 @@ class CallFrame(Protocol):
 
 
 _LIBRARY_FUNCTION = re.compile(
-    r"std::|__gnu_cxx::|boost::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"
-    r"|alloc::|core::|hashbrown::|<(alloc|core|std|hashbrown)::|__rust_|__rdl_|__rg_"
+    r"std::|__gnu_cxx::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"
+    r"|(boost|absl|folly|tbb|Eigen|Kokkos|arma|blaze|xt|thrust)::"  # containers of other people's
+    r"|<(alloc|core|std|hashbrown)::|__rust_|__rdl_|__rg_"
     r"|_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc)\b|_PyMem_"
     r"|(__libc_|__GI_)?_*(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|mmap)\b"
 )
+
+# Rust's, where there is no file to tell them from C++ namespaces of these names.
+_RUST_LIBRARY_FUNCTION = re.compile(r"(alloc|core|hashbrown)::")
 
 # Headers of compilers and packages: templates and inline functions a user's code is built from.
 _LIBRARY_FILE = re.compile(
@@ -57,6 +61,7 @@ def is_library(frame: CallFrame) -> bool:
     return bool(
         _LIBRARY_FUNCTION.match(frame.function)
         or _LIBRARY_FILE.search(frame.file)
+        or (not frame.file and _RUST_LIBRARY_FUNCTION.match(frame.function))
         or _LIBRARY_MODULE.match(module_name(frame))
     )
 

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of libraries are told from those of their users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from numascape.naming.frames import base_name, is_constructor, is_library, source_function
+
+
+@dataclass(frozen=True)
+class AnyFrame:
+    function: str
+    file: str = "/home/ada/solver/main.cpp"
+    module: str = "/home/ada/solver/solver"
+    line: int = 1
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        AnyFrame("std::vector<double, std::allocator<double> >::_M_allocate"),
+        AnyFrame("operator new"),
+        AnyFrame("operator new[]"),
+        AnyFrame("Eigen::internal::aligned_malloc"),
+        AnyFrame("solve", file="/usr/include/c++/12/bits/new_allocator.h"),
+        AnyFrame("solve", file="/usr/include/hdf5/H5Gpublic.h"),
+        AnyFrame("alloc::raw_vec::finish_grow", file=""),
+        AnyFrame("<alloc::vec::Vec<T> as core::clone::Clone>::clone", file=""),
+        AnyFrame("with_capacity", file="/rustc/90b35a6/library/alloc/src/vec/mod.rs"),
+        AnyFrame("_IO_file_doallocate", file="", module="/usr/lib/x86_64-linux-gnu/libc.so.6"),
+        AnyFrame("0x20da6", file="", module="/usr/lib/x86_64-linux-gnu/libgfortran.so.5.0.0"),
+        AnyFrame("_dl_new_object", file="", module="/usr/lib64/ld-linux-x86-64.so.2"),
+        AnyFrame("malloc", file="", module="/opt/allocator.so"),
+    ],
+)
+def test_libraries(frame):
+    assert is_library(frame)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        AnyFrame("main"),
+        AnyFrame("core::Grid::allocate"),
+        AnyFrame("alloc::pool"),
+        AnyFrame("stdlib::read"),
+        AnyFrame("malloc_fields"),
+        AnyFrame("Operators::apply"),
+        AnyFrame("fftw_malloc", file="", module="/usr/lib/libfftw3.so.3"),
+        AnyFrame("run", file="", module="/usr/lib/libcudart.so.12"),
+    ],
+)
+def test_users(frame):
+    assert not is_library(frame)
+
+
+def test_the_last_part_of_a_function_s_name():
+    names = {
+        "main": "main",
+        "ns::Class<a::b>::data": "data",
+        "alloc_array<std::vector<int> >": "alloc_array",
+        "ns::Class::operator<": "operator<",
+        "(anonymous namespace)::run": "run",
+        "": "",
+    }
+    assert {name: base_name(name) for name in names} == names
+
+
+def test_functions_that_sources_do_not_name():
+    for name in ("main::{lambda}::operator()", "ns::operator<<", "0x1234", "", "Grid::operator ="):
+        assert source_function(AnyFrame(name)) is None
+    assert source_function(AnyFrame("main._omp_fn.0")) == "main"
+    assert source_function(AnyFrame("Grid::~Grid")) == "~Grid"
+
+
+def test_constructors():
+    assert is_constructor("Buffer<char>::Buffer")
+    assert is_constructor("ns::Outer<a::b<c> >::Outer")
+    assert not is_constructor("Buffer")
+    assert not is_constructor("ns::Buffer<ns>::data")
