@@ -29,9 +29,7 @@ program main
    implicit none
    real(8), allocatable, target :: local(:, :)
    type(grid_type), target :: grid
-   real(8), target :: common_first, common_second
    real(8), save, target :: saved(words)
-   common /block/ common_first(words), common_second(words)
 
    allocate (local(512, 64))
    allocate (module_allocatable(words))
@@ -40,8 +38,17 @@ program main
    call read_strided(c_loc(module_allocatable), int(words, c_long), 8_c_long)
    call write_strided(c_loc(grid%component), int(words/2, c_long), 16_c_long)
    call write_strided(c_loc(module_array), int(words, c_long), 8_c_long)
-   call write_strided(c_loc(common_first), int(words, c_long), 8_c_long)
-   call read_strided(c_loc(common_second), int(words, c_long), 8_c_long)
    call write_strided(c_loc(saved), int(words/4, c_long), 32_c_long)
+   call use_common_block()
    deallocate (local, module_allocatable, grid%component)
 end program main
+
+subroutine use_common_block()
+   use fields
+   implicit none
+   real(8), target :: common_first, common_second
+   common /block/ common_first(words), common_second(words)
+
+   call write_strided(c_loc(common_first), int(words, c_long), 8_c_long)
+   call read_strided(c_loc(common_second), int(words, c_long), 8_c_long)
+end subroutine use_common_block
