@@ -101,13 +101,13 @@ def _who_touched(facts: Facts) -> str:
         return (
             f"{sentence}, but {plural} {percent(1 - facts.first_toucher_accesses)} of the accesses."
         )
-    if facts.own_share >= 1 - FOREIGN:
+    if facts.own_share >= SPLIT:
         return (
             f"{percent(facts.own_share)} of the accesses come from the thread that touched the "
             "page first."
         )
     return (
-        f"{sentence}; only {percent(facts.own_share)} of the accesses come from the thread that "
+        f"{percent(1 - facts.own_share)} of the accesses come from other threads than the one that "
         "touched the page first."
     )
 

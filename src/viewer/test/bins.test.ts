@@ -8,6 +8,7 @@ import {
   rowBins,
   stripOf,
 } from "../src/model/bins";
+import { robustEnd } from "../src/model/matrix";
 import { whole } from "../src/model/viewport";
 import { matrix } from "./matrices";
 
@@ -110,5 +111,17 @@ describe("strips", () => {
       [0, 1, 2, 3].map((row) => ({ row, column: 0, reads: 5 })),
     );
     expect([...stripOf(shared, 1).share]).toEqual([0.25]);
+  });
+});
+
+describe("the end of a scale", () => {
+  it("is the largest value", () => {
+    expect(robustEnd([1, 5, 3, 0])).toEqual({ end: 5, clipped: false });
+    expect(robustEnd([])).toEqual({ end: 0, clipped: false });
+  });
+
+  it("leaves out a few values far above all others", () => {
+    const values = Array.from({ length: 1000 }, (_, i) => (i === 0 ? 1e6 : 10 + (i % 7)));
+    expect(robustEnd(values)).toEqual({ end: 16, clipped: true });
   });
 });

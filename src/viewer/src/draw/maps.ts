@@ -2,6 +2,7 @@
 // The page x thread maps: accesses, first touches, and the strip of a structure.
 
 import type { Axis, Binned, Strip } from "../model/bins";
+import { robustEnd } from "../model/matrix";
 import { accessPixel, accessRamp, intensity, pixel, threadColour, threadPixels } from "./colour";
 import type { Scale, Theme } from "./colour";
 import { fillPixels } from "./surface";
@@ -82,23 +83,26 @@ function dominance(share: number): number {
   return Math.max(0, Math.min(1, (share - 0.2) / 0.6));
 }
 
-/** Bars along the horizontal (column averages) or vertical axis (row averages). */
+/**
+ * Bars along the horizontal (column averages) or vertical axis (row averages). A few bars far above
+ * all others end at the border, in the second colour.
+ */
 export function drawBars(
   { context, width, height, ratio }: Surface,
   axis: Axis,
   mean: Float64Array,
   direction: "up" | "right",
-  colour: string,
+  [colour, clippedColour]: readonly [string, string],
 ): void {
-  const largest = mean.reduce((most, value) => Math.max(most, value), 0);
-  if (largest <= 0) return;
-  context.fillStyle = colour;
+  const { end } = robustEnd(mean);
+  if (end <= 0) return;
   const room = (direction === "up" ? height : width) - ratio;
   mean.forEach((value, bin) => {
     if (value <= 0) return;
     const from = axis.left[bin]!;
     const size = axis.right[bin]! - from;
-    const length = Math.max(ratio, (value / largest) * room);
+    const length = Math.max(ratio, Math.min(1, value / end) * room);
+    context.fillStyle = value > end ? clippedColour : colour;
     if (direction === "up") context.fillRect(from, height - length, size, length);
     else context.fillRect(0, from, length, size);
   });

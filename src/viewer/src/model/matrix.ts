@@ -80,15 +80,44 @@ export function measured({ reads, writes }: AccessRows, measure: Measure, i: num
   return measure === "writes" ? writes[i]! : reads[i]! + writes[i]!;
 }
 
-/** The largest mean number of accesses per page of any cell: what the colour scale ends at. */
-export function largestDensity(matrix: Matrix, measure: Measure): number {
+/** Where a scale of densities ends; `clipped` when larger values exist. */
+export interface ScaleEnd {
+  end: number;
+  clipped: boolean;
+}
+
+/** The end of the colour scale for mean accesses per page, over all cells. */
+export function densityScale(matrix: Matrix, measure: Measure): ScaleEnd {
   const { accesses, pages } = matrix;
-  let largest = 0;
-  for (let i = 0; i < accesses.column.length; i++) {
-    const density = measured(accesses, measure, i) / pages[accesses.column[i]!]!;
-    if (density > largest) largest = density;
+  const densities = new Float64Array(accesses.column.length);
+  for (let i = 0; i < densities.length; i++) {
+    densities[i] = measured(accesses, measure, i) / pages[accesses.column[i]!]!;
   }
-  return largest;
+  return robustEnd(densities);
+}
+
+const SAMPLE = 20_000;
+const TYPICAL = 0.995;
+const OUTLIER = 4;
+
+/**
+ * The largest value, unless a few values so far above all others that the rest would not be told
+ * apart: then the end is the 99.5th percentile of what is not 0.
+ */
+export function robustEnd(values: ArrayLike<number>): ScaleEnd {
+  let largest = 0;
+  const sample: number[] = [];
+  const step = Math.max(1, Math.floor(values.length / SAMPLE));
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (value > largest) largest = value;
+    if (i % step === 0 && value > 0) sample.push(value);
+  }
+  const sorted = Float64Array.from(sample).sort();
+  const typical = sorted[Math.ceil(TYPICAL * sorted.length) - 1] ?? largest;
+  return largest > OUTLIER * typical
+    ? { end: typical, clipped: true }
+    : { end: largest, clipped: false };
 }
 
 /** The column that covers `page` (may be a fraction), or -1. */

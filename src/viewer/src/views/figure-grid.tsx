@@ -3,7 +3,6 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Report } from "../data/report";
 import type { Scale, Theme } from "../draw/colour";
 import { drawAccesses, drawBars, drawFirstTouches } from "../draw/maps";
-import type { Surface } from "../draw/surface";
 import { averages, binAccesses, binFirstTouches, columnBins, rowBins } from "../model/bins";
 import type { Binned } from "../model/bins";
 import * as show from "../model/format";
@@ -26,7 +25,8 @@ interface Props {
   theme: Theme;
 }
 
-const BARS = { light: "#a9b8c8", dark: "#536475" };
+/** Bars, and bars that end at the border. */
+const BARS = { light: ["#a9b8c8", "#b5540a"], dark: ["#536475", "#f0a35a"] } as const;
 
 export function FigureGrid(props: Props) {
   const { report, matrix, navigation, measure, scale, largest, theme } = props;
@@ -47,7 +47,8 @@ export function FigureGrid(props: Props) {
           aria-hidden="true"
           inputs={inputs}
           draw={(surface) => {
-            const { x, column } = folded(surface);
+            const height = Math.round(heights.accesses * surface.ratio);
+            const { x, column } = folded({ width: surface.width, height });
             drawBars(surface, x, column, "up", BARS[theme]);
           }}
         />
@@ -64,7 +65,7 @@ export function FigureGrid(props: Props) {
         inputs={inputs}
         draw={(surface) => drawAccesses(surface, folded(surface).binned, largest, scale, theme)}
         drawRows={(surface) => {
-          const rows = folded({ width: surface.width, height: surface.height });
+          const rows = folded({ width: undefined, height: surface.height });
           drawBars(surface, rows.binned.y, rows.row, "right", BARS[theme]);
         }}
       />
@@ -104,7 +105,7 @@ export function FigureGrid(props: Props) {
 
 /** Heights in pixels that leave every thread at least a pixel up to the screen's height. */
 function plotHeights(threads: number): { accesses: number; firstTouches: number } {
-  const accesses = Math.max(220, Math.min(520, threads * 14));
+  const accesses = Math.max(300, Math.min(520, threads * 14));
   return { accesses, firstTouches: Math.round(Math.max(110, accesses * 0.5)) };
 }
 
@@ -115,10 +116,16 @@ interface Folded {
   row: Float64Array;
 }
 
-/** The matrix at a surface's resolution, computed once per view and size. */
+/**
+ * The matrix at the map's resolution, computed once per view and size: the bars beside the map show
+ * the same bins. Those on the right do not know its width and take the latest.
+ */
 function useFolded(matrix: Matrix, measure: Measure, { view }: Navigation) {
   const kept = useRef<{ key: unknown[]; folded: Folded }>();
-  return ({ width, height }: Pick<Surface, "width" | "height">): Folded => {
+  const latestWidth = useRef(1);
+  return (size: { width: number | undefined; height: number }): Folded => {
+    const { width = latestWidth.current, height } = size;
+    latestWidth.current = width;
     const key = [matrix, measure, view, width, height];
     if (kept.current?.key.every((part, i) => part === key[i])) return kept.current.folded;
     const x = columnBins(matrix, view, width);

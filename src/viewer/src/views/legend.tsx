@@ -3,7 +3,15 @@ import { accessRamp, cssOf, lowestOfLog } from "../draw/colour";
 import type { Scale, Theme } from "../draw/colour";
 import * as show from "../model/format";
 
-export function Legend({ largest, scale, theme }: { largest: number; scale: Scale; theme: Theme }) {
+interface Props {
+  largest: number;
+  /** Larger values have the last colour. */
+  clipped: boolean;
+  scale: Scale;
+  theme: Theme;
+}
+
+export function Legend({ largest, clipped, scale, theme }: Props) {
   const ramp = accessRamp(theme);
   const stops = Array.from({ length: 9 }, (_, i) => cssOf(ramp[Math.round((i / 8) * 255)]!));
   const low = scale === "log" ? lowestOfLog(largest) : 0;
@@ -17,7 +25,10 @@ export function Legend({ largest, scale, theme }: { largest: number; scale: Scal
         aria-label={`Colour scale, ${scale}`}
         style={{ background: `linear-gradient(90deg, ${stops.join(", ")})` }}
       />
-      <span>{show.short(largest)} accesses per page</span>
+      <span>
+        {clipped && "≥ "}
+        {show.short(largest)} accesses per page
+      </span>
     </div>
   );
 }

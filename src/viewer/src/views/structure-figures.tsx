@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { Report } from "../data/report";
 import type { Scale, Theme } from "../draw/colour";
 import * as show from "../model/format";
-import { largestDensity } from "../model/matrix";
+import { densityScale } from "../model/matrix";
 import type { Matrix, Measure } from "../model/matrix";
 import { FigureGrid } from "./figure-grid";
 import { Legend } from "./legend";
@@ -38,7 +38,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
   const root = useRef<HTMLDivElement>(null);
   const extent = { width: matrix.length, height: matrix.threads };
   const navigation = useNavigation(extent, root);
-  const largest = useMemo(() => largestDensity(matrix, measure), [matrix, measure]);
+  const { end: largest, clipped } = useMemo(() => densityScale(matrix, measure), [matrix, measure]);
   const perColumn = structure.pages_per_column;
   return (
     <section id="structure" class="structure" aria-labelledby="structure-name">
@@ -115,7 +115,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
                 whole structure
               </button>
             </div>
-            <Legend largest={largest} scale={scale} theme={theme} />
+            <Legend largest={largest} clipped={clipped} scale={scale} theme={theme} />
           </div>
           <FigureGrid
             report={report}
