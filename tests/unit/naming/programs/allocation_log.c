@@ -18,10 +18,10 @@ enum { kSmallest = 100000, kDeepest = 64 };
 static int log_file = -1;
 static __thread int inside;
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* block, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
 
 static void copy_mappings(void) {
     char buffer[4096];
@@ -34,7 +34,7 @@ static void copy_mappings(void) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    void *warm_up[2];
+    void* warm_up[2];
     backtrace(warm_up, 2);
     log_file = open(getenv("ALLOCATION_LOG"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     atexit(copy_mappings);
@@ -43,7 +43,7 @@ __attribute__((constructor)) static void start(void) {
 static __attribute__((noinline)) void log_call_stack(size_t size) {
     if (size < kSmallest || log_file < 0 || inside) return;
     inside = 1;
-    void *pcs[kDeepest];
+    void* pcs[kDeepest];
     const int count = backtrace(pcs, kDeepest);
     char line[kDeepest * 20];
     int length = snprintf(line, sizeof line, "%zu", size);
@@ -58,19 +58,27 @@ static __attribute__((noinline)) void log_call_stack(size_t size) {
 
 // The stores keep the calls from becoming jumps, which would leave the hook's frame out.
 #define HOOKED(allocation, size)         \
-    void *volatile block = (allocation); \
+    void* volatile block = (allocation); \
     log_call_stack(size);                \
     return block
 
-void *malloc(size_t size) { HOOKED(__libc_malloc(size), size); }
-void *calloc(size_t count, size_t size) { HOOKED(__libc_calloc(count, size), count * size); }
-void *realloc(void *old, size_t size) { HOOKED(__libc_realloc(old, size), size); }
-void *memalign(size_t alignment, size_t size) { HOOKED(__libc_memalign(alignment, size), size); }
-void *aligned_alloc(size_t alignment, size_t size) {
+void* malloc(size_t size) {
+    HOOKED(__libc_malloc(size), size);
+}
+void* calloc(size_t count, size_t size) {
+    HOOKED(__libc_calloc(count, size), count * size);
+}
+void* realloc(void* old, size_t size) {
+    HOOKED(__libc_realloc(old, size), size);
+}
+void* memalign(size_t alignment, size_t size) {
+    HOOKED(__libc_memalign(alignment, size), size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
     HOOKED(__libc_memalign(alignment, size), size);
 }
 
-int posix_memalign(void **result, size_t alignment, size_t size) {
+int posix_memalign(void** result, size_t alignment, size_t size) {
     *result = __libc_memalign(alignment, size);
     log_call_stack(size);
     return *result == NULL ? ENOMEM : 0;

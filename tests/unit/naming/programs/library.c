@@ -2,4 +2,6 @@
 int library_counts[64];
 static long hidden[32];
 
-long *library_hidden(void) { return hidden; }
+long* library_hidden(void) {
+    return hidden;
+}

@@ -55,61 +55,65 @@ struct Grid {
     return values;
 }
 
-[[gnu::noinline]] void fill(std::vector<char>& target, std::size_t n) { target.assign(n, 'x'); }
+[[gnu::noinline]] void fill(std::vector<char>& target, std::size_t n) {
+    target.assign(n, 'x');
+}
 
-[[gnu::noinline]] void reserve(char*& pointer, std::size_t n) { pointer = new char[n]; }
+[[gnu::noinline]] void reserve(char*& pointer, std::size_t n) {
+    pointer = new char[n];
+}
 
 }  // namespace wave
 
 [[gnu::noinline]] void containers() {
     const std::size_t n = 100001;
-    std::vector<char> v(n);                             // 100001: v
+    std::vector<char> v(n);                                // 100001: v
     std::vector<char> braces = std::vector<char>(100002);  // 100002: braces
     std::vector<char> w{};
-    w.resize(100003);                                   // 100003: w
-    std::vector<char> filled(100004, 'a');              // 100004: filled
+    w.resize(100003);                       // 100003: w
+    std::vector<char> filled(100004, 'a');  // 100004: filled
     std::vector<std::vector<char>> rows(2);
-    rows[1].reserve(100005);                            // 100005: rows[1]
-    rows.at(0).assign(100006, 'b');                     // 100006: rows.at(0)
-    wave::pressure.resize(100007);                      // 100007: wave::pressure
-    std::string text(100008, 'x');                      // 100009: text
+    rows[1].reserve(100005);         // 100005: rows[1]
+    rows.at(0).assign(100006, 'b');  // 100006: rows.at(0)
+    wave::pressure.resize(100007);   // 100007: wave::pressure
+    std::string text(100008, 'x');   // 100009: text
     std::map<std::string, std::vector<char>> fields;
-    fields["rho"].resize(100010);                       // 100010: fields["rho"]
-    auto copy = v;                                      // 100001: copy
-    auto ramp = wave::ramp(100012);                     // 100012: ramp
-    wave::fill(w, 210000);                              // 210000: w
+    fields["rho"].resize(100010);    // 100010: fields["rho"]
+    auto copy = v;                   // 100001: copy
+    auto ramp = wave::ramp(100012);  // 100012: ramp
+    wave::fill(w, 210000);           // 210000: w
     sink = v[1] + w[1] + filled[1] + copy[1] + ramp[1] + braces[2] + text[0];
 }
 
 [[gnu::noinline]] void pointers() {
-    double* a = new double[12501];                      // 100008: a
-    std::unique_ptr<char[]> owner(new char[110002]);    // 110002: owner
-    auto made = std::make_unique<char[]>(110003);       // 110003: made
+    double* a = new double[12501];                                      // 100008: a
+    std::unique_ptr<char[]> owner(new char[110002]);                    // 110002: owner
+    auto made = std::make_unique<char[]>(110003);                       // 110003: made
     std::shared_ptr<char[]> shared = std::make_shared<char[]>(110000);  // 110047: shared
-    owner.reset(new char[110005]);                      // 110005: owner
+    owner.reset(new char[110005]);                                      // 110005: owner
     char* raw;
-    wave::reserve(raw, 110006);                         // 110006: raw
-    auto* typed = alloc_array<char>(110007);            // 110007: typed
-    std::pair<char*, int> pair{new char[110011], 1};    // 110011: pair
+    wave::reserve(raw, 110006);                       // 110006: raw
+    auto* typed = alloc_array<char>(110007);          // 110007: typed
+    std::pair<char*, int> pair{new char[110011], 1};  // 110011: pair
     auto lambda = [](std::size_t bytes) { return new char[bytes]; };
-    char* by_lambda = lambda(110012);                   // 110012: by_lambda
-    char* cast = reinterpret_cast<char*>(operator new(110013));  // 110013: cast
+    char* by_lambda = lambda(110012);                                        // 110012: by_lambda
+    char* cast = reinterpret_cast<char*>(operator new(110013));              // 110013: cast
     if (char* checked = new (std::nothrow) char[110014]) sink = checked[0];  // 110014: checked
     std::vector<char*> list;
-    list.push_back(new char[110015]);                   // 110015: list
-    char* table[2] = {nullptr, new char[110016]};       // 110016: table[1]
+    list.push_back(new char[110015]);              // 110015: list
+    char* table[2] = {nullptr, new char[110016]};  // 110016: table[1]
     sink = a[0] + owner[0] + made[0] + shared[0] + raw[0] + typed[0] + pair.first[0] +
            by_lambda[0] + cast[0] + list[0][0] + table[1][0];
 }
 
 [[gnu::noinline]] void objects() {
-    Buffer<char> matrix(120001);                        // 120001: matrix.data_
-    matrix.grow(120002);                                // 120002: matrix.data_
+    Buffer<char> matrix(120001);   // 120001: matrix.data_
+    matrix.grow(120002);           // 120002: matrix.data_
     wave::Grid grid(120003, 'x');  // 120003: grid.vx // 120004: grid.vy
     grid.allocate(120005);         // 120005: grid.vz // 120006: grid.stress
     auto heap = std::make_unique<wave::Grid>(120007, 'y');  // 120007: heap->vx // 120008: heap->vy
     auto* plain = new wave::Grid(120009, 'z');  // 120009: plain->vx // 120010: plain->vy
-    plain->allocate(120011);  // 120011: plain->vz // 120012: plain->stress
+    plain->allocate(120011);                    // 120011: plain->vz // 120012: plain->stress
     sink = matrix[1] + grid.vx[1] + heap->vx[1] + plain->vx[1];
 }
 

@@ -17,7 +17,9 @@ T Pool<T>::blocks[7];
 struct Grid {
     static inline long shape[3] = {1, 2, 3};
 };
-int* hidden_address() { return hidden; }
+int* hidden_address() {
+    return hidden;
+}
 }  // namespace wave
 
 static float table[9];
