@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -55,7 +56,8 @@ class Opened:
 
     def choose(self, name: str) -> None:
         """Select the structure of that name in the table."""
-        self.page.locator("table.structures .name", has_text=name).first.click()
+        exactly = re.compile(f"^{re.escape(name)}$")
+        self.page.locator("table.structures .name").filter(has_text=exactly).click()
 
     def names(self) -> list[str]:
         return self.page.locator("table.structures .name").all_inner_texts()
