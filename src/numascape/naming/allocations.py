@@ -126,9 +126,9 @@ def _find(
     source: Source, line: int, column: int, function: str | None, wanted: Wanted
 ) -> Destination | None:
     if source.language == "fortran":
-        return fortran_destination.find_destination(source, line, wanted)
+        return fortran_destination.find_destination(source, line, function, wanted)
     if source.language == "rust":
-        return rust_destination.find_destination(source, line, column, wanted)
+        return rust_destination.find_destination(source, line, column, function, wanted)
     return c_destination.find_destination(source, line, column, function, wanted)
 
 

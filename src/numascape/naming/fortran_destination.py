@@ -15,8 +15,13 @@ _STATEMENTS = (
 _PROCEDURES = ("subroutine", "function", "module_procedure", "program")
 
 
-def find_destination(source: Source, line: int, wanted: Wanted) -> Destination | None:
+def find_destination(
+    source: Source, line: int, function_name: str | None, wanted: Wanted
+) -> Destination | None:
     """What the statement on `line` allocates; None when it allocates nothing that has a name.
+
+    `function_name` is what the procedure around is called in the program: in another procedure,
+    the source is not the one that the program was built from.
 
     gfortran places an `allocate` at the statement's last line, and the allocation of an automatic
     array (local, with a size known at run time) at the procedure's first line or the declaration.
@@ -24,6 +29,8 @@ def find_destination(source: Source, line: int, wanted: Wanted) -> Destination |
     row = line - 1
     nodes = list(nodes_on_row(source.root, row))
     statements = [node for node in nodes if node.type in _STATEMENTS]
+    if any(not _is_in(node, function_name) for node in statements):
+        return None
     for statement in sorted(statements, key=lambda node: node.type != "allocate_statement"):
         if wanted.argument >= 0:
             found = _actual_argument(statement, wanted)
@@ -36,6 +43,16 @@ def find_destination(source: Source, line: int, wanted: Wanted) -> Destination |
         if found is not None:
             return found
     return _automatic(nodes)
+
+
+def _is_in(statement: Node, function_name: str | None) -> bool:
+    for procedure in ancestors(statement):
+        if procedure.type in ("subroutine", "function") and procedure.named_children:
+            name = procedure.named_children[0].child_by_field_name("name")
+            if name is None or function_name is None:
+                return True
+            return text(name).lower() == function_name.lower()
+    return True
 
 
 def _allocated(statement: Node) -> Destination | None:

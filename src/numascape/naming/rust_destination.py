@@ -17,10 +17,16 @@ _CALLS = ("call_expression", "macro_invocation")
 _FUNCTIONS = ("function_item", "closure_expression")
 
 
-def find_destination(source: Source, line: int, column: int, wanted: Wanted) -> Destination | None:
-    """Where the value of the call at `line` and `column` (0 = unknown) goes; None when unknown."""
+def find_destination(
+    source: Source, line: int, column: int, function_name: str | None, wanted: Wanted
+) -> Destination | None:
+    """Where the value of the call at `line` and `column` (0 = unknown) goes; None when unknown.
+
+    `function_name` is what the function around is called in the program: in another function, the
+    source is not the one that the program was built from.
+    """
     call = _call_at(source.root, line - 1, column - 1)
-    if call is None:
+    if call is None or not _is_in(call, function_name):
         return None
     suffix = wanted.suffix
     node = call
@@ -46,6 +52,14 @@ def find_destination(source: Source, line: int, column: int, wanted: Wanted) -> 
             suffix = (f".{text(field)}" if field is not None else "") + suffix
         node = parent
     return None
+
+
+def _is_in(call: Node, function_name: str | None) -> bool:
+    for function in ancestors(call):
+        if function.type in _FUNCTIONS:
+            name = function.child_by_field_name("name")
+            return name is None or function_name is None or text(name) == function_name
+    return True
 
 
 def _call_at(root: Node, row: int, column: int) -> Node | None:

@@ -233,3 +233,20 @@ def test_automatic_arrays_of_fortran(tmp_path):
     )
     names = [name_allocation([SourceFrame(str(source), n, 0, "f")]).name for n in (1, 6)]
     assert names == ["first, second", "first, second"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".c", "void other(int n) {\nA = malloc(n);\n}\n"),
+        (".cpp", "void Grid::other(int n) {\nA = new double[n];\n}\n"),
+        (".f90", "subroutine other(n)\nallocate(a(n))\nend subroutine\n"),
+        (".rs", "fn other(n: usize) {\nlet a = vec![0; n];\n}\n"),
+    ],
+)
+def test_another_function_in_the_place_means_another_source(suffix, text, tmp_path):
+    source = tmp_path / f"source{suffix}"
+    source.write_text(text)
+    for column in (0, 9):
+        assert name_allocation([SourceFrame(str(source), 2, column, "f")]).name == "f+2"
+        assert name_allocation([SourceFrame(str(source), 2, column, "other")]).name in "aA"
