@@ -44,10 +44,14 @@ def run(command: Sequence[str]) -> Cost:
 
 
 def _descendants(pid: int) -> list[int]:
+    """Processes below `pid` that execute another program: a fork before its exec is no subject."""
     found = []
+    own = Path(f"/proc/{pid}/exe").readlink()
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
-            found += [child, *_descendants(child)]
+            if Path(f"/proc/{child}/exe").readlink() != own:
+                found.append(child)
+            found += _descendants(child)
     return found
 
 

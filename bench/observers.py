@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.measure import Cost, run
+from numascape.installation import installed_file
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 
@@ -43,6 +44,13 @@ def numascape_command(command: Sequence[str]) -> Cost:
         return run(record_command(Path(folder) / "run.numascape", command))
 
 
+def bare_dynamorio(command: Sequence[str]) -> Cost:
+    """DynamoRIO without a client: the cost of running translated code."""
+    home = installed_file("_recorder")
+    with tempfile.TemporaryDirectory() as folder:
+        return run([str(home / "numascape-launch"), str(home), folder, "bare", "--", *command])
+
+
 def cachegrind(command: Sequence[str]) -> Cost:
     return run(["valgrind", "-q", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", *command])
 
@@ -54,10 +62,11 @@ def lackey(command: Sequence[str]) -> Cost:
 
 NATIVE = Observer("native", run)
 NUMASCAPE = Observer("numascape", numascape)
+BARE_DYNAMORIO = Observer("bare DynamoRIO", bare_dynamorio)
 CACHEGRIND = Observer("cachegrind", cachegrind)
 LACKEY = Observer("lackey --trace-mem", lackey)
 
 
 def fast_observers() -> list[Observer]:
     """Observers that can be run over and over at the full sizes."""
-    return [NUMASCAPE]
+    return [NUMASCAPE, BARE_DYNAMORIO]

@@ -50,14 +50,14 @@ def overhead_table(programs: list[Program], rounds: int) -> ResultTable:
     rows: list[list[str | float | None]] = []
     for program in programs:
         console.print(f"{program.name}: {rounds} rounds")
-        rows.append([program.name, program.character, *median_ratios(program, observers, rounds)])
-    measured = np.array([row[2:] for row in rows], dtype=float)
+        rows.append([program.name, *median_ratios(program, observers, rounds)])
+    measured = np.array([row[1:] for row in rows], dtype=float)
     means = np.exp(np.log(measured).mean(axis=0)).tolist()
-    rows.append(["geometric mean", "", None, *means[1:]])
-    rows.append(["largest", "", None, *measured.max(axis=0).tolist()[1:]])
+    rows.append(["geometric mean", None, *means[1:]])
+    rows.append(["largest", None, *measured.max(axis=0).tolist()[1:]])
     return ResultTable(
         "CPU time over native",
-        ["program", "character", "native s", *(o.name for o in observers)],
+        ["program", "native s", *(o.name for o in observers)],
         rows,
         f"Median of {rounds} rounds, native and observed runs alternating.",
     )
@@ -139,8 +139,9 @@ def main(
     """Measure what recording costs, side by side with native runs and other observers."""
     programs = [p for p in PROGRAMS if not only or p.name.split()[0] in only or p.name in only]
     if not programs:
-        names = ", ".join(p.name for p in PROGRAMS)
-        console.print(f"no such program; there are: {names}")
+        console.print("no such program; there are:")
+        for program in PROGRAMS:
+            console.print(f"  {program.name}: {program.character}")
         raise typer.Exit(2)
     try:
         build()
