@@ -32,7 +32,7 @@ VERSION = 1
 
 def encode_report(report: Report) -> str:
     """Return the block for ``report`` as base64 text."""
-    return base64.b64encode(zlib.compress(_pack(report), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(_pack(report), 6)).decode("ascii")
 
 
 def _pack(report: Report) -> bytes:

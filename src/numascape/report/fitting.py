@@ -15,6 +15,8 @@ from numascape.report.folding import coarsen
 
 SHORT = 160
 """Length of names when even the coarsest figures leave too little room."""
+MOST_CELLS = 2_000_000
+"""Cells that a browser unpacks and draws without delay, however well they compress."""
 FEWEST = 16
 """Columns that every structure keeps."""
 
@@ -25,6 +27,7 @@ def encode_within(started: Draft, budget: int) -> str:
     Each round estimates the characters a cell costs from the last encoding and halves the
     columns of the largest structures until the estimate fits.
     """
+    started = fold_to_cells(started, MOST_CELLS)
     shortened = False
     while True:
         text = encode_report(finish(started))
@@ -41,6 +44,16 @@ def encode_within(started: Draft, budget: int) -> str:
                 f"the report does not fit into {budget} bytes even when folded: "
                 "the trace names too many threads or structures"
             )
+
+
+def fold_to_cells(started: Draft, most: int) -> Draft:
+    """Fold until there are at most `most` cells, or folding no longer helps."""
+    while (cells := sum(started.folded.cell_counts().values())) > most:
+        coarser = _coarser(started, most / cells)
+        if coarser is None:
+            break
+        started = coarser
+    return started
 
 
 def _coarser(started: Draft, fraction: float) -> Draft | None:

@@ -16,8 +16,9 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.report import draft, from_trace
+from numascape.report.build import finish
 from numascape.report.encode import encode_report
-from numascape.report.fitting import encode_within
+from numascape.report.fitting import encode_within, fold_to_cells
 from numascape.report.render import SIZE, TEMPLATE_VARIABLE, fill, render
 from synthetic import patterns
 from synthetic.write import write_pattern
@@ -182,3 +183,11 @@ def test_a_thousand_threads_fit(tmp_path: Path) -> None:
     report, planes = decode(encode_within(draft(trace), SIZE))
     assert len(report["threads"]) == 1024
     assert sum(column(planes, report["cells"]["writes"])) == trace.accesses["writes"].sum()
+
+
+def test_cells_are_bounded_even_when_they_compress_to_nothing(tmp_path: Path) -> None:
+    started = draft(write_pattern(patterns.many_threads(256, 512), tmp_path / "t.numascape"))
+    cells = sum(started.folded.cell_counts().values())
+    bounded = fold_to_cells(started, cells // 3)
+    assert 0 < sum(bounded.folded.cell_counts().values()) <= cells // 3
+    assert finish(bounded).cells.reads.sum() == finish(started).cells.reads.sum()
