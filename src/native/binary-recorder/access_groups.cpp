@@ -272,6 +272,13 @@ bool is_repeated_block_string(int opcode) {
     return opcode == OP_rep_movs || opcode == OP_rep_stos || opcode == OP_rep_lods;
 }
 
+// bt and its kin: a bit number from a register may reach beyond the memory operand.
+bool tests_bit_by_register(instr_t* instruction) {
+    const int opcode = instr_get_opcode(instruction);
+    return (opcode == OP_bt || opcode == OP_bts || opcode == OP_btr || opcode == OP_btc) &&
+           opnd_is_reg(instr_get_src(instruction, 0));
+}
+
 bool masked_by_vector(int opcode) {
     switch (opcode) {
         case OP_vmaskmovps:
@@ -333,6 +340,9 @@ SpecialAccess special_access(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
     if (is_repeated_block_string(opcode)) {
         return SpecialAccess::kRepeatedString;
+    }
+    if (tests_bit_by_register(instruction)) {
+        return SpecialAccess::kBitTest;
     }
     if (instr_is_gather(instruction) || instr_is_scatter(instruction)) {
         return SpecialAccess::kGathered;

@@ -42,7 +42,7 @@ struct Freedom {
 };
 
 // How instructions that cannot be described by plain operands are counted.
-enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked, kGathered };
+enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked, kGathered, kBitTest };
 SpecialAccess special_access(instr_t* instruction);
 
 struct AccessGroup {

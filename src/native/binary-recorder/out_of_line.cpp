@@ -72,6 +72,19 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
     }
 }
 
+void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder,
+                    const SavedRegisters*, uint64_t number, const void*) {
+    const auto* test = static_cast<const BitTest*>(info);
+    int64_t bit = static_cast<int64_t>(number);
+    bit = test->bytes == 8
+              ? bit
+              : (test->bytes == 4 ? static_cast<int32_t>(bit) : static_cast<int16_t>(bit));
+    const int64_t bits = int64_t{test->bytes} * 8;
+    const int64_t operand = bit >= 0 ? bit / bits : -((bits - 1 - bit) / bits);
+    shard.count(*recorder, address + static_cast<uint64_t>(operand * test->bytes), test->bytes, 1,
+                test->write ? 1 : 0, test->pc);
+}
+
 uint64_t lowest_lanes(uint64_t mask, uint32_t lanes) {
     return lanes < 64 ? mask & ((uint64_t{1} << lanes) - 1) : mask;
 }
@@ -206,6 +219,7 @@ void out_of_line_init(void* drcontext) {
     Generator generator(drcontext);
     out_of_line.group = generator.code(touch_slot, count_group);
     out_of_line.repeated_string = generator.code(count_repeated_string, count_repeated_string);
+    out_of_line.bit_test = generator.code(count_bit_test, count_bit_test);
     out_of_line.masked = generator.code(count_masked, count_masked);
     out_of_line.gathered = generator.code(count_gathered, count_gathered);
 }

@@ -58,6 +58,7 @@ struct OutOfLine {
     // Without: kArgument = lowest address of a group that is not in one page. kInfo = GroupInfo.
     app_pc group;
     app_pc repeated_string;  // kInfo = RepeatedString
+    app_pc bit_test;         // kArgument = address, kSecond = number, kInfo = BitTest
     app_pc masked;           // kArgument = address, kSecond = lanes, kInfo = MaskedShape
     app_pc gathered;         // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
 };

@@ -57,6 +57,23 @@ void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t*
     emit.add(done);
 }
 
+void insert_bit_test(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
+                     const MemoryOperand& memory) {
+    void* dc = emit.drcontext;
+    const reg_id_t number = opnd_get_reg(instr_get_src(instruction, 0));
+    const auto* info = keep(BitTest{pc_of(instruction), bytes_of(memory.operand), memory.write});
+    const reg_id_t a = scratch.take(Role::kAddress);
+    const reg_id_t b = scratch.take(Role::kSecond);
+    insert_address_of(emit, memory.operand, a, b);
+    emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(b), emit.reg(reg_to_pointer_sized(number))));
+    instr_t* done = INSTR_CREATE_label(dc);
+    scratch.save_flags();
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(b)));
+    leave_for(emit, out_of_line.bit_test, info, a, done);
+    emit.add(done);
+}
+
 uint32_t element_bytes_of(std::string_view name, uint32_t operand_bytes) {
     const auto ends = [&](std::string_view end) { return name.ends_with(end); };
     if (name.starts_with("vcvt") || name.find("broadcast") != std::string_view::npos ||
@@ -254,6 +271,9 @@ void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpeci
                 break;
             case SpecialAccess::kRepeatedString:
                 insert_repeated_string(emit, scratch, instruction);
+                break;
+            case SpecialAccess::kBitTest:
+                insert_bit_test(emit, scratch, instruction, memory);
                 break;
             case SpecialAccess::kMasked:
                 insert_masked(emit, scratch, instruction, memory);

@@ -16,6 +16,14 @@ struct RepeatedString {
     bool writes;
 };
 
+// bt, bts, btr, btc of memory with the bit's number (signed) in a register of `bytes`: the operand
+// that holds the bit is accessed.
+struct BitTest {
+    uint64_t pc;
+    uint32_t bytes;
+    bool write;
+};
+
 // A vector of which a mask selects lanes: it touches what they touch.
 struct MaskedShape {
     uint64_t pc;
