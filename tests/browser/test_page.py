@@ -148,6 +148,18 @@ def test_the_table_behind_the_figures_has_the_numbers(open_report: Open) -> None
     assert first.split("\t")[4] == "2048"
 
 
+@pytest.mark.parametrize("width", [1024, 2560])
+def test_terms_are_explained_where_they_can_be_read(open_report: Open, width: int) -> None:
+    page = open_report("matmul-naive", width=width).page
+    for term in page.locator(".term").all():
+        term.focus()
+        box = term.locator(".meaning").bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert len(term.locator(".meaning").inner_text()) > 40
+
+
 def test_light_and_dark(open_report: Open) -> None:
     dark = open_report("matmul-naive", color_scheme="dark").page
     background = "getComputedStyle(document.documentElement).backgroundColor"
