@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
+from browser.opened import Open, Opened
 from numascape.report import draft, render
 from synthetic.patterns import PATTERNS, Pattern
 from synthetic.write import write_pattern
@@ -29,38 +28,6 @@ FLAGS = [
     "--no-first-run",
     "--proxy-server=127.0.0.1:9",  # nobody listens there
 ]
-
-
-@dataclass
-class Opened:
-    """A page, and what it did that it should not do."""
-
-    page: Page
-    file: Path
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-    def pixel(self, canvas: str, x: float, y: float) -> tuple[int, int, int, int]:
-        """Red, green, blue and opacity at a point given as fractions of the canvas."""
-        script = """(canvas, [x, y]) => {
-            const at = (part, size) => Math.min(size - 1, Math.floor(part * size));
-            const pixels = canvas.getContext("2d", { willReadFrequently: true });
-            const [px, py] = [at(x, canvas.width), at(y, canvas.height)];
-            return [...pixels.getImageData(px, py, 1, 1).data];
-        }"""
-        r, g, b, a = self.page.locator(canvas).evaluate(script, [x, y])
-        return r, g, b, a
-
-    def drawn(self, canvas: str, x: float, y: float) -> bool:
-        return self.pixel(canvas, x, y)[3] > 0
-
-    def choose(self, name: str) -> None:
-        """Select the structure of that name in the table."""
-        exactly = re.compile(f"^{re.escape(name)}$")
-        self.page.locator("table.structures .name").filter(has_text=exactly).click()
-
-    def names(self) -> list[str]:
-        return self.page.locator("table.structures .name").all_inner_texts()
 
 
 @pytest.fixture(scope="session")
@@ -84,9 +51,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         return file
 
     return write
-
-
-Open = Callable[..., Opened]
 
 
 @pytest.fixture

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
+from browser.opened import Open
 from synthetic.patterns import Pattern
 
 ACCESSES = "canvas.accesses"
 FIRST = "canvas.first-touches"
-Open = Callable[..., "Opened"]  # noqa: F821 - conftest's, which tests cannot import
 THREADS = 64
 
 
@@ -59,7 +57,7 @@ def test_more_accesses_stand_out_more(open_report: Open, scheme: str) -> None:
 
     def lightness(x: float) -> float:
         r, g, b, _ = report.pixel(ACCESSES, x, 0.5)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+        return float(0.2126 * r + 0.7152 * g + 0.0722 * b)
 
     steps = [lightness(x) for x in (0.05, 0.25, 0.35, 0.5)]
     assert steps == sorted(steps, reverse=scheme == "light")

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
+from browser.opened import Open
 from synthetic.patterns import HOSTILE
 
-Open = Callable[..., "Opened"]  # noqa: F821 - conftest's, which tests cannot import
 AXE = Path(__file__).parents[2] / "src" / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -52,7 +51,9 @@ def test_hostile_names_are_shown_not_executed(open_report: Open) -> None:
     report.page.locator("table.structures .name").last.click()
     heading = report.page.locator("#structure-name")
     assert heading.inner_text() == HOSTILE[-1]
-    assert heading.bounding_box()["height"] < 200
+    box = heading.bounding_box()
+    assert box
+    assert box["height"] < 200
     assert report.page.title().endswith("script> · Numascape")
 
 
@@ -141,6 +142,7 @@ def test_the_table_behind_the_figures_has_the_numbers(open_report: Open) -> None
     report = open_report("matmul-naive", address="#structure=1")
     report.page.get_by_text("The same as a table").click()
     rows = report.page.locator(".thread-table tbody tr")
+    rows.last.wait_for()
     assert rows.count() == 64
     reads = 512 // 64 * 1024 * 2048
     first = rows.first.inner_text().replace("\u202f", "")
@@ -189,6 +191,7 @@ def test_the_layout_holds(open_report: Open, name: str, width: int) -> None:
 def test_accessibility(open_report: Open, name: str, scheme: str) -> None:
     page = open_report(name, color_scheme=scheme).page
     page.get_by_text("The same as a table").click()
+    page.locator(".thread-table tbody tr").last.wait_for()
     page.evaluate(AXE.read_text())
     result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     found = [

@@ -5,28 +5,28 @@ from __future__ import annotations
 
 import subprocess
 import sysconfig
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from browser.opened import Open, Opened
 
 ROOT = Path(__file__).parents[2]
 NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
 ACCESSES = "canvas.accesses"
 FIRST = "canvas.first-touches"
 THREADS = 8
-Open = Callable[..., "Opened"]  # noqa: F821 - conftest's, which tests cannot import
 
 
 @pytest.fixture
 def open_recording(open_file: Open, tmp_path: Path) -> Open:
     """Record an example with 8 threads and open its report."""
 
-    def opened(example: str, version: str) -> Opened:  # noqa: F821
+    def opened(example: str, version: str) -> Opened:
         program = ROOT / "examples" / "build" / example
         trace, page = tmp_path / "run.numascape", tmp_path / "run.html"
-        command = [NUMASCAPE, "record", "-o", trace, "--", program, version, "-t", str(THREADS)]
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        run: list[str | Path] = ["record", "-o", trace, "--", program, version, "-t", str(THREADS)]
+        subprocess.run([NUMASCAPE, *run], check=True, stdin=subprocess.DEVNULL, capture_output=True)
         subprocess.run([NUMASCAPE, "report", trace, "-o", page], check=True, capture_output=True)
         return open_file(page)
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report that is open in the browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+
+@dataclass
+class Opened:
+    """A page, and what it did that it should not do."""
+
+    page: Page
+    file: Path
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def pixel(self, canvas: str, x: float, y: float) -> tuple[int, int, int, int]:
+        """Red, green, blue and opacity at a point given as fractions of the canvas."""
+        script = """(canvas, [x, y]) => {
+            const at = (part, size) => Math.min(size - 1, Math.floor(part * size));
+            const pixels = canvas.getContext("2d", { willReadFrequently: true });
+            const [px, py] = [at(x, canvas.width), at(y, canvas.height)];
+            return [...pixels.getImageData(px, py, 1, 1).data];
+        }"""
+        r, g, b, a = self.page.locator(canvas).evaluate(script, [x, y])
+        return r, g, b, a
+
+    def drawn(self, canvas: str, x: float, y: float) -> bool:
+        return self.pixel(canvas, x, y)[3] > 0
+
+    def choose(self, name: str) -> None:
+        """Select the structure of that name in the table."""
+        exactly = re.compile(f"^{re.escape(name)}$")
+        self.page.locator("table.structures .name").filter(has_text=exactly).click()
+
+    def names(self) -> list[str]:
+        return self.page.locator("table.structures .name").all_inner_texts()
+
+
+# Opens a report; which one, and with which of the browser's options, depends on the fixture.
+Open = Callable[..., Opened]
