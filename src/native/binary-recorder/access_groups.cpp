@@ -276,7 +276,7 @@ bool is_repeated_block_string(int opcode) {
 bool tests_bit_by_register(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
     return (opcode == OP_bt || opcode == OP_bts || opcode == OP_btr || opcode == OP_btc) &&
-           opnd_is_reg(instr_get_src(instruction, 0));
+           opnd_is_reg(bit_number(instruction));
 }
 
 bool masked_by_vector(int opcode) {
@@ -315,6 +315,11 @@ bool touches_data(instr_t* instruction) {
 }
 
 }  // namespace
+
+opnd_t bit_number(instr_t* instruction) {
+    const opnd_t first = instr_get_src(instruction, 0);
+    return opnd_is_memory_reference(first) ? instr_get_src(instruction, 1) : first;
+}
 
 bool general_register(reg_id_t reg, uint32_t& bit) {
     if (reg < DR_REG_START_64 || reg > DR_REG_STOP_64) {

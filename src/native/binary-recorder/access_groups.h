@@ -44,6 +44,8 @@ struct Freedom {
 // How instructions that cannot be described by plain operands are counted.
 enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked, kGathered, kBitTest };
 SpecialAccess special_access(instr_t* instruction);
+// The operand with the number of the bit, of bt, bts, btr and btc.
+opnd_t bit_number(instr_t* instruction);
 
 struct AccessGroup {
     instr_t* first;  // counted before this instruction

@@ -200,7 +200,8 @@ void before_allocation(void* wrap, void** user_data) {
     dr_mcontext_t* context = drwrap_get_mcontext_ex(
         wrap, static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL));
     context->pc = drwrap_get_func(wrap);
-    call->stack_id = call_stack(*recorder, *context);
+    call->stack_id =
+        call_stack(*recorder, *context, reinterpret_cast<uint64_t>(drwrap_get_retaddr(wrap)));
     drop_block(*recorder, call->old_block);
 }
 

@@ -56,13 +56,17 @@ size_t readable_words(const ThreadRecorder& recorder, uint64_t stack_pointer, si
     return 0;
 }
 
-void write_call_stack(ThreadRecorder& recorder, const dr_mcontext_t& context, uint64_t id) {
-    char copy[kCopiedBytes];
+void write_call_stack(ThreadRecorder& recorder, const dr_mcontext_t& context,
+                      uint64_t return_address, uint64_t id) {
+    alignas(8) char copy[kCopiedBytes];
     size_t bytes = readable_words(recorder, context.xsp, kCopiedBytes / 8) * 8;
     if (bytes == 0) {
         dr_safe_read(reinterpret_cast<void*>(context.xsp), kCopiedBytes, copy, &bytes);
     } else if (!dr_safe_read(reinterpret_cast<void*>(context.xsp), bytes, copy, &bytes)) {
         bytes = 0;
+    }
+    if (return_address != 0 && bytes >= sizeof return_address) {
+        __builtin_memcpy(copy, &return_address, sizeof return_address);
     }
     auto* record = static_cast<CallStackRecord*>(shard.append(
         recorder, RecordType::kCallStack, recorder.thread, sizeof(CallStackRecord) + bytes));
@@ -108,7 +112,7 @@ void call_stacks_add_code(uint64_t start, uint64_t end, bool present) {
     }
 }
 
-uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context) {
+uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context, uint64_t return_address) {
     uint64_t copy[kScannedWords];
     const uint64_t* words = reinterpret_cast<const uint64_t*>(context.xsp);
     size_t count = readable_words(recorder, context.xsp, kScannedWords);
@@ -118,7 +122,8 @@ uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context) {
         words = copy;
         count = bytes / 8;
     }
-    const uint64_t caller = count > 0 ? words[0] : 0;
+    const uint64_t caller =
+        return_address != 0 ? return_address : (count > 0 ? words[0] : uint64_t{0});
     const uint64_t start = mix(reinterpret_cast<uint64_t>(context.pc), caller);
     uint64_t id = start;
     for (size_t i = 1; i < count; ++i) {
@@ -133,7 +138,7 @@ uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context) {
     id |= 1;  // 0 means none
     if (remember(id)) {
         stacks.fetch_add(1, std::memory_order_relaxed);
-        write_call_stack(recorder, context, id);
+        write_call_stack(recorder, context, return_address, id);
     }
     return id;
 }

@@ -88,7 +88,7 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     context.size = sizeof context;
     context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
     dr_get_mcontext(drcontext, &context);
-    return call_stack(recorder, context);
+    return call_stack(recorder, context, 0);
 }
 
 // Buffers that a system call filled: the kernel touched their pages for this thread.

@@ -81,7 +81,8 @@ void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpeci
 void call_stacks_init();
 void call_stacks_add_code(uint64_t start, uint64_t end, bool present);
 // Identifies the call stack at `context`; writes it to the shard when it is new.
-uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context);
+// `return_address`: what belongs on top of the stack where something else lies now, or 0.
+uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context, uint64_t return_address);
 
 // --- allocations.cpp
 void allocations_init();

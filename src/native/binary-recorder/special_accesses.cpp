@@ -60,7 +60,7 @@ void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t*
 void insert_bit_test(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
                      const MemoryOperand& memory) {
     void* dc = emit.drcontext;
-    const reg_id_t number = opnd_get_reg(instr_get_src(instruction, 0));
+    const reg_id_t number = opnd_get_reg(bit_number(instruction));
     const auto* info = keep(BitTest{pc_of(instruction), bytes_of(memory.operand), memory.write});
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// numascape-attach HOME DIRECTORY CLIENT-OPTIONS PID SECONDS
+//
+// Records the running process PID for SECONDS (0: until it ends), then lets it go on without us.
+// HOME is the folder with DynamoRIO's lib64/ and our client, DIRECTORY takes the shards. SIGINT,
+// SIGTERM and SIGHUP, and the end of our parent, end the recording early.
+//
+// DynamoRIO's launcher library maps DynamoRIO into the stopped process and starts it there; our
+// client takes over the other threads. DynamoRIO leaves on a nudge: a queued signal that it
+// recognises by its contents.
+//
+// Exit status 0 after a recording, 1 when the process could not be released (it sleeps in a system
+// call and is released when it wakes), 125 when it cannot be recorded. The reason for 125 is one
+// line in DIRECTORY/launch-error.
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach_checks.h"
+#include "dr_api.h"
+#include "dr_config.h"
+#include "dr_inject.h"
+#include "restart_call.h"
+
+namespace {
+
+using namespace numascape;
+
+constexpr int kNotReleased = 1;
+constexpr int kCannotRecord = 125;
+constexpr int kReleaseMilliseconds = 10000;
+
+std::string error_file;
+
+[[noreturn]] void fail(const std::string& message) {
+    std::ofstream(error_file) << message << '\n';
+    std::exit(kCannotRecord);
+}
+
+std::string quoted(const std::string& text) {
+    for (const char quote : {'\'', '"', '`'}) {
+        if (text.find(quote) == std::string::npos) {
+            return quote + text + quote;
+        }
+    }
+    fail("the path " + text + " holds all three kinds of quotes");
+}
+
+std::string absolute(const char* path) {
+    char* real = realpath(path, nullptr);
+    if (real == nullptr) {
+        fail(std::string(path) + ": " + std::strerror(errno));
+    }
+    std::string result = real;
+    std::free(real);
+    return result;
+}
+
+// DynamoRIO inside the process finds its options below HOME, a path of at most 260 bytes.
+void write_options(const std::string& home, const std::string& directory,
+                   const std::string& client_options, const Target& target) {
+    if (directory.size() >= 240) {
+        fail("the path " + directory + " is too long to attach from: write the trace elsewhere");
+    }
+    setenv("HOME", directory.c_str(), 1);
+    unsetenv("DYNAMORIO_CONFIGDIR");
+    const std::string options =
+        "-code_api -stack_size 64K -client_lib " +
+        quoted(home + "/libnumascape_recorder.so;0;-attached -directory \"" + directory + "\" " +
+               client_options);
+    if (dr_register_process(target.name.c_str(), target.pid, false, home.c_str(),
+                            DR_MODE_CODE_MANIPULATION, false, DR_PLATFORM_DEFAULT,
+                            options.c_str()) != DR_SUCCESS) {
+        fail("cannot write DynamoRIO's options into " + directory);
+    }
+}
+
+void inject(const std::string& home, const Target& target) {
+    void* injection = nullptr;
+    const std::string library = home + "/lib64/release/libdynamorio.so";
+    restart_interrupted_call_of(target.pid);
+    const bool injected =
+        dr_inject_prepare_to_attach(target.pid, target.executable.c_str(), false, &injection) ==
+            0 &&
+        dr_inject_process_inject(injection, true, library.c_str()) &&
+        dr_inject_process_run(injection);
+    if (!injected) {
+        fail(why_not_traced(target));
+    }
+    dr_inject_process_exit(injection, false);
+}
+
+// What DynamoRIO takes for its own signal: SIGILL queued with these contents (a siginfo_t's first
+// bytes). No other sender can fill si_errno.
+struct Nudge {
+    int32_t signal;
+    uint32_t what;  // which nudge in bits 0-27, version 1 in bits 28-29
+    int32_t code;
+    uint32_t client;
+    uint64_t argument;
+    char rest[128 - 24];
+};
+static_assert(sizeof(Nudge) == sizeof(siginfo_t));
+constexpr uint32_t kDetachNudge = 1u << 2;
+constexpr uint32_t kNudgeVersion = 1u << 28;
+
+void send_detach(int pid, int thread) {
+    Nudge nudge{};
+    nudge.signal = SIGILL;
+    nudge.what = kDetachNudge | kNudgeVersion;
+    nudge.code = SI_QUEUE;
+    syscall(SYS_rt_tgsigqueueinfo, pid, thread, SIGILL, &nudge);
+}
+
+// Waits until the process ends, a signal arrives, or the time is over (< 0: never).
+bool ended_within(int process, double seconds) {
+    pollfd wait{process, POLLIN, 0};
+    const int milliseconds = seconds <= 0          ? -1
+                             : seconds > 2'000'000 ? 2'000'000'000
+                                                   : static_cast<int>(seconds * 1000);
+    return poll(&wait, 1, milliseconds) > 0;
+}
+
+// The signal interrupts poll().
+void wake(int) {}
+
+void catch_signals() {
+    struct sigaction action{};
+    action.sa_handler = wake;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        sigaction(number, &action, nullptr);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+// DynamoRIO has left when our client is no longer mapped.
+bool release(int process, const Target& target) {
+    // A thread in a system call sees the signal when the call returns: better one that runs.
+    const int thread = running_thread(target.pid);
+    send_detach(target.pid, thread);
+    for (int waited = 0; waited < kReleaseMilliseconds; waited += 20) {
+        if (ended_within(process, 0.02) || !is_recorded(target.pid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+    if (argc != 6) {
+        std::fputs("usage: numascape-attach HOME DIRECTORY OPTIONS PID SECONDS\n", stderr);
+        return 2;
+    }
+    error_file = std::string(argv[2]) + "/launch-error";
+    const std::string home = absolute(argv[1]);
+    const std::string directory = absolute(argv[2]);
+    Target target;
+    const std::string reason = examine(std::atoi(argv[4]), home, directory, target);
+    if (!reason.empty()) {
+        fail(reason);
+    }
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, target.pid, 0));
+    if (process < 0) {
+        fail("cannot watch process " + std::to_string(target.pid) + ": " + std::strerror(errno));
+    }
+    catch_signals();
+    write_options(home, directory, argv[3], target);
+    inject(home, target);
+    if (ended_within(process, std::atof(argv[5]))) {
+        return 0;
+    }
+    return release(process, target) ? 0 : kNotReleased;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attach_checks.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <elf.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace numascape {
+namespace {
+
+std::string proc(int pid, const char* what) {
+    return "/proc/" + std::to_string(pid) + "/" + what;
+}
+
+std::string link_of(const std::string& path) {
+    char target[4096];
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    return length > 0 ? std::string(target, static_cast<size_t>(length)) : std::string();
+}
+
+// The fields of /proc/PID/status, by name.
+std::map<std::string, std::string> status_of(int pid) {
+    std::map<std::string, std::string> fields;
+    std::ifstream file(proc(pid, "status"));
+    for (std::string line; std::getline(file, line);) {
+        const size_t colon = line.find(':');
+        const size_t value = line.find_first_not_of(" \t", colon + 1);
+        if (colon != std::string::npos && value != std::string::npos) {
+            fields[line.substr(0, colon)] = line.substr(value);
+        }
+    }
+    return fields;
+}
+
+struct Ids {
+    unsigned real = 0;
+    unsigned effective = 0;
+    unsigned saved = 0;
+    bool same() const { return real == effective && effective == saved; }
+};
+
+Ids ids_in(const std::string& text) {
+    Ids ids;
+    std::istringstream(text) >> ids.real >> ids.effective >> ids.saved;
+    return ids;
+}
+
+std::string check_state(int pid, std::map<std::string, std::string>& status) {
+    const std::string process = "process " + std::to_string(pid);
+    if (status["Tgid"] != std::to_string(pid)) {
+        return std::to_string(pid) + " is a thread: use --pid " + status["Tgid"] +
+               ", its process";
+    }
+    if (status["TracerPid"] != "0") {
+        return process + " is traced by process " + status["TracerPid"] +
+               " (a debugger?): let that go first";
+    }
+    switch (status["State"][0]) {
+        case 'Z':
+        case 'X':
+            return process + " has ended already";
+        case 'T':
+        case 't':
+            return process + " is stopped: continue it first (kill -CONT " + std::to_string(pid) +
+                   ")";
+        default:
+            return "";
+    }
+}
+
+std::string check_rights(int pid, std::map<std::string, std::string>& status, const Ids& user) {
+    const std::string process = "process " + std::to_string(pid);
+    if (geteuid() != 0 && user.effective != geteuid()) {
+        return process + " belongs to another user: run numascape as that user or as root";
+    }
+    if (!user.same() || !ids_in(status["Gid"]).same()) {
+        return process + " has changed its user or group (set-uid?): it cannot be recorded";
+    }
+    if (status["Seccomp"] == "2") {
+        return process + " filters its system calls (seccomp): attaching would get it killed";
+    }
+    struct stat ours{};
+    struct stat its{};
+    const std::string namespaces = link_of(proc(pid, "ns/mnt"));
+    if (stat("/", &ours) == 0 && stat(proc(pid, "root/").c_str(), &its) == 0 &&
+        (ours.st_ino != its.st_ino || ours.st_dev != its.st_dev ||
+         (!namespaces.empty() && namespaces != link_of("/proc/self/ns/mnt")))) {
+        return process + " sees other files than we do (chroot or container): run numascape there";
+    }
+    return "";
+}
+
+std::string check_executable(int pid, const Target& target) {
+    const std::string process = "process " + std::to_string(pid);
+    if (target.executable.empty()) {
+        return process + (geteuid() == 0 || errno == ENOENT
+                              ? " is part of the kernel: there is no program to record"
+                              : " may not be examined: run numascape as its user or as root");
+    }
+    Elf64_Ehdr header{};
+    std::ifstream file(proc(pid, "exe"), std::ios::binary);
+    file.read(reinterpret_cast<char*>(&header), sizeof header);
+    if (!file || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+        return process + " is not a 64-bit x86-64 program";
+    }
+    if (access(target.executable.c_str(), R_OK) != 0) {
+        return process + " runs " + target.executable + ", which is not there any more";
+    }
+    return "";
+}
+
+// Runs as the process's user: whether DynamoRIO is readable there, and the directory writable.
+bool usable_by(unsigned user, unsigned group, const std::string& home,
+               const std::string& directory) {
+    if (geteuid() != 0 || user == 0) {
+        return true;
+    }
+    // mkdtemp's folder is ours alone; the process must write there.
+    if (chown(directory.c_str(), user, group) != 0) {
+        return false;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool usable =
+            setgid(group) == 0 && setuid(user) == 0 &&
+            access((home + "/libnumascape_recorder.so").c_str(), R_OK) == 0 &&
+            access((home + "/lib64/release/libdynamorio.so").c_str(), R_OK) == 0 &&
+            access(directory.c_str(), W_OK | X_OK) == 0;
+        _exit(usable ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+bool maps_hold(int pid, const char* text) {
+    std::ifstream maps(proc(pid, "maps"));
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(text) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string examine(int pid, const std::string& home, const std::string& directory,
+                    Target& target) {
+    const std::string process = "process " + std::to_string(pid);
+    auto status = status_of(pid);
+    if (pid <= 0 || status.empty()) {
+        return "there is no " + process;
+    }
+    target.pid = pid;
+    target.executable = link_of(proc(pid, "exe"));
+    target.name = std::filesystem::path(target.executable).filename();
+    const Ids user = ids_in(status["Uid"]);
+    for (const std::string& reason : {check_state(pid, status), check_rights(pid, status, user),
+                                      check_executable(pid, target)}) {
+        if (!reason.empty()) {
+            return reason;
+        }
+    }
+    if (is_recorded(pid)) {
+        return process + " is being recorded already";
+    }
+    if (maps_hold(pid, "libdynamorio.so")) {
+        return process + " runs under DynamoRIO, or did: it cannot be recorded (again)";
+    }
+    if (!usable_by(user.effective, ids_in(status["Gid"]).effective, home, directory)) {
+        return process + "'s user cannot use " + home + " or write into " + directory +
+               ": install Numascape where that user can read, and write the trace to /tmp";
+    }
+    return "";
+}
+
+std::string why_not_traced(const Target& target) {
+    const std::string process = "process " + std::to_string(target.pid);
+    if (kill(target.pid, 0) != 0 && errno == ESRCH) {
+        return process + " ended before it could be recorded";
+    }
+    std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+    int scope = 0;
+    if (file >> scope && scope > 0 && geteuid() != 0) {
+        return "tracing " + process + " is not allowed here: run numascape as root, or allow it " +
+               "(sysctl kernel.yama.ptrace_scope=0)";
+    }
+    return "tracing " + process +
+           " is not possible here: as root, or in a container with the capability SYS_PTRACE, "
+           "it may be";
+}
+
+bool is_recorded(int pid) {
+    return maps_hold(pid, "libnumascape_recorder.so");
+}
+
+int running_thread(int pid) {
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
+        std::ifstream file(task.path() / "stat");
+        std::string line;
+        std::getline(file, line);
+        const size_t name_end = line.rfind(") ");
+        if (name_end != std::string::npos && line[name_end + 2] == 'R') {
+            return std::atoi(task.path().filename().c_str());
+        }
+    }
+    return pid;
+}
+
+}  // namespace numascape

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known about a running process before we attach to it, from /proc.
+#pragma once
+
+#include <string>
+
+namespace numascape {
+
+struct Target {
+    int pid = 0;
+    std::string executable;  // path of the running file
+    std::string name;        // its last component, by which DynamoRIO finds its options
+};
+
+// Fills `target`, and returns why the process cannot be recorded: one line, "" when it can be.
+// A process of another user gets `directory` as its own, so that it can write there.
+std::string examine(int pid, const std::string& home, const std::string& directory,
+                    Target& target);
+
+// Why tracing failed after `examine` found nothing against it.
+std::string why_not_traced(const Target& target);
+
+// Whether our client is mapped in the process.
+bool is_recorded(int pid);
+
+// A thread of the process that runs now, or its main thread.
+int running_thread(int pid);
+
+}  // namespace numascape
