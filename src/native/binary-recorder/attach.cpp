@@ -88,11 +88,10 @@ void inject(const std::string& home, const Target& target) {
     void* injection = nullptr;
     const std::string library = home + "/lib64/release/libdynamorio.so";
     restart_interrupted_call_of(target.pid);
-    const bool injected =
-        dr_inject_prepare_to_attach(target.pid, target.executable.c_str(), false, &injection) ==
-            0 &&
-        dr_inject_process_inject(injection, true, library.c_str()) &&
-        dr_inject_process_run(injection);
+    const bool injected = dr_inject_prepare_to_attach(target.pid, target.executable.c_str(), false,
+                                                      &injection) == 0 &&
+                          dr_inject_process_inject(injection, true, library.c_str()) &&
+                          dr_inject_process_run(injection);
     if (!injected) {
         fail(why_not_traced(target));
     }

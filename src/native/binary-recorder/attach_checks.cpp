@@ -57,8 +57,7 @@ Ids ids_in(const std::string& text) {
 std::string check_state(int pid, std::map<std::string, std::string>& status) {
     const std::string process = "process " + std::to_string(pid);
     if (status["Tgid"] != std::to_string(pid)) {
-        return std::to_string(pid) + " is a thread: use --pid " + status["Tgid"] +
-               ", its process";
+        return std::to_string(pid) + " is a thread: use --pid " + status["Tgid"] + ", its process";
     }
     if (status["TracerPid"] != "0") {
         return process + " is traced by process " + status["TracerPid"] +
@@ -130,11 +129,10 @@ bool usable_by(unsigned user, unsigned group, const std::string& home,
     }
     const pid_t child = fork();
     if (child == 0) {
-        const bool usable =
-            setgid(group) == 0 && setuid(user) == 0 &&
-            access((home + "/libnumascape_recorder.so").c_str(), R_OK) == 0 &&
-            access((home + "/lib64/release/libdynamorio.so").c_str(), R_OK) == 0 &&
-            access(directory.c_str(), W_OK | X_OK) == 0;
+        const bool usable = setgid(group) == 0 && setuid(user) == 0 &&
+                            access((home + "/libnumascape_recorder.so").c_str(), R_OK) == 0 &&
+                            access((home + "/lib64/release/libdynamorio.so").c_str(), R_OK) == 0 &&
+                            access(directory.c_str(), W_OK | X_OK) == 0;
         _exit(usable ? 0 : 1);
     }
     int status = 1;

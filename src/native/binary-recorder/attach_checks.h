@@ -15,8 +15,7 @@ struct Target {
 
 // Fills `target`, and returns why the process cannot be recorded: one line, "" when it can be.
 // A process of another user gets `directory` as its own, so that it can write there.
-std::string examine(int pid, const std::string& home, const std::string& directory,
-                    Target& target);
+std::string examine(int pid, const std::string& home, const std::string& directory, Target& target);
 
 // Why tracing failed after `examine` found nothing against it.
 std::string why_not_traced(const Target& target);

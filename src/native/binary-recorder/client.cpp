@@ -27,6 +27,8 @@ reg_id_t slot_segment = DR_REG_NULL;
 uint slot_offset = 0;
 char shard_name[64];
 Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
+int own_stack_index = -1;     // thread-local field; at detach, threads are ended by another one
+bool detached = false;
 
 void** slot_address(ThreadSlot slot) {
     auto* base = static_cast<byte*>(dr_get_dr_segment_base(slot_segment));
@@ -129,6 +131,7 @@ void thread_started(void* drcontext) {
     ThreadRecorder* recorder = shard.start_thread(stack.start, stack.end);
     void* own_stack = os::map_sparse(kOwnStackBytes);
     DR_ASSERT(recorder != nullptr && !os::failed(own_stack));
+    drmgr_set_tls_field(drcontext, own_stack_index, own_stack);
     fill_slots(recorder, own_stack);
     if (main_thread) {
         write_mappings(*recorder, os::ticks());
@@ -152,8 +155,13 @@ void read_name(uint32_t os_tid, char (&name)[16]) {
     }
 }
 
-void thread_ended(void*) {
-    ThreadRecorder* recorder = self();
+void thread_ended(void* drcontext) {
+    void* own_stack = drmgr_get_tls_field(drcontext, own_stack_index);
+    if (own_stack != nullptr) {
+        os::unmap(own_stack, kOwnStackBytes);
+        drmgr_set_tls_field(drcontext, own_stack_index, nullptr);
+    }
+    ThreadRecorder* recorder = detached ? nullptr : self();
     if (recorder == nullptr) {
         return;
     }
@@ -165,8 +173,6 @@ void thread_ended(void*) {
     }
     char name[16];
     read_name(recorder->os_tid, name);
-    os::unmap(static_cast<char*>(*slot_address(ThreadSlot::kOwnStack)) - kOwnStackBytes,
-              kOwnStackBytes);
     *slot_address(ThreadSlot::kRecorder) = nullptr;
     shard.end_thread(recorder, name);
 }
@@ -206,7 +212,8 @@ dr_signal_action_t on_signal(void*, dr_siginfo_t* info) {
     return DR_SIGNAL_DELIVER;
 }
 
-void process_ended() {
+// What is only known at the end. Threads may still be counting: their tables stay as they are.
+void finish_shard(ShardFlags flag) {
     ThreadRecorder* recorder = self();
     if (recorder != nullptr) {
         const uint64_t time = os::ticks();
@@ -222,7 +229,21 @@ void process_ended() {
         shard.commit(*recorder, record);
     }
     shard.stamp();
-    shard.set_flag(kShardEnded);
+    shard.set_flag(flag);
+}
+
+// DynamoRIO is about to stop all threads and to send them on without it.
+void before_detach() {
+    finish_shard(kShardDetached);
+    detached = true;
+}
+
+void process_ended() {
+    if (detached) {
+        shard.close();
+    } else {
+        finish_shard(kShardEnded);
+    }
     instrument_exit();
     allocations_exit();
     dr_raw_tls_cfree(slot_offset, static_cast<uint>(ThreadSlot::kCount));
@@ -282,10 +303,12 @@ void start(int argc, const char* argv[]) {
     call_stacks_init();
     instrument_init();
     out_of_line_init(GLOBAL_DCONTEXT);
+    own_stack_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);
     drmgr_register_signal_event(on_signal);
     dr_register_fork_init_event(forked);
+    dr_register_pre_detach_event(before_detach);
     dr_register_exit_event(process_ended);
     allocations_init();
     mappings_init();

@@ -91,6 +91,10 @@ inline int reserve(int file, uint64_t offset, uint64_t bytes) {
                                  static_cast<long>(offset), static_cast<long>(bytes)));
 }
 
+inline void close(int file) {
+    call(SYS_close, file);
+}
+
 inline uint32_t thread_id() {
     return static_cast<uint32_t>(call(SYS_gettid));
 }

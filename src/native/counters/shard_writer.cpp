@@ -415,6 +415,31 @@ void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64
     entry.blocks += 1;
 }
 
+void ShardWriter::close() {
+    for (uint32_t i = 0; i < header_->tables; ++i) {
+        ThreadRecorder* thread = live_[i];
+        if (thread == nullptr) {
+            continue;
+        }
+        os::unmap(thread->table, kTableBytes);
+        os::unmap(thread->granules, sizeof(GranuleSet));
+        for (ChunkHeader* chunk : {thread->chunk, thread->small}) {
+            if (chunk != nullptr) {
+                os::unmap(chunk, kChunkBytes);
+            }
+        }
+        os::unmap(thread, sizeof(ThreadRecorder));
+    }
+    os::unmap(touched_, kWindowPages);
+    os::unmap(live_, kMaxTables * sizeof(ThreadRecorder*));
+    os::unmap(header_, kLogOffset);
+    os::close(shard_file_);
+    os::close(tables_file_);
+    header_ = nullptr;
+    live_ = nullptr;
+    touched_ = nullptr;
+}
+
 void ShardWriter::set_flag(ShardFlags flag) {
     std::atomic_ref<uint32_t>(header_->flags).fetch_or(flag);
 }

@@ -68,6 +68,10 @@ class ShardWriter {
 
     void add_small_block(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t stack_id);
 
+    // Gives all memory back, when no thread counts any more but the process goes on. What was
+    // recorded is in the files.
+    void close();
+
     void set_flag(ShardFlags flag);
     void stamp();  // refreshes the header's last time
     bool owns(uint64_t address) const;
