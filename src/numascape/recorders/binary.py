@@ -8,8 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from numascape.errors import NumascapeError
@@ -41,7 +40,7 @@ def run(session: Session) -> Ended:
         *session.program,
     ]
     begin = time.monotonic()
-    with _signals_passed_on() as children:
+    with signals_passed_on() as children:
         child = subprocess.Popen(command)
         children.append(child.pid)
         with CpuSampler(session.folder) as sampler:
@@ -49,7 +48,7 @@ def run(session: Session) -> Ended:
             child.returncode = os.waitstatus_to_exitcode(status)
     code = child.returncode
     if not session.shards():
-        raise NumascapeError(_why_not_started(session, code))
+        raise NumascapeError(why_not_started(session, session.program[0], code))
     return Ended(
         exit_status=code if code >= 0 else 128 - code,
         signal=-code if code < 0 else None,
@@ -59,15 +58,16 @@ def run(session: Session) -> Ended:
     )
 
 
-def _why_not_started(session: Session, code: int) -> str:
+def why_not_started(session: Session, what: str, code: int) -> str:
+    """The launcher's reason for not recording `what`, after it ended with `code`."""
     try:
         return (session.folder / _LAUNCH_ERROR).read_text(errors="replace").strip()
     except OSError:
-        return f"{session.program[0]} ended with status {code} before it could be recorded"
+        return f"{what} ended with status {code} before it could be recorded"
 
 
 @contextmanager
-def _signals_passed_on() -> Iterator[list[int]]:
+def signals_passed_on() -> Iterator[list[int]]:
     """Signals to us are the program's.
 
     The terminal sends its own (Ctrl-C, Ctrl-\\) to the program as well: those we only survive.
@@ -80,7 +80,8 @@ def _signals_passed_on() -> Iterator[list[int]]:
 
     def send_on(number: int, _frame: FrameType | None) -> None:
         for pid in children:
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     handlers = {
         signal.SIGINT: survive,
@@ -101,16 +102,3 @@ def _signals_passed_on() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def name_of_process(pid: int) -> str:
-    """The name of a running process; NumascapeError when there is none."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-    except OSError as error:
-        raise NumascapeError(f"there is no process {pid}") from error
-
-
-def attach(session: Session, pid: int, seconds: float | None) -> Ended:
-    """Record a running process for `seconds`, or until it ends."""
-    raise NumascapeError("attaching is not available yet")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from numascape.errors import NumascapeError
 from numascape.recorders import binary
+from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.session import Session, begin_session
 from numascape.trace.convert import convert
 from numascape.trace.write import check_replaceable, write_trace
@@ -45,13 +46,14 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     Raises NumascapeError when the program cannot be recorded or the trace cannot be written; in
     the second case the message says how to convert the shards later.
     """
-    target = request.output or _default_output(request)
+    program = request.program if request.pid is None else command_of_process(request.pid)
+    target = request.output or Path(f"{Path(program[0]).name}.numascape")
     check_replaceable(target)
-    session = begin_session(target, request.program, request.stack)
+    session = begin_session(target, program, request.stack)
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")
-            ended = binary.attach(session, request.pid, request.seconds)
+            ended = attach(session, request.pid, request.seconds, progress)
         else:
             progress(f"Recording {request.program[0]}")
             ended = binary.run(session)
@@ -79,9 +81,3 @@ def convert_session(session: Session, target: Path, progress: Progress) -> None:
             f"{reason}. What was recorded is kept: numascape convert {session.folder} -o {target}"
         ) from error
     shutil.rmtree(session.folder, ignore_errors=True)
-
-
-def _default_output(request: RecordRequest) -> Path:
-    if request.pid is not None:
-        return Path(f"{binary.name_of_process(request.pid)}.numascape")
-    return Path(f"{Path(request.program[0]).name}.numascape")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,9 +63,7 @@ class Session:
     def discard_if_empty(self) -> None:
         """Remove the folder unless it holds a shard."""
         if not self.shards():
-            for path in self.folder.iterdir():
-                path.unlink()
-            self.folder.rmdir()
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def begin_session(target: Path, program: list[str], stack: bool) -> Session:

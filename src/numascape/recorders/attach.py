@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attaching: puts the binary recorder into a running process, and takes it out again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from numascape.errors import NumascapeError
+from numascape.installation import installed_file
+from numascape.recorders.binary import client_options, signals_passed_on, why_not_started
+from numascape.recorders.cpu_sampler import CpuSampler
+from numascape.recorders.session import Ended, Session
+
+# numascape-attach: the process could not be released, because it sleeps in a system call.
+_NOT_RELEASED = 1
+
+
+def command_of_process(pid: int) -> list[str]:
+    """The program and arguments of a running process; NumascapeError when there is none."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except OSError as error:
+        raise NumascapeError(f"there is no process {pid}") from error
+    command = [word.decode(errors="surrogateescape") for word in words]
+    if not command[0]:
+        raise NumascapeError(f"process {pid} is part of the kernel, or has ended: no program")
+    return command
+
+
+def attach(
+    session: Session, pid: int, seconds: float | None, progress: Callable[[str], None]
+) -> Ended:
+    """Record a running process for `seconds`, or until it ends, or until we are interrupted.
+
+    Raises NumascapeError when it cannot be recorded.
+    """
+    home = installed_file("_recorder")
+    command = [
+        str(home / "numascape-attach"),
+        str(home),
+        str(session.folder),
+        client_options(session),
+        str(pid),
+        str(seconds or 0),
+    ]
+    begin = time.monotonic()
+    before = _cpu_seconds(pid)
+    after = before
+    with signals_passed_on() as children:
+        helper = subprocess.Popen(command)
+        children.append(helper.pid)
+        with CpuSampler(session.folder) as sampler:
+            while helper.poll() is None:
+                after = _cpu_seconds(pid) or after
+                time.sleep(0.02)
+    if not session.shards():
+        raise NumascapeError(why_not_started(session, f"process {pid}", helper.returncode))
+    if helper.returncode == _NOT_RELEASED:
+        progress(
+            f"Process {pid} sleeps in a system call: the recorder leaves it as soon as it wakes"
+        )
+    return Ended(
+        wall_s=time.monotonic() - begin,
+        cpu_s=max(0.0, after - before),
+        cpus=sampler.cpus(),
+    )
+
+
+def _cpu_seconds(pid: int) -> float:
+    """User and system time of the process so far (proc(5): fields 14 and 15); 0 when it ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+    except (OSError, IndexError, ValueError):
+        return 0.0
+    return ticks / os.sysconf("SC_CLK_TCK")
