@@ -31,6 +31,7 @@ struct GroupAccess {
     bool write;
 };
 struct GroupInfo {
+    uint64_t pc;  // of the first access; first member of every such description
     uint16_t accesses;
     GroupAccess access[1];
 };

@@ -30,9 +30,11 @@ Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the
 int own_stack_index = -1;     // thread-local field; at detach, threads are ended by another one
 bool detached = false;
 
-void** slot_address(ThreadSlot slot) {
-    auto* base = static_cast<byte*>(dr_get_dr_segment_base(slot_segment));
-    return reinterpret_cast<void**>(base + slot_offset + static_cast<unsigned>(slot) * 8);
+// DynamoRIO keeps its thread-local storage behind gs; asking for the segment's base costs a system
+// call.
+void write_thread_slot(ThreadSlot slot, const void* value) {
+    const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
+    __asm__ volatile("movq %1, %%gs:(%0)" : : "r"(at), "r"(value) : "memory");
 }
 
 // Opens DIR/PID-N.shard and .tables, N the first free number: after exec a process has a new one.
@@ -118,10 +120,10 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
         }
         table = spare_table;
     }
-    *slot_address(ThreadSlot::kTable) = table;
-    *slot_address(ThreadSlot::kRecorder) = recorder;
-    *slot_address(ThreadSlot::kVector) = own_stack;
-    *slot_address(ThreadSlot::kOwnStack) = static_cast<char*>(own_stack) + kOwnStackBytes;
+    write_thread_slot(ThreadSlot::kTable, table);
+    write_thread_slot(ThreadSlot::kRecorder, recorder);
+    write_thread_slot(ThreadSlot::kVector, own_stack);
+    write_thread_slot(ThreadSlot::kOwnStack, static_cast<char*>(own_stack) + kOwnStackBytes);
 }
 
 void thread_started(void* drcontext) {
@@ -173,7 +175,7 @@ void thread_ended(void* drcontext) {
     }
     char name[16];
     read_name(recorder->os_tid, name);
-    *slot_address(ThreadSlot::kRecorder) = nullptr;
+    write_thread_slot(ThreadSlot::kRecorder, nullptr);
     shard.end_thread(recorder, name);
 }
 
@@ -281,11 +283,14 @@ void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, Threa
 }
 
 void* read_thread_slot(ThreadSlot slot) {
-    return *slot_address(slot);
+    const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
+    void* value = nullptr;
+    __asm__ volatile("movq %%gs:(%1), %0" : "=r"(value) : "r"(at));
+    return value;
 }
 
 ThreadRecorder* self() {
-    return static_cast<ThreadRecorder*>(*slot_address(ThreadSlot::kRecorder));
+    return static_cast<ThreadRecorder*>(read_thread_slot(ThreadSlot::kRecorder));
 }
 
 void start(int argc, const char* argv[]) {
@@ -300,6 +305,7 @@ void start(int argc, const char* argv[]) {
     }
     drmgr_init();
     dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
+    DR_ASSERT_MSG(slot_segment == DR_SEG_GS, "thread-local storage is not behind gs");
     call_stacks_init();
     instrument_init();
     out_of_line_init(GLOBAL_DCONTEXT);

@@ -13,6 +13,7 @@
 //     sub   qword [table + a + 8], writes
 //     jc    out_of_line              (carry set: this thread's first use of that slot)
 #include "access_groups.h"
+#include "counting_code.h"
 #include "dr_api.h"
 #include "drmgr.h"
 #include "drutil.h"
@@ -35,6 +36,7 @@ const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group)
     const uint32_t count = group.reads + group.writes;
     auto* info =
         static_cast<GroupInfo*>(permanent(sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess)));
+    info->pc = plan.access[group.first_access].pc;
     info->accesses = 0;
     for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
         const PlannedAccess& access = plan.access[i];
@@ -44,8 +46,6 @@ const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group)
     }
     return info;
 }
-
-enum class Straddle { kNever, kWhenUnaligned, kByAddress };
 
 bool in_one_page(const AccessGroup& group) {
     return group.is_static && group.low >> kPageShift == (group.high - 1) >> kPageShift;
@@ -80,27 +80,6 @@ void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_
     }
 }
 
-void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a, reg_id_t b,
-                           instr_t* leave) {
-    void* dc = emit.drcontext;
-    if (straddle == Straddle::kWhenUnaligned) {
-        emit.add(INSTR_CREATE_test(dc, Emitter::reg8(a), OPND_CREATE_INT8(span - 1)));
-    } else {
-        emit.add(INSTR_CREATE_lea(dc, emit.reg(b),
-                                  opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
-        emit.add(INSTR_CREATE_xor(dc, emit.reg32(b), emit.reg32(a)));
-        emit.add(INSTR_CREATE_test(dc, emit.reg32(b), OPND_CREATE_INT32(kPageBytes)));
-    }
-    emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(leave)));
-}
-
-void subtract(const Emitter& emit, reg_id_t table, reg_id_t a, int displacement, uint32_t count) {
-    const opnd_t slot = opnd_create_base_disp(table, a, 1, displacement, OPSZ_8);
-    const auto amount = static_cast<int>(count);
-    emit.add(INSTR_CREATE_sub(emit.drcontext, slot,
-                              count < 128 ? OPND_CREATE_INT8(amount) : OPND_CREATE_INT32(amount)));
-}
-
 void insert_group(const Emitter& emit, Block& block, const AccessGroup& group, bool last) {
     void* dc = emit.drcontext;
     const GroupInfo* info = describe_group(block.plan, group);
@@ -119,16 +98,15 @@ void insert_group(const Emitter& emit, Block& block, const AccessGroup& group, b
                               leave);
     }
     if (!in_one_page(group)) {
-        emit.add(INSTR_CREATE_shr(dc, emit.reg(a), OPND_CREATE_INT8(kPageShift - 4)));
-        emit.add(INSTR_CREATE_and(dc, emit.reg32(a), OPND_CREATE_INT8(-16)));
+        insert_slot_offset(emit, a);
     }
     // With both kinds the last carry tells enough: on a page that this thread never used both
     // counters are zero.
     if (group.reads != 0) {
-        subtract(emit, table, a, 0, group.reads);
+        insert_subtraction(emit, table, a, false, group.reads);
     }
     if (group.writes != 0) {
-        subtract(emit, table, a, 8, group.writes);
+        insert_subtraction(emit, table, a, true, group.writes);
     }
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
     emit.add(leave);
@@ -199,25 +177,6 @@ void thread_ended(void* drcontext) {
 }
 
 }  // namespace
-
-void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch,
-               instr_t* back) {
-    void* dc = emit.drcontext;
-    instrlist_insert_mov_immed_ptrsz(dc, reinterpret_cast<ptr_int_t>(info), emit.reg(scratch),
-                                     emit.block, emit.where, nullptr, nullptr);
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kInfo), emit.reg(scratch)));
-    instrlist_insert_mov_instr_addr(dc, back, nullptr, emit.reg(scratch), emit.block, emit.where,
-                                    nullptr, nullptr);
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(scratch)));
-    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(code)));
-}
-
-void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second) {
-    const bool done =
-        drutil_insert_get_mem_addr(emit.drcontext, emit.block, emit.where, operand, into, second);
-    DR_ASSERT(done);
-    (void)done;
-}
 
 void instrument_init() {
     drutil_init();

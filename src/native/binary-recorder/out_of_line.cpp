@@ -28,7 +28,7 @@ void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, con
                 uint64_t, const void*) {
     if (recorder->table != nullptr) {
         shard.touch(*recorder, static_cast<uint32_t>(offset >> 4),
-                    static_cast<const GroupInfo*>(info)->access[0].pc);
+                    *static_cast<const uint64_t*>(info));  // every description begins with its pc
     }
 }
 
@@ -220,7 +220,7 @@ void out_of_line_init(void* drcontext) {
     out_of_line.group = generator.code(touch_slot, count_group);
     out_of_line.repeated_string = generator.code(count_repeated_string, count_repeated_string);
     out_of_line.bit_test = generator.code(count_bit_test, count_bit_test);
-    out_of_line.masked = generator.code(count_masked, count_masked);
+    out_of_line.masked = generator.code(touch_slot, count_masked);
     out_of_line.gathered = generator.code(count_gathered, count_gathered);
 }
 

@@ -59,18 +59,15 @@ struct OutOfLine {
     app_pc group;
     app_pc repeated_string;  // kInfo = RepeatedString
     app_pc bit_test;         // kArgument = address, kSecond = number, kInfo = BitTest
-    app_pc masked;           // kArgument = address, kSecond = lanes, kInfo = MaskedShape
-    app_pc gathered;         // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
+    // With the carry flag: as `group`. Without: kArgument = address, kSecond = lanes, kInfo =
+    // MaskedShape.
+    app_pc masked;
+    app_pc gathered;  // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
 };
 extern OutOfLine out_of_line;
 void out_of_line_init(void* drcontext);
 // Memory that lives as long as the process, for code and data referred to from the code cache.
 void* permanent(size_t bytes);
-
-// Jumps to `code`; it continues behind this. `scratch` is overwritten, arguments are in place.
-void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch, instr_t* back);
-// The address of a memory operand; `second` may be overwritten.
-void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second);
 
 // --- special_accesses.cpp
 // `last`: no other place of the block counts after this one.

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "counting_code.h"
 #include "dr_api.h"
 #include "recorder.h"
 #include "scratch.h"
@@ -160,6 +161,18 @@ opnd_t vector_mask(instr_t* instruction, bool last) {
     return mask;
 }
 
+// Sets the zero flag when none of the lowest `lanes` bits is set.
+void insert_lane_test(const Emitter& emit, uint32_t lanes, reg_id_t mask) {
+    void* dc = emit.drcontext;
+    if (lanes >= 64) {
+        emit.add(INSTR_CREATE_test(dc, emit.reg(mask), emit.reg(mask)));
+    } else if (lanes == 32) {
+        emit.add(INSTR_CREATE_test(dc, emit.reg32(mask), emit.reg32(mask)));
+    } else {
+        emit.add(INSTR_CREATE_test(dc, emit.reg32(mask), OPND_CREATE_INT32((1 << lanes) - 1)));
+    }
+}
+
 void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
                    const MemoryOperand& memory) {
     void* dc = emit.drcontext;
@@ -177,16 +190,33 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
 
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
+    const auto insert_mask = [&] {
+        if (is_opmask(instr_get_src(instruction, 0))) {
+            insert_opmask(emit, instr_get_src(instruction, 0), b);
+        } else {
+            insert_sign_bits(emit, vector_mask(instruction, mask_last), element, b);
+        }
+    };
     insert_address_of(emit, memory.operand, a, b);
-    if (is_opmask(instr_get_src(instruction, 0))) {
-        insert_opmask(emit, instr_get_src(instruction, 0), b);
-    } else {
-        insert_sign_bits(emit, vector_mask(instruction, mask_last), element, b);
-    }
-    instr_t* done = INSTR_CREATE_label(dc);
+    insert_mask();
+    const reg_id_t table = scratch.take_table();
     scratch.save_flags();
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    instr_t* straddles = INSTR_CREATE_label(dc);
+    instr_t* leave = INSTR_CREATE_label(dc);
+    instr_t* done = INSTR_CREATE_label(dc);
+    insert_lane_test(emit, element == 0 ? 64 : bytes / element, b);
+    emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(done)));
+    // With the whole operand in one page it does not matter which lanes are selected.
+    insert_straddle_check(emit, Straddle::kByAddress, static_cast<int>(bytes), a, b, straddles);
+    insert_slot_offset(emit, a);
+    insert_subtraction(emit, table, a, write, 1);
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
+    emit.add(INSTR_CREATE_jmp(dc, emit.label(leave)));
+    emit.add(straddles);
+    insert_mask();
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(b)));
+    emit.add(leave);
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
     leave_for(emit, out_of_line.masked, info, a, done);
     emit.add(done);
 }

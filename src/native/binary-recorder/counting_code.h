@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pieces of inlined counting code; instrument.cpp has the whole.
+#pragma once
+
+#include "dr_api.h"
+#include "scratch.h"
+
+namespace numascape {
+
+// When `span` bytes may lie on two pages.
+enum class Straddle { kNever, kWhenUnaligned, kByAddress };
+
+// Jumps to `leave`, carry clear, when `span` bytes at the address in `a` lie on two pages.
+// kByAddress overwrites `b`.
+void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a, reg_id_t b,
+                           instr_t* leave);
+
+// The address in `a` becomes the offset of its page's slot.
+void insert_slot_offset(const Emitter& emit, reg_id_t a);
+
+// Counts `count` reads or writes in the slot at `table` + `a`; carry: the counter was zero.
+void insert_subtraction(const Emitter& emit, reg_id_t table, reg_id_t a, bool write,
+                        uint32_t count);
+
+// Jumps to `code`; it continues at `back`. `scratch` is overwritten, arguments are in place.
+void leave_for(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch, instr_t* back);
+
+// The address of a memory operand; `second` may be overwritten.
+void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second);
+
+}  // namespace numascape
