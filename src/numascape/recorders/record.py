@@ -12,7 +12,7 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.recorders import binary
 from numascape.recorders.attach import attach, command_of_process
-from numascape.recorders.session import Session, begin_session
+from numascape.recorders.session import Ended, Session, begin_session
 from numascape.trace.convert import convert
 from numascape.trace.write import check_replaceable, write_trace
 
@@ -49,6 +49,18 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     program = request.program if request.pid is None else command_of_process(request.pid)
     target = request.output or Path(f"{Path(program[0]).name}.numascape")
     check_replaceable(target)
+    session, ended = observe(request, program, target, progress)
+    convert_session(session, target, progress)
+    return RecordOutcome(target, ended.exit_status, ended.signal)
+
+
+def observe(
+    request: RecordRequest, program: list[str], target: Path, progress: Progress
+) -> tuple[Session, Ended]:
+    """Run or attach, and keep what was recorded in a session beside `target`, ready to convert.
+
+    Raises NumascapeError when the program cannot be recorded.
+    """
     session = begin_session(target, program, request.stack)
     try:
         if request.pid is not None:
@@ -62,8 +74,7 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
         raise
     session = dataclasses.replace(session, ended=ended)
     session.save()
-    convert_session(session, target, progress)
-    return RecordOutcome(target, ended.exit_status, ended.signal)
+    return session, ended
 
 
 def convert_session(session: Session, target: Path, progress: Progress) -> None:

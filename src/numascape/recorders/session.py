@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import platform
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from numascape.errors import NumascapeError
+from numascape.trace.host import this_host, this_machine
+from numascape.trace.info import Host, Machine
 
 FILE_NAME = "session.json"
 
@@ -39,12 +42,18 @@ class Ended:
 
 @dataclass(frozen=True)
 class Session:
-    """The folder of shards, and what was asked for. `ended` is None while the program runs."""
+    """The folder of shards, what was asked for, and where it runs.
+
+    `ended` is None while the program runs. Converting may be another host's work, or that of this
+    one after its CPUs changed: what the recording one was like is kept.
+    """
 
     folder: Path
     program: list[str]
     stack: bool
     started: str
+    host: Host
+    machine: Machine
     ended: Ended | None = None
 
     def save(self) -> None:
@@ -71,7 +80,8 @@ def begin_session(target: Path, program: list[str], stack: bool) -> Session:
     try:
         folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.recording-", dir=target.parent))
         started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        session = Session(folder.absolute(), program, stack, started)
+        host, machine = this_host(Path("/"), platform.uname()), this_machine(Path("/"))
+        session = Session(folder.absolute(), program, stack, started, host, machine)
         session.save()
     except OSError as error:
         raise NumascapeError(f"cannot record into {target.parent}: {error.strerror}") from error
@@ -80,6 +90,8 @@ def begin_session(target: Path, program: list[str], stack: bool) -> Session:
 
 _SESSION: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _ENDED = TypeAdapter(Ended | None)
+_HOST = TypeAdapter(Host)
+_MACHINE = TypeAdapter(Machine)
 
 
 def read_session(folder: Path) -> Session:
@@ -92,6 +104,8 @@ def read_session(folder: Path) -> Session:
             program=TypeAdapter(list[str]).validate_python(content.get("program")),
             stack=bool(content.get("stack", True)),
             started=str(content.get("started", "")),
+            host=_HOST.validate_python(content.get("host")),
+            machine=_MACHINE.validate_python(content.get("machine")),
             ended=_ENDED.validate_python(content.get("ended")),
         )
     except FileNotFoundError as error:

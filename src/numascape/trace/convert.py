@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,7 +11,7 @@ import polars as pl
 import numascape
 from numascape.errors import NumascapeError
 from numascape.naming.frames import is_library
-from numascape.trace import host
+from numascape.trace.host import cpu_nodes
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.module_pages import divide
 from numascape.trace.schema import SCHEMAS
@@ -143,9 +141,7 @@ def _small_pages(rows: pl.DataFrame) -> pl.DataFrame:
         rows.filter(scattered)
         .select("structure", "page")
         .unique()
-        .with_columns(
-            rank=(pl.col("page").rank("dense").over("structure") - 1).cast(pl.UInt32())
-        )
+        .with_columns(rank=(pl.col("page").rank("dense").over("structure") - 1).cast(pl.UInt32()))
     )
     return (
         rows.join(ranks, on=["structure", "page"], how="left")
@@ -182,7 +178,7 @@ def _first_touches(
 def _threads(
     shard: Shard, process: int, first_thread: int, begin: int, session: Session
 ) -> pl.DataFrame:
-    nodes = host.cpu_nodes(Path("/"))
+    nodes = cpu_nodes(session.machine)
     sampled = session.ended.cpus if session.ended else {}
     rows = []
     last = shard.nanoseconds(shard.header["last_ticks"], begin)
@@ -298,8 +294,8 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
         program=_valid(shards[0].program),
         arguments=tuple(_valid(word) for word in session.program[1:]),
         recorder=Recorder("binary", numascape.__version__, {"stack": session.stack}),
-        host=host.this_host(platform.uname()),
-        machine=host.this_machine(Path("/")),
+        host=session.host,
+        machine=session.machine,
         page_size=PAGE_SIZE,
         started=session.started,
         times=Times(ended.wall_s, ended.cpu_s) if ended else Times(0.0, 0.0),

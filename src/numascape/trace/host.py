@@ -69,18 +69,18 @@ def _processor(root: Path) -> str:
     return "unknown processor"
 
 
-def cpu_nodes(root: Path) -> dict[int, int]:
+def cpu_nodes(machine: Machine) -> dict[int, int]:
     """The node of every CPU."""
-    return {cpu: node.node for node in this_machine(root).nodes for cpu in node.cpus}
+    return {cpu: node.node for node in machine.nodes for cpu in node.cpus}
 
 
-def this_host(system: platform.uname_result) -> Host:
-    """The host this runs on."""
-    machine = this_machine(Path("/"))
+def this_host(root: Path, system: platform.uname_result) -> Host:
+    """The host whose files are below `root`; `system` is what it says of itself."""
+    machine = this_machine(root)
     return Host(
         name=system.node,
         kernel=f"{system.system} {system.release}",
         cpus=sum(len(node.cpus) for node in machine.nodes),
         nodes=len(machine.nodes),
-        memory_bytes=_memory_bytes(Path("/proc/meminfo")),
+        memory_bytes=_memory_bytes(root / "proc/meminfo"),
     )
