@@ -124,3 +124,15 @@ def record(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """Return the installed command `numascape`."""
+    return COMMAND
+
+
+@pytest.fixture(scope="session")
+def opened() -> Callable[[Path], Recording]:
+    """Return opened(trace) -> Recording, for traces that a test made itself."""
+    return lambda trace: Recording(numascape.open(trace), "", "", 0)

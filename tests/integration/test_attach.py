@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running process is recorded for a while, and goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+WORDS = 64 * 1024 // 8
+WORDS_PER_PAGE = 512
+
+
+@contextmanager
+def running(program: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def record(pid: int, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "record", "-o", trace, "--pid", str(pid), *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+Attach = Callable[..., Any]
+
+
+@pytest.fixture
+def attach(tmp_path: Path, opened: Any) -> Attach:
+    """Return attach(pid, seconds=1) -> Recording."""
+
+    def run(pid: int, seconds: float = 1) -> Any:
+        trace = tmp_path / "run.numascape"
+        shutil.rmtree(trace, ignore_errors=True)
+        finished = record(pid, trace, "--seconds", str(seconds))
+        assert finished.returncode == 0, finished.stderr
+        assert not list(trace.parent.glob("*.recording-*"))
+        return dataclasses.replace(opened(trace), errors=finished.stderr)
+
+    return run
+
+
+def end(process: subprocess.Popen[str]) -> tuple[str, int]:
+    process.send_signal(signal.SIGUSR1)
+    output, _ = process.communicate("x", timeout=60)
+    return output, process.returncode
+
+
+def is_free(pid: int) -> bool:
+    return "libnumascape_recorder" not in Path(f"/proc/{pid}/maps").read_text()
+
+
+@pytest.mark.parametrize("threads", [0, 1, 4])
+def test_a_running_process_is_counted_and_released(
+    programs: Path, threads: int, attach: Attach
+) -> None:
+    with running(programs / "attached", str(threads)) as process:
+        recording = attach(process.pid)
+        assert is_free(process.pid)
+        assert end(process) == ("right\n", 42)
+
+    copying = max(threads, 0) + 1  # main copies as well
+    reads, writes = recording.total("source")[0], recording.total("target")[1]
+    # Each word that was read is written: only the instruction at which a thread was taken over,
+    # and the one at which it was released, can count alone.
+    assert reads > 10 * WORDS
+    assert abs(reads - writes) <= 2 * copying
+    assert recording.total("source")[1] == 0
+    assert recording.total("target")[0] == 0
+    pages = recording.pages("source")
+    assert set(pages) == set(range(WORDS // WORDS_PER_PAGE))
+    counts = [page_reads for page_reads, _ in pages.values()]
+    # Every pass reads every page alike; a thread's first and last pass are partial.
+    assert max(counts) - min(counts) <= 2 * copying * WORDS_PER_PAGE
+    assert len(recording.trace.threads) == threads + 1
+    assert any("running before" in sentence for sentence in recording.trace.info.unseen)
+
+
+def test_blocks_allocated_while_attached_are_structures(programs: Path, attach: Attach) -> None:
+    with running(programs / "attached", "0") as process:
+        recording = attach(process.pid)
+        end(process)
+    blocks = recording.trace.structures.filter(pl.col("name") == "block")
+    assert blocks["kind"].to_list() == ["heap"]
+    assert blocks["size"].to_list() == [3 * 4096]
+    writes = recording.total("block")[1]
+    passes = recording.total("target")[1] / WORDS
+    assert abs(writes / 8 - passes) <= 2
+
+
+def test_stacks_and_executable_are_known_by_name(programs: Path, attach: Attach) -> None:
+    with running(programs / "attached", "2") as process:
+        recording = attach(process.pid)
+        end(process)
+    assert Path(recording.trace.info.program).name == "attached"
+    assert recording.trace.info.arguments == ("2",)
+    assert recording.trace.info.attributed_share > 0.95
+    assert recording.trace.threads["process"].to_list() == [0, 0, 0]
+
+
+def test_a_process_asleep_in_a_call_is_recorded_and_sleeps_on(
+    programs: Path, attach: Attach
+) -> None:
+    with running(programs / "attached", "1", "asleep") as process:
+        recording = attach(process.pid)
+        assert recording.total("source")[0] > 10 * WORDS
+        output, _ = process.communicate("x", timeout=60)
+    assert (output, process.returncode) == ("right\n", 42)
+
+
+def test_when_all_threads_sleep_it_is_released_at_waking(programs: Path, attach: Attach) -> None:
+    with running(programs / "attached", "0", "asleep") as process:
+        attached = attach(process.pid)
+        if not is_free(process.pid):
+            assert "as soon as it wakes" in attached.errors
+        output, _ = process.communicate("x", timeout=60)
+    assert (output, process.returncode) == ("right\n", 42)
+
+
+def test_attaching_twice(programs: Path, attach: Attach) -> None:
+    with running(programs / "attached", "1") as process:
+        for _ in range(2):
+            recording = attach(process.pid, seconds=0.5)
+            assert recording.total("source")[0] > 10 * WORDS
+        assert end(process) == ("right\n", 42)
+
+
+def test_until_the_process_ends(programs: Path, tmp_path: Path, opened: Any) -> None:
+    trace = tmp_path / "run.numascape"
+    with running(programs / "attached", "1") as process:
+        recorder = subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"]
+        )
+        wait_for(lambda: not is_free(process.pid))
+        time.sleep(0.5)
+        assert end(process) == ("right\n", 42)
+        assert recorder.wait(60) == 0
+    assert opened(trace).total("source")[0] > WORDS
+
+
+def wait_for(condition: object) -> None:
+    assert callable(condition)
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("waited in vain")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_the_recorder_releases_and_keeps(
+    programs: Path, tmp_path: Path, number: signal.Signals, opened: Any
+) -> None:
+    trace = tmp_path / "run.numascape"
+    with running(programs / "attached", "1") as process:
+        recorder = subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"],
+            process_group=0,
+        )
+        wait_for(lambda: not is_free(process.pid))
+        time.sleep(0.5)
+        os.killpg(recorder.pid, number)  # as a terminal does
+        assert recorder.wait(60) == 0
+        assert is_free(process.pid)
+        assert end(process) == ("right\n", 42)
+    assert opened(trace).total("source")[0] > WORDS
+
+
+def test_killing_the_recorder_releases_and_can_be_converted(
+    programs: Path, tmp_path: Path, opened: Any
+) -> None:
+    trace = tmp_path / "run.numascape"
+    with running(programs / "attached", "1") as process:
+        recorder = subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"]
+        )
+        wait_for(lambda: not is_free(process.pid))
+        time.sleep(0.5)
+        recorder.kill()
+        recorder.wait()
+        wait_for(lambda: is_free(process.pid))
+        assert end(process) == ("right\n", 42)
+    [session] = tmp_path.glob("*.recording-*")
+    subprocess.run([COMMAND, "convert", "-q", session, "-o", trace], check=True)
+    assert opened(trace).total("source")[0] > WORDS
+
+
+def expect_refusal(pid: int, folder: Path, words: str) -> None:
+    finished = record(pid, folder / "run.numascape", "--seconds", "1")
+    assert finished.returncode == 2, finished.stderr
+    lines = [line for line in finished.stderr.splitlines() if "Attaching" not in line]
+    assert len(lines) == 1, finished.stderr
+    assert words in lines[0]
+    assert list(folder.iterdir()) == []
+
+
+def test_no_such_process(tmp_path: Path) -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    expect_refusal(child.pid, tmp_path, "no process")
+
+
+def test_a_process_that_ended_but_is_not_waited_for(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    try:
+        wait_for(lambda: Path(f"/proc/{child}/stat").read_text().rpartition(") ")[2][0] == "Z")
+        expect_refusal(child, tmp_path, "ended")
+    finally:
+        os.waitpid(child, 0)
+
+
+def test_a_recorded_process_is_refused(programs: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "first.numascape"
+    elsewhere = tmp_path / "second"
+    elsewhere.mkdir()
+    with running(programs / "attached", "1") as process:
+        recorder = subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"]
+        )
+        wait_for(lambda: not is_free(process.pid))
+        time.sleep(0.3)
+        expect_refusal(process.pid, elsewhere, "recorded already")
+        recorder.terminate()
+        assert recorder.wait(60) == 0
+        assert end(process) == ("right\n", 42)
+
+
+def test_a_stopped_process_is_refused(programs: Path, tmp_path: Path) -> None:
+    with running(programs / "attached", "0") as process:
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: " T " in Path(f"/proc/{process.pid}/stat").read_text())
+        expect_refusal(process.pid, tmp_path, "stopped")
+        process.send_signal(signal.SIGCONT)
+        assert end(process) == ("right\n", 42)
+
+
+def test_a_thread_is_refused(programs: Path, tmp_path: Path) -> None:
+    with running(programs / "attached", "1") as process:
+        [thread] = {int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()} - {
+            process.pid
+        }
+        expect_refusal(thread, tmp_path, f"use --pid {process.pid}")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_users_process_is_refused(programs: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with running(programs / "attached", "0") as process:
+        finished = subprocess.run(
+            [COMMAND, "record", "-o", tmp_path / "t", "--pid", str(process.pid)],
+            user=65534,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if "Permission denied" in finished.stderr and finished.returncode != 2:
+            pytest.skip("the installation is not readable for other users")
+        assert finished.returncode == 2
+        assert "another user" in finished.stderr
+        assert end(process) == ("right\n", 42)
