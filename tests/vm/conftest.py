@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One program, recorded once in a guest with five NUMA nodes.
+
+Nodes 0 to 3 have a CPU of their number; node 3 has a second one, CPU 4, which is taken offline;
+node 4 has memory only.
+"""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import numascape
+from integration.conftest import make
+from numascape.recorders.record import convert_session
+from numascape.recorders.session import read_session
+from numascape.trace import Trace
+from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
+from vm.kernel import NoKernelError, guest_kernel
+
+PROGRAMS = Path(__file__).parent / "programs"
+OBSERVE = Path(__file__).with_name("observe.py")
+NODES = [GuestNode(cpus, 512) for cpus in (1, 1, 1, 2, 0)]
+LIMIT_S = 400
+
+
+@dataclass(frozen=True)
+class GuestRun:
+    """The trace, and what the program and the kernel said of it."""
+
+    trace: Trace
+    kernel_nodes: dict[str, list[int]]  # what move_pages told the program, by array
+
+    def rows(self, table: str, structure: str) -> pl.DataFrame:
+        """Return the rows of a table that belong to the structure of this name."""
+        named = self.trace.structures.filter(pl.col("name") == structure)
+        assert named.height == 1, self.trace.structures["name"].to_list()
+        rows: pl.DataFrame = getattr(self.trace, table)
+        return rows.filter(pl.col("structure") == named["structure"].item()).sort("page")
+
+    def nodes(self, structure: str) -> dict[int, int]:
+        """Return the node of each page, as recorded."""
+        return dict(self.rows("placement", structure).select("page", "node").iter_rows())
+
+    def first_threads(self, structure: str) -> dict[int, int]:
+        """Return the thread that touched each page first, as recorded."""
+        return dict(self.rows("first_touch", structure).select("page", "thread").iter_rows())
+
+
+@pytest.fixture(scope="session")
+def guest_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> GuestRun:
+    """Boot, record, and read what came of it."""
+    reason = why_impossible()
+    if reason is not None:
+        pytest.skip(f"no guest: {reason}")
+    try:
+        kernel = guest_kernel()
+    except NoKernelError as error:
+        pytest.skip(f"no guest: {error}")
+    build = request.config.cache.mkdir("guest-programs")
+    make(PROGRAMS, f"BUILD={build}")
+    folder = tmp_path_factory.mktemp("guest")
+    record = [sys.executable, OBSERVE, "placements.numascape", build / "placements"]
+    job = f"""set -e
+echo 0 >/sys/devices/system/cpu/cpu4/online
+{shlex.join(str(word) for word in record)}
+"""
+    try:
+        run_in_guest(NODES, job, folder, kernel, LIMIT_S)
+    except GuestError as error:
+        pytest.fail(str(error), pytrace=False)
+    trace = folder / "placements.numascape"
+    convert_session(read_session(next(folder.glob("*.recording-*"))), trace, lambda _: None)
+    return GuestRun(numascape.open(trace), kernel_nodes((folder / "output").read_text()))
+
+
+def kernel_nodes(output: str) -> dict[str, list[int]]:
+    """Read the program's lines: the name of an array, and the node of each of its pages."""
+    lines = (line.split(":") for line in output.splitlines())
+    return {name: [int(node) for node in nodes.split()] for name, nodes in lines}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine with several NUMA nodes: a QEMU guest whose programs and libraries are this system's.
+
+Its root file system is ours, read-only, and one folder of ours is the guest's /run/work. What runs
+there needs no installation, and can leave files only in that folder.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_INIT = Path(__file__).with_name("init.sh")
+# Debian 12's belongs to QEMU, later ones have a package of it.
+_VIRTIOFSD = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
+
+
+class GuestError(Exception):
+    """The guest did not do its job; the message says what it printed."""
+
+
+@dataclass(frozen=True)
+class GuestNode:
+    """A NUMA node: how many CPUs it has, and its memory in MiB."""
+
+    cpus: int
+    memory_mib: int
+
+
+def why_impossible() -> str | None:
+    """Why no guest can run here; None when it can."""
+    if platform.machine() != "x86_64":
+        return "the guest is an x86-64 machine"
+    if os.geteuid() != 0:
+        return "sharing the root file system with a guest needs root"
+    if shutil.which("qemu-system-x86_64") is None:
+        return "qemu-system-x86_64 is not installed"
+    if _virtiofsd() is None:
+        return "virtiofsd is not installed"
+    return None
+
+
+def run_in_guest(
+    nodes: Sequence[GuestNode], job: str, folder: Path, kernel: Path, limit_s: float
+) -> None:
+    """Boot `kernel`, run the shell script `job` there in `folder`, and wait for its end.
+
+    Its output is then in `folder`/output and `folder`/errors. Raises GuestError unless it succeeds.
+    """
+    (folder / "job").write_text(job)
+    with _shared("root", Path("/"), folder) as root, _shared("work", folder, folder) as work:
+        command = [*_machine(nodes), *_storage(root, work, folder), *_boot(kernel)]
+        try:
+            result = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=limit_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise GuestError(f"no end after {limit_s:g} s\n{_printed(folder)}") from error
+    status = folder / "status"
+    if not status.is_file():
+        raise GuestError(f"the guest did not finish\n{result.stderr}{_printed(folder)}")
+    if status.read_text().strip() != "0":
+        raise GuestError(f"the job ended with {status.read_text()}{_printed(folder)}")
+
+
+def _printed(folder: Path) -> str:
+    files = [folder / name for name in ("console", "output", "errors")]
+    return "".join(path.read_text(errors="replace")[-4000:] for path in files if path.is_file())
+
+
+def _virtiofsd() -> Path | None:
+    return next((path for path in _VIRTIOFSD if path.is_file()), None)
+
+
+@contextmanager
+def _shared(tag: str, source: Path, folder: Path) -> Iterator[Path]:
+    """Serve `source` to a guest while entered; the socket."""
+    socket = folder / f"{tag}.socket"
+    options = [f"source={source}", "cache=always", "sandbox=chroot"]
+    command = [str(_virtiofsd()), f"--socket-path={socket}"]
+    with (folder / f"{tag}.log").open("wb") as log:
+        server = subprocess.Popen(
+            command + [word for option in options for word in ("-o", option)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        deadline = time.monotonic() + 10
+        while not socket.exists():
+            if server.poll() is not None or time.monotonic() > deadline:
+                reason = (folder / f"{tag}.log").read_text(errors="replace")
+                raise GuestError(f"virtiofsd does not serve {source}: {reason}")
+            time.sleep(0.02)
+        yield socket
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _machine(nodes: Sequence[GuestNode]) -> list[str]:
+    cpus = sum(node.cpus for node in nodes)
+    # A node is made of sockets; with one CPU in each, nodes need not be of the same size.
+    words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
+    words += ["-machine", "q35", *_processor()]
+    words += ["-smp", f"{cpus},sockets={cpus},cores=1,threads=1"]
+    words += ["-m", f"{sum(node.memory_mib for node in nodes)}M"]
+    first = 0
+    for number, node in enumerate(nodes):
+        # Shared memory, because virtiofsd writes into it.
+        memory = f"memory-backend-memfd,id=memory{number},size={node.memory_mib}M,share=on"
+        words += ["-object", memory]
+        place = f",cpus={first}-{first + node.cpus - 1}" if node.cpus else ""
+        words += ["-numa", f"node,nodeid={number},memdev=memory{number}{place}"]
+        first += node.cpus
+    return words
+
+
+def _processor() -> list[str]:
+    flags = set(Path("/proc/cpuinfo").read_text().split())
+    if os.access("/dev/kvm", os.W_OK) and flags & {"vmx", "svm"}:
+        return ["-accel", "kvm", "-cpu", "host"]
+    # Emulated; four-level page tables are quicker to walk than five.
+    return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+
+
+def _storage(root: Path, work: Path, folder: Path) -> list[str]:
+    words = ["-serial", f"file:{folder / 'console'}"]
+    for tag, socket in (("root", root), ("work", work)):
+        words += ["-chardev", f"socket,id={tag},path={socket}"]
+        words += ["-device", f"vhost-user-fs-pci,chardev={tag},tag={tag}"]
+    return words
+
+
+def _boot(kernel: Path) -> list[str]:
+    # Pages stay where the first touch or the program puts them, and are 4 KiB unless it asks.
+    policy = "numa_balancing=disable transparent_hugepage=madvise"
+    speed = "quiet mitigations=off panic=-1"
+    root = f"root=root rootfstype=virtiofs ro init={_INIT}"
+    append = f"console=ttyS0 {speed} {policy} {root}"
+    return ["-no-reboot", "-kernel", str(kernel), "-append", append]

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In the guest: observe.py TRACE PROGRAM ARGUMENTS... records, and leaves converting to the host.
+
+The data frames need minutes on an emulated processor, and QEMU 7.2 emulates the vector instructions
+they are made of so that they crash.
+"""
+
+import sys
+from pathlib import Path
+
+from numascape.recorders.record import RecordRequest, observe
+
+target, program = Path(sys.argv[1]), sys.argv[2:]
+request = RecordRequest(program, target, pid=None, seconds=None, stack=True, quiet=True)
+_, ended = observe(request, program, target, lambda _: None)
+sys.exit(ended.exit_status)
