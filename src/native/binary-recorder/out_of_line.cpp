@@ -15,6 +15,8 @@ OutOfLine out_of_line;
 
 namespace {
 
+constexpr int kDirectionFlag = 1 << 10;
+
 // The program's call-clobbered registers as the generated code pushes them, lowest address first.
 struct SavedRegisters {
     uint64_t flags, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
@@ -61,7 +63,6 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
     if (count == 0) {
         return;
     }
-    constexpr uint64_t kDirectionFlag = 1 << 10;
     const uint64_t back =
         (registers->flags & kDirectionFlag) != 0 ? (count - 1) * string->bytes : 0;
     if (string->reads) {
@@ -177,7 +178,17 @@ class Generator {
         load(DR_REG_R8, ThreadSlot::kSecond);
         load(DR_REG_R9, ThreadSlot::kVector);
         add(INSTR_CREATE_call_ind(drcontext_, reg(DR_REG_RAX)));
-        add(INSTR_CREATE_popf(drcontext_));
+        // popf costs more than all the rest, and only the direction flag must come back; a program
+        // sets it for a moment at most.
+        instr_t* forward = INSTR_CREATE_label(drcontext_);
+        add(INSTR_CREATE_test(drcontext_,
+                              opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 0, OPSZ_4),
+                              OPND_CREATE_INT32(kDirectionFlag)));
+        add(INSTR_CREATE_jcc(drcontext_, OP_jz, opnd_create_instr(forward)));
+        add(INSTR_CREATE_std(drcontext_));
+        add(forward);
+        add(INSTR_CREATE_lea(drcontext_, reg(DR_REG_RSP),
+                             opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 8, OPSZ_lea)));
         for (int i = static_cast<int>(sizeof kSaved / sizeof *kSaved) - 1; i >= 0; --i) {
             add(INSTR_CREATE_pop(drcontext_, reg(kSaved[i])));
         }
