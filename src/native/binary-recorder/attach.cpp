@@ -10,9 +10,9 @@
 // client takes over the other threads. DynamoRIO leaves on a nudge: a queued signal that it
 // recognises by its contents.
 //
-// Exit status 0 after a recording, 1 when the process could not be released (it sleeps in a system
-// call and is released when it wakes), 125 when it cannot be recorded. The reason for 125 is one
-// line in DIRECTORY/launch-error.
+// Exit status 0 after a recording, 1 when the process could not be released and stays under the
+// recorder, 125 when it cannot be recorded. The reason for 125 is one line in
+// DIRECTORY/launch-error.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -143,8 +143,10 @@ void catch_signals() {
 
 // DynamoRIO has left when our client is no longer mapped.
 bool release(int process, const Target& target) {
-    // A thread in a system call sees the signal when the call returns: better one that runs.
-    const int thread = running_thread(target.pid);
+    const int thread = release_thread(target.pid);
+    if (thread == 0) {
+        return false;
+    }
     send_detach(target.pid, thread);
     for (int waited = 0; waited < kReleaseMilliseconds; waited += 20) {
         if (ended_within(process, 0.02) || !is_recorded(target.pid)) {

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "release_thread.h"
+
 namespace numascape {
 namespace {
 
@@ -172,9 +174,6 @@ std::string examine(int pid, const std::string& home, const std::string& directo
     if (is_recorded(pid)) {
         return process + " is being recorded already";
     }
-    if (maps_hold(pid, "libdynamorio.so")) {
-        return process + " runs under DynamoRIO, or did: it cannot be recorded (again)";
-    }
     if (!usable_by(user.effective, ids_in(status["Gid"]).effective, home, directory)) {
         return process + "'s user cannot use " + home + " or write into " + directory +
                ": install Numascape where that user can read, and write the trace to /tmp";
@@ -202,18 +201,16 @@ bool is_recorded(int pid) {
     return maps_hold(pid, "libnumascape_recorder.so");
 }
 
-int running_thread(int pid) {
+int release_thread(int pid) {
     std::error_code error;
     for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
-        std::ifstream file(task.path() / "stat");
-        std::string line;
-        std::getline(file, line);
-        const size_t name_end = line.rfind(") ");
-        if (name_end != std::string::npos && line[name_end + 2] == 'R') {
+        std::ifstream file(task.path() / "comm");
+        std::string name;
+        if (std::getline(file, name) && name == kReleaseThreadName) {
             return std::atoi(task.path().filename().c_str());
         }
     }
-    return pid;
+    return 0;
 }
 
 }  // namespace numascape

@@ -23,7 +23,7 @@ std::string why_not_traced(const Target& target);
 // Whether our client is mapped in the process.
 bool is_recorded(int pid);
 
-// A thread of the process that runs now, or its main thread.
-int running_thread(int pid);
+// The thread that our client put into the process to be told of the release; 0 when there is none.
+int release_thread(int pid);
 
 }  // namespace numascape

@@ -13,6 +13,7 @@
 #include "drmgr.h"
 #include "os.h"
 #include "recorder.h"
+#include "release_thread.h"
 
 namespace numascape {
 
@@ -127,6 +128,9 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
 }
 
 void thread_started(void* drcontext) {
+    if (is_release_thread()) {
+        return;
+    }
     static std::atomic<bool> first{true};
     const bool main_thread = first.exchange(false);
     const StackRange stack = main_thread ? find_main_stack() : find_stack(drcontext);
@@ -214,9 +218,9 @@ dr_signal_action_t on_signal(void*, dr_siginfo_t* info) {
     return DR_SIGNAL_DELIVER;
 }
 
-// What is only known at the end. Threads may still be counting: their tables stay as they are.
-void finish_shard(ShardFlags flag) {
-    ThreadRecorder* recorder = self();
+// What is only known at the end, as records of `recorder`'s thread. Threads may still be counting:
+// their tables stay as they are.
+void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
     if (recorder != nullptr) {
         const uint64_t time = os::ticks();
         write_placement(*recorder, time);
@@ -236,15 +240,18 @@ void finish_shard(ShardFlags flag) {
 
 // DynamoRIO is about to stop all threads and to send them on without it.
 void before_detach() {
-    finish_shard(kShardDetached);
+    // On the release thread, which has no recorder: it gets one now, for these records only.
+    ThreadRecorder* recorder = self();
+    finish_shard(kShardDetached, recorder != nullptr ? recorder : shard.start_writer());
     detached = true;
 }
 
 void process_ended() {
     if (detached) {
         shard.close();
+        end_release_thread();
     } else {
-        finish_shard(kShardEnded);
+        finish_shard(kShardEnded, self());
     }
     instrument_exit();
     allocations_exit();
@@ -318,6 +325,9 @@ void start(int argc, const char* argv[]) {
     dr_register_exit_event(process_ended);
     allocations_init();
     mappings_init();
+    if (options.attached) {
+        start_release_thread();
+    }
     dr_set_process_exit_behavior(
         static_cast<dr_exit_flags_t>(DR_EXIT_MULTI_THREAD | DR_EXIT_SKIP_THREAD_EXIT));
 }

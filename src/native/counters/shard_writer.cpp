@@ -15,6 +15,9 @@ constexpr uint32_t kSmallEntries = 1024;
 static_assert(sizeof(ChunkHeader) + kSmallEntries * sizeof(SmallBlocksRecord) <= kChunkBytes);
 constexpr uint32_t kPagesPerCountsRecord = 2048;
 
+// What the program has done with a page since the kernel gave it; kWritten implies kUsed.
+enum PageUse : uint8_t { kUsed = 1, kWritten = 2 };
+
 void copy_string(char* to, size_t room, const char* from) {
     size_t i = 0;
     for (; from != nullptr && from[i] != '\0' && i + 1 < room; ++i) {
@@ -158,6 +161,14 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
     return self;
 }
 
+ThreadRecorder* ShardWriter::start_writer() {
+    auto* self = map_private<ThreadRecorder>(sizeof(ThreadRecorder));
+    if (self != nullptr) {
+        self->os_tid = os::thread_id();
+    }
+    return self;
+}
+
 void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name) {
     auto* record = static_cast<ThreadEndRecord*>(
         append(self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord)));
@@ -247,13 +258,22 @@ void ShardWriter::commit(ThreadRecorder& self, const void* record) {
 }
 
 void ShardWriter::touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint8_t flags) {
-    if (flags == 0) {
+    bool written = (flags & kTouchedByKernel) != 0;  // the kernel fills buffers
+    if (!written) {
         self.granules->insert(page / kSlotsPerGranule);
+        written = self.table[page].negated_writes != 0;
     }
+    const uint8_t now = written ? kUsed | kWritten : kUsed;
     std::atomic<uint8_t>& touched = touched_[page];
-    if (touched.load(std::memory_order_relaxed) != 0 ||
-        touched.exchange(1, std::memory_order_relaxed) != 0) {
+    if ((touched.load(std::memory_order_relaxed) & now) == now) {
         return;
+    }
+    const uint8_t before = touched.fetch_or(now, std::memory_order_relaxed);
+    if ((before & now) == now) {
+        return;
+    }
+    if (before != 0) {
+        flags |= kWrittenAfterReads;
     }
     auto* record = static_cast<FirstTouchRecord*>(
         append(self, RecordType::kFirstTouch, page, sizeof(FirstTouchRecord), flags));

@@ -41,6 +41,9 @@ class ShardWriter {
 
     // A recorder for the calling thread; null only when out of memory.
     ThreadRecorder* start_thread(uint64_t stack_start, uint64_t stack_end);
+    // A recorder that only writes records, for a thread that is not counted and not one of the
+    // program's; null only when out of memory.
+    ThreadRecorder* start_writer();
     // Writes the thread's counts as records and gives its table to the next thread.
     void end_thread(ThreadRecorder* self, const char* name);
     // For the end of the process: the name only; tables stay as they are.
@@ -53,7 +56,8 @@ class ShardWriter {
                  uint8_t flags = 0);
     void commit(ThreadRecorder& self, const void* record);
 
-    // The slot of `page` was zero before this access at `pc`: notes first touch if it is one.
+    // The slot of `page` counted its first read or its first write, at `pc`: notes the page's
+    // first touch, and its first write after reads, if it is one.
     void touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint8_t flags = 0);
     // Counts accesses outside the inlined path; `address` may be unaligned, `bytes` > 0. Adds to
     // every page touched.
@@ -114,7 +118,7 @@ class ShardWriter {
     ShardHeader* header_ = nullptr;
     std::atomic<TableOwner>* owners_ = nullptr;
     ThreadRecorder** live_ = nullptr;          // by table
-    std::atomic<uint8_t>* touched_ = nullptr;  // by window page
+    std::atomic<uint8_t>* touched_ = nullptr;  // by window page: kUsed, kWritten
     int shard_file_ = -1;
     int tables_file_ = -1;
     SpinLock registry_lock_;

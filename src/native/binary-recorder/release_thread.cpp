@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DynamoRIO's detach nudge makes the thread that it is sent to go on from where it was when the
+// signal arrived, although it ran on until DynamoRIO had control: some of its instructions are
+// executed twice, and a system call's result may be lost. All other threads are released right.
+// So the nudge goes to a thread to which this does no harm: while attached, the process has one
+// more thread, named kReleaseThreadName, that only waits. It is no thread of DynamoRIO's or of the
+// client's (these do not take nudges) but looks like one of the program's.
+#include "release_thread.h"
+
+#include <atomic>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "os.h"
+#include "shard_format.h"
+
+// The thread's code, copied to memory of its own, because this library goes when DynamoRIO goes.
+// It makes no access to memory, so that nothing of it is counted. r12: the word it waits for;
+// r13: its stack; r14: a signal set; r15: its name. No thread-local storage of its creator's.
+__asm__(R"(
+    .pushsection .rodata
+numascape_release_code:
+    mov $158, %eax          # arch_prctl(ARCH_SET_GS, 0)
+    mov $0x1001, %edi
+    xor %esi, %esi
+    syscall
+    mov $158, %eax          # arch_prctl(ARCH_SET_FS, 0)
+    mov $0x1002, %edi
+    syscall
+    mov $157, %eax          # prctl(PR_SET_NAME, name)
+    mov $15, %edi
+    mov %r15, %rsi
+    syscall
+    mov $14, %eax           # rt_sigprocmask(SIG_SETMASK, set, null, 8)
+    mov $2, %edi
+    mov %r14, %rsi
+    xor %edx, %edx
+    mov $8, %r10d
+    syscall
+1:  mov $202, %eax          # futex(word, FUTEX_WAIT_PRIVATE, 0, null): EAGAIN when it is not 0
+    mov %r12, %rdi
+    mov $128, %esi
+    xor %edx, %edx
+    xor %r10d, %r10d
+    syscall
+    cmp $-11, %rax
+    jne 1b
+    mov $11, %eax           # munmap(stack)
+    mov %r13, %rdi
+    mov $65536, %esi
+    syscall
+    mov $60, %eax           # exit(0), of this thread
+    xor %edi, %edi
+    syscall
+numascape_release_code_end:
+    .popsection
+)");
+
+extern "C" {
+extern const char numascape_release_code[];
+extern const char numascape_release_code_end[];
+}
+
+namespace numascape {
+namespace {
+
+constexpr uint64_t kStackBytes = 65536;
+// Among the recorder's own mappings, which are not shown as the program's.
+constexpr uint64_t kPlace = 0x0fff'0000'0000;
+
+struct Shared {
+    std::atomic<uint32_t> released;
+    uint64_t signals;
+    char name[16];
+};
+Shared* shared = nullptr;
+uint32_t thread_id = 0;
+
+}  // namespace
+
+void start_release_thread() {
+    auto* code = static_cast<char*>(os::map_sparse(kPageBytes, reinterpret_cast<void*>(kPlace)));
+    auto* stack = static_cast<char*>(
+        os::map_sparse(kStackBytes, reinterpret_cast<void*>(kPlace + 2 * kPageBytes)));
+    auto* data = static_cast<Shared*>(
+        os::map_sparse(kPageBytes, reinterpret_cast<void*>(kPlace + kPageBytes)));
+    if (os::failed(code) || os::failed(stack) || os::failed(data)) {
+        return;
+    }
+    __builtin_memcpy(code, numascape_release_code,
+                     static_cast<size_t>(numascape_release_code_end - numascape_release_code));
+    os::call(SYS_mprotect, reinterpret_cast<long>(code), kPageBytes, PROT_READ | PROT_EXEC);
+    // The program's signals are for the program's threads. What DynamoRIO sends, and the faults by
+    // which it probes, must arrive.
+    data->signals = ~uint64_t{0};
+    for (const int number : {SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGFPE, SIGSYS}) {
+        data->signals &= ~(uint64_t{1} << (number - 1));
+    }
+    __builtin_memcpy(data->name, kReleaseThreadName, sizeof kReleaseThreadName);
+    shared = data;
+
+    const uint64_t all = ~uint64_t{0};
+    uint64_t before = 0;
+    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
+             reinterpret_cast<long>(&before), sizeof all);
+    constexpr long kFlags =
+        CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+    long created = SYS_clone;
+    register long no_place __asm__("r10") = 0;
+    register long no_storage __asm__("r8") = 0;
+    register Shared* word __asm__("r12") = data;
+    register char* stack_start __asm__("r13") = stack;
+    register uint64_t* signals __asm__("r14") = &data->signals;
+    register char* name __asm__("r15") = data->name;
+    __asm__ volatile("syscall\n test %%rax, %%rax\n jnz 1f\n jmp *%%rbx\n1:"
+                     : "+a"(created)
+                     : "D"(kFlags), "S"(stack + kStackBytes - 64), "d"(0L), "r"(no_place),
+                       "r"(no_storage), "b"(code), "r"(word), "r"(stack_start), "r"(signals),
+                       "r"(name)
+                     : "rcx", "r11", "memory");
+    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
+    thread_id = created > 0 ? static_cast<uint32_t>(created) : 0;
+}
+
+bool is_release_thread() {
+    return thread_id != 0 && os::thread_id() == thread_id;
+}
+
+void end_release_thread() {
+    if (shared != nullptr) {
+        shared->released.store(1);
+        os::call(SYS_futex, reinterpret_cast<long>(&shared->released), FUTEX_WAKE_PRIVATE, 1);
+    }
+}
+
+}  // namespace numascape
