@@ -70,7 +70,7 @@ def why_not_started(session: Session, what: str, code: int) -> str:
 def signals_passed_on() -> Iterator[list[int]]:
     """Signals to us are the program's.
 
-    The terminal sends its own (Ctrl-C, Ctrl-\\) to the program as well: those we only survive.
+    The terminal sends its own (interrupt, quit) to the program as well: those we only survive.
     Others (kill, a batch system's SIGTERM) are sent on to the processes in the list.
     """
     children: list[int] = []

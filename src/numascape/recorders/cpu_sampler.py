@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import defaultdict
@@ -18,7 +17,7 @@ _PROCESSOR_FIELD = 36  # of /proc/PID/task/TID/stat, counted after the name (pro
 
 
 class CpuSampler:
-    """While entered, notes the CPUs of all threads of the processes whose shards are in `folder`."""
+    """While entered, notes the CPUs of all threads of the processes with shards in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,20 +52,24 @@ class CpuSampler:
 
     def _processes(self) -> set[str]:
         try:
-            names = os.listdir(self._folder)
+            return {path.name.split("-")[0] for path in self._folder.glob("*.shard")}
         except OSError:
             return set()
-        return {name.split("-")[0] for name in names if name.endswith(".shard")}
 
     def _sample_process(self, pid: str) -> None:
         try:
-            threads = os.listdir(f"/proc/{pid}/task")
+            threads = list(Path(f"/proc/{pid}/task").iterdir())
         except OSError:
             return  # it has ended
         for thread in threads:
-            try:
-                with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
-                    fields = file.read().rpartition(b")")[2].split()
-                self._seen[f"{pid}/{thread}"].add(int(fields[_PROCESSOR_FIELD]))
-            except (OSError, IndexError, ValueError):
-                continue
+            cpu = _cpu_of(thread)
+            if cpu is not None:
+                self._seen[f"{pid}/{thread.name}"].add(cpu)
+
+
+def _cpu_of(thread: Path) -> int | None:
+    """The CPU a thread last ran on, from its folder in /proc; None when it has ended."""
+    try:
+        return int((thread / "stat").read_bytes().rpartition(b")")[2].split()[_PROCESSOR_FIELD])
+    except (OSError, IndexError, ValueError):
+        return None

@@ -14,6 +14,7 @@ from numascape.naming.frames import is_library
 from numascape.trace.host import cpu_nodes
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.module_pages import divide
+from numascape.trace.places import PLACE, last_of_each, sort_by, sum_of_each
 from numascape.trace.schema import SCHEMAS
 from numascape.trace.shards import MODULE, SMALL, UNKNOWN, Shard, read_shards
 from numascape.trace.structures import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from numascape.recorders.session import Session
 
 PAGE_SIZE = 4096
-_PLACE = ["structure", "instance", "page"]
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,18 @@ def _convert_shard(
     names = ProcessNames(shard)
     owners = owner_structures(shard, process, first_thread, names, table)
     pages, variables = module_structures(shard, process, names, table)
+    ranks = _scattered_pages(shard, owners)
     modules = shard.owners.filter(pl.col("kind") == MODULE)["owner"].implode()
     numbers = {thread: first_thread + rank for thread, rank in shard.ranks.items()}
 
     def located(rows: pl.DataFrame, values: list[str], divided: bool) -> pl.DataFrame:
         """Rows with (owner, page) as rows with (structure, instance, page)."""
-        others = rows.filter(~pl.col("owner").is_in(modules)).join(owners, on="owner")
-        others = _small_pages(others)
         inside = rows.filter(pl.col("owner").is_in(modules))
+        owned = rows.join(owners.select("owner", "kind", "structure", "instance"), on="owner")
+        scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
+        small = owned.filter(scattered).join(ranks, on=["structure", "page"])
+        small = small.with_columns(page="rank")
+        whole = owned.filter(~scattered)
         if divided:
             inside = divide(inside, pages)
         else:
@@ -97,8 +101,8 @@ def _convert_shard(
             instance=pl.lit(0, dtype=pl.UInt32()),
             page=pl.coalesce("variable_page", "page"),
         )
-        columns = [*_PLACE, *values]
-        return pl.concat([others.select(columns), inside.select(columns)])
+        columns = [*PLACE, *values]
+        return pl.concat([frame.select(columns) for frame in (whole, small, inside)])
 
     def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
         return rows.with_columns(
@@ -106,12 +110,9 @@ def _convert_shard(
         )
 
     known = shard.counts.filter(pl.col("thread").is_in(list(numbers)))
-    accesses = (
-        located(renumbered(known), ["thread", "reads", "writes"], divided=True)
-        .group_by([*_PLACE, "thread"])
-        .agg(pl.col("reads").sum(), pl.col("writes").sum())
-        .filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
-    )
+    accesses = located(renumbered(known), ["thread", "reads", "writes"], divided=True)
+    accesses = accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
+    accesses = sum_of_each(accesses, [*PLACE, "thread"], ["reads", "writes"])
     touched = shard.touches.filter(pl.col("thread").is_in(list(numbers)))
     touches = located(renumbered(touched), ["thread", "time", "pc", "flags"], divided=False)
     placement = located(shard.placement, ["node"], divided=False)
@@ -128,25 +129,24 @@ def _convert_shard(
     return _Part(
         accesses,
         _first_touches(touches, shard, names, begin),
-        placement.unique(_PLACE, keep="last", maintain_order=True),
+        last_of_each(placement, PLACE),
         _threads(shard, process, first_thread, begin, session),
         extents,
     )
 
 
-def _small_pages(rows: pl.DataFrame) -> pl.DataFrame:
-    """Number the pages of scattered owners (small blocks) by their rank in the structure."""
-    scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
-    ranks = (
-        rows.filter(scattered)
+def _scattered_pages(shard: Shard, owners: pl.DataFrame) -> pl.DataFrame:
+    """Pages of scattered owners (small blocks) as (structure, page, rank): ranks number them."""
+    scattered = owners.filter(pl.col("kind").is_in([SMALL, UNKNOWN])).select("owner", "structure")
+    rows = [
+        frame.select("owner", "page").join(scattered, on="owner")
+        for frame in (shard.counts, shard.touches, shard.placement)
+    ]
+    return (
+        pl.concat(rows)
         .select("structure", "page")
         .unique()
         .with_columns(rank=(pl.col("page").rank("dense").over("structure") - 1).cast(pl.UInt32()))
-    )
-    return (
-        rows.join(ranks, on=["structure", "page"], how="left")
-        .with_columns(page=pl.when(scattered).then("rank").otherwise("page"))
-        .drop("rank")
     )
 
 
@@ -167,8 +167,7 @@ def _first_touches(
     start = shard.header["start_ns"] - begin
     since = (pl.col("time") - shard.header["start_ticks"]).cast(pl.Float64()) * shard.ns_per_tick
     return (
-        touches.sort("time")
-        .unique(_PLACE, keep="last", maintain_order=True)
+        last_of_each(touches.sort("time"), PLACE)
         .with_columns(time_ns=(since.cast(pl.Int64()) + start).clip(0).cast(pl.UInt64()))
         .join(lines, on="pc")
         .drop("pc", "time", "flags")
@@ -214,7 +213,8 @@ def _assemble(
     structures, numbers = _structures(table, parts, accesses)
 
     def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.join(numbers, on="structure").drop("structure").rename({"new": "structure"})
+        new = numbers.gather(rows["structure"]).alias("structure")
+        return rows.with_columns(new).filter(pl.col("structure").is_not_null())
 
     accesses = renumbered(accesses).with_columns(phase=pl.lit(0, dtype=pl.UInt32()))
     first_touch = renumbered(pl.concat([part.first_touch for part in parts]))
@@ -224,7 +224,7 @@ def _assemble(
     end = max(shard.nanoseconds(shard.header["last_ticks"], begin) for shard in shards)
     tables = {
         "structures": structures,
-        "accesses": accesses.sort([*_PLACE, "thread"]),
+        "accesses": sort_by(accesses, [*PLACE, "thread"]),
         "first_touch": first_touch,
         "threads": pl.concat([part.threads for part in parts]),
         "placement": renumbered(pl.concat([part.placement for part in parts])).with_columns(
@@ -240,8 +240,8 @@ def _assemble(
 
 def _structures(
     table: StructureTable, parts: list[_Part], accesses: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The table of structures that were used, and (structure, new): their new numbers."""
+) -> tuple[pl.DataFrame, pl.Series]:
+    """The table of structures that were used; and by old number the new one, null if unused."""
     extents = pl.concat([part.extents for part in parts])
     used = accesses.group_by("structure").agg(seen=pl.col("page").max() + 1)
     summed = (
@@ -270,11 +270,10 @@ def _structures(
         },
         schema=SCHEMAS["structures"],
     )
-    numbers = pl.DataFrame(
-        {"structure": summed["structure"], "new": structures["structure"]},
-        schema={"structure": pl.UInt32(), "new": pl.UInt32()},
-    )
-    return structures, numbers
+    numbers: list[int | None] = [None] * len(table.structures)
+    for new, old in enumerate(summed["structure"]):
+        numbers[old] = new
+    return structures, pl.Series(numbers, dtype=pl.UInt32())
 
 
 def _valid(text: str) -> str:
@@ -282,12 +281,20 @@ def _valid(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
+def _count_pages(accesses: pl.DataFrame) -> int:
+    """Distinct places; the rows are sorted by place, so that these are where it changes."""
+    changes = [pl.col(name) != pl.col(name).shift(1) for name in PLACE]
+    return int(accesses.select(pl.any_horizontal(changes).fill_null(value=True).sum()).item())
+
+
 def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session) -> TraceInfo:
     accesses = tables["accesses"]
-    every = int(accesses["reads"].sum()) + int(accesses["writes"].sum())
-    named = accesses.join(
+    by_structure = accesses.group_by("structure").agg(pl.col("reads").sum(), pl.col("writes").sum())
+    named = by_structure.join(
         tables["structures"].filter("named").select("structure"), on="structure", how="semi"
     )
+    reads, writes = int(by_structure["reads"].sum()), int(by_structure["writes"].sum())
+    every = reads + writes
     share = (int(named["reads"].sum()) + int(named["writes"].sum())) / every if every else 0.0
     ended = session.ended
     return TraceInfo(
@@ -305,9 +312,9 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
             for number, shard in enumerate(shards)
         ),
         totals=Totals(
-            int(accesses["reads"].sum()),
-            int(accesses["writes"].sum()),
-            accesses.select(_PLACE).n_unique(),
+            reads,
+            writes,
+            _count_pages(accesses),
             tables["threads"].height,
         ),
         attributed_share=share,

@@ -95,15 +95,17 @@ def read_shards(paths: list[Path]) -> list[Shard]:
 
     Raises NumascapeError when one is no shard, of another version, or unreadable.
     """
-    headers = {}
-    for path in paths:
-        try:
-            headers[path] = native.read_header(str(path))
-        except native.ShardError as error:
-            raise NumascapeError(str(error)) from error
+    headers = {path: _read_header(path) for path in paths}
     ordered = sorted(paths, key=lambda path: headers[path]["start_ns"])
     parents = {path: headers[path]["parent_shard"].decode(errors="replace") for path in paths}
     return [_read_shard(path, _ancestors(path, parents)) for path in ordered]
+
+
+def _read_header(path: Path) -> Mapping[str, Any]:
+    try:
+        return native.read_header(str(path))
+    except native.ShardError as error:
+        raise NumascapeError(str(error)) from error
 
 
 def _ancestors(path: Path, parents: Mapping[Path, str]) -> list[Path]:

@@ -75,7 +75,7 @@ class ProcessNames:
                 identifier: self._frames(registers, stack)
                 for identifier, (registers, stack) in self._shard.call_stacks.items()
             }
-            names = name_allocations([frames for frames in stacks.values()])
+            names = name_allocations(list(stacks.values()))
             for (identifier, frames), name in zip(stacks.items(), names, strict=True):
                 module = next((f.module for f in frames if f.function == name.function), "")
                 words = tuple(_words(frame) for frame in frames)
@@ -115,10 +115,19 @@ def owner_structures(
     the order of their allocation.
     """
     allocations = names.allocations()
-    numbers: list[int] = []
     owners = shard.owners.filter(pl.col("kind") != MODULE)
-    for row in owners.iter_rows(named=True):
-        numbers.append(table.number(_structure(row, shard, process, first_thread, allocations)))
+    by_stack: dict[tuple[int, int], int] = {}  # programs make millions of blocks at few places
+
+    def number(row: dict[str, int]) -> int:
+        key = (row["kind"], row["stack_id"])
+        if key in by_stack:
+            return by_stack[key]
+        found = table.number(_structure(row, shard, process, first_thread, allocations))
+        if row["kind"] in (BLOCK, SMALL):
+            by_stack[key] = found
+        return found
+
+    numbers = [number(row) for row in owners.iter_rows(named=True)]
     pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
     return owners.select(
         "owner",
@@ -157,7 +166,11 @@ def _structure(
             call_stack=call_stack,
         )
     if kind == STACK:
-        return Structure(process, f"Stack#{first_thread + shard.ranks.get(row['thread'], row['thread'])}", "stack")
+        return Structure(
+            process,
+            f"Stack#{first_thread + shard.ranks.get(row['thread'], row['thread'])}",
+            "stack",
+        )
     if kind != MAPPING:
         return Structure(process, "memory outside all mappings seen", "mapping", named=False)
     path = shard.paths[row["path"]]
