@@ -253,17 +253,26 @@ bool is_cxx_library(const module_data_t* module) {
     return name.starts_with("libstdc++.") || name.starts_with("libc++.");
 }
 
+void wrap_once(app_pc function, void (*before)(void*, void**), void (*after)(void*, void*),
+               void* user_data, uint flags) {
+    if (!drwrap_is_wrapped(function, before, after)) {
+        const bool wrapped = drwrap_wrap_ex(function, before, after, user_data,
+                                            flags | static_cast<uint>(DRWRAP_CALLCONV_DEFAULT));
+        DR_ASSERT_MSG(wrapped, "an allocation function cannot be wrapped");
+    }
+}
+
 void wrap_function(app_pc function, Allocator kind, bool throws) {
+    // Several names may be one function (cfree, memalign): drwrap takes each function once.
+    if (kind == Allocator::kFree) {
+        wrap_once(function, before_free, nullptr, nullptr, 0);
+        return;
+    }
     // Replacing the return address is many times cheaper than finding every place to return to,
     // but no exception may pass it.
-    const uint flags = static_cast<uint>(DRWRAP_CALLCONV_DEFAULT) |
-                       (throws ? 0u : static_cast<uint>(DRWRAP_REPLACE_RETADDR));
-    if (kind == Allocator::kFree) {
-        drwrap_wrap_ex(function, before_free, nullptr, nullptr, flags);
-    } else {
-        drwrap_wrap_ex(function, before_allocation, after_allocation,
-                       reinterpret_cast<void*>(static_cast<uintptr_t>(kind)), flags);
-    }
+    wrap_once(function, before_allocation, after_allocation,
+              reinterpret_cast<void*>(static_cast<uintptr_t>(kind)),
+              throws ? 0 : static_cast<uint>(DRWRAP_REPLACE_RETADDR));
 }
 
 void thread_started(void* drcontext) {
