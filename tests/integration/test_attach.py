@@ -111,9 +111,11 @@ def test_blocks_allocated_while_attached_are_structures(programs: Path, attach: 
     blocks = recording.trace.structures.filter(pl.col("name") == "block")
     assert blocks["kind"].to_list() == ["heap"]
     assert blocks["size"].to_list() == [3 * 4096]
-    writes = recording.total("block")[1]
+    instances = int(blocks["instances"][0])
     passes = recording.total("target")[1] / WORDS
-    assert abs(writes / 8 - passes) <= 2
+    assert abs(instances - passes) <= 2
+    # Eight words by the program; what malloc keeps around the block comes to it.
+    assert recording.total("block")[1] >= 8 * (instances - 1)
 
 
 def test_stacks_and_executable_are_known_by_name(programs: Path, attach: Attach) -> None:
@@ -136,11 +138,10 @@ def test_a_process_asleep_in_a_call_is_recorded_and_sleeps_on(
     assert (output, process.returncode) == ("right\n", 42)
 
 
-def test_when_all_threads_sleep_it_is_released_at_waking(programs: Path, attach: Attach) -> None:
+def test_a_process_of_which_all_threads_sleep_is_released(programs: Path, attach: Attach) -> None:
     with running(programs / "attached", "0", "asleep") as process:
-        attached = attach(process.pid)
-        if not is_free(process.pid):
-            assert "as soon as it wakes" in attached.errors
+        attach(process.pid)
+        assert is_free(process.pid)
         output, _ = process.communicate("x", timeout=60)
     assert (output, process.returncode) == ("right\n", 42)
 
@@ -274,17 +275,16 @@ def test_a_thread_is_refused(programs: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_users_process_is_refused(programs: Path, tmp_path: Path) -> None:
+    # As nobody without the installation, which need not be readable: the check itself.
+    attach = Path(sysconfig.get_path("platlib")) / "numascape/_recorder/numascape-attach"
+    helper = shutil.copy(attach, tmp_path)
     tmp_path.chmod(0o777)
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(0o755)
     with running(programs / "attached", "0") as process:
         finished = subprocess.run(
-            [COMMAND, "record", "-o", tmp_path / "t", "--pid", str(process.pid)],
-            user=65534,
-            capture_output=True,
-            text=True,
-            check=False,
+            [helper, tmp_path, tmp_path, "", str(process.pid), "1"], user=65534, check=False
         )
-        if "Permission denied" in finished.stderr and finished.returncode != 2:
-            pytest.skip("the installation is not readable for other users")
-        assert finished.returncode == 2
-        assert "another user" in finished.stderr
+        assert finished.returncode == 125
+        assert "another user" in (tmp_path / "launch-error").read_text()
         assert end(process) == ("right\n", 42)

@@ -20,8 +20,10 @@
 #include "shard_format.h"
 
 // The thread's code, copied to memory of its own, because this library goes when DynamoRIO goes.
-// It makes no access to memory, so that nothing of it is counted. r12: the word it waits for;
-// r13: its stack; r14: a signal set; r15: its name. No thread-local storage of its creator's.
+// With a time to wait, the call ends when a signal arrives, instead of going on: only then does
+// DynamoRIO see the nudge. It makes no access to memory, so that nothing of it is counted. r12: the
+// word it waits for; r13: its stack; r14: a signal set; r15: its name. No thread-local storage of
+// its creator's.
 __asm__(R"(
     .pushsection .rodata
 numascape_release_code:
@@ -42,11 +44,11 @@ numascape_release_code:
     xor %edx, %edx
     mov $8, %r10d
     syscall
-1:  mov $202, %eax          # futex(word, FUTEX_WAIT_PRIVATE, 0, null): EAGAIN when it is not 0
+1:  mov $202, %eax          # futex(word, FUTEX_WAIT_PRIVATE, 0, time): EAGAIN when it is not 0
     mov %r12, %rdi
     mov $128, %esi
     xor %edx, %edx
-    xor %r10d, %r10d
+    lea 8(%r12), %r10
     syscall
     cmp $-11, %rax
     jne 1b
@@ -75,6 +77,9 @@ constexpr uint64_t kPlace = 0x0fff'0000'0000;
 
 struct Shared {
     std::atomic<uint32_t> released;
+    uint32_t unused;
+    int64_t seconds;  // how long to wait at a time
+    int64_t nanoseconds;
     uint64_t signals;
     char name[16];
 };
@@ -101,6 +106,7 @@ void start_release_thread() {
     for (const int number : {SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGFPE, SIGSYS}) {
         data->signals &= ~(uint64_t{1} << (number - 1));
     }
+    data->seconds = 3600;
     __builtin_memcpy(data->name, kReleaseThreadName, sizeof kReleaseThreadName);
     shared = data;
 

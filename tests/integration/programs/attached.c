@@ -33,8 +33,23 @@ static void copy(long* to, const long* from) {
     __asm__ volatile("" ::: "memory");
 }
 
+// Adds 1 to every tally, and returns how often: an instruction that ran twice or not at all shows.
+static volatile long tally[MOST_THREADS + 1][8];
+
+static long work(int part) {
+    long passes = 0;
+    while (!stopped) {
+        copy((long*)target[part], (const long*)source);
+        ++passes;
+        for (int i = 0; i < 64; ++i) tally[part][i % 8] += 1;
+    }
+    return passes;
+}
+
 static void* run(void* part) {
-    while (!stopped) copy(part, (const long*)source);
+    const long passes = work((int)(long)part);
+    for (int i = 0; i < 8; ++i)
+        if (tally[(long)part][i] != 8 * passes) return (void*)1;
     return NULL;
 }
 
@@ -52,7 +67,7 @@ int main(int argc, char** argv) {
     sigaction(SIGUSR1, &action, NULL);
     for (int i = 0; i < WORDS; ++i) ((long*)source)[i] = i * 7 + 1;
     pthread_t thread[MOST_THREADS];
-    for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, run, target[i]);
+    for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, run, (void*)(long)i);
     puts("ready");
     fflush(stdout);
     char byte;
@@ -71,8 +86,9 @@ int main(int argc, char** argv) {
     }
     int wrong = 0;
     for (int i = 0; i < threads; ++i) {
-        pthread_join(thread[i], NULL);
-        wrong |= memcmp(source, target[i], sizeof source);
+        void* miscounted;
+        pthread_join(thread[i], &miscounted);
+        wrong |= miscounted != NULL || memcmp(source, target[i], sizeof source) != 0;
     }
     if (threads == 0 && strcmp(mode, "") == 0) wrong = memcmp(source, target[0], sizeof source);
     puts(wrong ? "wrong" : "right");
