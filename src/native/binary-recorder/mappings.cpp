@@ -88,15 +88,29 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     context.size = sizeof context;
     context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
     dr_get_mcontext(drcontext, &context);
-    return call_stack(recorder, context, 0);
+    ProgramRegisters registers{};
+    registers.rax = context.xax;
+    registers.rbx = context.xbx;
+    registers.rcx = context.xcx;
+    registers.rdx = context.xdx;
+    registers.rsi = context.xsi;
+    registers.rdi = context.xdi;
+    registers.rbp = context.xbp;
+    registers.r8 = context.r8;
+    registers.r9 = context.r9;
+    registers.r10 = context.r10;
+    registers.r11 = context.r11;
+    registers.r12 = context.r12;
+    registers.r13 = context.r13;
+    registers.r14 = context.r14;
+    registers.r15 = context.r15;
+    return call_stack(recorder, registers, reinterpret_cast<uint64_t>(context.pc), context.xsp);
 }
 
 // Buffers that a system call filled: the kernel touched their pages for this thread.
 void touch_range(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, uint64_t pc) {
     for (uint64_t at = page_floor(start); at < start + bytes; at += kPageBytes) {
-        if (!shard.touched(window_page(at))) {
-            shard.touch(recorder, window_page(at), pc, kTouchedByKernel);
-        }
+        shard.touch(recorder, window_page(at), pc, kTouchedByKernel);
     }
 }
 
@@ -158,10 +172,11 @@ bool before_call(void* drcontext, int number) {
 }
 
 void new_mapping(ThreadRecorder& recorder, const PendingCall& pending, uint64_t start,
-                 uint64_t bytes, const char* path) {
+                 uint64_t bytes, const char* path, bool shared) {
     const bool by_allocator = inside_allocator();
+    const int flags = (by_allocator ? kMapByAllocator : 0) | (shared ? kMapShared : 0);
     write_map(recorder, os::ticks(), start, bytes, pending.stack_id, path,
-              by_allocator ? kMapByAllocator : 0);
+              static_cast<uint8_t>(flags));
     if (by_allocator) {
         allocator_mapped(start, bytes);
     }
@@ -182,11 +197,12 @@ void after_call(void* drcontext, int number) {
             if ((pending->arguments[3] & MAP_ANONYMOUS) == 0 && file >= 0) {
                 path_of_file(file, path);
             }
-            new_mapping(*recorder, *pending, value, page_ceiling(pending->arguments[1]), path);
+            new_mapping(*recorder, *pending, value, page_ceiling(pending->arguments[1]), path,
+                        (pending->arguments[3] & MAP_TYPE) != MAP_PRIVATE);
             break;
         }
         case SYS_mremap:
-            new_mapping(*recorder, *pending, value, page_ceiling(pending->arguments[2]), "");
+            new_mapping(*recorder, *pending, value, page_ceiling(pending->arguments[2]), "", false);
             break;
         case SYS_brk: {
             const uint64_t end = page_ceiling(value);
@@ -307,8 +323,9 @@ void write_mappings(ThreadRecorder& recorder, uint64_t time) {
         [](const MappedRange& range, void* argument) {
             auto* to = static_cast<WriteContext*>(argument);
             const bool heap = __builtin_strcmp(range.path, "[heap]") == 0;
+            const int flags = kMapBefore | (heap ? kMapHeap : 0) | (range.shared ? kMapShared : 0);
             write_map(*to->recorder, to->time, range.start, range.end - range.start, 0, range.path,
-                      static_cast<uint8_t>(kMapBefore | (heap ? kMapHeap : 0)));
+                      static_cast<uint8_t>(flags));
         },
         &context);
 }

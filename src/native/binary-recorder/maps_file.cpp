@@ -29,6 +29,7 @@ MappedRange parse_line(char* line) {
     ++at;
     range.accessible = at[0] == 'r' || at[1] == 'w';
     range.writable = at[1] == 'w';
+    range.shared = at[3] == 's';
     for (int field = 0; field < 4; ++field) {
         while (*at != '\0' && *at != ' ') {
             ++at;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "access_groups.h"
+#include "allocations.h"
 #include "dr_api.h"
 #include "scratch.h"
 #include "shard_writer.h"
@@ -24,6 +25,7 @@ struct Options {
 
 extern Options options;
 extern ShardWriter shard;
+extern bool detached;  // the program goes on without us
 
 // Per-thread words reachable through one segment-relative operand each.
 enum class ThreadSlot : unsigned {
@@ -34,6 +36,7 @@ enum class ThreadSlot : unsigned {
     kReturn,        // ... where they continue
     kStackPointer,  // the program's, while out of line
     kOwnStack,      // top of our stack
+    kCall,          // what this thread does in the allocator (allocations.cpp)
     kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
     kSpilled,       // the program's values of the scratch registers, one word per role
@@ -43,6 +46,7 @@ opnd_t thread_slot(void* drcontext, ThreadSlot slot);
 void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,
                       reg_id_t into);
 void* read_thread_slot(ThreadSlot slot);
+void write_thread_slot(ThreadSlot slot, const void* value);
 
 // This thread's recorder; null before the thread's start was seen.
 ThreadRecorder* self();
@@ -62,6 +66,8 @@ struct OutOfLine {
     // With the carry flag: as `group`. Without: kArgument = address, kSecond = lanes, kInfo =
     // MaskedShape.
     app_pc masked;
+    app_pc allocation_called;  // kInfo = AllocationHook
+    app_pc allocation_returned;
     app_pc gathered;  // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
 };
 extern OutOfLine out_of_line;
@@ -77,13 +83,12 @@ void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpeci
 // --- call_stacks.cpp
 void call_stacks_init();
 void call_stacks_add_code(uint64_t start, uint64_t end, bool present);
-// Identifies the call stack at `context`; writes it to the shard when it is new.
-// `return_address`: what belongs on top of the stack where something else lies now, or 0.
-uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context, uint64_t return_address);
+// Identifies the call stack of code at `pc`; writes it to the shard when it is new.
+uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
+                    uint64_t stack_pointer);
 
 // --- allocations.cpp
 void allocations_init();
-void allocations_exit();
 void allocations_module_loaded(const module_data_t* module);
 bool inside_allocator();
 // The allocator mapped memory for the call in progress.
@@ -103,6 +108,7 @@ struct MappedRange {
     uint64_t end;
     bool accessible;
     bool writable;
+    bool shared;       // between processes: writing keeps its pages
     const char* path;  // "" when anonymous; "[heap]", "[stack]"... as the kernel says
 };
 // Calls visit for every mapping of the program (ours and DynamoRIO's left out).

@@ -96,6 +96,7 @@ class Replayer {
     void unmap(const RecordView& record);
     void alloc(const RecordView& record);
     void free_block(const RecordView& record);
+    void first_touch(const RecordView& record);
     void placement(const RecordView& record);
     void count(uint32_t page, uint32_t thread, CountPair counts);
     void add_count(uint32_t owner, uint32_t page, uint32_t thread, CountPair counts);
@@ -191,12 +192,9 @@ void Replayer::run(std::vector<RecordView> records) {
 
 void Replayer::apply(const RecordView& record) {
     switch (record.type()) {
-        case RecordType::kFirstTouch: {
-            const auto& touch = record.as<FirstTouchRecord>();
-            touches_.at(record.header->id) = {touch.time,           touch.pc, record.thread,
-                                              record.header->flags, true,     false};
+        case RecordType::kFirstTouch:
+            first_touch(record);
             break;
-        }
         case RecordType::kThreadStart:
             thread_start(record);
             break;
@@ -236,6 +234,18 @@ void Replayer::apply(const RecordView& record) {
         default:
             break;
     }
+}
+
+void Replayer::first_touch(const RecordView& record) {
+    const auto& touch = record.as<FirstTouchRecord>();
+    const uint32_t page = record.header->id;
+    if ((record.header->flags & kWrittenAfterReads) != 0) {
+        const auto mapping = mappings_.find(page);
+        if (mapping && (out_.owners.flags[*mapping] & kMapShared) != 0) {
+            return;  // the first read already had the kernel place the page
+        }
+    }
+    touches_.at(page) = {touch.time, touch.pc, record.thread, record.header->flags, true, false};
 }
 
 void Replayer::thread_start(const RecordView& record) {

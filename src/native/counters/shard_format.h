@@ -111,7 +111,12 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 8);
 
-enum FirstTouchFlags : uint8_t { kTouchedByKernel = 1 };  // by a system call for this thread
+// A page may have two of these records: the kernel gives private memory a page of its own (until
+// then it shows zeros, or the file) when it is first written.
+enum FirstTouchFlags : uint8_t {
+    kTouchedByKernel = 1,   // by a system call for this thread
+    kWrittenAfterReads = 2  // the first write; a record of the first read is there too
+};
 
 struct FirstTouchRecord {
     RecordHeader header;
@@ -145,7 +150,7 @@ struct ModuleRecord {
     uint64_t load_bias;  // run-time address minus the file's virtual address
 };
 
-enum MapFlags : uint8_t { kMapHeap = 1, kMapByAllocator = 2, kMapBefore = 4 };
+enum MapFlags : uint8_t { kMapHeap = 1, kMapByAllocator = 2, kMapBefore = 4, kMapShared = 8 };
 
 // Followed by the path of the mapped file ("" when anonymous), NUL-terminated, padded to 8 bytes.
 struct MapRecord {
