@@ -14,7 +14,9 @@ def parse_cpu_list(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.strip().split(","):
         if part:
-            first, _, last = part.partition("-")
+            first, dash, last = part.partition("-")
+            if dash and not last.isdecimal():
+                raise ValueError(f"{part!r} is no range of CPUs")
             numbers.extend(range(int(first), int(last or first) + 1))
     return numbers
 
