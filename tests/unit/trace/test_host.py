@@ -101,5 +101,5 @@ def test_lists_of_cpus(text: str, cpus: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["a", "1-", "1-b", "-", "1--2"])
 def test_what_is_no_list_of_cpus(text: str) -> None:
-    with pytest.raises(ValueError, match="invalid literal|no range"):
+    with pytest.raises(ValueError, match=r"invalid literal|no range"):
         parse_cpu_list(text)
