@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "page_ranges.h"
+#include "page_shares.h"
 
 namespace numascape {
 namespace {
@@ -69,11 +70,6 @@ class Touches {
         std::vector<std::unique_ptr<Granule>>(kGranules);
 };
 
-struct Share {
-    uint32_t owner;
-    uint64_t bytes;
-};
-
 class Replayer {
   public:
     explicit Replayer(Replay& out) : out_(out) {
@@ -98,10 +94,10 @@ class Replayer {
     void free_block(const RecordView& record);
     void first_touch(const RecordView& record);
     void placement(const RecordView& record);
-    void count(uint32_t page, uint32_t thread, CountPair counts);
+    void count(uint32_t page, uint32_t thread, CountPair counts, uint64_t time);
     void add_count(uint32_t owner, uint32_t page, uint32_t thread, CountPair counts);
     void share_out(uint32_t page, uint32_t thread, CountPair counts,
-                   const std::vector<Share>& shares);
+                   const std::vector<PageShares::Share>& shares);
     void emit_touches(uint32_t first, uint32_t end, uint32_t owner);
     void emit_touch(uint32_t owner, uint32_t page, Touch& touch);
     void emit_remaining_touches(uint32_t first, uint32_t end);
@@ -117,7 +113,7 @@ class Replayer {
     uint32_t unknown_;
     PageRanges blocks_, stacks_, modules_, mappings_;
     std::unordered_map<uint64_t, uint32_t> live_blocks_;  // address -> owner
-    std::unordered_map<uint32_t, std::vector<Share>> shares_;
+    PageShares shares_;
     std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id -> owner
     std::unordered_map<std::string, uint32_t> path_indices_;
     std::unordered_map<uint32_t, size_t> thread_rows_;
@@ -172,8 +168,7 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
             }
             out_.owners.bytes[site->second] += small.bytes;
             out_.owners.blocks[site->second] += small.blocks;
-            shares_[record.header->id].push_back(
-                {site->second, std::max<uint64_t>(small.bytes, 1)});
+            shares_.add_small(record.header->id, site->second, small.bytes);
         }
     }
 }
@@ -224,7 +219,7 @@ void Replayer::apply(const RecordView& record) {
             const auto* pairs =
                 reinterpret_cast<const CountPair*>(record.rest<CountsRecord>().data());
             for (uint32_t i = 0; i < counts.pages; ++i) {
-                count(counts.first_page + i, record.header->id, pairs[i]);
+                count(counts.first_page + i, record.header->id, pairs[i], counts.time);
             }
             break;
         }
@@ -360,16 +355,19 @@ void Replayer::alloc(const RecordView& record) {
     // Pages at the ends that hold other blocks too.
     for (uint32_t page = first; page < std::min(own_first, end); ++page) {
         const uint64_t low = page == first ? block.address % kPageBytes : 0;
-        shares_[page].push_back({owner, std::max<uint64_t>(kPageBytes - low, 1)});
+        const uint64_t high =
+            page + 1 == end ? low + std::min(block.bytes, kPageBytes - low) : kPageBytes;
+        shares_.add_block(page, owner, high - low, block.time);
     }
     for (uint32_t page = std::max(own_end, own_first); page < end; ++page) {
         const uint64_t in_last = (block.address + block.bytes) % kPageBytes;
-        shares_[page].push_back({owner, in_last == 0 ? kPageBytes : in_last});
+        shares_.add_block(page, owner, in_last == 0 ? kPageBytes : in_last, block.time);
     }
 }
 
 void Replayer::free_block(const RecordView& record) {
-    const auto at = live_blocks_.find(record.as<FreeRecord>().address);
+    const auto& freed = record.as<FreeRecord>();
+    const auto at = live_blocks_.find(freed.address);
     if (at == live_blocks_.end()) {
         return;
     }
@@ -378,6 +376,11 @@ void Replayer::free_block(const RecordView& record) {
     const uint32_t end = end_page(out_.owners.start[owner], out_.owners.bytes[owner]);
     emit_touches(first, end, owner);
     blocks_.erase_value(first, end, owner);  // an overlapping later block keeps its pages
+    for (const uint32_t page : {first, first + 1, end - 2, end - 1}) {  // where it may share
+        if (page >= first && page < end) {
+            shares_.end_block(page, owner, freed.time);
+        }
+    }
     live_blocks_.erase(at);
 }
 
@@ -399,8 +402,8 @@ void Replayer::placement(const RecordView& record) {
             add(owner);
             continue;
         }
-        for (const Share& share : shares_[page]) {
-            add(share.owner);
+        for (const uint32_t each : shares_.owners(page)) {
+            add(each);
         }
     }
 }
@@ -438,12 +441,14 @@ void Replayer::add_count(uint32_t owner, uint32_t page, uint32_t thread, CountPa
     out_.counts.writes.push_back(counts.writes);
 }
 
-void Replayer::count(uint32_t page, uint32_t thread, CountPair counts) {
+void Replayer::count(uint32_t page, uint32_t thread, CountPair counts, uint64_t time) {
     const uint32_t owner = sole_owner(page);
     if (owner != kNoOwner) {
         add_count(owner, page, thread, counts);
     } else {
-        share_out(page, thread, counts, shares_[page]);
+        const auto row = thread_rows_.find(thread);
+        const uint64_t since = row == thread_rows_.end() ? 0 : out_.threads[row->second].start;
+        share_out(page, thread, counts, shares_.during(page, since, time));
     }
     for (const auto& [first, end] : ambiguous_) {
         if (page >= first && page < end) {
@@ -455,19 +460,24 @@ void Replayer::count(uint32_t page, uint32_t thread, CountPair counts) {
 
 // Integer parts by cumulative rounding: the parts add up to the whole.
 void Replayer::share_out(uint32_t page, uint32_t thread, CountPair counts,
-                         const std::vector<Share>& shares) {
-    unsigned __int128 total = 0;
-    for (const Share& share : shares) {
-        total += share.bytes;
+                         const std::vector<PageShares::Share>& shares) {
+    double total = 0;
+    for (const PageShares::Share& share : shares) {
+        total += share.weight;
     }
     out_.shared_page_accesses += shares.size() > 1 ? counts.reads + counts.writes : 0;
-    unsigned __int128 so_far = 0;
+    const auto part = [](uint64_t whole, double fraction) {
+        return std::min(whole, static_cast<uint64_t>(static_cast<double>(whole) * fraction));
+    };
+    double so_far = 0;
     CountPair given{0, 0};
-    for (const Share& share : shares) {
-        so_far += share.bytes;
-        const CountPair upto{static_cast<uint64_t>(counts.reads * so_far / total),
-                             static_cast<uint64_t>(counts.writes * so_far / total)};
-        add_count(share.owner, page, thread,
+    for (size_t i = 0; i < shares.size(); ++i) {
+        so_far += shares[i].weight;
+        CountPair upto{part(counts.reads, so_far / total), part(counts.writes, so_far / total)};
+        if (i + 1 == shares.size()) {
+            upto = counts;
+        }
+        add_count(shares[i].owner, page, thread,
                   {upto.reads - given.reads, upto.writes - given.writes});
         given = upto;
     }
@@ -493,12 +503,8 @@ void Replayer::emit_remaining_touches(uint32_t first, uint32_t end) {
     touches_.each(first, end, [&](uint32_t page, Touch& touch) {
         const uint32_t owner = sole_owner(page);
         if (owner == kNoOwner) {
-            std::vector<uint32_t> seen;
-            for (const Share& share : shares_[page]) {
-                if (std::find(seen.begin(), seen.end(), share.owner) == seen.end()) {
-                    seen.push_back(share.owner);
-                    emit_touch(share.owner, page, touch);
-                }
+            for (const uint32_t each : shares_.owners(page)) {
+                emit_touch(each, page, touch);
             }
             return;
         }
@@ -512,7 +518,7 @@ void Replayer::emit_remaining_touches(uint32_t first, uint32_t end) {
 
 void Replayer::finish(const ShardReader& shard) {
     shard.each_table_count([&](const ShardReader::TableCount& entry) {
-        count(entry.page, entry.thread, entry.counts);
+        count(entry.page, entry.thread, entry.counts, shard.header().last_ticks);
     });
     emit_remaining_touches(0, static_cast<uint32_t>(kWindowPages));
     out_.damaged = shard.damaged();
