@@ -144,7 +144,7 @@ ThreadRow& Replayer::thread_row(uint32_t thread) {
 }
 
 void Replayer::add_cpu(ThreadRow& row, uint32_t cpu) {
-    if (std::find(row.cpus.begin(), row.cpus.end(), cpu) == row.cpus.end()) {
+    if (cpu != kUnknownCpu && std::find(row.cpus.begin(), row.cpus.end(), cpu) == row.cpus.end()) {
         row.cpus.push_back(cpu);
     }
 }

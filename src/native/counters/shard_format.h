@@ -133,11 +133,13 @@ struct ThreadStartRecord {
     uint32_t cpu;
 };
 
+inline constexpr uint32_t kUnknownCpu = 0xffffffff;
+
 struct ThreadEndRecord {
     RecordHeader header;
     uint64_t time;
     uint32_t os_tid;
-    uint32_t cpu;
+    uint32_t cpu;  // kUnknownCpu: another thread wrote this
     char name[16];
 };
 

@@ -174,7 +174,7 @@ void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, co
         append(self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord)));
     record->time = os::ticks();
     record->os_tid = of.os_tid;
-    record->cpu = os::current_cpu();
+    record->cpu = &self == &of ? os::current_cpu() : kUnknownCpu;
     copy_string(record->name, sizeof record->name, name);
     commit(self, record);
 }
