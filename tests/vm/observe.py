@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the guest: observe.py TRACE PROGRAM ARGUMENTS... records, and leaves converting to the host.
 
-The data frames need minutes on an emulated processor, and QEMU 7.2 emulates the vector instructions
-they are made of so that they crash.
+The data frames take a minute on an emulated processor, and there, under QEMU 7.2, the threads of
+Polars' group-by sometimes crash.
 """
 
 import sys

@@ -9,8 +9,8 @@ NODES = 4
 MEMORY_NODE = 4
 WORDS = 512  # in a page
 QUARTERS = {page: page // QUARTER for page in range(PAGES)}
-# The threads that write the quarters; 0 is main, and 1 the wanderer.
-FIRST_WORKER = 2
+# The threads that write the quarters; 0 is main, 1 rests, and 2 wanders.
+FIRST_WORKER = 3
 WORKERS = {page: FIRST_WORKER + quarter for page, quarter in QUARTERS.items()}
 
 
@@ -42,13 +42,13 @@ def test_a_heap_block_is_in_quarters_too(guest_run: GuestRun) -> None:
 def test_by_default_a_page_is_on_the_node_of_its_first_touch(guest_run: GuestRun) -> None:
     node_of = dict(guest_run.trace.threads.select("thread", "nodes").iter_rows())
     placed = 0
-    for array in ("mapped", "global", "allocated", "read_before"):
+    for array in ("mapped", "global", "allocated", "read_before", "renewed"):
         nodes = guest_run.nodes(array)
         for page, thread in guest_run.first_threads(array).items():
             if thread != 0:  # main was on every node
                 assert [nodes[page]] == node_of[thread], (array, page)
                 placed += 1
-    assert placed >= 4 * PAGES - 1
+    assert placed >= 5 * PAGES - 1
 
 
 def test_serial_first_touch_is_on_the_node_of_main(guest_run: GuestRun) -> None:
@@ -64,6 +64,14 @@ def test_reading_does_not_place_a_private_page(guest_run: GuestRun) -> None:
 def test_the_first_write_places_a_private_page_that_was_read_before(guest_run: GuestRun) -> None:
     assert guest_run.nodes("read_before") == QUARTERS == told_by_kernel(guest_run, "read_before")
     assert guest_run.first_threads("read_before") == WORKERS
+
+
+def test_pages_given_back_are_touched_first_again(guest_run: GuestRun) -> None:
+    assert guest_run.nodes("renewed") == QUARTERS == told_by_kernel(guest_run, "renewed")
+    assert guest_run.first_threads("renewed") == WORKERS
+    counts = guest_run.rows("accesses", "renewed").select("page", "thread", "reads", "writes")
+    expected = [(page, thread, 0, WORDS) for page in range(PAGES) for thread in (0, WORKERS[page])]
+    assert counts.rows() == expected
 
 
 def test_the_first_read_places_a_shared_page(guest_run: GuestRun) -> None:

@@ -54,18 +54,27 @@ void write_map(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t
     shard.commit(recorder, record);
 }
 
+// The kernel takes the pages of the range away, and may give others: their next access is a first
+// touch again. False when the range is none.
+bool leave_pages(ThreadRecorder& recorder, uint64_t first, uint64_t end, uint64_t time) {
+    if (end <= first || end - first > kWindowMask / 2) {
+        return false;
+    }
+    shard.query_placement(recorder, first, end, time);
+    shard.retire(recorder, window_page(first), window_page(end - 1) + 1, time);
+    shard.forget_touches(window_page(first), window_page(end - 1) + 1);
+    return true;
+}
+
 // Called before the kernel takes the pages away (or a MAP_FIXED mapping replaces them): afterwards
 // another thread may already have something else there.
 void leave_range(ThreadRecorder& recorder, uint64_t start, uint64_t bytes) {
     const uint64_t first = page_floor(start);
     const uint64_t end = page_ceiling(start + bytes);
-    if (bytes == 0 || end <= first || end - first > kWindowMask / 2) {
+    const uint64_t time = os::ticks();
+    if (bytes == 0 || !leave_pages(recorder, first, end, time)) {
         return;
     }
-    const uint64_t time = os::ticks();
-    shard.query_placement(recorder, first, end, time);
-    shard.retire(recorder, window_page(first), window_page(end - 1) + 1, time);
-    shard.forget_touches(window_page(first), window_page(end - 1) + 1);
     auto* record = static_cast<UnmapRecord*>(
         shard.append(recorder, RecordType::kUnmap, recorder.thread, sizeof(UnmapRecord)));
     record->time = time + 1;
@@ -120,6 +129,7 @@ bool of_interest(void*, int number) {
         case SYS_munmap:
         case SYS_mremap:
         case SYS_brk:
+        case SYS_madvise:
         case SYS_read:
         case SYS_pread64:
         case SYS_recvfrom:
@@ -162,6 +172,13 @@ bool before_call(void* drcontext, int number) {
             }
             break;
         }
+        case SYS_madvise:
+            // Allocators give memory back so, and keep the addresses.
+            if (argument[2] == MADV_DONTNEED || argument[2] == MADV_REMOVE) {
+                leave_pages(*recorder, page_floor(argument[0]),
+                            page_ceiling(argument[0] + argument[1]), os::ticks());
+            }
+            break;
         case SYS_execve:
             shard.set_flag(kShardReplaced);
             break;

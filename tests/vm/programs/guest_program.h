@@ -31,12 +31,15 @@ void read_pages(Words array, int first, int end);
 void report(const char* name, Words start, int pages);
 
 // Thread t, on CPU t from its beginning: writes quarter t of the first three arrays,
-// and when all have, reads quarter t + 1 of `mapped` and writes quarter t of the two others.
+// and when all have, reads quarter t + 1 of `mapped` and writes quarter t of the others.
 struct Arrays {
     Words mapped, allocated, global;
-    Words read_before, shared_read_before;
+    Words read_before, renewed, shared_read_before;
 };
 void run_quarters(const struct Arrays* arrays);
+
+// A thread that is on CPU 0 until the process ends.
+void start_rester(void);
 
 // A thread that is on CPU 1, then on CPU 2 for some seconds, then on CPU 3.
 void start_wanderer(void);

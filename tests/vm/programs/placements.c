@@ -95,6 +95,7 @@ static void use_huge_page(void) {
 }
 
 int main(void) {
+    start_rester();
     start_wanderer();
     pin(2);
     Words serial = mmap(NULL, BYTES, ACCESS, PRIVATE, -1, 0);
@@ -105,6 +106,9 @@ int main(void) {
     read_pages(read_before, 0, PAGES);
     Words shared_read_before = mmap(NULL, BYTES, ACCESS, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     read_pages(shared_read_before, 0, PAGES);
+    Words renewed = mmap(NULL, BYTES, ACCESS, PRIVATE, -1, 0);
+    write_pages(renewed, 0, PAGES);
+    madvise((void*)renewed, BYTES, MADV_DONTNEED);
     use_policies();
     migrate();
     give_back();
@@ -112,7 +116,8 @@ int main(void) {
 
     Words mapped = mmap(NULL, BYTES, ACCESS, PRIVATE, -1, 0);
     Words allocated = malloc(BYTES);
-    const struct Arrays arrays = {mapped, allocated, global, read_before, shared_read_before};
+    const struct Arrays arrays = {mapped,      allocated, global,
+                                  read_before, renewed,   shared_read_before};
     run_quarters(&arrays);
     report("mapped", mapped, PAGES);
     report("allocated", allocated, PAGES + 1);
@@ -120,6 +125,7 @@ int main(void) {
     report("serial", serial, PAGES);
     report("only_read", only_read, PAGES);
     report("read_before", read_before, PAGES);
+    report("renewed", renewed, PAGES);
     report("shared_read_before", shared_read_before, PAGES);
     join_wanderer();
     return 0;

@@ -41,6 +41,7 @@ static void* run_quarter(void* argument) {
     const int next = (thread + 1) % NODES * QUARTER;
     read_pages(arrays->mapped, next, next + QUARTER);
     write_pages(arrays->read_before, first, first + QUARTER);
+    write_pages(arrays->renewed, first, first + QUARTER);
     write_pages(arrays->shared_read_before, first, first + QUARTER);
     return NULL;
 }
@@ -68,6 +69,15 @@ static void* wander(void* unused) {
     sleep(5);  // long enough to be sampled there
     pin(3);
     return unused;
+}
+
+static void* rest(void* unused) {
+    for (;;) pause();
+    return unused;
+}
+
+void start_rester(void) {
+    start_on(0, rest, NULL);
 }
 
 void start_wanderer(void) {
