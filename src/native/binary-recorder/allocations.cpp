@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heap blocks: the allocation functions of every module are wrapped. Blocks of at least a page are
-// followed one by one, and their counts are taken out before their addresses are used again;
-// smaller ones are summed by page and call stack.
+// Heap blocks. The allocation functions of every module are hooked at their first instruction; to
+// see what they return, the outermost call's return address is exchanged for a stub's, which puts
+// it back. Blocks of at least a page are followed one by one, and their counts are taken out before
+// their addresses are used again; smaller ones are summed by page and call stack.
+//
+// The hooks run out of line (out_of_line.cpp), in the program's thread and on our own stack, and
+// call nothing of DynamoRIO's: the program's vector registers are still in place.
+#include "allocations.h"
+
 #include <string_view>
 
-#include "dr_api.h"
 #include "drmgr.h"
-#include "drwrap.h"
-#include "hashtable.h"
 #include "os.h"
 #include "recorder.h"
 
 namespace numascape {
 namespace {
 
-enum class Allocator : uint8_t {
-    kMalloc,         // (bytes)
-    kCalloc,         // (count, bytes)
-    kRealloc,        // (block, bytes)
-    kReallocArray,   // (block, count, bytes)
-    kAligned,        // (alignment, bytes)
-    kPosixMemalign,  // (&block, alignment, bytes)
-    kFree,           // (block)
-};
-
-struct WrappedFunction {
+struct HookedFunction {
     const char* name;
     Allocator kind;
 };
 
 // The C library's functions and the C++ operators by their mangled names (Itanium ABI).
-constexpr WrappedFunction kFunctions[] = {
+constexpr HookedFunction kFunctions[] = {
     {"malloc", Allocator::kMalloc},
     {"calloc", Allocator::kCalloc},
     {"realloc", Allocator::kRealloc},
@@ -55,38 +48,68 @@ constexpr WrappedFunction kFunctions[] = {
     {"_ZdaPv", Allocator::kFree},
     {"_ZdlPvm", Allocator::kFree},
     {"_ZdaPvm", Allocator::kFree},
+    {"_Unwind_RaiseException", Allocator::kUnwind},
+    {"_Unwind_ForcedUnwind", Allocator::kUnwind},
 };
 constexpr size_t kFunctionCount = sizeof kFunctions / sizeof *kFunctions;
 
+// A few hundred modules may each bring some; open addressing by address.
+constexpr uint32_t kHooks = 4096;
+AllocationHook hooks[kHooks];
+SpinLock hooks_lock;
+
 struct LargeBlock {
-    uint64_t address;
+    uint64_t address;  // 0: the entry is free
     uint64_t bytes;
     uint64_t exclusive_start;
     uint64_t exclusive_end;
     uint64_t stack_id;
+    uint32_t next_free;
 };
 
-// What a thread is doing in the allocator. Wrapped functions call each other (operator new calls
+// At most one block of a page or more begins in a page: entries are found by that page.
+constexpr uint32_t kMostBlocks = 1u << 24;
+SpinLock blocks_lock;
+std::atomic<uint32_t>* block_entry;  // by window page: entry of the block that begins there, or 0
+LargeBlock* blocks;                  // entry 0 is not used
+uint32_t used_entries = 1;
+uint32_t free_entry = 0;
+
+// A return address that was exchanged, and where on the stack.
+struct Exchanged {
+    uint64_t stack_pointer;
+    uint64_t return_address;
+};
+
+// What a thread is doing in the allocator. Hooked functions call each other (operator new calls
 // malloc): the outermost call is the program's.
 struct CallInProgress {
-    uint32_t depth;
+    bool active;
     Allocator kind;
+    uint64_t stack_pointer;  // at its first instruction
     uint64_t bytes;
-    uint64_t old_block;
     uint64_t out_pointer;
     uint64_t stack_id;
     uint64_t mapped_start;  // mapping made by the allocator during the call
     uint64_t mapped_end;
+    // Usually one; more when a signal handler allocates on a stack of its own meanwhile.
+    static constexpr uint32_t kMostExchanged = 16;
+    uint32_t exchanged_count;
+    Exchanged exchanged[kMostExchanged];
 };
 
 int call_index = -1;
-SpinLock blocks_lock;
-hashtable_t blocks;                  // address -> LargeBlock *
-std::atomic<uint8_t>* block_starts;  // by window page: a followed block starts there
 
-CallInProgress* call_in_progress() {
-    return static_cast<CallInProgress*>(
-        drmgr_get_tls_field(dr_get_current_drcontext(), call_index));
+CallInProgress* this_call() {
+    return static_cast<CallInProgress*>(read_thread_slot(ThreadSlot::kCall));
+}
+
+CallInProgress* call_of(void* drcontext) {
+    return static_cast<CallInProgress*>(drmgr_get_tls_field(drcontext, call_index));
+}
+
+uint64_t* stack_word(uint64_t address) {
+    return reinterpret_cast<uint64_t*>(address);
 }
 
 void write_block(ThreadRecorder& recorder, const LargeBlock& block, uint64_t time) {
@@ -101,10 +124,20 @@ void write_block(ThreadRecorder& recorder, const LargeBlock& block, uint64_t tim
     shard.commit(recorder, record);
 }
 
-void add_large_block(ThreadRecorder& recorder, const CallInProgress& call, uint64_t address) {
-    LargeBlock block{address, call.bytes, 0, 0, call.stack_id};
+// 0 when there are too many blocks.
+uint32_t take_entry() {
+    if (free_entry != 0) {
+        const uint32_t entry = free_entry;
+        free_entry = blocks[entry].next_free;
+        return entry;
+    }
+    return used_entries < kMostBlocks ? used_entries++ : 0;
+}
+
+LargeBlock describe(const CallInProgress& call, uint64_t address) {
     // The allocator's own header may precede the block in its first page; nothing else fits there.
     constexpr uint64_t kAllocatorHeader = 16;
+    LargeBlock block{address, call.bytes, 0, 0, call.stack_id, 0};
     block.exclusive_start = (address - kAllocatorHeader + kPageBytes - 1) & ~(kPageBytes - 1);
     block.exclusive_end = (address + call.bytes) & ~(kPageBytes - 1);
     if (address >= call.mapped_start && address + call.bytes <= call.mapped_end) {
@@ -115,36 +148,41 @@ void add_large_block(ThreadRecorder& recorder, const CallInProgress& call, uint6
             block.exclusive_end = end;
         }
     }
-    auto* kept = static_cast<LargeBlock*>(dr_global_alloc(sizeof(LargeBlock)));
-    *kept = block;
+    return block;
+}
+
+void add_large_block(ThreadRecorder& recorder, const LargeBlock& block) {
+    std::atomic<uint32_t>& place = block_entry[window_page(block.address)];
     {
         SpinGuard guard(blocks_lock);
-        auto* old = static_cast<LargeBlock*>(
-            hashtable_add_replace(&blocks, reinterpret_cast<void*>(address), kept));
-        if (old != nullptr) {
-            dr_global_free(old, sizeof(LargeBlock));
+        uint32_t entry = place.load(std::memory_order_relaxed);
+        entry = entry != 0 ? entry : take_entry();
+        if (entry != 0) {
+            blocks[entry] = block;
         }
-        block_starts[window_page(address)].store(1, std::memory_order_relaxed);
+        place.store(entry, std::memory_order_relaxed);
     }
     write_block(recorder, block, os::ticks());
 }
 
 // Takes the block's counts out. Must run before the allocator gets the block back.
 void drop_block(ThreadRecorder& recorder, uint64_t address) {
-    if (address == 0 || block_starts[window_page(address)].load(std::memory_order_relaxed) == 0) {
+    std::atomic<uint32_t>& place = block_entry[window_page(address)];
+    if (address == 0 || place.load(std::memory_order_relaxed) == 0) {
         return;
     }
     LargeBlock block{};
     {
         SpinGuard guard(blocks_lock);
-        auto* kept =
-            static_cast<LargeBlock*>(hashtable_lookup(&blocks, reinterpret_cast<void*>(address)));
-        if (kept == nullptr) {
+        const uint32_t entry = place.load(std::memory_order_relaxed);
+        if (entry == 0 || blocks[entry].address != address) {
             return;
         }
-        block = *kept;
-        hashtable_remove(&blocks, reinterpret_cast<void*>(address));
-        dr_global_free(kept, sizeof(LargeBlock));
+        block = blocks[entry];
+        blocks[entry].address = 0;
+        blocks[entry].next_free = free_entry;
+        free_entry = entry;
+        place.store(0, std::memory_order_relaxed);
     }
     const uint64_t time = os::ticks();
     if (block.exclusive_end > block.exclusive_start) {
@@ -159,166 +197,40 @@ void drop_block(ThreadRecorder& recorder, uint64_t address) {
     shard.commit(recorder, record);
 }
 
-uint64_t argument(void* wrap, int index) {
-    return reinterpret_cast<uint64_t>(drwrap_get_arg(wrap, index));
+uint32_t hook_place(uint64_t address) {
+    return static_cast<uint32_t>((address * 0x9e3779b97f4a7c15u) >> 40) % kHooks;
 }
 
-void before_allocation(void* wrap, void** user_data) {
-    const auto kind = static_cast<Allocator>(reinterpret_cast<uintptr_t>(*user_data));
-    ThreadRecorder* recorder = self();
-    CallInProgress* call = call_in_progress();
-    if (recorder == nullptr || call == nullptr || call->depth++ != 0) {
-        return;
-    }
-    call->kind = kind;
-    call->old_block = call->out_pointer = call->mapped_start = call->mapped_end = 0;
-    switch (kind) {
-        case Allocator::kMalloc:
-            call->bytes = argument(wrap, 0);
-            break;
-        case Allocator::kCalloc:
-            call->bytes = argument(wrap, 0) * argument(wrap, 1);
-            break;
-        case Allocator::kRealloc:
-            call->old_block = argument(wrap, 0);
-            call->bytes = argument(wrap, 1);
-            break;
-        case Allocator::kReallocArray:
-            call->old_block = argument(wrap, 0);
-            call->bytes = argument(wrap, 1) * argument(wrap, 2);
-            break;
-        case Allocator::kAligned:
-            call->bytes = argument(wrap, 1);
-            break;
-        case Allocator::kPosixMemalign:
-            call->out_pointer = argument(wrap, 0);
-            call->bytes = argument(wrap, 2);
-            break;
-        case Allocator::kFree:
-            break;
-    }
-    dr_mcontext_t* context = drwrap_get_mcontext_ex(
-        wrap, static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL));
-    context->pc = drwrap_get_func(wrap);
-    call->stack_id =
-        call_stack(*recorder, *context, reinterpret_cast<uint64_t>(drwrap_get_retaddr(wrap)));
-    drop_block(*recorder, call->old_block);
-}
-
-void after_allocation(void* wrap, void*) {
-    ThreadRecorder* recorder = self();
-    CallInProgress* call = call_in_progress();
-    if (recorder == nullptr || call == nullptr || call->depth == 0 || --call->depth != 0) {
-        return;
-    }
-    if (wrap == nullptr) {
-        return;  // left by longjmp or an exception
-    }
-    auto result = reinterpret_cast<uint64_t>(drwrap_get_retval(wrap));
-    if (call->kind == Allocator::kPosixMemalign) {
-        uint64_t block = 0;
-        size_t got = 0;
-        const bool read =
-            static_cast<int>(result) == 0 &&
-            dr_safe_read(reinterpret_cast<void*>(call->out_pointer), sizeof block, &block, &got);
-        result = read ? block : 0;
-    }
-    if (result == 0 || call->bytes == 0) {
-        return;
-    }
-    if (call->bytes >= kPageBytes) {
-        add_large_block(*recorder, *call, result);
-    } else {
-        shard.add_small_block(*recorder, result, call->bytes, call->stack_id);
+void add_hook(uint64_t address, Allocator kind) {
+    SpinGuard guard(hooks_lock);
+    uint32_t at = hook_place(address);
+    for (uint32_t tries = 0; tries < kHooks; ++tries, at = (at + 1) % kHooks) {
+        const uint64_t there = hooks[at].address.load(std::memory_order_relaxed);
+        if (there == address || there == 0) {
+            hooks[at].pc = address;
+            hooks[at].kind = kind;
+            hooks[at].address.store(address, std::memory_order_release);
+            return;
+        }
     }
 }
 
-void before_free(void* wrap, void**) {
-    ThreadRecorder* recorder = self();
-    CallInProgress* call = call_in_progress();
-    if (recorder != nullptr && call != nullptr && call->depth == 0) {
-        drop_block(*recorder, argument(wrap, 0));
-    }
-}
-
-// Of the C++ operators only those of allocators are wrapped: the C++ libraries' own call malloc,
-// which sees the same call stack.
-bool is_operator(const char* name) {
-    return name[0] == '_' && name[1] == 'Z';
-}
-
+// The C++ libraries' own operators call malloc, which sees the same call stack.
 bool is_cxx_library(const module_data_t* module) {
     const std::string_view path = module->full_path;
     const std::string_view name = path.substr(path.rfind('/') + 1);
     return name.starts_with("libstdc++.") || name.starts_with("libc++.");
 }
 
-void wrap_once(app_pc function, void (*before)(void*, void**), void (*after)(void*, void*),
-               void* user_data, uint flags) {
-    if (!drwrap_is_wrapped(function, before, after)) {
-        const bool wrapped = drwrap_wrap_ex(function, before, after, user_data,
-                                            flags | static_cast<uint>(DRWRAP_CALLCONV_DEFAULT));
-        DR_ASSERT_MSG(wrapped, "an allocation function cannot be wrapped");
-    }
+bool is_wanted(const module_data_t* module, const HookedFunction& function, app_pc found) {
+    const bool is_operator = std::string_view(function.name).starts_with("_Zn") ||
+                             std::string_view(function.name).starts_with("_Zd");
+    // A lookup may resolve to another module's definition.
+    return found != nullptr && dr_module_contains_addr(module, found) &&
+           !(is_operator && is_cxx_library(module));
 }
 
-void wrap_function(app_pc function, Allocator kind, bool throws) {
-    // Several names may be one function (cfree, memalign): drwrap takes each function once.
-    if (kind == Allocator::kFree) {
-        wrap_once(function, before_free, nullptr, nullptr, 0);
-        return;
-    }
-    // Replacing the return address is many times cheaper than finding every place to return to,
-    // but no exception may pass it.
-    wrap_once(function, before_allocation, after_allocation,
-              reinterpret_cast<void*>(static_cast<uintptr_t>(kind)),
-              throws ? 0 : static_cast<uint>(DRWRAP_REPLACE_RETADDR));
-}
-
-void thread_started(void* drcontext) {
-    auto* call = static_cast<CallInProgress*>(dr_thread_alloc(drcontext, sizeof(CallInProgress)));
-    *call = {};
-    drmgr_set_tls_field(drcontext, call_index, call);
-}
-
-void thread_ended(void* drcontext) {
-    dr_thread_free(drcontext, drmgr_get_tls_field(drcontext, call_index), sizeof(CallInProgress));
-    drmgr_set_tls_field(drcontext, call_index, nullptr);
-}
-
-}  // namespace
-
-void allocations_init() {
-    drwrap_init();
-    drwrap_set_global_flags(
-        static_cast<drwrap_global_flags_t>(DRWRAP_NO_FRILLS | DRWRAP_FAST_CLEANCALLS));
-    hashtable_init_ex(&blocks, 12, HASH_INTPTR, false, false, nullptr, nullptr, nullptr);
-    block_starts = static_cast<std::atomic<uint8_t>*>(os::map_sparse(kWindowPages));
-    DR_ASSERT(!os::failed(block_starts));
-    call_index = drmgr_register_tls_field();
-    drmgr_register_thread_init_event(thread_started);
-    drmgr_register_thread_exit_event(thread_ended);
-}
-
-void allocations_exit() {
-    drwrap_exit();
-}
-
-void allocations_module_loaded(const module_data_t* module) {
-    for (const WrappedFunction& function : kFunctions) {
-        auto found = reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, function.name));
-        // A lookup may resolve to another module's definition.
-        if (found != nullptr && dr_module_contains_addr(module, found) &&
-            !(is_operator(function.name) && is_cxx_library(module))) {
-            wrap_function(found, function.kind, is_operator(function.name));
-        }
-    }
-    module_data_t* main = dr_get_main_module();
-    if (main == nullptr || main->start != module->start) {
-        dr_free_module_data(main);
-        return;
-    }
-    dr_free_module_data(main);
+void hook_symbol_table(const module_data_t* module) {
     SymbolWanted wanted[kFunctionCount];
     for (size_t i = 0; i < kFunctionCount; ++i) {
         wanted[i] = {kFunctions[i].name, 0};
@@ -326,37 +238,220 @@ void allocations_module_loaded(const module_data_t* module) {
     find_symbols(module->full_path, reinterpret_cast<uint64_t>(module->start), wanted,
                  kFunctionCount);
     for (size_t i = 0; i < kFunctionCount; ++i) {
-        auto found = reinterpret_cast<app_pc>(wanted[i].address);
-        if (found != nullptr && dr_module_contains_addr(module, found) &&
-            found !=
-                reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, kFunctions[i].name))) {
-            wrap_function(found, kFunctions[i].kind, is_operator(kFunctions[i].name));
+        if (is_wanted(module, kFunctions[i], reinterpret_cast<app_pc>(wanted[i].address))) {
+            add_hook(wanted[i].address, kFunctions[i].kind);
         }
     }
 }
 
+void put_back(CallInProgress& call) {
+    for (uint32_t i = 0; i < call.exchanged_count; ++i) {
+        uint64_t* word = stack_word(call.exchanged[i].stack_pointer);
+        if (*word == return_stub()) {
+            *word = call.exchanged[i].return_address;
+        }
+    }
+    call.exchanged_count = 0;
+    call.active = false;
+}
+
+void thread_started(void* drcontext) {
+    auto* call = static_cast<CallInProgress*>(dr_thread_alloc(drcontext, sizeof(CallInProgress)));
+    *call = {};
+    drmgr_set_tls_field(drcontext, call_index, call);
+    write_thread_slot(ThreadSlot::kCall, call);
+}
+
+void thread_ended(void* drcontext) {
+    CallInProgress* call = call_of(drcontext);
+    if (detached) {
+        put_back(*call);  // the program goes on without us
+    }
+    dr_thread_free(drcontext, call, sizeof(CallInProgress));
+    drmgr_set_tls_field(drcontext, call_index, nullptr);
+}
+
+// Where the stub at `stack_pointer` + 8 must return to; 0 when we did not exchange it.
+uint64_t take_exchanged(CallInProgress& call, uint64_t stack_pointer) {
+    for (uint32_t i = call.exchanged_count; i > 0; --i) {
+        if (call.exchanged[i - 1].stack_pointer == stack_pointer) {
+            const uint64_t address = call.exchanged[i - 1].return_address;
+            call.exchanged[i - 1] = call.exchanged[--call.exchanged_count];
+            return address;
+        }
+    }
+    return 0;
+}
+
+void read_arguments(CallInProgress& call, const ProgramRegisters& registers) {
+    switch (call.kind) {
+        case Allocator::kMalloc:
+            call.bytes = registers.rdi;
+            break;
+        case Allocator::kCalloc:
+            call.bytes = registers.rdi * registers.rsi;
+            break;
+        case Allocator::kRealloc:
+        case Allocator::kAligned:
+            call.bytes = registers.rsi;
+            break;
+        case Allocator::kReallocArray:
+            call.bytes = registers.rsi * registers.rdx;
+            break;
+        case Allocator::kPosixMemalign:
+            call.out_pointer = registers.rdi;
+            call.bytes = registers.rdx;
+            break;
+        case Allocator::kFree:
+        case Allocator::kUnwind:
+            break;
+    }
+}
+
+bool gives_back(Allocator kind) {
+    return kind == Allocator::kRealloc || kind == Allocator::kReallocArray;
+}
+
+}  // namespace
+
+void allocation_called(const AllocationHook& hook, ThreadRecorder& recorder,
+                       const ProgramRegisters& registers, uint64_t stack_pointer) {
+    CallInProgress* call = this_call();
+    if (call == nullptr) {
+        return;
+    }
+    if (hook.kind == Allocator::kUnwind) {
+        put_back(*call);  // exceptions find their way by return addresses
+        return;
+    }
+    // Inside another hooked call; unless that was left by longjmp, and the stack is above it.
+    if (call->active && stack_pointer < call->stack_pointer) {
+        return;
+    }
+    if (hook.kind == Allocator::kFree) {
+        drop_block(recorder, registers.rdi);
+        return;
+    }
+    if (call->exchanged_count == CallInProgress::kMostExchanged) {
+        call->exchanged_count = 0;  // left by longjmp, all of them
+    }
+    const uint64_t return_address = *stack_word(stack_pointer);
+    if (return_address == return_stub()) {
+        return;  // a hooked function's tail call
+    }
+    call->active = true;
+    call->kind = hook.kind;
+    call->stack_pointer = stack_pointer;
+    call->out_pointer = call->mapped_start = call->mapped_end = 0;
+    read_arguments(*call, registers);
+    call->stack_id = call_stack(recorder, registers, hook.pc, stack_pointer);
+    if (gives_back(hook.kind)) {
+        drop_block(recorder, registers.rdi);
+    }
+    call->exchanged[call->exchanged_count++] = {stack_pointer, return_address};
+    *stack_word(stack_pointer) = return_stub();
+}
+
+void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t stack_pointer) {
+    CallInProgress* call = this_call();
+    if (call == nullptr) {
+        return;
+    }
+    const uint64_t entry = stack_pointer - 8;
+    const uint64_t return_address = take_exchanged(*call, entry);
+    if (return_address != 0) {
+        *stack_word(entry) = return_address;  // where the stub's ret takes it from
+    }
+    if (!call->active || entry != call->stack_pointer) {
+        return;
+    }
+    call->active = false;
+    if (call->kind == Allocator::kPosixMemalign) {
+        result = static_cast<int>(result) == 0 ? *stack_word(call->out_pointer) : 0;
+    }
+    if (result == 0 || call->bytes == 0) {
+        return;
+    }
+    if (call->bytes >= kPageBytes) {
+        add_large_block(recorder, describe(*call, result));
+    } else {
+        shard.add_small_block(recorder, result, call->bytes, call->stack_id);
+    }
+}
+
+const AllocationHook* allocation_hook(app_pc function) {
+    const auto address = reinterpret_cast<uint64_t>(function);
+    uint32_t at = hook_place(address);
+    for (uint32_t tries = 0; tries < kHooks; ++tries, at = (at + 1) % kHooks) {
+        const uint64_t there = hooks[at].address.load(std::memory_order_acquire);
+        if (there == address) {
+            return &hooks[at];
+        }
+        if (there == 0) {
+            break;
+        }
+    }
+    return nullptr;
+}
+
+const void* block_entries() {
+    return block_entry;
+}
+
+uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
+    CallInProgress* call = call_of(drcontext);
+    const uint64_t address = call != nullptr ? take_exchanged(*call, stack_pointer - 8) : 0;
+    return address != 0 ? address : *stack_word(stack_pointer - 8);
+}
+
+void allocations_init() {
+    block_entry =
+        static_cast<std::atomic<uint32_t>*>(os::map_sparse(kWindowPages * sizeof(uint32_t)));
+    blocks = static_cast<LargeBlock*>(os::map_sparse(kMostBlocks * sizeof(LargeBlock)));
+    DR_ASSERT(!os::failed(block_entry) && !os::failed(blocks));
+    call_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
+}
+
+void allocations_module_loaded(const module_data_t* module) {
+    for (const HookedFunction& function : kFunctions) {
+        auto found = reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, function.name));
+        if (is_wanted(module, function, found)) {
+            add_hook(reinterpret_cast<uint64_t>(found), function.kind);
+        }
+    }
+    module_data_t* main = dr_get_main_module();
+    const bool is_main = main != nullptr && main->start == module->start;
+    dr_free_module_data(main);
+    if (is_main) {
+        hook_symbol_table(module);  // a static program's malloc is in no dynamic table
+    }
+}
+
 bool inside_allocator() {
-    const CallInProgress* call = call_in_progress();
-    return call != nullptr && call->depth > 0;
+    const CallInProgress* call = this_call();
+    return call != nullptr && call->active;
 }
 
 void allocator_mapped(uint64_t start, uint64_t bytes) {
-    CallInProgress* call = call_in_progress();
+    CallInProgress* call = this_call();
     call->mapped_start = start;
     call->mapped_end = start + bytes;
 }
 
 void write_live_blocks(ThreadRecorder& recorder, uint64_t time) {
     SpinGuard guard(blocks_lock);
-    for (uint bucket = 0; bucket < HASHTABLE_SIZE(blocks.table_bits); ++bucket) {
-        for (hash_entry_t* entry = blocks.table[bucket]; entry != nullptr; entry = entry->next) {
-            write_block(recorder, *static_cast<LargeBlock*>(entry->payload), time);
+    for (uint32_t entry = 1; entry < used_entries; ++entry) {
+        if (blocks[entry].address != 0) {
+            write_block(recorder, blocks[entry], time);
         }
     }
 }
 
 void allocations_after_fork() {
     blocks_lock.reset();
+    hooks_lock.reset();
 }
 
 }  // namespace numascape

@@ -56,38 +56,17 @@ size_t readable_words(const ThreadRecorder& recorder, uint64_t stack_pointer, si
     return 0;
 }
 
-void write_call_stack(ThreadRecorder& recorder, const dr_mcontext_t& context,
-                      uint64_t return_address, uint64_t id) {
-    alignas(8) char copy[kCopiedBytes];
-    size_t bytes = readable_words(recorder, context.xsp, kCopiedBytes / 8) * 8;
-    if (bytes == 0) {
-        dr_safe_read(reinterpret_cast<void*>(context.xsp), kCopiedBytes, copy, &bytes);
-    } else if (!dr_safe_read(reinterpret_cast<void*>(context.xsp), bytes, copy, &bytes)) {
-        bytes = 0;
-    }
-    if (return_address != 0 && bytes >= sizeof return_address) {
-        __builtin_memcpy(copy, &return_address, sizeof return_address);
-    }
+void write_call_stack(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
+                      uint64_t stack_pointer, uint64_t id) {
+    char copy[kCopiedBytes];
+    const size_t known = readable_words(recorder, stack_pointer, kCopiedBytes / 8) * 8;
+    const size_t bytes = os::read_memory(stack_pointer, copy, known != 0 ? known : kCopiedBytes);
     auto* record = static_cast<CallStackRecord*>(shard.append(
         recorder, RecordType::kCallStack, recorder.thread, sizeof(CallStackRecord) + bytes));
     record->stack_id = id;
-    const uint64_t registers[17] = {context.xax,
-                                    context.xdx,
-                                    context.xcx,
-                                    context.xbx,
-                                    context.xsi,
-                                    context.xdi,
-                                    context.xbp,
-                                    context.xsp,
-                                    context.r8,
-                                    context.r9,
-                                    context.r10,
-                                    context.r11,
-                                    context.r12,
-                                    context.r13,
-                                    context.r14,
-                                    context.r15,
-                                    reinterpret_cast<uint64_t>(context.pc)};
+    const uint64_t registers[17] = {from.rax, from.rdx,      from.rcx, from.rbx, from.rsi, from.rdi,
+                                    from.rbp, stack_pointer, from.r8,  from.r9,  from.r10, from.r11,
+                                    from.r12, from.r13,      from.r14, from.r15, pc};
     for (int i = 0; i < 17; ++i) {
         record->registers[i] = registers[i];
     }
@@ -112,19 +91,16 @@ void call_stacks_add_code(uint64_t start, uint64_t end, bool present) {
     }
 }
 
-uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context, uint64_t return_address) {
+uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
+                    uint64_t stack_pointer) {
     uint64_t copy[kScannedWords];
-    const uint64_t* words = reinterpret_cast<const uint64_t*>(context.xsp);
-    size_t count = readable_words(recorder, context.xsp, kScannedWords);
+    const auto* words = reinterpret_cast<const uint64_t*>(stack_pointer);
+    size_t count = readable_words(recorder, stack_pointer, kScannedWords);
     if (count == 0) {
-        size_t bytes = 0;
-        dr_safe_read(reinterpret_cast<void*>(context.xsp), sizeof copy, copy, &bytes);
+        count = os::read_memory(stack_pointer, copy, sizeof copy) / 8;
         words = copy;
-        count = bytes / 8;
     }
-    const uint64_t caller =
-        return_address != 0 ? return_address : (count > 0 ? words[0] : uint64_t{0});
-    const uint64_t start = mix(reinterpret_cast<uint64_t>(context.pc), caller);
+    const uint64_t start = mix(pc, count > 0 ? words[0] : uint64_t{0});
     uint64_t id = start;
     for (size_t i = 1; i < count; ++i) {
         if (is_code(words[i])) {
@@ -138,7 +114,7 @@ uint64_t call_stack(ThreadRecorder& recorder, dr_mcontext_t& context, uint64_t r
     id |= 1;  // 0 means none
     if (remember(id)) {
         stacks.fetch_add(1, std::memory_order_relaxed);
-        write_call_stack(recorder, context, return_address, id);
+        write_call_stack(recorder, registers, pc, stack_pointer, id);
     }
     return id;
 }

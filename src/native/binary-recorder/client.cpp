@@ -20,6 +20,8 @@ namespace numascape {
 Options options{{0}, true, false};
 ShardWriter shard;
 
+bool detached = false;
+
 namespace {
 
 constexpr size_t kOwnStackBytes = 64 * 1024;
@@ -29,14 +31,6 @@ uint slot_offset = 0;
 char shard_name[64];
 Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
 int own_stack_index = -1;     // thread-local field; at detach, threads are ended by another one
-bool detached = false;
-
-// DynamoRIO keeps its thread-local storage behind gs; asking for the segment's base costs a system
-// call.
-void write_thread_slot(ThreadSlot slot, const void* value) {
-    const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
-    __asm__ volatile("movq %1, %%gs:(%0)" : : "r"(at), "r"(value) : "memory");
-}
 
 // Opens DIR/PID-N.shard and .tables, N the first free number: after exec a process has a new one.
 bool open_files(file_t& shard_file, file_t& tables_file) {
@@ -167,7 +161,9 @@ void thread_ended(void* drcontext) {
         os::unmap(own_stack, kOwnStackBytes);
         drmgr_set_tls_field(drcontext, own_stack_index, nullptr);
     }
-    ThreadRecorder* recorder = detached ? nullptr : self();
+    // After a fork, DynamoRIO ends in the child the threads that only its parent has.
+    const bool other_thread = dr_get_current_drcontext() != drcontext;
+    ThreadRecorder* recorder = detached || other_thread ? nullptr : self();
     if (recorder == nullptr) {
         return;
     }
@@ -254,7 +250,6 @@ void process_ended() {
         finish_shard(kShardEnded, self());
     }
     instrument_exit();
-    allocations_exit();
     dr_raw_tls_cfree(slot_offset, static_cast<uint>(ThreadSlot::kCount));
     drmgr_exit();
 }
@@ -287,6 +282,13 @@ void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, Threa
                       reg_id_t into) {
     dr_insert_read_raw_tls(drcontext, block, where, slot_segment,
                            slot_offset + static_cast<unsigned>(slot) * 8, into);
+}
+
+// DynamoRIO keeps its thread-local storage behind gs; asking for the segment's base costs a system
+// call.
+void write_thread_slot(ThreadSlot slot, const void* value) {
+    const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
+    __asm__ volatile("movq %1, %%gs:(%0)" : : "r"(at), "r"(value) : "memory");
 }
 
 void* read_thread_slot(ThreadSlot slot) {
@@ -328,8 +330,7 @@ void start(int argc, const char* argv[]) {
     if (options.attached) {
         start_release_thread();
     }
-    dr_set_process_exit_behavior(
-        static_cast<dr_exit_flags_t>(DR_EXIT_MULTI_THREAD | DR_EXIT_SKIP_THREAD_EXIT));
+    dr_set_process_exit_behavior(DR_EXIT_SKIP_THREAD_EXIT);
 }
 
 }  // namespace numascape

@@ -138,23 +138,57 @@ bool any_flags_needed(const BlockPlan& plan) {
     return false;
 }
 
-dr_emit_flags_t analyse(void* drcontext, void*, instrlist_t* block, bool, bool, void** user_data) {
+dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bool,
+                        void** user_data) {
     auto* state = static_cast<Block*>(drmgr_get_tls_field(drcontext, plan_index));
     plan_block(block, options.count_stack, state->plan);
+    if (in_return_stub(dr_fragment_app_pc(tag))) {
+        state->plan.groups = state->plan.specials = 0;  // our own code
+    }
     state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
     *user_data = state;
     return DR_EMIT_DEFAULT;
+}
+
+// At a function's first instruction, and where it has returned to, r10, r11 and the flags are
+// nobody's (System V ABI).
+void insert_allocation_hook(const Emitter& emit, app_pc start) {
+    void* dc = emit.drcontext;
+    instr_t* done = INSTR_CREATE_label(dc);
+    if (in_return_stub(start)) {
+        leave_for(emit, out_of_line.allocation_returned, nullptr, DR_REG_R11, done);
+    } else if (const AllocationHook* hook = allocation_hook(start)) {
+        if (hook->kind == Allocator::kFree) {
+            // Most blocks are small, and of those nothing is known when they are freed.
+            emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(DR_REG_R11), emit.reg(DR_REG_RDI)));
+            emit.add(INSTR_CREATE_shr(dc, emit.reg(DR_REG_R11), OPND_CREATE_INT8(kPageShift)));
+            emit.add(INSTR_CREATE_and(dc, emit.reg32(DR_REG_R11),
+                                      OPND_CREATE_INT32(static_cast<int>(kWindowPages - 1))));
+            instrlist_insert_mov_immed_ptrsz(dc, reinterpret_cast<ptr_int_t>(block_entries()),
+                                             emit.reg(DR_REG_R10), emit.block, emit.where, nullptr,
+                                             nullptr);
+            emit.add(INSTR_CREATE_cmp(
+                dc, opnd_create_base_disp(DR_REG_R10, DR_REG_R11, sizeof(uint32_t), 0, OPSZ_4),
+                OPND_CREATE_INT8(0)));
+            emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(done)));
+        }
+        leave_for(emit, out_of_line.allocation_called, hook, DR_REG_R11, done);
+    }
+    emit.add(done);
 }
 
 uint32_t places_left(const BlockPlan& plan) {
     return plan.groups - plan.next_group + plan.specials - plan.next_special;
 }
 
-dr_emit_flags_t insert(void* drcontext, void*, instrlist_t* list, instr_t* where, bool, bool,
+dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* where, bool, bool,
                        void* user_data) {
     auto* block = static_cast<Block*>(user_data);
     BlockPlan& plan = block->plan;
     const Emitter emit{drcontext, list, where};
+    if (drmgr_is_first_instr(drcontext, where)) {
+        insert_allocation_hook(emit, dr_fragment_app_pc(tag));
+    }
     while (plan.next_group < plan.groups && plan.group[plan.next_group].first == where) {
         const AccessGroup& group = plan.group[plan.next_group++];
         insert_group(emit, *block, group, places_left(plan) == 0);

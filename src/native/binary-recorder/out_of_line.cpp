@@ -24,18 +24,18 @@ struct SavedRegisters {
 
 // What the generated code passes: argument, info, recorder, registers, second argument, vector.
 using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
-                         const SavedRegisters* registers, uint64_t second, const void* vector);
+                         const void* registers, uint64_t second, const void* vector);
 
-void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const SavedRegisters*,
-                uint64_t, const void*) {
+void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
+                const void*) {
     if (recorder->table != nullptr) {
         shard.touch(*recorder, static_cast<uint32_t>(offset >> 4),
                     *static_cast<const uint64_t*>(info));  // every description begins with its pc
     }
 }
 
-void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const SavedRegisters*,
-                 uint64_t, const void*) {
+void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
+                 const void*) {
     const auto* group = static_cast<const GroupInfo*>(info);
     for (unsigned i = 0; i < group->accesses; ++i) {
         const GroupAccess& access = group->access[i];
@@ -56,9 +56,10 @@ void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t count, ui
     }
 }
 
-void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
-                           const SavedRegisters* registers, uint64_t, const void*) {
+void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
+                           uint64_t, const void*) {
     const auto* string = static_cast<const RepeatedString*>(info);
+    const auto* registers = static_cast<const SavedRegisters*>(saved);
     const uint64_t count = registers->rcx;
     if (count == 0) {
         return;
@@ -73,8 +74,8 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
     }
 }
 
-void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder,
-                    const SavedRegisters*, uint64_t number, const void*) {
+void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder, const void*,
+                    uint64_t number, const void*) {
     const auto* test = static_cast<const BitTest*>(info);
     int64_t bit = static_cast<int64_t>(number);
     bit = test->bytes == 8
@@ -99,8 +100,8 @@ uint64_t lanes_in(uint64_t mask) {
     return count;
 }
 
-void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder,
-                  const SavedRegisters*, uint64_t mask, const void*) {
+void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, const void*,
+                  uint64_t mask, const void*) {
     const auto* shape = static_cast<const MaskedShape*>(info);
     const uint32_t element = shape->element_bytes;
     mask = lowest_lanes(mask, element == 0 ? 64 : shape->operand_bytes / element);
@@ -130,8 +131,8 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder,
     }
 }
 
-void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder,
-                    const SavedRegisters*, uint64_t mask, const void* vector) {
+void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, const void*,
+                    uint64_t mask, const void* vector) {
     const auto* shape = static_cast<const GatherShape*>(info);
     const uint64_t reads = shape->write ? 0 : 1;
     for (mask = lowest_lanes(mask, shape->lanes); mask != 0; mask &= mask - 1) {
@@ -141,6 +142,22 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder,
         shard.count(*recorder, base + static_cast<uint64_t>(index) * shape->scale,
                     shape->element_bytes, reads, 1 - reads, shape->pc);
     }
+}
+
+uint64_t program_stack_pointer() {
+    return reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStackPointer));
+}
+
+void call_allocation(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
+                     uint64_t, const void*) {
+    allocation_called(*static_cast<const AllocationHook*>(info), *recorder,
+                      *static_cast<const ProgramRegisters*>(saved), program_stack_pointer());
+}
+
+void return_from_allocation(uint64_t, const void*, ThreadRecorder* recorder, const void* saved,
+                            uint64_t, const void*) {
+    allocation_returned(*recorder, static_cast<const ProgramRegisters*>(saved)->rax,
+                        program_stack_pointer());
 }
 
 class Generator {
@@ -156,13 +173,22 @@ class Generator {
 
     // Code that calls one handler when the carry flag is set, the other when it is clear.
     app_pc code(Handler with_carry, Handler without) {
+        return code(with_carry, without, kCallClobbered, sizeof kCallClobbered / sizeof(reg_id_t));
+    }
+    // Code that gives its handler ProgramRegisters.
+    app_pc code_with_all_registers(Handler handler) {
+        return code(handler, handler, kAll, sizeof kAll / sizeof(reg_id_t));
+    }
+
+  private:
+    app_pc code(Handler with_carry, Handler without, const reg_id_t* saved, size_t saved_count) {
         list_ = instrlist_create(drcontext_);
         add(INSTR_CREATE_mov_st(drcontext_, slot(ThreadSlot::kStackPointer), reg(DR_REG_RSP)));
         load(DR_REG_RSP, ThreadSlot::kOwnStack);
-        for (const reg_id_t r : kSaved) {
-            add(INSTR_CREATE_push(drcontext_, reg(r)));
+        for (size_t i = 0; i < saved_count; ++i) {
+            add(INSTR_CREATE_push(drcontext_, reg(saved[i])));
         }
-        add(INSTR_CREATE_pushf(drcontext_));  // ten words: rsp stays 16-byte aligned
+        add(INSTR_CREATE_pushf(drcontext_));  // an even number of words: rsp stays aligned
         instr_t* chosen = INSTR_CREATE_label(drcontext_);
         load_address(reinterpret_cast<void*>(with_carry));
         if (with_carry != without) {
@@ -189,8 +215,8 @@ class Generator {
         add(forward);
         add(INSTR_CREATE_lea(drcontext_, reg(DR_REG_RSP),
                              opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 8, OPSZ_lea)));
-        for (int i = static_cast<int>(sizeof kSaved / sizeof *kSaved) - 1; i >= 0; --i) {
-            add(INSTR_CREATE_pop(drcontext_, reg(kSaved[i])));
+        for (size_t i = saved_count; i > 0; --i) {
+            add(INSTR_CREATE_pop(drcontext_, reg(saved[i - 1])));
         }
         load(DR_REG_RSP, ThreadSlot::kStackPointer);
         add(INSTR_CREATE_jmp_ind(drcontext_, slot(ThreadSlot::kReturn)));
@@ -201,11 +227,13 @@ class Generator {
         return start;
     }
 
-  private:
     // Call-clobbered registers of the System V ABI; the handlers keep the others.
-    static constexpr reg_id_t kSaved[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX,
-                                          DR_REG_RSI, DR_REG_RDI, DR_REG_R8,
-                                          DR_REG_R9,  DR_REG_R10, DR_REG_R11};
+    static constexpr reg_id_t kCallClobbered[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX,
+                                                  DR_REG_RSI, DR_REG_RDI, DR_REG_R8,
+                                                  DR_REG_R9,  DR_REG_R10, DR_REG_R11};
+    static constexpr reg_id_t kAll[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX, DR_REG_RSI, DR_REG_RDI,
+                                        DR_REG_R8,  DR_REG_R9,  DR_REG_R10, DR_REG_R11, DR_REG_RBX,
+                                        DR_REG_RBP, DR_REG_R12, DR_REG_R13, DR_REG_R14, DR_REG_R15};
 
     void add(instr_t* instruction) { instrlist_meta_append(list_, instruction); }
     opnd_t slot(ThreadSlot which) { return thread_slot(drcontext_, which); }
@@ -232,6 +260,8 @@ void out_of_line_init(void* drcontext) {
     out_of_line.repeated_string = generator.code(count_repeated_string, count_repeated_string);
     out_of_line.bit_test = generator.code(count_bit_test, count_bit_test);
     out_of_line.masked = generator.code(touch_slot, count_masked);
+    out_of_line.allocation_called = generator.code_with_all_registers(call_allocation);
+    out_of_line.allocation_returned = generator.code_with_all_registers(return_from_allocation);
     out_of_line.gathered = generator.code(count_gathered, count_gathered);
 }
 

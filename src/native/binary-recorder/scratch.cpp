@@ -83,6 +83,14 @@ reg_t flags_from(reg_t accumulator, reg_t flags) {
 }
 
 bool restore_program_state(void* drcontext, bool, dr_restore_state_info_t* info) {
+    if (in_return_stub(info->mcontext->pc)) {
+        // Its block's inserted code has run or not: either way this is where it returns to.
+        const bool before_ret = reinterpret_cast<uint64_t>(info->mcontext->pc) == return_stub();
+        info->mcontext->xsp += before_ret ? 0 : 8;
+        info->mcontext->pc =
+            reinterpret_cast<app_pc>(program_return(drcontext, info->mcontext->xsp));
+        return true;
+    }
     if (!info->raw_mcontext_valid || info->fragment_info.cache_start_pc == nullptr) {
         return true;
     }

@@ -13,6 +13,7 @@
 #include <linux/falloc.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 namespace numascape::os {
@@ -73,6 +74,24 @@ inline void discard(void* memory, size_t bytes, bool shared) {
 inline long query_nodes(void* const* pages, uint64_t count, int* nodes) {
     return call(SYS_move_pages, 0, static_cast<long>(count), reinterpret_cast<long>(pages), 0,
                 reinterpret_cast<long>(nodes), 0);
+}
+
+// Copies from this process's memory, as much as is mapped. Returns the bytes copied.
+inline size_t read_memory(uint64_t address, void* into, size_t bytes) {
+    iovec to{into, bytes};
+    // The kernel copies whole elements: one for each page, so that a mapped part arrives.
+    constexpr size_t kPage = 4096;
+    iovec from[16];
+    size_t pieces = 0;
+    for (size_t done = 0; done < bytes && pieces < 16; ++pieces) {
+        const size_t left = kPage - (address + done) % kPage;
+        const size_t piece = left < bytes - done ? left : bytes - done;
+        from[pieces] = {reinterpret_cast<void*>(address + done), piece};
+        done += piece;
+    }
+    const long got = call(SYS_process_vm_readv, call(SYS_getpid), reinterpret_cast<long>(&to), 1,
+                          reinterpret_cast<long>(from), static_cast<long>(pieces), 0);
+    return got > 0 ? static_cast<size_t>(got) : 0;
 }
 
 inline uint64_t realtime_ns() {
