@@ -10,6 +10,7 @@ from numascape.naming import (
     c_destination,
     fortran_destination,
     python_objects,
+    runtime_objects,
     rust_destination,
 )
 from numascape.naming.destination import Destination, Kind, Wanted, tidy
@@ -80,6 +81,10 @@ def _offset_at(frames: Sequence[CallFrame], name: AllocationName) -> int:
 
 
 def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ...]]:
+    runtime = runtime_objects.runtime_name(frames)
+    if runtime is not None:
+        # One structure for all statements that caused some of it.
+        return AllocationName(runtime[0], "", "", 0), ()
     wanted = Wanted()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
     for frame in frames:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that a runtime library allocates for itself, on whatever the program did.
+
+No statement of the program names such a block: the statement that happened to cause it (the first
+parallel region, the first `printf`) would be a misleading name.
+"""
+
+import re
+from collections.abc import Sequence
+
+from numascape.naming.frames import CallFrame, module_name
+
+_LINKER = re.compile(r"ld-linux|ld-\d")
+_C_LIBRARY = re.compile(r"libc([-.]|$)")
+_OPENMP = re.compile(r"lib(gomp|omp|iomp5)[.-]")
+_FORTRAN = re.compile(r"libgfortran[.-]")
+
+# The program's own allocations by OpenMP's functions.
+_OPENMP_ALLOCATES = re.compile(r"(GOMP|omp|__kmpc)_(aligned_)?(alloc|calloc|realloc)")
+_FORTRAN_INPUT_OUTPUT = re.compile(r"_gfortran_(st|transfer)_\w+")
+_THREAD_LOCAL = re.compile(r"_?_?(_dl_)?(allocate_(tls|dtv)|tls_get_addr|allocate_and_init)\w*")
+_C_FUNCTIONS = {
+    r"_IO_file_doallocate": "standard I/O buffers",
+    r"_nl_\w+|(__)?newlocale|(__)?setlocale": "locale",
+    r"(__)?qsort(_r)?": "qsort's buffer",
+}
+
+
+def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
+    """What a runtime library's own memory is called, with the frame that says so.
+
+    None when the innermost frames are not those of such a library, or when it allocates for the
+    program (an array, `omp_alloc`).
+    """
+    fortran: CallFrame | None = None
+    for frame in frames:
+        module = module_name(frame)
+        if _LINKER.match(module):
+            if fortran is not None:  # its constructor, called by the linker
+                return "Fortran runtime", fortran
+            is_local = _THREAD_LOCAL.fullmatch(frame.function)
+            if is_local or not _is_allocation_function(frame):
+                return ("thread-local storage" if is_local else "dynamic linker"), frame
+        elif _OPENMP.match(module):
+            allocates = any(_OPENMP_ALLOCATES.match(f.function) for f in frames)
+            return None if allocates else ("OpenMP runtime", frame)
+        elif _FORTRAN.match(module):
+            if _FORTRAN_INPUT_OUTPUT.fullmatch(frame.function):
+                return "Fortran runtime", frame
+            fortran = frame
+        elif _C_LIBRARY.match(module):
+            for functions, name in _C_FUNCTIONS.items():
+                if re.fullmatch(functions, frame.function):
+                    return name, frame
+        elif fortran is not None and fortran.function.startswith("0x"):
+            return "Fortran runtime", fortran  # what it does for programs has names
+        else:
+            return None
+    return None if fortran is None else ("Fortran runtime", fortran)
+
+
+def _is_allocation_function(frame: CallFrame) -> bool:
+    """Whether the frame is the linker's malloc: who calls it says what for."""
+    return frame.function in ("malloc", "calloc", "realloc")
