@@ -46,6 +46,17 @@ inline void* map_file(int file, uint64_t offset, size_t bytes, void* hint = null
         file, static_cast<long>(offset)));
 }
 
+// The same for a sparse file that is touched here and there: without reading ahead, which would
+// fill its holes with pages of zeros.
+inline void* map_sparse_file(int file, uint64_t offset, size_t bytes, void* hint = nullptr,
+                             bool fixed = false) {
+    void* memory = map_file(file, offset, bytes, hint, fixed);
+    if (!failed(memory)) {
+        call(SYS_madvise, reinterpret_cast<long>(memory), static_cast<long>(bytes), MADV_RANDOM);
+    }
+    return memory;
+}
+
 // Private zeroed memory that costs nothing until touched; never backed by huge pages, so that a
 // touched byte costs one page.
 inline void* map_sparse(size_t bytes, void* hint = nullptr, bool fixed = false) {

@@ -92,7 +92,7 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     }
     self.table_index = header_->tables++;
     if (os::truncate(tables_file_, kTableBytes) < 0 ||
-        os::failed(os::map_file(tables_file_, 0, kTableBytes, self.table, true))) {
+        os::failed(os::map_sparse_file(tables_file_, 0, kTableBytes, self.table, true))) {
         return false;
     }
     os::discard(self.granules, sizeof(GranuleSet), false);
@@ -116,11 +116,11 @@ Slot* ShardWriter::take_table(ThreadRecorder& self) {
         header_->tables = index + 1;
     }
     const uint64_t offset = uint64_t{index} * kTableBytes;
-    void* table = os::map_file(tables_file_, offset, kTableBytes,
-                               reinterpret_cast<void*>(kTablesBase + offset));
+    void* table = os::map_sparse_file(tables_file_, offset, kTableBytes,
+                                      reinterpret_cast<void*>(kTablesBase + offset));
     if (os::failed(table)) {
         // After a fork the address may hold the forking thread's table: any address will do.
-        table = os::map_file(tables_file_, offset, kTableBytes);
+        table = os::map_sparse_file(tables_file_, offset, kTableBytes);
     }
     if (os::failed(table)) {
         return nullptr;
