@@ -215,7 +215,7 @@ def module_structures(
         extent = (item.address % PAGE + item.size + PAGE - 1) // PAGE
         rows.append((owner, variable, number, item.size, extent))
     for module in shard.modules:
-        name = f"{module_name(module.path)} (code and constants)"
+        name = f"{module_name(module.path)} (code and unnamed data)"
         number = table.number(Structure(process, name, "mapping", module=module.path))
         size = module.end - module.start
         rows.append((module.owner, None, number, size, size // PAGE))
