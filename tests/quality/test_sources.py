@@ -25,7 +25,8 @@ MAY_IMPORT = {
     "trace": {"trace", "naming"},
     "recorders": {"recorders", "trace"},
     "report": {"report", "trace"},
-    "commands": {"recorders", "report", "trace"},
+    "figures": {"figures", "report", "trace"},
+    "commands": {"recorders", "report", "figures", "trace"},
 }
 # Modules beside the parts, which every part may use.
 EVERYWHERE = {"errors", "atomic", "installation", "terminal", "_native"}

@@ -55,7 +55,7 @@ def draft(trace: Trace) -> Draft:
         .then(COLUMNS)
         .otherwise(MINOR_COLUMNS)
     )
-    places = _places(first_touch)
+    places = source_places(first_touch)
     folded = fold_pages(per_thread, first_touch, shown, places, len(ranked))
     folded = limit_columns(folded, shown.select("position", "limit"))
     entries = tuple(
@@ -140,7 +140,7 @@ def _threads(trace: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def _places(first_touch: pl.DataFrame) -> pl.DataFrame:
+def source_places(first_touch: pl.DataFrame) -> pl.DataFrame:
     """Distinct places with their index in ``place``; row 0 is the unknown place."""
     unknown = pl.DataFrame({"function": [""], "file": [""], "line": [0]}).with_columns(
         pl.col("line").cast(pl.UInt32)
