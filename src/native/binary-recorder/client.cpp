@@ -185,10 +185,19 @@ void forked(void*) {
     dr_snprintf(parent, sizeof parent, "%s", shard_name);
     file_t shard_file = INVALID_FILE;
     file_t tables_file = INVALID_FILE;
-    if (recorder == nullptr || !open_files(shard_file, tables_file) ||
-        !shard.reopen_after_fork(*recorder, shard_file, tables_file, program_path(), parent)) {
-        dr_fprintf(STDERR, "numascape: cannot record the forked process %u: %s is not writable\n",
-                   os::process_id(), options.directory);
+    if (recorder == nullptr) {
+        return;
+    }
+    // A child with another root or user may not write there: it lives on, and its parent's shard
+    // (still mapped here) tells.
+    if (!open_files(shard_file, tables_file)) {
+        shard.set_flag(kShardChildrenLost);
+        shard_file = os::memory_file();
+        tables_file = os::memory_file();
+    }
+    if (!shard.reopen_after_fork(*recorder, shard_file, tables_file, program_path(), parent)) {
+        dr_fprintf(STDERR, "numascape: no memory to record the forked process %u\n",
+                   os::process_id());
         dr_abort();
     }
     allocations_after_fork();

@@ -3,6 +3,7 @@
 // The program's address space: mappings by system call, modules, where pages are.
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "dr_api.h"
@@ -134,6 +135,7 @@ bool of_interest(void*, int number) {
         case SYS_pread64:
         case SYS_recvfrom:
         case SYS_execve:
+        case SYS_close_range:
             return true;
         default:
             return false;
@@ -182,6 +184,15 @@ bool before_call(void* drcontext, int number) {
         case SYS_execve:
             shard.set_flag(kShardReplaced);
             break;
+        case SYS_close_range: {
+            // closefrom() asks for all up to 2^32, and DynamoRIO looks at each one.
+            rlimit limit{};
+            os::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
+            if (argument[1] > limit.rlim_max) {
+                dr_syscall_set_param(drcontext, 1, limit.rlim_max);
+            }
+            break;
+        }
         default:
             break;
     }

@@ -160,5 +160,6 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
+    shard.attr("FLAG_CHILDREN_LOST") = static_cast<uint32_t>(kShardChildrenLost);
     shard.attr("FLAG_ATTACHED") = static_cast<uint32_t>(kShardAttached);
 }

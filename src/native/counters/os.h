@@ -121,6 +121,12 @@ inline int reserve(int file, uint64_t offset, uint64_t bytes) {
                                  static_cast<long>(offset), static_cast<long>(bytes)));
 }
 
+// A file in memory only; negative on failure.
+inline int memory_file() {
+    return static_cast<int>(
+        call(SYS_memfd_create, reinterpret_cast<long>("numascape"), 1 /* MFD_CLOEXEC */));
+}
+
 inline void close(int file) {
     call(SYS_close, file);
 }

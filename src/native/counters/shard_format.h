@@ -44,12 +44,13 @@ inline constexpr uint64_t kLogOffset = 256 * 1024;
 inline constexpr uint64_t kChunkBytes = 64 * 1024;
 
 enum ShardFlags : uint32_t {
-    kShardEnded = 1,        // the process ended in a way the recorder saw
-    kShardDiskFull = 2,     // counts of pages first used after that moment are missing
-    kShardThreadsLost = 4,  // more than kMaxTables threads alive: the rest was not counted
-    kShardDetached = 8,     // recording stopped before the process ended
-    kShardReplaced = 16,    // the process called exec; its new image has a shard of its own
-    kShardAttached = 32,    // recording began in mid-run: what happened before is unknown
+    kShardEnded = 1,          // the process ended in a way the recorder saw
+    kShardDiskFull = 2,       // counts of pages first used after that moment are missing
+    kShardThreadsLost = 4,    // more than kMaxTables threads alive: the rest was not counted
+    kShardDetached = 8,       // recording stopped before the process ended
+    kShardReplaced = 16,      // the process called exec; its new image has a shard of its own
+    kShardAttached = 32,      // recording began in mid-run: what happened before is unknown
+    kShardChildrenLost = 64,  // a forked process could not write its shard
 };
 
 struct ShardHeader {

@@ -13,6 +13,7 @@ FLAG_THREADS_LOST: int
 FLAG_DETACHED: int
 FLAG_REPLACED: int
 FLAG_ATTACHED: int
+FLAG_CHILDREN_LOST: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""

@@ -21,6 +21,11 @@ def not_seen(shards: list[Shard], accesses: int) -> list[str]:
         sentences.append(
             "The program was running before: first touches and allocations from before are unknown."
         )
+    if any(shard.has(native.FLAG_CHILDREN_LOST) for shard in shards):
+        sentences.append(
+            "Forked processes that changed their user or root directory could not write what "
+            "was counted: they are missing."
+        )
     killed = sum(
         not shard.has(native.FLAG_ENDED | native.FLAG_REPLACED | native.FLAG_DETACHED)
         for shard in shards
