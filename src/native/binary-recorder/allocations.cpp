@@ -96,9 +96,13 @@ struct CallInProgress {
     static constexpr uint32_t kMostExchanged = 16;
     uint32_t exchanged_count;
     Exchanged exchanged[kMostExchanged];
+    CallInProgress* next;  // in all_calls
 };
 
 int call_index = -1;
+SpinLock all_calls_lock;
+CallInProgress* all_calls = nullptr;
+std::atomic<bool> stopping{false};  // no more return addresses are exchanged
 
 CallInProgress* this_call() {
     return static_cast<CallInProgress*>(read_thread_slot(ThreadSlot::kCall));
@@ -260,12 +264,25 @@ void thread_started(void* drcontext) {
     *call = {};
     drmgr_set_tls_field(drcontext, call_index, call);
     write_thread_slot(ThreadSlot::kCall, call);
+    SpinGuard guard(all_calls_lock);
+    call->next = all_calls;
+    all_calls = call;
 }
 
 void thread_ended(void* drcontext) {
     CallInProgress* call = call_of(drcontext);
     if (detached) {
         put_back(*call);  // the program goes on without us
+    }
+    {
+        SpinGuard guard(all_calls_lock);
+        CallInProgress** at = &all_calls;
+        while (*at != nullptr && *at != call) {
+            at = &(*at)->next;
+        }
+        if (*at == call) {
+            *at = call->next;
+        }
     }
     dr_thread_free(drcontext, call, sizeof(CallInProgress));
     drmgr_set_tls_field(drcontext, call_index, nullptr);
@@ -324,6 +341,9 @@ void allocation_called(const AllocationHook& hook, ThreadRecorder& recorder,
         put_back(*call);  // exceptions find their way by return addresses
         return;
     }
+    if (stopping.load(std::memory_order_relaxed) && hook.kind != Allocator::kFree) {
+        return;
+    }
     // Inside another hooked call; unless that was left by longjmp, and the stack is above it.
     if (call->active && stack_pointer < call->stack_pointer) {
         return;
@@ -350,6 +370,25 @@ void allocation_called(const AllocationHook& hook, ThreadRecorder& recorder,
     }
     call->exchanged[call->exchanged_count++] = {stack_pointer, return_address};
     *stack_word(stack_pointer) = return_stub();
+}
+
+void allocations_stop() {
+    constexpr int kMostRounds = 500;
+    stopping.store(true);
+    for (int round = 0; round < kMostRounds; ++round) {
+        bool idle = true;
+        {
+            SpinGuard guard(all_calls_lock);
+            for (const CallInProgress* call = all_calls; call != nullptr; call = call->next) {
+                idle = idle &&
+                       std::atomic_ref(*const_cast<uint32_t*>(&call->exchanged_count)).load() == 0;
+            }
+        }
+        dr_sleep(1);
+        if (idle) {
+            return;
+        }
+    }
 }
 
 void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t stack_pointer) {
@@ -452,6 +491,7 @@ void write_live_blocks(ThreadRecorder& recorder, uint64_t time) {
 void allocations_after_fork() {
     blocks_lock.reset();
     hooks_lock.reset();
+    all_calls_lock.reset();
 }
 
 }  // namespace numascape

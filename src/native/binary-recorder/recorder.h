@@ -89,6 +89,9 @@ uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers,
 
 // --- allocations.cpp
 void allocations_init();
+// Before detaching: waits until no thread's stack holds a return address of ours. A thread that
+// was sent on while one was there would return into nothing.
+void allocations_stop();
 void allocations_module_loaded(const module_data_t* module);
 bool inside_allocator();
 // The allocator mapped memory for the call in progress.
