@@ -245,10 +245,10 @@ void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
 
 // DynamoRIO is about to stop all threads and to send them on without it.
 void before_detach() {
-    allocations_stop();
     // On the release thread, which has no recorder: it gets one now, for these records only.
     ThreadRecorder* recorder = self();
     finish_shard(kShardDetached, recorder != nullptr ? recorder : shard.start_writer());
+    allocations_stop();
     detached = true;
 }
 
