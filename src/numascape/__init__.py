@@ -11,18 +11,20 @@ from numascape.errors import NumascapeError
 if TYPE_CHECKING:
     import os
 
-    from numascape.trace.trace import Trace
+    from numascape.figures.opened import OpenedTrace
 
 __version__ = version("numascape")
 __all__ = ["NumascapeError", "__version__", "open"]
 
 
-def open(path: str | os.PathLike[str]) -> Trace:
+def open(path: str | os.PathLike[str]) -> OpenedTrace:
     """Open the trace in the folder `path`; its tables are read when they are first used.
+
+    Its `plot` draws figures, e.g. `open("run.numascape").plot.access("A")`; a notebook shows it.
 
     Raises NumascapeError when it is no trace, damaged, or of a version that this one cannot read.
     """
     # Imported here, because the data frames take longer to load than most verbs run.
-    from numascape.trace.trace import Trace
+    from numascape.figures.opened import OpenedTrace
 
-    return Trace.read(path)
+    return OpenedTrace.read(path)

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import convert, export, record, report, show
+from numascape.commands import convert, export, plot, record, report, show
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command(context_settings={"allow_interspersed_args": False})(record.record)
 app.command()(report.report)
 app.command()(show.show)
+app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)
 

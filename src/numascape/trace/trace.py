@@ -7,12 +7,16 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from numascape.trace import check
 from numascape.trace.files import read_table, table_path
 from numascape.trace.info import TraceInfo, read_info
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Trace:
     info: TraceInfo
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Trace:
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Open the trace in the folder `path`; reads trace.json only."""
         folder = Path(path)
         return cls(folder, read_info(folder))

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a trace to a figure, and from a figure to a file."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from numascape.atomic import replacing_file
+from numascape.errors import NumascapeError
+from numascape.figures import FIGURES, OF_ONE_STRUCTURE, FigureName
+from numascape.figures import count_figures as counted
+from numascape.figures import page_figures as paged
+from numascape.figures.selection import find_structure
+from numascape.figures.style import CM_PER_INCH, SETTINGS, Style
+from numascape.figures.tables import (
+    page_map,
+    sharing,
+    sizes,
+    thread_sums,
+    traffic,
+)
+from numascape.trace import Trace
+
+# What each format would say about when and with what it was made; None leaves it out.
+_METADATA: Final[dict[str, dict[str, Any]]] = {
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": "Numascape"},
+    ".svg": {"Date": None, "Creator": "Numascape"},
+    ".png": {"Software": None},
+}
+SUFFIXES: Final = tuple(_METADATA)
+_DOTS_PER_INCH: Final = {".pdf": 600, ".svg": 600, ".png": 300}
+_STRUCTURES: Final = 10
+"""Structures in a figure of the whole run."""
+
+
+class TraceFigure(Figure):
+    """A Matplotlib figure that a notebook shows without further ado."""
+
+    def _repr_png_(self) -> bytes:
+        return encode(self, ".png")
+
+
+def draw(
+    trace: Trace, figure: FigureName, structure: str | None = None, style: Style | None = None
+) -> TraceFigure:
+    """Draw `figure` of the structure called `structure`, or of the whole run.
+
+    Raises NumascapeError when there is no such figure or structure, or when the structure is
+    missing for a figure of its pages.
+    """
+    style = style or Style()
+    if figure not in FIGURES:
+        raise NumascapeError(f"there is no figure {figure}; there are {', '.join(FIGURES)}")
+    if structure is None and figure in OF_ONE_STRUCTURE:
+        raise NumascapeError(f"the figure {figure} is of one structure: name it with --structure")
+    chosen = None if structure is None else find_structure(trace, structure)
+    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
+    del settings["backend"]  # setting it would load a graphical one
+    with mpl.rc_context(settings):
+        drawn = TraceFigure(layout="constrained")
+        _draw_onto(drawn, trace, figure, chosen, style)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of characters that the font lacks
+            drawn.draw_without_rendering()
+    return drawn
+
+
+def _draw_onto(
+    onto: Figure, trace: Trace, figure: FigureName, chosen: int | None, style: Style
+) -> None:
+    name = None if chosen is None else str(trace.structures.item(chosen, "name"))
+    height = paged.HEIGHT_CM
+    if figure == "access" and chosen is not None:
+        paged.draw_access(onto, page_map(trace, chosen), style)
+    elif figure == "first-touch" and chosen is not None:
+        paged.draw_first_touch(onto, page_map(trace, chosen), style)
+    elif figure == "strip":
+        most_used = sizes(trace, None, _STRUCTURES)["structure"].to_list()
+        maps = [page_map(trace, s) for s in (most_used if chosen is None else [chosen])]
+        if not maps:
+            raise NumascapeError(f"{trace.path} has no structures to draw")
+        height = 1.6 + 0.55 * len(maps) + 0.5 * (style.title + (len(maps) == 1))
+        paged.draw_strips(onto, maps, style)
+    elif figure == "sizes":
+        shown = sizes(trace, chosen, _STRUCTURES)
+        height = 2.2 + 0.36 * shown.height
+        counted.draw_sizes(onto, shown, chosen, style)
+    elif figure == "read-write":
+        height = 4.0
+        counted.draw_read_write(onto, thread_sums(trace, chosen), name, style)
+    elif figure == "sharing":
+        height = 6.5
+        counted.draw_sharing(onto, sharing(trace, chosen), name, style)
+    else:
+        height = 6.0
+        counted.draw_traffic(onto, traffic(trace, chosen), name, style)
+    onto.set_size_inches(*style.size(height))
+
+
+def check_target(file: Path) -> None:
+    """Raise NumascapeError when `file` has no suffix that names a format."""
+    if file.suffix.lower() not in SUFFIXES:
+        raise NumascapeError(
+            f"{file}: a figure is written as {', '.join(SUFFIXES)}; give the file such a suffix"
+        )
+
+
+def encode(figure: Figure, suffix: str) -> bytes:
+    """The content of a file with that suffix: the same for the same figure, whenever made."""
+    content = io.BytesIO()
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of characters that the font lacks
+        figure.savefig(
+            content,
+            format=suffix[1:],
+            dpi=_DOTS_PER_INCH[suffix],
+            metadata=_METADATA[suffix],
+        )
+    return content.getvalue()
+
+
+def save(figure: Figure, file: Path) -> tuple[float, float]:
+    """Write `figure`; return its width and height in centimetres.
+
+    Raises NumascapeError for a suffix that names no format, OSError when it cannot be written.
+    """
+    check_target(file)
+    content = encode(figure, file.suffix.lower())
+    try:
+        with replacing_file(file) as beside:
+            beside.write_bytes(content)
+    except OSError as error:
+        raise NumascapeError(f"{file} cannot be written: {error.strerror}") from error
+    width, height = figure.get_size_inches() * CM_PER_INCH
+    return float(width), float(height)

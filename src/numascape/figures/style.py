@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How figures look: sizes, type, and scales that survive colour blindness and a grey printer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, LogNorm, Normalize
+
+from numascape.errors import NumascapeError
+
+CM_PER_INCH: Final = 2.54
+COLUMN_CM: Final = 8.5
+"""A column of the common two-column layouts (IEEE, ACM)."""
+SMALLEST_CM: Final = 2.0
+LARGEST_CM: Final = 200.0
+
+# Hues of equal lightness (CIE LCh: L 54, C 62, h 268 to 440 degrees), as in the report.
+_THREADS = (
+    *("#0086ed", "#587deb", "#8572e2", "#a566d3", "#be5abf", "#cf4fa8", "#da498f"),
+    *("#de4875", "#dc4d5c", "#d55744", "#c8632d", "#b86e15", "#a47900"),
+)
+NO_THREAD: Final = "#818181"
+"""Of the same lightness, for pages that no thread dominates."""
+# Okabe and Ito's palette, in an order whose neighbours differ in lightness too.
+_CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+_GREY_CATEGORIES = ("#202020", "#a8a8a8", "#686868", "#cccccc", "#484848", "#888888")
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a user may choose; sizes in centimetres, a height of None is the figure's own."""
+
+    grey: bool = False
+    width: float = COLUMN_CM
+    height: float | None = None
+    title: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("width", self.width), ("height", self.height)):
+            if value is not None and not SMALLEST_CM <= value <= LARGEST_CM:
+                raise NumascapeError(
+                    f"a {name} of {value:g} cm is not possible: "
+                    f"choose {SMALLEST_CM:g} to {LARGEST_CM:g}"
+                )
+
+    def size(self, own_height: float) -> tuple[float, float]:
+        """Width and height in inches."""
+        return self.width / CM_PER_INCH, (self.height or own_height) / CM_PER_INCH
+
+    @cached_property
+    def intensity(self) -> Colormap:
+        """Light to dark: more stands out more, and the least already differs from white."""
+        whole = mpl.colormaps["Greys" if self.grey else "YlGnBu"]
+        return LinearSegmentedColormap.from_list(
+            "intensity", [whole(0.22 + 0.78 * step / 15) for step in range(16)]
+        )
+
+    @cached_property
+    def threads(self) -> Colormap:
+        """A colour per thread, first to last."""
+        if self.grey:
+            return LinearSegmentedColormap.from_list("threads", ["#d8d8d8", "#101010"])
+        return LinearSegmentedColormap.from_list("threads", _THREADS)
+
+    @cached_property
+    def categories(self) -> ListedColormap:
+        """Colours of things without an order."""
+        return ListedColormap(_GREY_CATEGORIES if self.grey else _CATEGORIES)
+
+
+def access_scale(values: npt.NDArray[np.float64]) -> Normalize:
+    """Logarithmic over the values above 0: a decade at least, six at most."""
+    largest = float(values.max(initial=0))
+    if largest <= 0:
+        return Normalize(0, 1)
+    smallest = float(values[values > 0].min())
+    return LogNorm(min(max(smallest, largest / 1e6), largest / 10), largest, clip=True)
+
+
+def quantity(value: float, _position: object = None) -> str:
+    """An axis label in thousands, millions, ...: 0, 250 k, 1.5 M."""
+    if value == 0:
+        return "0"
+    power = min(6, max(0, math.floor(math.log10(abs(value)) / 3 + 1e-9)))
+    return f"{value / 1000**power:.3g} {('', 'k', 'M', 'G', 'T', 'P', 'E')[power]}".rstrip()
+
+
+SETTINGS: Final[Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with Matplotlib: the same everywhere
+    "font.size": 7,
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.5,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "xtick.minor.width": 0.3,
+    "ytick.minor.width": 0.3,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    # A name from somebody's program is no formula.
+    "text.parse_math": False,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    # Text stays text, so that it can be searched and edited.
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    # Else the ids in the file would differ each time.
+    "svg.hashsalt": "numascape",
+}
+"""Matplotlib's settings while drawing and saving, instead of whatever the user has set."""

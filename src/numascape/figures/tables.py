@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures' data, as plain tables and arrays; every sum is that of the trace's rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.report.build import source_places
+from numascape.report.facts import per_thread_pages
+from numascape.report.folding import fold_pages, lay_out, limit_columns
+from numascape.trace import Trace
+from numascape.trace.summary import structure_summary
+
+COLUMNS = 1024
+"""Columns with touched pages that a figure may have: more than a printer shows in a column."""
+
+Counts = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PageMap:
+    """One structure's pages, folded into columns, by thread.
+
+    edges: where columns begin, in pages, and the end of the last; weight: pages of each column, 0
+    where none was touched. reads, writes: rows x columns, where a row is `threads_per_row`
+    threads; first_touched: the same, in pages; place: the index in `places` of the code that
+    touched most of them first, -1 where nobody did.
+    """
+
+    name: str
+    pages: int
+    instances: int
+    threads: int
+    threads_per_row: int
+    edges: Floats
+    weight: Floats
+    reads: Counts
+    writes: Counts
+    first_touched: Counts
+    place: Places
+    places: tuple[str, ...]
+
+    @property
+    def accesses(self) -> Counts:
+        """Reads and writes, rows x columns."""
+        return self.reads + self.writes
+
+
+def page_map(trace: Trace, structure: int, columns: int = COLUMNS) -> PageMap:
+    """Fold the pages of a structure; its instances are summed page by page."""
+    chosen = pl.col("structure") == structure
+    per_thread = per_thread_pages(trace.accesses.filter(chosen), trace.phases.height)
+    first = trace.first_touch.filter(chosen)
+    touched = pl.concat(
+        [table.select("instance", "page") for table in (per_thread, first)]
+    ).n_unique()
+    shown = (
+        trace.structures.filter(chosen)
+        .select("structure", "name", "pages", "instances")
+        .with_columns(position=pl.lit(0, pl.UInt32), touched=pl.lit(touched), limit=pl.lit(columns))
+    )
+    places = source_places(first)
+    folded = fold_pages(per_thread, first, shown, places, trace.structures.height)
+    folded = limit_columns(folded, shown.select("position", "limit"))
+    axis, cells, touches = lay_out(folded, 1)
+    shape = (trace.threads.height, len(axis.start))
+
+    def dense(
+        rows: npt.NDArray[np.unsignedinteger],
+        at: npt.NDArray[np.unsignedinteger],
+        values: npt.NDArray[np.unsignedinteger],
+    ) -> Counts:
+        grid = np.zeros(shape, np.uint64)
+        grid[rows, at] = values
+        return grid
+
+    first_touched = dense(touches.row, touches.column, touches.pages)
+    place: Places = np.full(shape, -1, np.int64)
+    place[touches.row, touches.column] = touches.place
+    return PageMap(
+        name=shown.item(0, "name"),
+        pages=shown.item(0, "pages"),
+        instances=shown.item(0, "instances"),
+        threads=shape[0],
+        threads_per_row=1,
+        edges=np.append(axis.start, [int(axis.start[-1]) + int(axis.pages[-1])]).astype(float),
+        weight=np.where(axis.touched > 0, axis.pages, 0).astype(float),
+        reads=dense(cells.row, cells.column, cells.reads),
+        writes=dense(cells.row, cells.column, cells.writes),
+        first_touched=first_touched,
+        place=place,
+        places=tuple(
+            _place(row["function"], row["file"], row["line"])
+            for row in places.iter_rows(named=True)
+        ),
+    )
+
+
+def _place(function: str, file: str, line: int) -> str:
+    where = file.rpartition("/")[2] + (f":{line}" if line else "")
+    return " ".join(part for part in (function, f"({where})" if where else "") if part) or "unknown"
+
+
+def thread_sums(trace: Trace, structure: int | None) -> tuple[Counts, Counts]:
+    """Reads and writes of each thread: of one structure, or of the run."""
+    sums = _of(trace.accesses, structure).group_by("thread").agg(pl.col("reads", "writes").sum())
+    reads, writes = (np.zeros(trace.threads.height, np.uint64) for _ in range(2))
+    reads[sums["thread"]] = sums["reads"].to_numpy()
+    writes[sums["thread"]] = sums["writes"].to_numpy()
+    return reads, writes
+
+
+def sharing(trace: Trace, structure: int | None) -> Counts:
+    """How much each two threads use the same pages, threads x threads, symmetric.
+
+    Entry (i, j) is the sum over pages of min(accesses of i, accesses of j); the diagonal is the
+    accesses of i. Exact up to 2^53.
+    """
+    per_thread = per_thread_pages(_of(trace.accesses, structure), trace.phases.height)
+    used = (
+        per_thread.select(
+            "structure", "instance", "page", "thread", count=pl.col("reads") + pl.col("writes")
+        )
+        .filter(pl.col("count") > 0)
+        .sort("structure", "instance", "page", "thread")
+    )
+    page = used.select(pl.struct("structure", "instance", "page").rle_id()).to_series().to_numpy()
+    thread = used["thread"].to_numpy().astype(np.intp)
+    count = used["count"].to_numpy().astype(np.float64)
+    threads = trace.threads.height
+    matrix = np.zeros(threads * threads)
+    # Pair each row with the one `apart` rows further on while any two such are of one page.
+    here: Indices = np.arange(len(page))
+    apart = 0
+    while len(here):
+        least = np.minimum(count[here], count[here + apart])
+        matrix += np.bincount(
+            thread[here] * threads + thread[here + apart], least, threads * threads
+        )
+        apart += 1
+        here = here[here + apart < len(page)]
+        here = here[page[here] == page[here + apart]]
+    upper = matrix.reshape(threads, threads)
+    return (upper + np.triu(upper, 1).T).astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Accesses by the node of the thread (rows) and the node of the page (columns)."""
+
+    thread_nodes: tuple[str, ...]
+    page_nodes: tuple[str, ...]
+    accesses: Counts
+
+    @property
+    def local(self) -> int:
+        """Accesses by threads that were seen on the page's node alone."""
+        return sum(
+            int(self.accesses[row, column])
+            for row, node in enumerate(self.thread_nodes)
+            for column, other in enumerate(self.page_nodes)
+            if node == other and node.isdecimal()
+        )
+
+
+SEVERAL = "several"
+UNKNOWN = "unknown"
+
+
+def traffic(trace: Trace, structure: int | None) -> Traffic:
+    """The traffic between nodes for the placement observed.
+
+    A thread that was seen on several nodes has a row for such threads, as nobody knows from which
+    it made which access; so has what is not known.
+    """
+    threads = trace.threads.select(
+        "thread",
+        thread_node=pl.when(pl.col("nodes").list.len() > 1)
+        .then(pl.lit(SEVERAL))
+        .otherwise(pl.col("nodes").list.first().cast(pl.String))
+        .fill_null(UNKNOWN),
+    )
+    pages = _of(trace.placement, structure).with_columns(
+        page_node=pl.when(pl.col("node") >= 0).then(pl.col("node").cast(pl.String))
+    )
+    keys = ["structure", "instance", "page"]
+    sums = (
+        _of(trace.accesses, structure)
+        .lazy()
+        .join(threads.lazy(), on="thread", how="left")
+        .join(pages.select(*keys, "page_node").lazy(), on=keys, how="left")
+        .with_columns(pl.col("page_node").fill_null(UNKNOWN))
+        .group_by("thread_node", "page_node")
+        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
+        .collect()
+    )
+    machine = {str(node.node) for node in trace.info.machine.nodes}
+    rows = _in_order(machine | set(sums["thread_node"]))
+    columns = _in_order(machine | set(sums["page_node"]))
+    matrix = np.zeros((len(rows), len(columns)), np.uint64)
+    for row, column, accesses in sums.iter_rows():
+        matrix[rows.index(row), columns.index(column)] = accesses
+    return Traffic(rows, columns, matrix)
+
+
+def _in_order(nodes: set[str]) -> tuple[str, ...]:
+    """Numbers first, by number; then the words."""
+    numbers = sorted((node for node in nodes if node.isdecimal()), key=int)
+    return (*numbers, *sorted(node for node in nodes if not node.isdecimal()))
+
+
+def sizes(trace: Trace, structure: int | None, most: int) -> pl.DataFrame:
+    """The `most` structures with most accesses, with `structure` among them.
+
+    Columns: those of :func:`numascape.trace.summary.structure_summary`.
+    """
+    summary = structure_summary(trace)
+    shown = summary.head(most)
+    if structure is not None and structure not in shown["structure"]:
+        shown = pl.concat([shown.head(most - 1), summary.filter(pl.col("structure") == structure)])
+    return shown
+
+
+def _of(table: pl.DataFrame, structure: int | None) -> pl.DataFrame:
+    return table if structure is None else table.filter(pl.col("structure") == structure)
