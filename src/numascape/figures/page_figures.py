@@ -125,7 +125,7 @@ def draw_strips(figure: Figure, maps: Sequence[PageMap], style: Style) -> None:
     if len(maps) == 1:
         _label_pages(last, maps[0])
     else:
-        last.set_xlabel("pages, each structure from its first to its last")
+        last.set_xlabel("pages, from first to last")
     _thread_bar(figure, list(all_axes), threads, style)
     if style.title:
         figure.suptitle(

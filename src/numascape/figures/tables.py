@@ -118,12 +118,18 @@ def thread_sums(trace: Trace, structure: int | None) -> tuple[Counts, Counts]:
 
 
 def sharing(trace: Trace, structure: int | None) -> Counts:
-    """How much each two threads use the same pages, threads x threads, symmetric.
+    """How much each two threads use the same pages of a structure, or of the run."""
+    return shared_accesses(
+        per_thread_pages(_of(trace.accesses, structure), trace.phases.height), trace.threads.height
+    )
 
-    Entry (i, j) is the sum over pages of min(accesses of i, accesses of j); the diagonal is the
-    accesses of i. Exact up to 2^53.
+
+def shared_accesses(per_thread: pl.DataFrame, threads: int) -> Counts:
+    """Threads x threads, symmetric: the sum over pages of min(accesses of i, accesses of j).
+
+    The diagonal is the accesses of i. `per_thread` is what :func:`per_thread_pages` returns. Exact
+    up to 2^53.
     """
-    per_thread = per_thread_pages(_of(trace.accesses, structure), trace.phases.height)
     used = (
         per_thread.select(
             "structure", "instance", "page", "thread", count=pl.col("reads") + pl.col("writes")
@@ -134,7 +140,6 @@ def sharing(trace: Trace, structure: int | None) -> Counts:
     page = used.select(pl.struct("structure", "instance", "page").rle_id()).to_series().to_numpy()
     thread = used["thread"].to_numpy().astype(np.intp)
     count = used["count"].to_numpy().astype(np.float64)
-    threads = trace.threads.height
     matrix = np.zeros(threads * threads)
     # Pair each row with the one `apart` rows further on while any two such are of one page.
     here: Indices = np.arange(len(page))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures as they are drawn and written."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from matplotlib.text import Text
+
+import numascape
+from numascape.figures import FIGURES
+from numascape.figures.drawing import SUFFIXES, draw, encode
+from numascape.figures.style import Style, quantity
+from numascape.trace import Trace
+from synthetic.patterns import HOSTILE, hostile
+from synthetic.write import write_pattern
+from unit.figures.make_references import CASES, REFERENCES, example
+
+# Part of the pixels: fonts are Matplotlib's own, but versions may place text a pixel apart.
+MOST_DIFFERENT = 0.02
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    return example(tmp_path_factory.mktemp("figures"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_figures_look_as_they_did(name: str, small: Trace) -> None:
+    figure, structure, style = CASES[name]
+    drawn = imread(io.BytesIO(encode(draw(small, figure, structure, style), ".png")))[..., :3]
+    reference = imread(REFERENCES / f"{name}.png")[..., :3]
+    assert drawn.shape == reference.shape
+    different = np.abs(drawn - reference).max(axis=2) > 0.1
+    assert different.mean() < MOST_DIFFERENT
+
+
+def test_different_figures_do_not_pass_for_each_other(small: Trace) -> None:
+    """The tolerance is not so large that a wrong figure would be taken for right."""
+    drawn = imread(io.BytesIO(encode(draw(small, "access", "C", CASES["access"][2]), ".png")))[
+        ..., :3
+    ]
+    reference = imread(REFERENCES / "access.png")[..., :3]
+    assert (np.abs(drawn - reference).max(axis=2) > 0.1).mean() > MOST_DIFFERENT
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_the_same_trace_gives_the_same_file(small: Trace, figure: str, suffix: str) -> None:
+    assert figure in FIGURES
+    first, second = (encode(draw(small, figure, "B"), suffix) for _ in range(2))
+    assert first == second
+    assert b"Date" not in first
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_grey_figures_have_no_colour(small: Trace, figure: str) -> None:
+    assert figure in FIGURES
+    content = encode(draw(small, figure, "B", Style(grey=True)), ".png")
+    pixels = imread(io.BytesIO(content))[..., :3]
+    assert (pixels.max(axis=2) - pixels.min(axis=2)).max() < 0.01
+
+
+def test_text_in_vector_files_is_text(small: Trace) -> None:
+    figure = draw(small, "access", "A")
+    assert b">A: accesses</text>" in encode(figure, ".svg")
+    assert b"/Subtype /Type3" not in encode(figure, ".pdf")  # outlines drawn as a font
+
+
+def test_size_and_title_are_as_wished(small: Trace) -> None:
+    figure = draw(small, "access", "A", Style(width=17, height=3, title=False))
+    assert (figure.get_size_inches() * 2.54).tolist() == pytest.approx([17, 3])
+    assert not any(text.get_text()[-8:] == "accesses" for text in figure.axes[0].texts)
+    assert figure.axes[0].get_title() == ""
+
+
+def test_the_users_own_settings_do_not_matter(small: Trace) -> None:
+    plain = encode(draw(small, "read-write"), ".png")
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "text.parse_math": True}):
+        assert encode(draw(small, "read-write"), ".png") == plain
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_names_are_drawn_as_they_are(tmp_path: Path, number: int) -> None:
+    trace = write_pattern(hostile(), tmp_path / "hostile.numascape")
+    figure = draw(trace, "access", HOSTILE[number])
+    assert figure.axes[0].get_title()[:4].isprintable()
+    assert len(figure.axes[0].get_title()) < 60
+    svg = encode(figure, ".svg")
+    assert b"<script" not in svg
+    assert b"<img" not in svg
+
+
+def test_names_with_dollars_are_no_formulas(tmp_path: Path) -> None:
+    pattern = hostile()
+    pattern.structures[0]["name"] = r"$\frac{$"
+    trace = write_pattern(pattern, tmp_path / "dollars.numascape")
+    figure = draw(trace, "access", r"$\frac{$")
+    assert figure.axes[0].get_title() == r"$\frac{$: accesses"
+    assert not any(text.get_parse_math() for text in figure.findobj(Text))
+    assert encode(figure, ".pdf")
+
+
+def test_characters_that_the_font_lacks_are_no_error(tmp_path: Path) -> None:
+    pattern = hostile()
+    pattern.structures[0]["name"] = "格子"
+    trace = write_pattern(pattern, tmp_path / "far.numascape")
+    assert encode(draw(trace, "access", "格子"), ".pdf")
+
+
+def test_python_draws_the_same(small: Trace) -> None:
+    plot = numascape.open(small.path).plot
+    drawn = [
+        plot.access("B"),
+        plot.first_touch("B"),
+        plot.sizes("B"),
+        plot.read_write("B"),
+        plot.sharing("B"),
+        plot.traffic("B"),
+        plot.strip("B"),
+    ]
+    for figure, result in zip(FIGURES, drawn, strict=True):
+        assert encode(result, ".png") == encode(draw(small, figure, "B"), ".png")
+    assert plot.access(1)._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_trace_shows_itself_in_a_notebook(small: Trace) -> None:
+    shown = numascape.open(small.path)._repr_html_()
+    assert shown.count("<tr>") == 1 + small.structures.height
+    assert "<td>B</td><td>heap</td><td>512 KiB</td>" in shown
+
+
+def test_names_in_a_notebook_are_escaped(tmp_path: Path) -> None:
+    write_pattern(hostile(), tmp_path / "hostile.numascape")
+    shown = numascape.open(tmp_path / "hostile.numascape")._repr_html_()
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert "&amp;lt;b&amp;gt;" in shown
+    assert "&quot;&gt;&lt;img" in shown
+    assert "template_argument, " * 15 not in shown
+
+
+def test_quantities_are_short() -> None:
+    values = (0, 1, 999, 1000, 1500, 2_000_000, 3.2e18)
+    assert [quantity(value) for value in values] == [
+        "0",
+        "1",
+        "999",
+        "1 k",
+        "1.5 k",
+        "2 M",
+        "3.2 E",
+    ]
+
+
+def test_other_verbs_do_not_wait_for_matplotlib() -> None:
+    program = (
+        "import sys, numascape, numascape.cli.entry; numascape.open; "
+        "import numascape.figures.opened; print('matplotlib' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "False\n"
