@@ -51,14 +51,17 @@ def draw(
 ) -> TraceFigure:
     """Draw `figure` of the structure called `structure`, or of the whole run.
 
-    Raises NumascapeError when there is no such figure or structure, or when the structure is
-    missing for a figure of its pages.
+    Raises NumascapeError when there is no such figure or structure, when the structure is missing
+    for a figure of its pages, and when the trace is empty.
     """
     style = style or Style()
     if figure not in FIGURES:
         raise NumascapeError(f"there is no figure {figure}; there are {', '.join(FIGURES)}")
     if structure is None and figure in OF_ONE_STRUCTURE:
         raise NumascapeError(f"the figure {figure} is of one structure: name it with --structure")
+    for table in ("structures", "threads"):
+        if trace.table(table).is_empty():
+            raise NumascapeError(f"{trace.path} has no {table}, so there is nothing to draw")
     chosen = None if structure is None else find_structure(trace, structure)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
     del settings["backend"]  # setting it would load a graphical one
@@ -83,8 +86,6 @@ def _draw_onto(
     elif figure == "strip":
         most_used = sizes(trace, None, _STRUCTURES)["structure"].to_list()
         maps = [page_map(trace, s) for s in (most_used if chosen is None else [chosen])]
-        if not maps:
-            raise NumascapeError(f"{trace.path} has no structures to draw")
         height = 1.6 + 0.55 * len(maps) + 0.5 * (style.title + (len(maps) == 1))
         paged.draw_strips(onto, maps, style)
     elif figure == "sizes":

@@ -79,7 +79,7 @@ def draw_first_touch(figure: Figure, pages: PageMap, style: Style) -> None:
         vmax=style.categories.N - 1,
         rasterized=True,
     )
-    names = [_cut(printable(pages.places[place]), 48) for place in shown]
+    names = [_cut_inside(printable(pages.places[place])) for place in shown]
     if len(ranked) > len(shown):
         names.append(f"{len(ranked) - len(shown)} other places")
     patches = [
@@ -207,3 +207,8 @@ def shown_name(name: str, longest: int = 40) -> str:
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _cut_inside(text: str) -> str:
+    """Cut where a line number, which tells places of one function apart, is not lost."""
+    return text if len(text) <= 48 else f"{text[:26]}…{text[-21:]}"

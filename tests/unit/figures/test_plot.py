@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from numascape.trace import TraceInfo, write_trace
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 
@@ -87,6 +89,30 @@ def test_a_failed_write_leaves_the_former_figure(
     assert (status, err.count("\n")) == (2, 1)
     assert f"{target} cannot be written" in err
     assert list(tmp_path.glob(".*partial")) == []
+
+
+@pytest.mark.parametrize("figure", ["strip", "sizes", "read-write", "sharing", "traffic"])
+def test_an_empty_trace_is_one_line(
+    numascape: Numascape,
+    tmp_path: Path,
+    tables: dict[str, pl.DataFrame],
+    info: TraceInfo,
+    figure: str,
+) -> None:
+    empty = {name: frame if name == "phases" else frame.clear() for name, frame in tables.items()}
+    write_trace(tmp_path / "empty.numascape", empty, info)
+    status, _, err = numascape("plot", tmp_path / "empty.numascape", "--figure", figure)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "empty.numascape has no structures, so there is nothing to draw" in err
+
+
+@pytest.mark.parametrize("size", [(2, 2), (2, 30), (40, 2)])
+def test_sizes_in_which_nothing_fits_are_no_error(
+    numascape: Numascape, trace_folder: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    command = ("plot", "-q", trace_folder, "--figure", "first-touch", "--structure", "A")
+    sizes = ("--width", size[0], "--height", size[1])
+    assert numascape(*command, *sizes, "-o", tmp_path / "a.svg") == (0, "", "")
 
 
 @pytest.mark.parametrize("figure", ["strip", "access", "first-touch", "read-write", "sharing"])
