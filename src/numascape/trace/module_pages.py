@@ -8,7 +8,7 @@ does for heap blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -20,7 +20,10 @@ PAGE = 4096
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of at least a page, or (`address` 0) all smaller ones of a module together."""
+    """A variable of at least a page, or (`address` 0) all smaller ones of a module together.
+
+    `size` is in bytes, of all of them together.
+    """
 
     name: str
     module: str
@@ -56,6 +59,7 @@ def variables_on_pages(
                 name = f"variables under a page of {module_name(module.path)}"
                 found.append(Variable(name, module_name(module.path), 0, 0, "", 0, ""))
             number = small[module.owner]
+            found[number] = replace(found[number], size=found[number].size + item.size)
         rows.extend(_pages_of(item, module, number, found[number]))
     frame = pl.DataFrame(
         rows,
