@@ -197,7 +197,12 @@ bool many_threads() {
 bool fork_with_threads() {
     std::thread([] {}).join();
     pthread_t sleeper;
-    pthread_create(&sleeper, nullptr, [](void*) -> void* { for (;;) pause(); }, nullptr);
+    pthread_create(
+        &sleeper, nullptr,
+        [](void*) -> void* {
+            for (;;) pause();
+        },
+        nullptr);
     bool right = true;
     for (int i = 0; i < 5; ++i) {
         const pid_t child = fork();
