@@ -16,7 +16,7 @@ from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.module_pages import divide
 from numascape.trace.places import PLACE, last_of_each, sort_by, sum_of_each
 from numascape.trace.schema import SCHEMAS
-from numascape.trace.shards import MODULE, SMALL, UNKNOWN, Shard, read_shards
+from numascape.trace.shards import LATEST_NS, MODULE, SMALL, UNKNOWN, Shard, read_shards
 from numascape.trace.structures import (
     ProcessNames,
     StructureTable,
@@ -61,9 +61,20 @@ def convert(session: Session) -> Converted:
     parts: list[_Part] = []
     first_thread = 0
     for process, shard in enumerate(shards):
-        parts.append(_convert_shard(shard, process, first_thread, begin, table, session))
+        try:
+            parts.append(_convert_shard(shard, process, first_thread, begin, table, session))
+        except _DAMAGE as error:
+            raise NumascapeError(f"{shard.path} is damaged: {_first_line(error)}") from error
         first_thread += len(shard.threads)
     return _assemble(parts, table, shards, session, begin)
+
+
+# What numbers that no recorder writes end in; a shard may come from anybody.
+_DAMAGE = (pl.exceptions.PolarsError, ArithmeticError, LookupError, ValueError)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _convert_shard(
@@ -168,7 +179,8 @@ def _first_touches(
     since = (pl.col("time") - shard.header["start_ticks"]).cast(pl.Float64()) * shard.ns_per_tick
     return (
         last_of_each(touches.sort("time"), PLACE)
-        .with_columns(time_ns=(since.cast(pl.Int64()) + start).clip(0).cast(pl.UInt64()))
+        # Out of range only in a damaged shard.
+        .with_columns(time_ns=(since + start).clip(0, LATEST_NS).cast(pl.UInt64()))
         .join(lines, on="pc")
         .drop("pc", "time", "flags")
     )

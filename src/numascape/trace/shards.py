@@ -17,6 +17,8 @@ from numascape.errors import NumascapeError
 
 # OwnerKind of src/native/counters/replay.h.
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN = range(6)
+# 73 years: later times are those of a damaged shard.
+LATEST_NS = 1 << 61
 # MapFlags of src/native/counters/shard_format.h.
 MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE = 1, 2, 4
 
@@ -87,7 +89,7 @@ class Shard:
     def nanoseconds(self, ticks: int, run_start_ns: int) -> int:
         """A time in ticks as ns since `run_start_ns` (CLOCK_REALTIME), never negative."""
         since = (ticks - self.header["start_ticks"]) * self.ns_per_tick
-        return max(0, int(since + self.header["start_ns"] - run_start_ns))
+        return min(LATEST_NS, max(0, int(since + self.header["start_ns"] - run_start_ns)))
 
 
 def read_shards(paths: list[Path]) -> list[Shard]:

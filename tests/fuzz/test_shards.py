@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged shards become a trace or one clear line; never a crash, and nothing unbounded."""
+
+import random
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEADER = 4096
+LOG = 256 * 1024
+CHUNK = 64 * 1024
+
+# Converts each session named on standard input, in one process: a crash of it fails the test.
+CONVERT = """
+import sys
+from pathlib import Path
+from numascape.errors import NumascapeError
+from numascape.recorders.session import read_session
+from numascape.trace.convert import convert
+for line in sys.stdin:
+    folder = Path(line.strip())
+    try:
+        trace = convert(read_session(folder))
+        print("trace", folder.name, trace.tables["accesses"].height)
+    except NumascapeError as error:
+        assert "\\n" not in str(error), error
+        print("refused", folder.name, error)
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session whose trace could not be written, so that its shards are still there."""
+    folder = tmp_path_factory.mktemp("shards")
+    target = folder / "run.numascape"
+    code = (
+        "from pathlib import Path\n"
+        "from numascape.recorders import binary\n"
+        "from numascape.recorders.session import begin_session\n"
+        "import dataclasses\n"
+        f"session = begin_session(Path({str(target)!r}), ['/bin/sh', '-c', '/bin/true; :'], True)\n"
+        "dataclasses.replace(session, ended=binary.run(session)).save()\n"
+        "print(session.folder)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    return Path(done.stdout.strip().splitlines()[-1])
+
+
+def limit_memory() -> None:
+    """Address space, of which the libraries reserve much."""
+    resource.setrlimit(resource.RLIMIT_AS, (24 << 30, 24 << 30))
+
+
+def convert_all(folders: list[Path]) -> dict[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", CONVERT],
+        input="".join(f"{folder}\n" for folder in folders),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        preexec_fn=limit_memory,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    verdicts = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    assert len(verdicts) == len(folders), done.stdout
+    return {name: verdict for verdict, name, _ in verdicts}
+
+
+def copy(recording: Path, to: Path) -> Path:
+    to.mkdir(parents=True)
+    for path in recording.iterdir():
+        if path.suffix == ".tables":
+            subprocess.run(["cp", "--sparse=always", path, to / path.name], check=True)
+        else:
+            shutil.copy(path, to / path.name)
+    return to
+
+
+def first_shard(folder: Path) -> Path:
+    return min(folder.glob("*.shard"))
+
+
+def test_a_whole_recording_converts(recording: Path, tmp_path: Path) -> None:
+    assert convert_all([copy(recording, tmp_path / "whole")]) == {"whole": "trace"}
+
+
+def test_flipped_bytes(recording: Path, tmp_path: Path) -> None:
+    folders = []
+    for seed in range(60):
+        rng = random.Random(seed)
+        folder = copy(recording, tmp_path / f"flip{seed}")
+        path = first_shard(folder)
+        data = bytearray(path.read_bytes())
+        used = [at for at in range(LOG, len(data), CHUNK) if any(data[at : at + 16])]
+        for _ in range(rng.choice((1, 3, 30, 300))):
+            start = rng.choice([0, HEADER, *used])
+            at = start + rng.randrange(4096 if start >= LOG else 256)
+            if at < len(data):
+                data[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        path.write_bytes(data)
+        folders.append(folder)
+    assert set(convert_all(folders).values()) <= {"trace", "refused"}
+
+
+def test_truncated_shards(recording: Path, tmp_path: Path) -> None:
+    size = first_shard(recording).stat().st_size
+    cuts = [0, 1, 8, 100, HEADER, HEADER + 1, LOG - 1, LOG, LOG + 8, LOG + 16, LOG + 24]
+    cuts += [LOG + CHUNK - 1, LOG + CHUNK, size - 1]
+    folders = []
+    for cut in cuts:
+        folder = copy(recording, tmp_path / f"cut{cut}")
+        path = first_shard(folder)
+        path.write_bytes(path.read_bytes()[:cut])
+        folders.append(folder)
+    verdicts = convert_all(folders)
+    assert verdicts["cut8"] == "refused"
+    assert verdicts[f"cut{size - 1}"] == "trace"
+
+
+def test_other_versions_and_missing_parts(recording: Path, tmp_path: Path) -> None:
+    newer = copy(recording, tmp_path / "newer")
+    data = bytearray(first_shard(newer).read_bytes())
+    data[8] = 99
+    first_shard(newer).write_bytes(data)
+    no_tables = copy(recording, tmp_path / "no_tables")
+    first_shard(no_tables).with_suffix(".tables").unlink()
+    no_shards = copy(recording, tmp_path / "no_shards")
+    for path in no_shards.glob("*.shard"):
+        path.unlink()
+    no_session = copy(recording, tmp_path / "no_session")
+    (no_session / "session.json").write_text("{")
+    folders = [newer, no_tables, no_shards, no_session]
+    assert set(convert_all(folders).values()) == {"refused"}
