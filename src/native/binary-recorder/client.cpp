@@ -301,6 +301,11 @@ void write_thread_slot(ThreadSlot slot, const void* value) {
     __asm__ volatile("movq %1, %%gs:(%0)" : : "r"(at), "r"(value) : "memory");
 }
 
+void* const* thread_slots() {
+    return reinterpret_cast<void* const*>(static_cast<byte*>(dr_get_dr_segment_base(slot_segment)) +
+                                          slot_offset);
+}
+
 void* read_thread_slot(ThreadSlot slot) {
     const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
     void* value = nullptr;

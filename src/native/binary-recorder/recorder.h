@@ -47,6 +47,8 @@ void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, Threa
                       reg_id_t into);
 void* read_thread_slot(ThreadSlot slot);
 void write_thread_slot(ThreadSlot slot, const void* value);
+// The calling thread's slots, readable by other threads; asking costs a system call.
+void* const* thread_slots();
 
 // This thread's recorder; null before the thread's start was seen.
 ThreadRecorder* self();

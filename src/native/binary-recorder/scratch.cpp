@@ -7,6 +7,8 @@
 namespace numascape {
 namespace {
 
+int slots_index = -1;  // of every thread: its slots
+
 constexpr unsigned kRoles = static_cast<unsigned>(Role::kCount);
 
 unsigned index(Role role) {
@@ -107,13 +109,19 @@ bool restore_program_state(void* drcontext, bool, dr_restore_state_info_t* info)
     if (state.flags_in_accumulator) {
         info->mcontext->xflags = flags_from(info->raw_mcontext->xax, info->raw_mcontext->xflags);
     }
-    for (unsigned role = 0; role < kRoles; ++role) {
+    // The thread may be another than this one: threads are stopped, and moved out of old code.
+    auto* slots = static_cast<void* const*>(drmgr_get_tls_field(drcontext, slots_index));
+    for (unsigned role = 0; role < kRoles && slots != nullptr; ++role) {
         if (state.reg[role] != DR_REG_NULL) {
             reg_set_value(state.reg[role], info->mcontext,
-                          reinterpret_cast<reg_t>(read_thread_slot(slot_of(role))));
+                          reinterpret_cast<reg_t>(slots[static_cast<unsigned>(slot_of(role))]));
         }
     }
     return true;
+}
+
+void thread_started(void* drcontext) {
+    drmgr_set_tls_field(drcontext, slots_index, const_cast<void**>(thread_slots()));
 }
 
 }  // namespace
@@ -230,6 +238,8 @@ void PlaceScratch::restore(bool last) {
 }
 
 void scratch_init() {
+    slots_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
     drmgr_register_restore_state_ex_event(restore_program_state);
 }
 
