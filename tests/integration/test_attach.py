@@ -113,8 +113,9 @@ def test_blocks_allocated_while_attached_are_structures(programs: Path, attach: 
     assert blocks["size"].to_list() == [3 * 4096]
     instances = int(blocks["instances"][0])
     passes = recording.total("target")[1] / WORDS
-    # Allocations are no longer noted in the last milliseconds, until all threads are released.
-    assert 0.97 * passes <= instances <= passes + 2
+    # Allocations are no longer noted from the moment of release until all threads are released: a
+    # few milliseconds, or a good part of the recording on a machine that has other work.
+    assert 0.5 * passes <= instances <= passes + 2
     # Eight words by the program; what malloc keeps around the block comes to it.
     assert recording.total("block")[1] >= 8 * (instances - 1)
 
