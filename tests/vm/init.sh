@@ -7,7 +7,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs run /run
-mount -t tmpfs tmp /tmp
+mkdir /run/tmp
+export TMPDIR=/run/tmp # not /tmp, below which the repository may lie
 mkdir /dev/shm /run/work
 mount -t tmpfs shm /dev/shm
 mount -t virtiofs work /run/work

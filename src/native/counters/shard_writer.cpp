@@ -282,6 +282,19 @@ void ShardWriter::touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint8_
     commit(self, record);
 }
 
+// In the code cache a full disk is a signal that the client gets; in our own code it would end the
+// program, so the disk is asked first.
+void ShardWriter::back_granule(ThreadRecorder& self, uint32_t granule) {
+    constexpr int kNoSpace = -28;         // ENOSPC
+    constexpr int kQuotaExceeded = -122;  // EDQUOT
+    const uint64_t in_table = uint64_t{granule} * kPageBytes;
+    const int error =
+        os::reserve(tables_file_, self.table_index * kTableBytes + in_table, kPageBytes);
+    if (error == kNoSpace || error == kQuotaExceeded) {
+        survive_full_disk(reinterpret_cast<uint64_t>(self.table) + in_table);
+    }
+}
+
 void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
                         uint64_t writes, uint64_t pc) {
     if (self.table == nullptr) {
@@ -290,6 +303,9 @@ void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, 
     const uint64_t last = address + bytes - 1;
     for (uint64_t at = address & ~(kPageBytes - 1); at <= last; at += kPageBytes) {
         const uint32_t page = window_page(at);
+        if (!self.granules->contains(page / kSlotsPerGranule)) {
+            back_granule(self, page / kSlotsPerGranule);
+        }
         Slot& slot = self.table[page];
         const bool fresh =
             (reads != 0 && slot.negated_reads == 0) || (writes != 0 && slot.negated_writes == 0);

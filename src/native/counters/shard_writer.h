@@ -112,6 +112,7 @@ class ShardWriter {
   private:
     ChunkHeader* new_chunk(ThreadRecorder& self, ChunkKind kind);
     Slot* take_table(ThreadRecorder& self);
+    void back_granule(ThreadRecorder& self, uint32_t granule);
     void retire_granule(ThreadRecorder& self, const ThreadRecorder& of, uint32_t granule,
                         uint32_t first, uint32_t end, uint64_t time);
 

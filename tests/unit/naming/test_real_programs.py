@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_a_stripped_program_s_names_are_addresses_in_it(compile_program, run_wit
 def test_numpy_s_arrays_are_called_by_the_function_that_python_calls(run_with_log, tmp_path):
     python = tmp_path / "python"
     python.write_text(
-        "#!/bin/sh\nexec python3 -c '"
+        f"#!/bin/sh\nexec {sys.executable} -c '"
         "import numpy as n; a = n.zeros(15001); b = n.empty(15002); c = n.arange(15003.0); "
         "d = b.copy(); e = a[:15000] + 1.0'\n"
     )
