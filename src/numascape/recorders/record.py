@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 from collections.abc import Callable
@@ -73,7 +74,9 @@ def observe(
         session.discard_if_empty()
         raise
     session = dataclasses.replace(session, ended=ended)
-    session.save()
+    # On a full disk the session stays as it began: convertible, without how the run ended.
+    with contextlib.suppress(NumascapeError, OSError):
+        session.save()
     return session, ended
 
 
