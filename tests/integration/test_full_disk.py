@@ -24,7 +24,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_ends_neither_program_nor_recording(small_disk: Path, tmp_path: Path) -> None:
-    program = [EXAMPLES / "build" / "seismic", "-t", "2", "serial"]
+    program: list[str | Path] = [EXAMPLES / "build" / "seismic", "-t", "2", "serial"]
     recorded = subprocess.run(
         [COMMAND, "record", "-q", "-o", small_disk / "run.numascape", "--", *program],
         capture_output=True,
