@@ -35,6 +35,19 @@ T* map_private(size_t bytes) {
     return os::failed(memory) ? nullptr : static_cast<T*>(memory);
 }
 
+// Gives back what a chunk did not use: a program may have a hundred thousand threads, one after the
+// other, with a few records each.
+void close_chunk(ChunkHeader* chunk) {
+    if (chunk == nullptr) {
+        return;
+    }
+    const uint64_t used = (chunk->used + kPageBytes - 1) & ~(kPageBytes - 1);
+    if (used < kChunkBytes) {
+        os::discard(reinterpret_cast<char*>(chunk) + used, kChunkBytes - used, true);
+    }
+    os::unmap(chunk, kChunkBytes);
+}
+
 }  // namespace
 
 bool ShardWriter::open(int shard_file, int tables_file, const char* program, const char* parent,
@@ -195,17 +208,13 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
     name_thread(*self, *self, name);
     if (self->table != nullptr) {
         SpinGuard guard(registry_lock_);
+        // Every slot that was used is zero now: the next thread can have the table as it is.
         owners_[self->table_index].store(0, std::memory_order_release);
-        os::discard(self->table, kTableBytes, true);
         os::unmap(self->table, kTableBytes);
         live_[self->table_index] = nullptr;
     }
-    if (self->chunk != nullptr) {
-        os::unmap(self->chunk, kChunkBytes);
-    }
-    if (self->small != nullptr) {
-        os::unmap(self->small, kChunkBytes);
-    }
+    close_chunk(self->chunk);
+    close_chunk(self->small);
     if (self->granules != nullptr) {
         os::unmap(self->granules, sizeof(GranuleSet));
     }

@@ -92,19 +92,6 @@ class ShardWriter {
             }
         }
     }
-    // [first, end) window pages that some live thread has counted in, as maximal runs of granules.
-    template <typename Visit>
-    void each_touched_granule(Visit visit) {
-        for (uint32_t granule = 0; granule < kGranules; granule += 64) {
-            uint64_t any = 0;
-            each_thread([&](const ThreadRecorder& thread) {
-                any |= thread.granules->words[granule / 64].load(std::memory_order_relaxed);
-            });
-            for (; any != 0; any &= any - 1) {
-                visit(granule + static_cast<uint32_t>(__builtin_ctzll(any)));
-            }
-        }
-    }
     bool touched(uint32_t page) const {
         return touched_[page].load(std::memory_order_relaxed) != 0;
     }
