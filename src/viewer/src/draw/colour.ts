@@ -5,18 +5,23 @@
 // light to dark, so that more always stands out more. Both change lightness steadily and are
 // readable with every common colour blindness. Threads: hues of equal lightness from blue over
 // magenta to amber, which go steadily from blue to yellow, so their order survives red-green
-// blindness.
+// blindness. In grey, accesses go from light to dark in equal steps of lightness, and threads too.
 
 import { hcl, rgb } from "d3-color";
 import { interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 
-export type Theme = "light" | "dark";
+/** Grey: for print, on white; told apart by lightness and hatching only. */
+export type Theme = "light" | "dark" | "grey";
 export type Scale = "linear" | "log";
 
 const STEPS = 256;
 /** Where the scales start, so that one access already differs from none. */
-const LOWEST = { light: 0.22, dark: 0.16 };
-const SCHEMES = { light: interpolateYlGnBu, dark: interpolateViridis };
+const LOWEST = { light: 0.22, dark: 0.16, grey: 0.12 };
+const SCHEMES = {
+  light: interpolateYlGnBu,
+  dark: interpolateViridis,
+  grey: (t: number) => hcl(0, 0, 100 - 95 * t).formatHex(),
+};
 
 const ramps = new Map<Theme, Uint32Array>();
 
@@ -52,6 +57,7 @@ export function accessPixel(ramp: Uint32Array, t: number): number {
 /** Colour of row `row` of `rows`; `chroma` 0 .. 1 fades it to grey. */
 export function threadColour(row: number, rows: number, theme: Theme, chroma = 1): string {
   const t = rows > 1 ? row / (rows - 1) : 0;
+  if (theme === "grey") return hcl(0, 0, 20 + 50 * t).formatHex();
   return hcl(268 + t * 172, 62 * chroma, theme === "light" ? 54 : 68).formatHex();
 }
 

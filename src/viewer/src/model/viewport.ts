@@ -22,6 +22,15 @@ export function isWhole(view: Viewport, extent: Extent): boolean {
   return view.x0 <= 0 && view.y0 <= 0 && view.x1 >= all.x1 && view.y1 >= all.y1;
 }
 
+/** The part of `view` that `extent` has; the whole when it has none. */
+export function inside(view: Viewport, extent: Extent): Viewport {
+  const all = whole(extent);
+  if (view.x0 >= all.x1 || view.y0 >= all.y1) return all;
+  const [x0, x1] = shift(view.x0, Math.max(view.x0 + 1, view.x1), 0, all.x1);
+  const [y0, y1] = shift(view.y0, Math.max(view.y0 + 1, view.y1), 0, all.y1);
+  return { x0, x1, y0, y1 };
+}
+
 /** Scale around (x, y); factors below 1 zoom in. Stays inside `extent`. */
 export function zoom(
   view: Viewport,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Report } from "../data/report";
 import type { Matrix } from "../model/matrix";
 import { matrixOf } from "../model/matrix";
+import { positionOf } from "../model/page-state";
+import type { Extents } from "../model/page-state";
 import { listed } from "../model/structure-list";
 import type { Wanted } from "../model/structure-list";
+import { PageStateProvider, useChangePage, usePageState } from "./page-state";
 import { Principles } from "./principles";
 import { ReadWritePanel } from "./read-write-panel";
 import { RunHeader } from "./run-header";
@@ -13,39 +16,50 @@ import { StructureFigures } from "./structure-figures";
 import { StructureTable } from "./structure-table";
 import { useTheme } from "./theme";
 
-const FIRST: Wanted = { search: "", order: { key: "share", descending: true }, minor: false };
-
 export function App({ report }: { report: Report }) {
-  const [theme, toggleTheme] = useTheme();
-  const [wanted, setWanted] = useState(FIRST);
-  const [selected, setSelected] = useState(() => fromAddress(report));
+  const extents = useMemo(() => extentsOf(report), [report]);
+  return (
+    <PageStateProvider extents={extents}>
+      <Page report={report} />
+    </PageStateProvider>
+  );
+}
+
+function extentsOf({ structures, threads }: Report): Extents {
+  return { structures, threads: threads.length, phases: 1 };
+}
+
+function Page({ report }: { report: Report }) {
+  const theme = useTheme();
+  const state = usePageState("structure", "instance", "table");
+  const change = useChangePage();
   const matrix = useMatrices(report);
   const accesses = report.run.reads + report.run.writes;
-  const shown = useMemo(() => listed(report.structures, accesses, wanted), [report, wanted]);
-
-  const select = (position: number) => {
-    setSelected(position);
-    history.replaceState(null, "", `#structure=${report.structures[position]!.structure}`);
-  };
+  const shown = useMemo(
+    () => listed(report.structures, accesses, state.table),
+    [report, state.table],
+  );
+  const selected = positionOf(state, report.structures);
+  const select = (position: number) =>
+    change({ structure: report.structures[position]!.structure, instance: -1 });
   const open = (position: number) => {
     select(position);
     document.getElementById("structure")?.scrollIntoView({ block: "start" });
   };
-
   return (
     <>
       <a class="skip" href="#structure">
         Skip to the figures
       </a>
-      <RunHeader report={report} theme={theme} onTheme={toggleTheme} />
+      <RunHeader report={report} />
       <main>
         <StandingOut report={report} onOpen={open} />
         <StructureTable
           report={report}
           matrix={matrix}
           positions={shown}
-          wanted={wanted}
-          onWanted={setWanted}
+          wanted={state.table}
+          onWanted={(table: Wanted) => change({ table })}
           selected={selected}
           onSelect={select}
           theme={theme}
@@ -83,10 +97,4 @@ function useMatrices(report: Report): Matrices {
     }
     return matrix;
   };
-}
-
-function fromAddress(report: Report): number {
-  const wanted = /^#structure=(\d+)$/.exec(location.hash)?.[1];
-  const found = report.structures.findIndex(({ structure }) => String(structure) === wanted);
-  return Math.max(0, found);
 }

@@ -26,7 +26,11 @@ interface Props {
 }
 
 /** Bars, and bars that end at the border. */
-const BARS = { light: ["#a9b8c8", "#b5540a"], dark: ["#536475", "#f0a35a"] } as const;
+const BARS = {
+  light: ["#a9b8c8", "#b5540a"],
+  dark: ["#536475", "#f0a35a"],
+  grey: ["#b0b0b0", "#1c1c1c"],
+} as const;
 
 export function FigureGrid(props: Props) {
   const { report, matrix, navigation, measure, scale, largest, theme } = props;

@@ -3,8 +3,9 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
-import { isWhole, pan, select, whole, zoom } from "../model/viewport";
+import { inside, isWhole, pan, select, whole, zoom } from "../model/viewport";
 import type { Extent, Viewport } from "../model/viewport";
+import { useChangePage, usePageState } from "./page-state";
 
 export interface Point {
   /** 0 .. 1 from the left and the top of the plot. */
@@ -39,7 +40,14 @@ const CLICK = 5;
 const CENTRE = { x: 0.5, y: 0.5 };
 
 export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Navigation {
-  const [view, setView] = useState(() => whole(extent));
+  const { view: chosen } = usePageState("view");
+  const change = useChangePage();
+  const view = inside(chosen ?? whole(extent), extent);
+  const setView = (next: (old: Viewport) => Viewport) =>
+    change((state) => {
+      const moved = next(inside(state.view ?? whole(extent), extent));
+      return { view: isWhole(moved, extent) ? null : moved };
+    });
   const [brush, setBrush] = useState<Brush>();
   const panning = useRef<Point>();
 
@@ -54,7 +62,7 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     });
   const panBy = (x: number, y: number) =>
     setView((old) => pan(old, extent, { x: x * (old.x1 - old.x0), y: y * (old.y1 - old.y0) }));
-  const reset = () => setView(whole(extent));
+  const reset = () => change({ view: null });
   useWheel(root, zoomBy);
 
   const onPointerDown = (event: PointerEvent) => {

@@ -21,6 +21,7 @@ interface Props {
 const USES: Record<Theme, readonly string[]> = {
   light: ["#eceef0", "#56b4e9", "#e69f00", "#27496b"],
   dark: ["#262c34", "#56b4e9", "#e69f00", "#e8eef4"],
+  grey: ["#f4f4f4", "#c6c6c6", "#8a8a8a", "#161616"],
 };
 const LABELS = ["neither", "reads only", "writes only", "reads and writes"];
 const MOST = 200;

@@ -2,17 +2,11 @@
 import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import type { Report, Run } from "../data/report";
-import type { Theme } from "../draw/colour";
 import * as show from "../model/format";
 import { Term } from "./term";
+import { ThemeChoice } from "./theme";
 
-interface Props {
-  report: Report;
-  theme: Theme;
-  onTheme: () => void;
-}
-
-export function RunHeader({ report, theme, onTheme }: Props) {
+export function RunHeader({ report }: { report: Report }) {
   const { run, threads } = report;
   const notes = [...run.unseen];
   if (run.exit_status) notes.unshift(`The program ended with exit status ${run.exit_status}.`);
@@ -22,9 +16,7 @@ export function RunHeader({ report, theme, onTheme }: Props) {
         <span class="wordmark">
           <Mark /> Numascape
         </span>
-        <button type="button" class="quiet" onClick={onTheme}>
-          {theme === "dark" ? "Light" : "Dark"} page
-        </button>
+        <ThemeChoice />
       </div>
       <h1>{show.fileName(run.program) || "program"}</h1>
       <p class="command">

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Report } from "../data/report";
-import type { Scale, Theme } from "../draw/colour";
+import type { Theme } from "../draw/colour";
 import * as show from "../model/format";
 import { densityScale } from "../model/matrix";
-import type { Matrix, Measure } from "../model/matrix";
+import type { Matrix } from "../model/matrix";
 import { FigureGrid } from "./figure-grid";
 import { Legend } from "./legend";
 import { useNavigation } from "./navigation";
+import { useChangePage, usePageState } from "./page-state";
 import { Segmented } from "./segmented";
 import { where } from "./structure-table";
 import { Term } from "./term";
 import { ThreadTable } from "./thread-table";
-
-export interface FigureSettings {
-  measure: Measure;
-  scale: Scale;
-}
-
-/** Kept while the reader goes from structure to structure. */
-let settings: FigureSettings = { measure: "both", scale: "linear" };
 
 interface Props {
   report: Report;
@@ -30,11 +23,8 @@ interface Props {
 
 export function StructureFigures({ report, position, matrix, theme }: Props) {
   const structure = report.structures[position]!;
-  const [{ measure, scale }, setSettings] = useState(settings);
-  const change = (changed: Partial<FigureSettings>) => {
-    settings = { measure, scale, ...changed };
-    setSettings(settings);
-  };
+  const { measure, scale } = usePageState("measure", "scale");
+  const change = useChangePage();
   const root = useRef<HTMLDivElement>(null);
   const extent = { width: matrix.length, height: matrix.threads };
   const navigation = useNavigation(extent, root);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reader has chosen, as plain data, and its form in the address: #v=1&structure=2&...
+//
+// The address holds only what differs from the start. It may come from anybody: a part that is not
+// understood, or that this report does not have, is left out, and nothing of it is shown as markup.
+
+import type { SortKey, Wanted } from "./structure-list";
+import type { Measure } from "./matrix";
+import type { Scale, Theme } from "../draw/colour";
+import type { Viewport } from "./viewport";
+
+/** Rows of the thread axis: by number, by node, or neighbours that share pages. */
+export type ThreadOrder = "number" | "node" | "sharing";
+/** Pages of 4 KiB, of 2 MiB, or as large as the recorded machine's. */
+export type PageUnit = "4k" | "2m" | "machine";
+export type ColourBy = "thread" | "node";
+
+export interface PageState {
+  /** Number in the trace. */
+  structure: number;
+  /** One instance of it, or -1: all summed. */
+  instance: number;
+  /** In pages as counted and in rows of the present order; null: the whole structure. */
+  view: Viewport | null;
+  measure: Measure;
+  scale: Scale;
+  /** Positions in the report's phases, ascending; null: all. */
+  phases: readonly number[] | null;
+  order: ThreadOrder;
+  pageUnit: PageUnit;
+  /** Rows (positions in the report's threads) that are compared, ascending; empty: none. */
+  groupA: readonly number[];
+  groupB: readonly number[];
+  colourBy: ColourBy;
+  /** null: as the system says. */
+  theme: Theme | null;
+  table: Wanted;
+}
+
+/** What a report has, so that an address cannot name more. */
+export interface Extents {
+  /** Structures in the report's order; `instance` is -1 for whole ones. */
+  structures: readonly { structure: number; instance?: number }[];
+  threads: number;
+  phases: number;
+}
+
+export const START: PageState = {
+  structure: 0,
+  instance: -1,
+  view: null,
+  measure: "both",
+  scale: "linear",
+  phases: null,
+  order: "number",
+  pageUnit: "4k",
+  groupA: [],
+  groupB: [],
+  colourBy: "thread",
+  theme: null,
+  table: { search: "", order: { key: "share", descending: true }, minor: false },
+};
+
+const THEMES: readonly Theme[] = ["light", "dark", "grey"];
+const VERSION = "1";
+const LONGEST_ADDRESS = 20_000;
+const LONGEST_SEARCH = 200;
+const SORT_KEYS: readonly SortKey[] = ["name", "size", "reads", "writes", "share", "threads"];
+
+export function startOf({ structures }: Extents): PageState {
+  return { ...START, structure: structures[0]?.structure ?? 0 };
+}
+
+/** The state after `change`: another structure, instance or order is seen whole. */
+export function changed(state: PageState, change: Partial<PageState>): PageState {
+  const next = { ...state, ...change };
+  if (next.structure !== state.structure && !("instance" in change)) next.instance = -1;
+  const moved =
+    next.structure !== state.structure ||
+    next.instance !== state.instance ||
+    next.order !== state.order;
+  return moved && !("view" in change) ? { ...next, view: null } : next;
+}
+
+/** Position in the report of what the state shows. */
+export function positionOf(
+  state: Pick<PageState, "structure" | "instance">,
+  structures: Extents["structures"],
+): number {
+  const found = structures.findIndex(
+    ({ structure, instance = -1 }) => structure === state.structure && instance === state.instance,
+  );
+  if (found >= 0) return found;
+  return Math.max(
+    0,
+    structures.findIndex(({ structure }) => structure === state.structure),
+  );
+}
+
+/** Without the leading #. */
+export function writeAddress(state: PageState): string {
+  const { structure, instance, view, table } = state;
+  const parts: [string, string, unknown][] = [
+    ["structure", String(structure), undefined],
+    ["instance", String(instance), String(START.instance)],
+    ["view", view ? [view.x0, view.x1, view.y0, view.y1].map(rounded).join(",") : "", ""],
+    ["measure", state.measure, START.measure],
+    ["scale", state.scale, START.scale],
+    ["phases", state.phases ? writeRanges(state.phases) : "all", "all"],
+    ["order", state.order, START.order],
+    ["pages", state.pageUnit, START.pageUnit],
+    ["a", writeRanges(state.groupA), ""],
+    ["b", writeRanges(state.groupB), ""],
+    ["colour", state.colourBy, START.colourBy],
+    ["theme", state.theme ?? "", ""],
+    ["search", table.search.slice(0, LONGEST_SEARCH), ""],
+    ["sort", `${table.order.key}${table.order.descending ? "" : "-up"}`, START.table.order.key],
+    ["minor", table.minor ? "1" : "", ""],
+  ];
+  const written = parts.filter(([, value, usual]) => value !== usual);
+  const pairs = written.map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  // Commas are harmless in a fragment, and easier to read.
+  return [`v=${VERSION}`, ...pairs].join("&").replaceAll("%2C", ",");
+}
+
+/** The state that `address` (with or without #) asks for, or undefined when it asks for none. */
+export function readAddress(address: string, extents: Extents): PageState | undefined {
+  const text = address.startsWith("#") ? address.slice(1) : address;
+  if (!text.includes("=") || text.length > LONGEST_ADDRESS) return undefined;
+  const given = new URLSearchParams(text);
+  if ((given.get("v") ?? VERSION) !== VERSION) return undefined;
+  const start = startOf(extents);
+  const asked = {
+    structure: whole(given.get("structure")),
+    instance: whole(given.get("instance")),
+  };
+  const has = (structure: number, instance: number) =>
+    extents.structures.some((s) => s.structure === structure && (s.instance ?? -1) === instance);
+  const structure =
+    asked.structure !== undefined && has(asked.structure, -1) ? asked.structure : start.structure;
+  const instance =
+    asked.instance !== undefined && has(structure, asked.instance) ? asked.instance : -1;
+  const phases = readRanges(given.get("phases"), extents.phases);
+  return {
+    structure,
+    instance,
+    view: readView(given.get("view")),
+    measure: oneOf(given.get("measure"), ["both", "reads", "writes"]) ?? start.measure,
+    scale: oneOf(given.get("scale"), ["linear", "log"]) ?? start.scale,
+    phases: phases.length > 0 && phases.length < extents.phases ? phases : null,
+    order: oneOf(given.get("order"), ["number", "node", "sharing"]) ?? start.order,
+    pageUnit: oneOf(given.get("pages"), ["4k", "2m", "machine"]) ?? start.pageUnit,
+    groupA: readRanges(given.get("a"), extents.threads),
+    groupB: readRanges(given.get("b"), extents.threads),
+    colourBy: oneOf(given.get("colour"), ["thread", "node"]) ?? start.colourBy,
+    theme: oneOf(given.get("theme"), THEMES) ?? null,
+    table: readTable(given),
+  };
+}
+
+function readTable(given: URLSearchParams): Wanted {
+  const sort = given.get("sort") ?? "";
+  const key = oneOf(sort.replace(/-up$/, ""), SORT_KEYS);
+  return {
+    search: (given.get("search") ?? "").slice(0, LONGEST_SEARCH),
+    order: key ? { key, descending: !sort.endsWith("-up") } : START.table.order,
+    minor: given.get("minor") === "1",
+  };
+}
+
+function oneOf<T extends string>(text: string | null, allowed: readonly T[]): T | undefined {
+  return allowed.find((value) => value === text);
+}
+
+/** A number without sign, exactly as a double holds it. */
+function whole(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+function readView(text: string | null): Viewport | null {
+  if (text === null || !/^\d{1,15}(\.\d{1,3})?(,\d{1,15}(\.\d{1,3})?){3}$/.test(text)) return null;
+  const [x0, x1, y0, y1] = text.split(",").map(Number) as [number, number, number, number];
+  return x0 < x1 && y0 < y1 ? { x0, x1, y0, y1 } : null;
+}
+
+/** 0, 1, 2, 5 -> "0-2,5"; the numbers ascend. */
+export function writeRanges(numbers: readonly number[]): string {
+  const parts: [number, number][] = [];
+  for (const number of numbers) {
+    const last = parts[parts.length - 1];
+    if (last && last[1] === number - 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).join(",");
+}
+
+/** Numbers below `end`, ascending, each once; what is not a range is passed over. */
+export function readRanges(text: string | null, end: number): number[] {
+  const found = new Set<number>();
+  for (const part of (text ?? "").split(",")) {
+    const range = /^\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?$/.exec(part);
+    if (!range) continue;
+    const last = Math.min(end - 1, Number(range[2] ?? range[1]));
+    for (let number = Number(range[1]); number <= last; number++) found.add(number);
+  }
+  return [...found].sort((a, b) => a - b);
+}

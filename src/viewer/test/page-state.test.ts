@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import {
+  changed,
+  positionOf,
+  readAddress,
+  readRanges,
+  startOf,
+  writeAddress,
+  writeRanges,
+} from "../src/model/page-state";
+import type { Extents, PageState } from "../src/model/page-state";
+
+const EXTENTS: Extents = {
+  structures: [
+    { structure: 7, instance: -1 },
+    { structure: 2, instance: -1 },
+    { structure: 2, instance: 0 },
+    { structure: 2, instance: 5 },
+  ],
+  threads: 64,
+  phases: 6,
+};
+
+const EVERYTHING: PageState = {
+  structure: 2,
+  instance: 5,
+  view: { x0: 10.5, x1: 2000, y0: 0, y1: 12 },
+  measure: "writes",
+  scale: "log",
+  phases: [0, 2, 3, 4],
+  order: "sharing",
+  pageUnit: "2m",
+  groupA: [0, 1, 2, 9],
+  groupB: [63],
+  colourBy: "node",
+  theme: "grey",
+  table: { search: "a b&c=<d>#%", order: { key: "name", descending: false }, minor: true },
+};
+
+describe("the address", () => {
+  it("restores every part", () => {
+    expect(readAddress(`#${writeAddress(EVERYTHING)}`, EXTENTS)).toEqual(EVERYTHING);
+  });
+
+  it("holds only what differs from the start", () => {
+    expect(writeAddress(startOf(EXTENTS))).toBe("v=1&structure=7");
+    expect(readAddress("#structure=2", EXTENTS)).toEqual({ ...startOf(EXTENTS), structure: 2 });
+  });
+
+  it("asks for nothing when it is another place of the page, of another version, or too long", () => {
+    expect(readAddress("", EXTENTS)).toBeUndefined();
+    expect(readAddress("#structure", EXTENTS)).toBeUndefined();
+    expect(readAddress("#v=2&structure=2", EXTENTS)).toBeUndefined();
+    expect(readAddress(`#structure=2&search=${"x".repeat(30_000)}`, EXTENTS)).toBeUndefined();
+  });
+
+  it.each([
+    "structure=99&instance=4",
+    "structure=-1",
+    "structure=1e3",
+    "structure=__proto__&measure=constructor&order=toString",
+    "view=0,0,0,0",
+    "view=5,1,0,3",
+    "view=NaN,1,2,3",
+    "view=1,2,3",
+    "phases=77-90",
+    "phases=0-5",
+    "a=64-4000000000&b=x",
+    "theme=<script>alert(1)</script>",
+    "sort=__proto__-up",
+    "%E0%A4%A=%E0&&&==&v=1",
+  ])("leaves out what the report does not have: %s", (address) => {
+    expect(readAddress(`#${address}`, EXTENTS)).toEqual(startOf(EXTENTS));
+  });
+});
+
+describe("ranges", () => {
+  it("are short and restore the numbers", () => {
+    expect(writeRanges([0, 1, 2, 5, 7, 8])).toBe("0-2,5,7-8");
+    expect(readRanges("0-2,5,7-8", 64)).toEqual([0, 1, 2, 5, 7, 8]);
+  });
+
+  it("are read as people write them, and end where the report does", () => {
+    expect(readRanges(" 60 – 99 , 3, 3,oops", 64)).toEqual([3, 60, 61, 62, 63]);
+    expect(readRanges(null, 64)).toEqual([]);
+  });
+});
+
+describe("a change", () => {
+  const zoomed = { ...startOf(EXTENTS), view: { x0: 1, x1: 2, y0: 0, y1: 1 } };
+
+  it("to another structure shows it whole and summed", () => {
+    const next = changed({ ...zoomed, instance: 3 }, { structure: 2 });
+    expect([next.view, next.instance]).toEqual([null, -1]);
+  });
+
+  it("of the measure keeps the view", () => {
+    expect(changed(zoomed, { measure: "reads" }).view).toBe(zoomed.view);
+  });
+});
+
+describe("the position", () => {
+  it("is the instance's, else the whole structure's, else the first", () => {
+    expect(positionOf({ structure: 2, instance: 5 }, EXTENTS.structures)).toBe(3);
+    expect(positionOf({ structure: 2, instance: 9 }, EXTENTS.structures)).toBe(1);
+    expect(positionOf({ structure: 99, instance: -1 }, EXTENTS.structures)).toBe(0);
+  });
+});
