@@ -58,6 +58,16 @@ def tables() -> Tables:
         ),
         "placement": _frame("placement", [(0, 0, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0)]),
         "phases": _frame("phases", [(0, "run", "", 0, 0, 9000, 1)]),
+        "phase_spans": _frame("phase_spans", [(0, 0, 9000)]),
+        "lines": _frame(
+            "lines",
+            [
+                (0, 0, "fill", "sum.c", 12, 0, 1024),
+                (0, 0, "add", "sum.c", 31, 912, 0),
+                (1, 0, "add", "sum.c", 31, 30, 34),
+            ],
+        ),
+        "instances": _frame("instances", [(0, 0, 0x7F00_0000_1000, 8192), (1, 0, 0x40_4010, 100)]),
     }
 
 

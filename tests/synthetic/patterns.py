@@ -105,7 +105,7 @@ class Pattern:
         )
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The six tables, named as in the trace."""
+        """The tables, named as in the trace."""
         accesses = pl.concat(self.accesses)
         first_touch = pl.concat(self.first_touch)
         threads = np.arange(self.threads, dtype=np.uint32)

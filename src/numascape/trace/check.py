@@ -64,6 +64,27 @@ def check_threads(threads: pl.DataFrame, info: TraceInfo, where: str) -> None:
         raise NumascapeError(f"{where} is damaged: a thread ends before it is created")
 
 
+def check_ids(frame: pl.DataFrame, where: str, **bounds: int) -> None:
+    """The ids in each named column are below its bound."""
+    if not frame.is_empty():
+        for column, bound in bounds.items():
+            _check_below(frame, column, bound, where)
+
+
+def check_instances(frame: pl.DataFrame, structures: pl.DataFrame, where: str) -> None:
+    """Each row's structure has such an instance, and no instance has two rows."""
+    check_ids(frame, where, structure=structures.height)
+    known = structures["instances"].gather(frame["structure"])
+    beyond = frame.filter(frame["instance"] >= known)
+    if beyond.height:
+        row = beyond.row(0, named=True)
+        raise NumascapeError(
+            f"{where} is damaged: structure {row['structure']} has no instance {row['instance']}"
+        )
+    if frame.select(pl.struct("structure", "instance").is_duplicated().any()).item():
+        raise NumascapeError(f"{where} is damaged: it has two rows for one instance")
+
+
 def check_pages(
     frame: pl.DataFrame,
     structures: pl.DataFrame,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from numascape.errors import NumascapeError
-from numascape.trace.schema import FORMAT, SCHEMAS, VERSION
+from numascape.trace.schema import FORMAT, OPTIONAL, SCHEMAS, VERSION
 
 FILE_NAME: Final = "trace.json"
 # A run of 1024 threads on a machine of 64 nodes needs less than a hundredth of it.
@@ -168,7 +168,7 @@ def read_info(folder: Path) -> TraceInfo:
     except ValidationError as error:
         raise NumascapeError(f"{path} is damaged: {_first_problem(error)}") from error
     for table in SCHEMAS:
-        if table not in info.tables:
+        if table not in info.tables and table not in OPTIONAL:
             raise NumascapeError(f"{path} is damaged: it does not list the table {table}")
     return info
 

@@ -79,7 +79,23 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "repetitions": _U32,
         }
     ),
+    "phase_spans": pl.Schema({"phase": _U32, "start_ns": _U64, "end_ns": _U64}),
+    "lines": pl.Schema(
+        {
+            "structure": _U32,
+            "phase": _U32,
+            "function": _TEXT,
+            "file": _TEXT,
+            "line": _U32,
+            "reads": _U64,
+            "writes": _U64,
+        }
+    ),
+    "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
 }
+
+OPTIONAL: Final = frozenset({"phase_spans", "lines", "instances"})
+"""Tables that a trace may lack, because nothing was recorded for them: they read as empty."""
 
 # The tables whose first column numbers their rows 0, 1, 2, ...: an id is a row.
 NUMBERED: Final = {"structures": "structure", "threads": "thread", "phases": "phase"}

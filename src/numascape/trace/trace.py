@@ -14,6 +14,7 @@ import polars as pl
 from numascape.trace import check
 from numascape.trace.files import read_table, table_path
 from numascape.trace.info import TraceInfo, read_info
+from numascape.trace.schema import OPTIONAL, SCHEMAS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -70,6 +71,32 @@ class Trace:
         """For each page the NUMA node that held it at the end of the run."""
         return self._read_pages("placement")
 
+    @cached_property
+    def phase_spans(self) -> pl.DataFrame:
+        """When each phase ran, in order of time; empty when that was not recorded."""
+        frame = self._read("phase_spans")
+        check.check_ids(frame, self._where("phase_spans"), phase=self.phases.height)
+        return frame
+
+    @cached_property
+    def lines(self) -> pl.DataFrame:
+        """Which source lines read and write which structure; empty when not recorded."""
+        frame = self._read("lines")
+        check.check_ids(
+            frame,
+            self._where("lines"),
+            structure=self.structures.height,
+            phase=self.phases.height,
+        )
+        return frame
+
+    @cached_property
+    def instances(self) -> pl.DataFrame:
+        """Where each instance began in memory; empty where unknown."""
+        frame = self._read("instances")
+        check.check_instances(frame, self.structures, self._where("instances"))
+        return frame
+
     def table(self, name: str) -> pl.DataFrame:
         """The table of that name."""
         frame: pl.DataFrame = getattr(self, name)
@@ -89,6 +116,8 @@ class Trace:
         return frame
 
     def _read(self, table: str) -> pl.DataFrame:
+        if table in OPTIONAL and table not in self.info.tables:
+            return pl.DataFrame(schema=SCHEMAS[table])
         return read_table(self.path, table, self.info.tables[table])
 
     def _where(self, table: str) -> str:

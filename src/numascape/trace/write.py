@@ -14,7 +14,7 @@ from numascape.atomic import replacing_folder
 from numascape.errors import NumascapeError
 from numascape.trace.files import write_table
 from numascape.trace.info import FILE_NAME, TraceInfo, encode_info
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import OPTIONAL, SCHEMAS
 
 
 def write_trace(
@@ -24,18 +24,20 @@ def write_trace(
 ) -> None:
     """Write the trace `path`, replacing a trace of that name.
 
-    `tables` has every table of trace/schema.py; lazy frames are streamed to disk, and so may be
+    `tables` has every table of trace/schema.py but perhaps the optional ones; lazy frames are streamed to disk, and so may be
     larger than memory. The folder appears under its name only when it is complete. Raises
     NumascapeError when a column is missing or has another type, when `path` is something else than
     a trace, and when it cannot be written.
     """
     target = Path(path)
     check_replaceable(target)
-    if missing := SCHEMAS.keys() - tables.keys():
+    if missing := SCHEMAS.keys() - OPTIONAL - tables.keys():
         raise NumascapeError(f"cannot write {target}: the table {min(missing)} is missing")
     try:
         with replacing_folder(target) as folder:
-            files = {name: write_table(folder, name, tables[name]) for name in SCHEMAS}
+            files = {
+                name: write_table(folder, name, tables[name]) for name in SCHEMAS if name in tables
+            }
             text = encode_info(dataclasses.replace(info, tables=files))
             (folder / FILE_NAME).write_bytes(text)
     except OSError as error:

@@ -18,7 +18,7 @@ import numascape
 from numascape import NumascapeError
 from numascape.trace import TraceInfo, write_trace
 from numascape.trace.files import describe
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import OPTIONAL, SCHEMAS
 
 Tables = dict[str, pl.DataFrame]
 
@@ -43,6 +43,16 @@ def test_every_table_comes_back_as_written(
     for name in SCHEMAS:
         assert trace.table(name).equals(tables[name]), name
     assert dataclasses.replace(trace.info, tables={}) == info
+
+
+@pytest.mark.parametrize("table", sorted(OPTIONAL))
+def test_optional_tables_that_are_missing_read_as_empty(
+    tmp_path: Path, tables: Tables, info: TraceInfo, table: str
+) -> None:
+    del tables[table]
+    write_trace(tmp_path / "t.numascape", tables, info)
+    frame = numascape.open(tmp_path / "t.numascape").table(table)
+    assert (frame.height, frame.schema) == (0, SCHEMAS[table])
 
 
 def test_tables_may_have_more_columns(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:
@@ -163,6 +173,12 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
             pl.lit([None], pl.List(pl.String)).alias("call_stack"),
             "values in lists of call_stack are missing",
         ),
+        ("phase_spans", pl.lit(1, pl.UInt32).alias("phase"), "names phase 1, and there are 1"),
+        ("lines", pl.lit(3, pl.UInt32).alias("structure"), "names structure 3"),
+        ("lines", pl.lit(3, pl.UInt32).alias("phase"), "names phase 3"),
+        ("instances", pl.lit(3, pl.UInt32).alias("structure"), "names structure 3"),
+        ("instances", pl.lit(1, pl.UInt32).alias("instance"), "structure 0 has no instance 1"),
+        ("instances", pl.lit(0, pl.UInt32).alias("structure"), "two rows for one instance"),
         ("threads", pl.lit(0, pl.UInt64).alias("ended_ns"), "a thread ends before it is created"),
     ],
 )
