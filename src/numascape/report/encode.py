@@ -36,8 +36,8 @@ def encode_report(report: Report) -> str:
 
 
 def _pack(report: Report) -> bytes:
-    planes = _Planes()
-    text = json.dumps(
+    planes = Planes()
+    return planes.block(
         {
             "format": FORMAT,
             "version": VERSION,
@@ -49,29 +49,39 @@ def _pack(report: Report) -> bytes:
             "cells": planes.table(report.cells),
             "first_touches": planes.table(report.first_touches),
             "folded": report.folded,
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-        allow_nan=False,
-    ).encode("utf-8", "replace")
-    return len(text).to_bytes(4, "little") + text + b"".join(planes.parts)
+        }
+    )
 
 
-class _Planes:
-    """Collects the columns' bytes and hands out where they are."""
+class Planes:
+    """Collects the columns' bytes and hands out where they are.
 
-    def __init__(self) -> None:
+    With `small`, each column is stored in the way that compresses better; else as it is, which is
+    quicker.
+    """
+
+    def __init__(self, *, small: bool = True) -> None:
         self.parts: list[bytes] = []
         self._end = 0
+        self._small = small
+
+    def block(self, text: dict[str, Any]) -> bytes:
+        """The whole block: `text`, in which stand the tables' descriptions, and the columns."""
+        encoded = json.dumps(
+            text, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        ).encode("utf-8", "replace")
+        return len(encoded).to_bytes(4, "little") + encoded + b"".join(self.parts)
 
     def table(self, table: Any) -> dict[str, Any]:
+        """Add the columns of a dataclass; return its description."""
         return {f.name: self._column(getattr(table, f.name)) for f in dataclasses.fields(table)}
 
     def _column(self, values: Column) -> dict[str, Any]:
-        plain = byte_planes(values)
-        differences = byte_planes(_zigzag_differences(values))
-        delta = _compressed_length(differences) < _compressed_length(plain)
-        stored = differences if delta else plain
+        stored, delta = byte_planes(values), False
+        if self._small:
+            differences = byte_planes(_zigzag_differences(values))
+            delta = _compressed_length(differences) < _compressed_length(stored)
+            stored = differences if delta else stored
         at = self._end
         self.parts.append(stored)
         self._end += len(stored)
