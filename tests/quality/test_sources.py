@@ -25,8 +25,9 @@ MAY_IMPORT = {
     "trace": {"trace", "naming"},
     "recorders": {"recorders", "trace"},
     "report": {"report", "trace"},
+    "view": {"view", "report", "trace"},
     "figures": {"figures", "report", "trace"},
-    "commands": {"recorders", "report", "figures", "trace"},
+    "commands": {"recorders", "report", "view", "figures", "trace"},
 }
 # Modules beside the parts, which every part may use.
 EVERYWHERE = {"errors", "atomic", "installation", "terminal", "_native"}

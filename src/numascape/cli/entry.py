@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import convert, export, plot, record, report, show
+from numascape.commands import convert, export, plot, record, report, show, view
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 # Options after the program's name are the program's, with or without `--` before it.
 app.command(context_settings={"allow_interspersed_args": False})(record.record)
 app.command()(report.report)
+app.command()(view.view)
 app.command()(show.show)
 app.command()(plot.plot)
 app.command()(export.export)

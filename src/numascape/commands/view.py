@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `view`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+
+
+def view(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+    ],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen on; 0: a free one.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")
+    ] = True,
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Listen on ::1 too.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the address and nothing else but errors.")
+    ] = False,
+) -> None:
+    """Show a trace in the browser, down to single pages however large it is; Ctrl-C ends it.
+
+    The page is that of `numascape report`. Where its columns sum up several pages, this machine
+    counts them one by one for the part that is zoomed to. The address works on this machine only
+    and holds a secret: who has it can see the trace.
+
+    Example: `numascape view run.numascape`
+    """
+    # Imported here, because help and completion should not wait for the data frames.
+    from numascape.trace import Trace
+    from numascape.view.open import shown_in_browser, site_of
+    from numascape.view.server import serving
+
+    opened = Trace.read(trace)
+    if not quiet:
+        terminal.say(f"reading {trace}")
+    site = site_of(opened)
+    with suppress(KeyboardInterrupt), serving(site, port, ipv6=ipv6) as address:
+        print(address, flush=True)
+        if not browser:
+            _wait(quiet)
+        else:
+            with shown_in_browser(address) as shown:
+                if not (shown or quiet):
+                    terminal.say("no browser was found here: open the address above in one")
+                _wait(quiet)
+
+
+def _wait(quiet: bool) -> None:
+    if not quiet:
+        terminal.say("showing it until Ctrl-C is pressed")
+    Event().wait()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a trace to the site that shows it, and to the browser that shows the site."""
+
+from __future__ import annotations
+
+import html
+import os
+import secrets
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+
+from numascape.report.build import draft
+from numascape.report.render import viewer_page
+from numascape.trace import Trace
+from numascape.view.site import Extent, Site, served_page
+from numascape.view.windows import Windows
+
+
+def site_of(trace: Trace) -> Site:
+    """Everything that is served of `trace`, under a secret that nobody can guess."""
+    started = draft(trace)
+    page, policy = served_page(viewer_page(), started)
+    named = zip(started.places.function, started.places.file, started.places.line, strict=True)
+    places = {place: number for number, place in enumerate(named)}
+    phase_of = np.arange(trace.phases.height, dtype=np.uint32)
+    extent = Extent(
+        tuple(trace.structures["pages"]), tuple(trace.structures["instances"]), len(phase_of)
+    )
+    windows = Windows(trace, places, phase_of)
+    if started.structures:
+        most_used = started.structures[0].structure
+        Thread(target=windows.prepare, args=(most_used,), daemon=True).start()
+    return Site(page, policy, windows, extent, secrets.token_urlsafe(24))
+
+
+@contextmanager
+def shown_in_browser(address: str) -> Iterator[bool]:
+    """Open `address` in the user's browser, if there is one; yields whether that went well.
+
+    The browser is given a file that only the user can read, which leads to the address: other
+    users of the machine see each command's arguments.
+    """
+    with tempfile.TemporaryDirectory(prefix="numascape-") as folder:
+        file = Path(folder) / "open.html"
+        file.write_text(
+            '<!doctype html><meta charset="utf-8"><title>Numascape</title>'
+            f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
+        )
+        yield _open(file.as_uri())
+
+
+def _open(address: str) -> bool:
+    # Without a screen, a browser for terminals would take over this terminal.
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server: sockets of this machine's loopback, and HTTP around a site's answers.
+
+The standard library's server does: a few requests of one reader, two addresses, one method.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Final
+
+from numascape.errors import NumascapeError
+from numascape.view.site import Answer, Site, refusal
+
+LOOPBACK: Final = "127.0.0.1"
+LOOPBACK_6: Final = "::1"
+_SILENCE_S: Final = 60
+"""Seconds after which a connection that says nothing is closed."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: str, port: int, site: Site) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.site = site
+        super().__init__((address, port), _Handler)
+        self.hosts = frozenset(
+            f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost", f"[{LOOPBACK_6}]")
+        )
+
+    def server_bind(self) -> None:
+        # The base class would ask the resolver for this machine's name, which may take long.
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of readers who left; their browser shows them what matters."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = _SILENCE_S
+    server: _Server
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if len(headers) < len(self.headers):
+            self._send(refusal(HTTPStatus.BAD_REQUEST, "a header is given twice"))
+        else:
+            self._send(self.server.site.answer(self.path, headers, self.server.hosts))
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse in one line of text what is no GET, or no HTTP."""
+        status = HTTPStatus(code)
+        if status == HTTPStatus.NOT_IMPLEMENTED:
+            status = HTTPStatus.METHOD_NOT_ALLOWED
+        self.close_connection = True
+        self._send(refusal(status, status.phrase.lower()))
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response_only(answer.status)
+        for name, value in (
+            ("Content-Type", answer.kind),
+            ("Content-Length", str(len(answer.content))),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", self.server.site.policy),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
+        ):
+            self.send_header(name, value)
+        if answer.status == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.content)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing: the addresses asked for hold the secret."""
+
+
+@contextmanager
+def serving(site: Site, port: int = 0, *, ipv6: bool = False) -> Iterator[str]:
+    """Serve `site` in the background while the block runs; yields the page's address.
+
+    `port` 0 takes a free one. With `ipv6`, ::1 is served too. Raises NumascapeError when the port
+    cannot be had.
+    """
+    with ExitStack() as stack:
+        servers: list[_Server] = []
+        for address in (LOOPBACK, LOOPBACK_6)[: 1 + ipv6]:
+            if servers:
+                port = servers[0].server_port
+            try:
+                server = stack.enter_context(_Server(address, port, site))
+            except OSError as error:
+                raise NumascapeError(
+                    f"cannot listen on {address}, port {port}: {error.strerror}; "
+                    "leave --port out for a free one"
+                    if not servers
+                    else f"cannot listen on {address}, port {port}: {error.strerror}; "
+                    "leave --ipv6 out"
+                ) from error
+            servers.append(server)
+        for server in servers:
+            Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+            stack.callback(server.shutdown)
+        yield f"http://{LOOPBACK}:{servers[0].server_port}/{site.secret}/"

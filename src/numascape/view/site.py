@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the served report answers to a request: page, window, or refusal, as plain data.
+
+The trace may hold what its owner shows to nobody else on this machine, and any page that a browser
+has open can send requests to it. So an answer needs the secret in the path, and a request that a
+foreign page sends is refused even with it: by its Host when a name was rebound to this machine,
+by its Origin or Sec-Fetch-Site otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import parse_qs, urlsplit
+
+from numascape.errors import NumascapeError
+from numascape.report.build import Draft
+from numascape.report.encode import Planes
+from numascape.report.render import SIZE, fill
+from numascape.view.windows import MOST_COLUMNS, Wanted, Window, Windows
+
+DETAIL = "detail"
+"""The window's address, relative to the page's."""
+_CLOSED = "default-src 'none';"
+_OPENED = "default-src 'none'; connect-src 'self';"
+_POLICY = re.compile(r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"')
+_NUMBER = re.compile("[0-9]{1,10}")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status, type and bytes of an answer."""
+
+    status: HTTPStatus
+    kind: str
+    content: bytes
+
+
+def refusal(status: HTTPStatus, line: str) -> Answer:
+    """An answer of one line of text."""
+    return Answer(status, "text/plain; charset=utf-8", f"{line}\n".encode())
+
+
+NOT_ALLOWED = refusal(
+    HTTPStatus.FORBIDDEN, "not allowed: open the address that numascape view printed"
+)
+
+
+class BadRequestError(Exception):
+    """A parameter that is missing or out of range; one line."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a window may ask for: pages and instances of each structure, and the phases."""
+
+    pages: tuple[int, ...]
+    instances: tuple[int, ...]
+    phases: int
+
+
+def served_page(template: str, started: Draft) -> tuple[bytes, str]:
+    """The report's page, which may ask this server for windows, and its policy.
+
+    Raises NumascapeError when the viewer's page is another than this version's.
+    """
+    run = {**started.run, "detail_url": DETAIL}
+    opened = template.replace(_CLOSED, _OPENED, 1)
+    policy = _POLICY.search(opened)
+    if policy is None or _OPENED not in policy[1]:
+        raise NumascapeError(
+            "the viewer page does not say what it may load; install numascape again (pip install .)"
+        )
+    page = fill(opened, dataclasses.replace(started, run=run), SIZE)
+    return page, f"{policy[1]}; frame-ancestors 'none'"
+
+
+class Site:
+    """Page and windows of one trace, under the path /`secret`/."""
+
+    def __init__(
+        self, page: bytes, policy: str, windows: Windows, extent: Extent, secret: str
+    ) -> None:
+        self.policy = policy
+        self.secret = secret
+        self._page = page
+        self._windows = windows
+        self._extent = extent
+
+    def answer(self, target: str, headers: Mapping[str, str], hosts: frozenset[str]) -> Answer:
+        """Answer a GET of `target`; `hosts` are the names that this server is reached by.
+
+        The names of `headers` are in lower case.
+        """
+        try:
+            address = urlsplit(target)
+        except ValueError:
+            return NOT_ALLOWED
+        _, _, path = address.path.partition("/")
+        secret, _, rest = path.partition("/")
+        # The secret is compared first and whatever else is wrong, so that time tells nothing.
+        known = hmac.compare_digest(secret.encode(), self.secret.encode())
+        if not (known and _from_here(headers, hosts)):
+            return NOT_ALLOWED
+        if rest == "" and path.endswith("/"):
+            return Answer(HTTPStatus.OK, "text/html; charset=utf-8", self._page)
+        if rest != DETAIL:
+            return refusal(HTTPStatus.NOT_FOUND, f"there is only the page and {DETAIL}")
+        try:
+            wanted = read_wanted(address.query, self._extent)
+        except BadRequestError as error:
+            return refusal(HTTPStatus.BAD_REQUEST, str(error))
+        block = encode_window(wanted, self._windows.answer(wanted))
+        return Answer(HTTPStatus.OK, "application/octet-stream", block)
+
+
+def _from_here(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:
+    """Whether the user or our own page asks, and neither a foreign page nor a foreign name."""
+    host = headers.get("host", "").lower()
+    origin = headers.get("origin")
+    site = headers.get("sec-fetch-site", "none")
+    # A page may be left for ours by a link, which tells the page that has it nothing.
+    arrives = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == (
+        "navigate",
+        "document",
+    )
+    return (
+        host in hosts
+        and (origin is None or origin.lower() == f"http://{host}")
+        and (site in {"none", "same-origin"} or arrives)
+    )
+
+
+def read_wanted(query: str, extent: Extent) -> Wanted:
+    """The window that a query asks for; raises BadRequestError, one line, for every mistake."""
+    try:
+        given = parse_qs(query, keep_blank_values=True, strict_parsing=True, max_num_fields=16)
+    except ValueError as error:
+        raise BadRequestError("the parameters are not of the form name=value&...") from error
+    if unknown := sorted(set(given) - _PARAMETERS):
+        raise BadRequestError(f"there is no parameter {unknown[0][:40]!r}")
+    for name, texts in given.items():
+        if len(texts) > 1:
+            raise BadRequestError(f"{name} is given {len(texts)} times")
+    values = {name: texts[0] for name, texts in given.items()}
+    structure = _number(values, "structure", 0, len(extent.pages) - 1)
+    instance = None
+    if "instance" in values:
+        instance = _number(values, "instance", 0, extent.instances[structure] - 1)
+    first = _number(values, "from", 0, extent.pages[structure] - 1)
+    return Wanted(
+        structure=structure,
+        instance=instance,
+        first=first,
+        end=_number(values, "to", first + 1, extent.pages[structure]),
+        columns=_number(values, "columns", 1, MOST_COLUMNS),
+        phases=_phases(values, extent.phases),
+    )
+
+
+_PARAMETERS = frozenset({"structure", "instance", "from", "to", "columns", "phases"})
+
+
+def _number(values: Mapping[str, str], name: str, least: int, most: int) -> int:
+    if name not in values:
+        raise BadRequestError(f"{name} is missing")
+    return _in_range(name, values[name], least, most)
+
+
+def _in_range(name: str, text: str, least: int, most: int) -> int:
+    if not _NUMBER.fullmatch(text) or not least <= int(text) <= most:
+        raise BadRequestError(f"{name} is {text[:20]!r}: a number from {least} to {most} is needed")
+    return int(text)
+
+
+def _phases(values: Mapping[str, str], phases: int) -> tuple[int, ...] | None:
+    if "phases" not in values:
+        return None
+    numbers = values["phases"].split(",")
+    if len(numbers) > phases:
+        raise BadRequestError(f"phases names {len(numbers)}, and there are {phases}")
+    return tuple(_in_range("phases", number, 0, phases - 1) for number in numbers)
+
+
+def encode_window(wanted: Wanted, window: Window) -> bytes:
+    """The window as a block (see report/encode.py), not compressed: it stays on this machine."""
+    planes = Planes(small=False)
+    return planes.block(
+        {
+            "format": "numascape-window",
+            "version": 1,
+            "structure": wanted.structure,
+            "instance": -1 if wanted.instance is None else wanted.instance,
+            "pages_per_column": window.pages_per_column,
+            "columns": planes.table(window.columns),
+            "cells": planes.table(window.cells),
+            "first_touches": planes.table(window.first_touches),
+        }
+    )

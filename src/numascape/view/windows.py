@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A part of one structure at the detail that a screen can show, quickly, from the full trace.
+
+What is asked for first of a structure is sorted by page and summed up in steps of STEP pages,
+STEP^2 pages, ...; then each answer looks at a few entries per column, however long the structure.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.report.data import Column
+from numascape.trace import Trace
+
+STEP = 8
+"""Pages of one step are summed up in the next by this factor."""
+MOST_COLUMNS = 8192
+MOST_CELLS = 4_000_000
+"""Columns times threads of an answer; a window with more has wider columns."""
+KEPT_ROWS = 50_000_000
+"""Rows of the sorted tables that are kept for further windows."""
+
+Place = tuple[str, str, int]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Pages `first` to before `end` of a structure or of one instance, in at most `columns`.
+
+    `phases` are those whose accesses are summed; None is all of them.
+    """
+
+    structure: int
+    instance: int | None
+    first: int
+    end: int
+    columns: int
+    phases: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class WindowColumns:
+    """Runs of pages, ascending, as in the report; `touched` is 0 where nobody was."""
+
+    start: Column
+    pages: Column
+    touched: Column
+
+
+@dataclass(frozen=True)
+class WindowCells:
+    """Accesses by thread (`row`) and column, sorted by both."""
+
+    row: Column
+    column: Column
+    reads: Column
+    writes: Column
+
+
+@dataclass(frozen=True)
+class WindowTouches:
+    """Pages first touched by thread and column; `place` is the report's, of most of them."""
+
+    row: Column
+    column: Column
+    pages: Column
+    place: Column
+
+
+@dataclass(frozen=True)
+class Window:
+    """An answer; its columns cover what was asked for, to the next multiple of their width."""
+
+    pages_per_column: int
+    columns: WindowColumns
+    cells: WindowCells
+    first_touches: WindowTouches
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Sums over blocks of `width` pages, sorted by block."""
+
+    width: int
+    block: Column
+    thread: Column
+    phase: Column
+    reads: Column
+    writes: Column
+    first_block: Column
+    first_thread: Column
+    first_phase: Column
+    first_place: Column
+    first_pages: Column
+
+
+@dataclass(frozen=True)
+class _Detail:
+    """One structure or instance: its levels from single pages up, and its touched pages."""
+
+    levels: tuple[_Level, ...]
+    touched: Column
+    pages: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of all levels."""
+        return sum(len(level.block) + len(level.first_block) for level in self.levels)
+
+
+class Windows:
+    """Answers for windows of a trace's structures; to be used by several threads at once.
+
+    `places` are those of the report, `phase_of` the report's phase of each phase of the trace.
+    """
+
+    def __init__(
+        self, trace: Trace, places: dict[Place, int], phase_of: npt.NDArray[np.uint32]
+    ) -> None:
+        self._trace = trace
+        self._places = places
+        self._phase_of = phase_of
+        self._details: OrderedDict[tuple[int, int | None], _Detail] = OrderedDict()
+        self._lock = Lock()
+
+    def answer(self, wanted: Wanted) -> Window:
+        """Return the window; `wanted` must name what exists, and at least one page and column."""
+        detail = self._detail(wanted.structure, wanted.instance)
+        width = 1
+        while -(-wanted.end // width) - wanted.first // width > wanted.columns:
+            width *= 2
+        while (window := _window(detail, wanted, width)) is None:
+            width *= 2
+        return window
+
+    def prepare(self, structure: int) -> None:
+        """Sort the pages of a structure, so that its first window is answered quickly too."""
+        self._detail(structure, None)
+
+    def _detail(self, structure: int, instance: int | None) -> _Detail:
+        key = (structure, instance)
+        with self._lock:
+            if key not in self._details:
+                self._details[key] = self._measure(structure, instance)
+            self._details.move_to_end(key)
+            detail = self._details[key]
+            while len(self._details) > 1 and self._rows() > KEPT_ROWS:
+                self._details.popitem(last=False)
+            return detail
+
+    def _rows(self) -> int:
+        return sum(detail.rows for detail in self._details.values())
+
+    def _measure(self, structure: int, instance: int | None) -> _Detail:
+        chosen = pl.col("structure") == structure
+        if instance is not None:
+            chosen &= pl.col("instance") == instance
+        accesses = self._trace.accesses.lazy().filter(chosen).select(
+            "page", "thread", self._phase(), "reads", "writes"
+        ).collect()  # fmt: skip
+        first = self._first_touches(chosen)
+        touched = pl.concat([accesses["page"], first["page"]]).unique().sort()
+        pages = int(self._trace.structures.item(structure, "pages"))
+        levels = [_level(1, _by_page(accesses), _by_page(first))]
+        while levels[-1].width * MOST_COLUMNS < pages:
+            accesses = _coarser(accesses, ["page", "thread", "phase"], ["reads", "writes"])
+            first = _coarser(first, ["page", "thread", "phase", "place"], ["pages"])
+            levels.append(_level(levels[-1].width * STEP, accesses, first))
+        return _Detail(tuple(levels), touched.to_numpy(), pages)
+
+    def _phase(self) -> pl.Expr:
+        if len(self._phase_of) == 1:
+            return pl.lit(0, pl.UInt32).alias("phase")
+        shown = pl.Series(self._phase_of)
+        return pl.col("phase").map_batches(lambda ids: shown.gather(ids), pl.UInt32)
+
+    def _first_touches(self, chosen: pl.Expr) -> pl.DataFrame:
+        table = self._trace.first_touch.lazy()
+        # Traces of earlier versions do not know the phase of a first touch.
+        known = "phase" in self._trace.first_touch.columns
+        table = table.filter(chosen).with_columns(
+            self._phase() if known else pl.lit(0, pl.UInt32).alias("phase")
+        )
+        first = table.select("page", "thread", "phase", *_PLACE).collect()
+        # One place touches many pages in a row: names are looked at where they change only.
+        same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in _PLACE)
+        fresh = first.select((~same).fill_null(value=True)).to_series()
+        named = first.select(_PLACE).filter(fresh).iter_rows()
+        numbers = pl.Series([self._places.get(place, 0) for place in named], dtype=pl.UInt32)
+        place = numbers.gather(fresh.cum_sum() - 1) if len(first) else numbers
+        return first.select(
+            "page", "thread", "phase", place.alias("place"), pages=pl.lit(1, pl.UInt32)
+        )
+
+
+_PLACE = ["function", "file", "line"]
+
+
+def _by_page(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame if frame["page"].is_sorted() else frame.sort("page")
+
+
+def _coarser(frame: pl.DataFrame, columns: list[str], summed: list[str]) -> pl.DataFrame:
+    """Sums over blocks of STEP of the present ones, sorted by block."""
+    blocks = frame.lazy().with_columns(pl.col("page") // STEP)
+    return blocks.group_by(columns).agg(pl.col(summed).sum()).sort("page").collect()
+
+
+def _level(width: int, accesses: pl.DataFrame, first: pl.DataFrame) -> _Level:
+    used = [accesses[name].to_numpy() for name in ("page", "thread", "phase", "reads", "writes")]
+    touched = [first[name].to_numpy() for name in ("page", "thread", "phase", "place", "pages")]
+    return _Level(width, *used, *touched)
+
+
+def _window(detail: _Detail, wanted: Wanted, width: int) -> Window | None:
+    """The window in columns of `width` pages; None when that makes too many cells."""
+    level = max((one for one in detail.levels if one.width <= width), key=lambda one: one.width)
+    begin, end = wanted.first // width, -(-wanted.end // width)
+    blocks = end - begin
+    scale = width // level.width
+    accesses = _rows_within(level.block, level.phase, begin * scale, end * scale, wanted.phases)
+    first = _rows_within(
+        level.first_block, level.first_phase, begin * scale, end * scale, wanted.phases
+    )
+    threads = np.union1d(level.thread[accesses], level.first_thread[first])
+    if blocks > 1 and len(threads) * blocks > MOST_CELLS:
+        return None
+    edges = np.arange(begin, end + 1) * width
+    touched = np.diff(np.searchsorted(detail.touched, _as_pages(edges)))
+    columns, column_of = _columns(edges, touched, detail.pages)
+    size = len(threads) * blocks
+
+    def cells_of(thread: Column, block: Column) -> Indices:
+        return np.searchsorted(threads, thread) * blocks + (block.astype(np.int64) // scale - begin)
+
+    cell = cells_of(level.thread[accesses], level.block[accesses])
+    reads = np.bincount(cell, level.reads[accesses], size)
+    writes = np.bincount(cell, level.writes[accesses], size)
+    used = np.flatnonzero(reads + writes)
+    cells = WindowCells(
+        *_places_of(used, threads, blocks, column_of),
+        reads[used].astype(np.uint64),
+        writes[used].astype(np.uint64),
+    )
+    cell = cells_of(level.first_thread[first], level.first_block[first])
+    touches = _touches(cell, level.first_place[first], level.first_pages[first], size)
+    by_first = WindowTouches(
+        *_places_of(touches[0], threads, blocks, column_of), touches[1], touches[2]
+    )
+    return Window(width, columns, cells, by_first)
+
+
+def _rows_within(
+    block: Column, phase: Column, begin: int, end: int, phases: tuple[int, ...] | None
+) -> Indices | slice:
+    # Of the block's own type: else the search would first convert the whole column.
+    low, high = np.searchsorted(block, _as_pages([begin, end]))
+    if phases is None:
+        return slice(int(low), int(high))
+    within: Indices = low + np.flatnonzero(np.isin(phase[low:high], phases))
+    return within
+
+
+def _as_pages(numbers: npt.ArrayLike) -> npt.NDArray[np.uint32]:
+    # A structure has less than 2^32 pages, but a column may reach beyond.
+    return np.minimum(numbers, 0xFFFF_FFFF).astype(np.uint32)
+
+
+def _columns(edges: Indices, touched: Any, pages: int) -> tuple[WindowColumns, Indices]:
+    """Each touched block is a column, each run of others one; and the blocks' columns."""
+    is_start = np.empty(len(touched), bool)
+    is_start[0] = True
+    is_start[1:] = (touched[1:] > 0) | (touched[:-1] > 0)
+    start = edges[:-1][is_start]
+    length = np.diff(np.append(start, min(int(edges[-1]), max(pages, int(edges[0]) + 1))))
+    columns = WindowColumns(
+        start.astype(np.uint64), length.astype(np.uint64), touched[is_start].astype(np.uint64)
+    )
+    return columns, np.cumsum(is_start) - 1
+
+
+def _places_of(
+    cells: Indices, threads: Column, blocks: int, column_of: Indices
+) -> tuple[Column, Column]:
+    row: Column = threads[cells // blocks].astype(np.uint32)
+    column: Column = column_of[cells % blocks].astype(np.uint32)
+    return row, column
+
+
+def _touches(
+    cell: Indices, place: Column, pages: Column, size: int
+) -> tuple[Indices, Column, Column]:
+    """Cells with first touches, their pages, and the place of most of these."""
+    total = np.bincount(cell, pages, size)
+    used = np.flatnonzero(total)
+    places = int(place.max(initial=0)) + 1
+    pairs, of_pair = np.unique(cell * places + place.astype(np.int64), return_inverse=True)
+    by_pair = np.bincount(of_pair, pages, len(pairs))
+    dominant = np.zeros(size, np.int64)
+    ascending = np.argsort(by_pair, kind="stable")
+    dominant[pairs[ascending] // places] = pairs[ascending] % places
+    return used, total[used].astype(np.uint64), dominant[used].astype(np.uint32)
