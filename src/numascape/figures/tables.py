@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.report.build import source_places
 from numascape.report.facts import per_thread_pages
 from numascape.report.folding import fold_pages, lay_out, limit_columns
+from numascape.report.lines import source_places
+from numascape.report.sharing import shared_accesses
+from numascape.report.traffic import SEVERAL as SEVERAL_NODES
+from numascape.report.traffic import node_traffic
 from numascape.trace import Trace
 from numascape.trace.summary import structure_summary
 
@@ -56,8 +59,11 @@ class PageMap:
 def page_map(trace: Trace, structure: int, columns: int = COLUMNS) -> PageMap:
     """Fold the pages of a structure; its instances are summed page by page."""
     chosen = pl.col("structure") == structure
-    per_thread = per_thread_pages(trace.accesses.filter(chosen), trace.phases.height)
-    first = trace.first_touch.filter(chosen)
+    one_phase = pl.lit(0, pl.UInt32).alias("phase")
+    per_thread = per_thread_pages(trace.accesses.filter(chosen), trace.phases.height).with_columns(
+        one_phase
+    )
+    first = trace.first_touch.filter(chosen).with_columns(one_phase)
     touched = pl.concat(
         [table.select("instance", "page") for table in (per_thread, first)]
     ).n_unique()
@@ -69,7 +75,7 @@ def page_map(trace: Trace, structure: int, columns: int = COLUMNS) -> PageMap:
     places = source_places(first)
     folded = fold_pages(per_thread, first, shown, places, trace.structures.height)
     folded = limit_columns(folded, shown.select("position", "limit"))
-    axis, cells, touches = lay_out(folded, 1)
+    axis, cells, touches = lay_out(folded, 1, 1)
     shape = (trace.threads.height, len(axis.start))
 
     def dense(
@@ -124,38 +130,6 @@ def sharing(trace: Trace, structure: int | None) -> Counts:
     )
 
 
-def shared_accesses(per_thread: pl.DataFrame, threads: int) -> Counts:
-    """Threads x threads, symmetric: the sum over pages of min(accesses of i, accesses of j).
-
-    The diagonal is the accesses of i. `per_thread` is what :func:`per_thread_pages` returns. Exact
-    up to 2^53.
-    """
-    used = (
-        per_thread.select(
-            "structure", "instance", "page", "thread", count=pl.col("reads") + pl.col("writes")
-        )
-        .filter(pl.col("count") > 0)
-        .sort("structure", "instance", "page", "thread")
-    )
-    page = used.select(pl.struct("structure", "instance", "page").rle_id()).to_series().to_numpy()
-    thread = used["thread"].to_numpy().astype(np.intp)
-    count = used["count"].to_numpy().astype(np.float64)
-    matrix = np.zeros(threads * threads)
-    # Pair each row with the one `apart` rows further on while any two such are of one page.
-    here: Indices = np.arange(len(page))
-    apart = 0
-    while len(here):
-        least = np.minimum(count[here], count[here + apart])
-        matrix += np.bincount(
-            thread[here] * threads + thread[here + apart], least, threads * threads
-        )
-        apart += 1
-        here = here[here + apart < len(page)]
-        here = here[page[here] == page[here + apart]]
-    upper = matrix.reshape(threads, threads)
-    return (upper + np.triu(upper, 1).T).astype(np.uint64)
-
-
 @dataclass(frozen=True)
 class Traffic:
     """Accesses by the node of the thread (rows) and the node of the page (columns)."""
@@ -185,26 +159,21 @@ def traffic(trace: Trace, structure: int | None) -> Traffic:
     A thread that was seen on several nodes has a row for such threads, as nobody knows from which
     it made which access; so has what is not known.
     """
-    threads = trace.threads.select(
-        "thread",
-        thread_node=pl.when(pl.col("nodes").list.len() > 1)
-        .then(pl.lit(SEVERAL))
-        .otherwise(pl.col("nodes").list.first().cast(pl.String))
-        .fill_null(UNKNOWN),
-    )
-    pages = _of(trace.placement, structure).with_columns(
-        page_node=pl.when(pl.col("node") >= 0).then(pl.col("node").cast(pl.String))
-    )
-    keys = ["structure", "instance", "page"]
-    sums = (
-        _of(trace.accesses, structure)
-        .lazy()
-        .join(threads.lazy(), on="thread", how="left")
-        .join(pages.select(*keys, "page_node").lazy(), on=keys, how="left")
-        .with_columns(pl.col("page_node").fill_null(UNKNOWN))
-        .group_by("thread_node", "page_node")
-        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
-        .collect()
+
+    def named(column: str) -> pl.Expr:
+        node = pl.col(column)
+        return (
+            pl.when(node >= 0)
+            .then(node.cast(pl.String))
+            .when(node == SEVERAL_NODES)
+            .then(pl.lit(SEVERAL))
+            .otherwise(pl.lit(UNKNOWN))
+        )
+
+    sums = node_traffic(trace, _of(trace.accesses, structure), []).select(
+        named("thread_node").alias("thread_node"),
+        named("page_node").alias("page_node"),
+        "accesses",
     )
     machine = {str(node.node) for node in trace.info.machine.nodes}
     rows = _in_order(machine | set(sums["thread_node"]))

@@ -10,11 +10,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from numascape.report.data import Places, Report, StructureEntry
+from numascape.report.data import (
+    Lines,
+    Loop,
+    Phase,
+    Places,
+    Report,
+    Sharing,
+    SourceWindow,
+    Spans,
+    StructureEntry,
+    Traffic,
+)
 from numascape.report.facts import Facts, measure, per_thread_pages
 from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
+from numascape.report.lines import lay_out_lines, shown_lines, source_places
+from numascape.report.phases import ShownPhases, shown_phases, shown_spans
 from numascape.report.reading import read_structure
+from numascape.report.sharing import measure_sharing
 from numascape.report.text import printable
+from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
 
 COLUMNS = 4096
@@ -33,9 +48,17 @@ class Draft:
     run: dict[str, Any]
     threads: list[dict[str, Any]]
     structures: tuple[StructureEntry, ...]
+    phases: tuple[Phase, ...]
     places: Places
     left_out: tuple[str, ...]
     folded: Folded
+    spans: Spans
+    sharing: Sharing
+    traffic: Traffic
+    lines: Lines
+    machine: dict[str, Any]
+    loops: tuple[Loop, ...] = ()
+    sources: tuple[SourceWindow, ...] | None = None
 
 
 def from_trace(trace: Trace) -> Report:
@@ -45,8 +68,10 @@ def from_trace(trace: Trace) -> Report:
 
 def draft(trace: Trace) -> Draft:
     """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure."""
-    per_thread = per_thread_pages(trace.accesses, trace.phases.height)
-    first_touch = trace.first_touch
+    phases = shown_phases(trace)
+    by_phase = _by_phase(trace.accesses, phases)
+    first_touch = _first_touch(trace, phases)
+    per_thread = per_thread_pages(by_phase, len(phases.phases))
     facts = measure(per_thread, first_touch)
     ranked = _ranked(trace.structures, facts)
     run_accesses = sum(f.accesses for f in facts.values())
@@ -55,43 +80,90 @@ def draft(trace: Trace) -> Draft:
         .then(COLUMNS)
         .otherwise(MINOR_COLUMNS)
     )
-    places = source_places(first_touch)
-    folded = fold_pages(per_thread, first_touch, shown, places, len(ranked))
+    position = _positions(ranked)
+    lines = shown_lines(trace.lines, position, phases.positions(trace.lines["phase"]))
+    places = source_places(first_touch, lines)
+    folded = fold_pages(by_phase, first_touch, shown, places, len(ranked))
     folded = limit_columns(folded, shown.select("position", "limit"))
-    entries = tuple(
-        _entry(row, facts.get(row["structure"]), run_accesses) for row in shown.to_dicts()
-    )
+    several = len(phases.phases) > 1
     return Draft(
         run=_run(trace, facts),
         threads=_threads(trace),
-        structures=entries,
-        places=Places(
-            function=tuple(printable(f) for f in places["function"]),
-            file=tuple(printable(f) for f in places["file"]),
-            line=tuple(places["line"]),
+        structures=tuple(
+            _entry(row, facts.get(row["structure"]), run_accesses) for row in shown.to_dicts()
         ),
-        left_out=_left_out(ranked, facts),
+        phases=phases.phases,
+        places=_places(places),
+        left_out=(*_left_out(ranked, facts), *phases.folded),
         folded=folded,
+        spans=shown_spans(trace, phases),
+        sharing=measure_sharing(
+            per_thread, by_phase if several else None, trace.threads.height, len(phases.phases)
+        ),
+        traffic=measure_traffic(trace, by_phase, position, len(shown), len(phases.phases)),
+        lines=lay_out_lines(lines, places, len(shown)),
+        machine=_plain(dataclasses.asdict(trace.info.machine)),
     )
 
 
 def finish(started: Draft) -> Report:
     """Lay out the columns of a draft and say what they fold."""
-    columns, cells, first = lay_out(started.folded, len(started.structures))
+    columns, cells, first = lay_out(started.folded, len(started.structures), len(started.phases))
     width = dict(started.folded.width.select("position", "width").iter_rows())
     entries = tuple(
         dataclasses.replace(entry, pages_per_column=width.get(position, 1))
         for position, entry in enumerate(started.structures)
     )
+    as_they_are = {
+        f.name: getattr(started, f.name)
+        for f in dataclasses.fields(started)
+        if f.name not in ("structures", "left_out", "folded")
+    }
     return Report(
-        run=started.run,
-        threads=started.threads,
+        **as_they_are,
         structures=entries,
-        places=started.places,
         columns=columns,
         cells=cells,
         first_touches=first,
         folded=(*_coarse(entries), *started.left_out),
+    )
+
+
+def _by_phase(accesses: pl.DataFrame, phases: ShownPhases) -> pl.DataFrame:
+    """The trace's accesses with the positions of the phases shown."""
+    if not phases.folded:
+        return accesses
+    keys = ["structure", "instance", "page", "thread", "phase"]
+    return (
+        accesses.with_columns(phases.positions(accesses["phase"]))
+        .group_by(keys)
+        .agg(pl.col("reads", "writes").sum())
+    )
+
+
+def _first_touch(trace: Trace, phases: ShownPhases) -> pl.DataFrame:
+    """The trace's first touches with the positions of the phases shown."""
+    table = trace.first_touch
+    if "phase" not in table.columns:
+        return table.with_columns(phase=pl.lit(0, pl.UInt32))
+    return table.with_columns(phases.positions(table["phase"]))
+
+
+def _positions(ranked: pl.DataFrame) -> pl.Series:
+    """By structure in the trace, its position in the report; null for those left out."""
+    return (
+        ranked.sort("structure")
+        .select(pl.when(pl.col("position") < STRUCTURES).then("position"))
+        .to_series()
+    )
+
+
+def _places(places: pl.DataFrame) -> Places:
+    return Places(
+        function=tuple(printable(f) for f in places["function"]),
+        file=tuple(printable(f) for f in places["file"]),
+        line=tuple(places["line"]),
+        loop=(-1,) * len(places),
     )
 
 
@@ -138,16 +210,6 @@ def _threads(trace: Trace) -> list[dict[str, Any]]:
         }
         for row in trace.threads.to_dicts()
     ]
-
-
-def source_places(first_touch: pl.DataFrame) -> pl.DataFrame:
-    """Distinct places with their index in ``place``; row 0 is the unknown place."""
-    unknown = pl.DataFrame({"function": [""], "file": [""], "line": [0]}).with_columns(
-        pl.col("line").cast(pl.UInt32)
-    )
-    named = first_touch.select("function", "file", "line").unique().sort("file", "line", "function")
-    known = (pl.col("function") != "") | (pl.col("file") != "")
-    return pl.concat([unknown, named.filter(known)]).with_row_index("place")
 
 
 def _entry(row: dict[str, Any], facts: Facts | None, run_accesses: int) -> StructureEntry:

@@ -27,7 +27,10 @@ import numpy as np
 from numascape.report.data import Column, Report
 
 FORMAT = "numascape-report"
-VERSION = 1
+VERSION = 2
+
+TABLES = ("columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines")
+"""What of a report has columns."""
 
 
 def encode_report(report: Report) -> str:
@@ -37,20 +40,23 @@ def encode_report(report: Report) -> str:
 
 def _pack(report: Report) -> bytes:
     planes = Planes()
-    return planes.block(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "run": report.run,
-            "threads": report.threads,
-            "structures": [dataclasses.asdict(entry) for entry in report.structures],
-            "places": dataclasses.asdict(report.places),
-            "columns": planes.table(report.columns),
-            "cells": planes.table(report.cells),
-            "first_touches": planes.table(report.first_touches),
-            "folded": report.folded,
-        }
-    )
+    text: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "run": report.run,
+        "threads": report.threads,
+        "structures": [dataclasses.asdict(entry) for entry in report.structures],
+        "phases": [dataclasses.asdict(phase) for phase in report.phases],
+        "places": dataclasses.asdict(report.places),
+        "machine": report.machine,
+        "loops": [dataclasses.asdict(loop) for loop in report.loops],
+        "folded": report.folded,
+    }
+    for name in TABLES:
+        text[name] = planes.table(getattr(report, name))
+    if report.sources is not None:
+        text["sources"] = [dataclasses.asdict(window) for window in report.sources]
+    return planes.block(text)
 
 
 class Planes:
@@ -73,8 +79,12 @@ class Planes:
         return len(encoded).to_bytes(4, "little") + encoded + b"".join(self.parts)
 
     def table(self, table: Any) -> dict[str, Any]:
-        """Add the columns of a dataclass; return its description."""
-        return {f.name: self._column(getattr(table, f.name)) for f in dataclasses.fields(table)}
+        """Add the columns of a dataclass; return its description, other fields as they are."""
+        values = {f.name: getattr(table, f.name) for f in dataclasses.fields(table)}
+        return {
+            name: self._column(value) if isinstance(value, np.ndarray) else value
+            for name, value in values.items()
+        }
 
     def _column(self, values: Column) -> dict[str, Any]:
         stored, delta = byte_planes(values), False

@@ -21,9 +21,9 @@ from numascape.report.data import Cells, Column, Columns, FirstTouches
 class Folded:
     """Tables at page or block resolution; ``block`` is page // width of the structure.
 
-    touched: position, block, touched (pages); accesses: position, block, row, reads, writes;
-    first: position, block, row, pages, place, place_pages; width: position, width, pages.
-    ``position`` is the structure's index in the report.
+    touched: position, block, touched (pages); accesses: position, block, phase, row, reads,
+    writes; first: position, block, phase, row, pages, place, place_pages; width: position, width,
+    pages. ``position`` is the entry's index in the report, ``phase`` that of the phase shown.
     """
 
     touched: pl.DataFrame
@@ -42,7 +42,7 @@ class Folded:
 
 
 def fold_pages(
-    per_thread: pl.DataFrame,
+    accesses: pl.DataFrame,
     first_touch: pl.DataFrame,
     shown: pl.DataFrame,
     places: pl.DataFrame,
@@ -50,7 +50,8 @@ def fold_pages(
 ) -> Folded:
     """Bring a trace's tables to blocks that are small enough never to be too coarse.
 
-    `per_thread`: structure, page, thread, reads, writes; `shown`: structure, position, pages,
+    `accesses`: structure, page, thread, phase, reads, writes; `first_touch`: the trace's table with
+    phase; both with the positions of phases; `shown`: structure, position, pages,
     instances, touched (pages of all instances) and limit (columns wanted); `places`: function,
     file, line and their place; `structures`: the number of structures in the trace.
     """
@@ -62,31 +63,31 @@ def fold_pages(
         pages="pages",
     )
     place = _Whereabouts(shown["structure"], width["width"], structures)
-    accesses = (
-        place.of(per_thread, "reads", "writes")
-        .group_by("position", "block", "row")
+    cells = (
+        place.of(accesses, "phase", "reads", "writes")
+        .group_by("position", "block", "phase", "row")
         .agg(pl.col("reads").sum(), pl.col("writes").sum())
     )
     first = (
-        place.of(first_touch, "function", "file", "line")
-        .group_by("position", "block", "row", "function", "file", "line")
+        place.of(first_touch, "phase", "function", "file", "line")
+        .group_by("position", "block", "phase", "row", "function", "file", "line")
         .agg(place_pages=pl.len())
         .join(places, on=["function", "file", "line"], how="left")
         .with_columns(pl.col("place").fill_null(0))
         .sort("place_pages", "place")
-        .group_by("position", "block", "row")
+        .group_by("position", "block", "phase", "row")
         .agg(
             pages=pl.col("place_pages").sum(),
             place=pl.col("place").last(),
             place_pages=pl.col("place_pages").max(),
         )
     )
-    keys = pl.concat([place.keys(per_thread), place.keys(first_touch)]).unique()
+    keys = pl.concat([place.keys(accesses), place.keys(first_touch)]).unique()
     position = (keys // (1 << 32)).cast(pl.UInt32).alias("position")
     page = (keys % (1 << 32)).cast(pl.UInt32)
     block = (page // width["width"].gather(position)).alias("block")
     touched = pl.DataFrame([position, block]).group_by("position", "block").agg(touched=pl.len())
-    return Folded(touched, accesses, first, width)
+    return Folded(touched, cells, first, width)
 
 
 class _Whereabouts:
@@ -132,12 +133,12 @@ def coarsen(folded: Folded, factors: pl.DataFrame) -> Folded:
     touched = widened(folded.touched).group_by(where).agg(pl.col("touched").sum())
     accesses = (
         widened(folded.accesses)
-        .group_by([*where, "row"])
+        .group_by([*where, "phase", "row"])
         .agg(pl.col("reads").sum(), pl.col("writes").sum())
     )
     first = (
         widened(folded.first)
-        .group_by([*where, "row"])
+        .group_by([*where, "phase", "row"])
         .agg(
             pl.col("pages").sum(),
             pl.col("place").sort_by("place_pages").last(),
@@ -176,18 +177,20 @@ def limit_columns(folded: Folded, limits: pl.DataFrame) -> Folded:
         folded = coarsen(folded, factors)
 
 
-def lay_out(folded: Folded, structures: int) -> tuple[Columns, Cells, FirstTouches]:
+def lay_out(folded: Folded, entries: int, phases: int) -> tuple[Columns, Cells, FirstTouches]:
     """Turn blocks into the report's columns, with the gaps between them."""
     columns = _columns(folded)
     position = columns["position"].to_numpy()
-    begin = np.searchsorted(position, np.arange(structures + 1))
+    begin = np.searchsorted(position, np.arange(entries + 1))
     index = columns.filter(pl.col("touched") > 0).select("position", "block", "column")
     accesses = (
         folded.accesses.join(index, on=["position", "block"])
         .filter((pl.col("reads") + pl.col("writes")) > 0)
-        .sort("position", "row", "column")
+        .sort("position", "phase", "row", "column")
     )
-    first = folded.first.join(index, on=["position", "block"]).sort("position", "row", "column")
+    first = folded.first.join(index, on=["position", "block"]).sort(
+        "position", "phase", "row", "column"
+    )
     return (
         Columns(
             begin=begin.astype(np.uint32),
@@ -196,14 +199,14 @@ def lay_out(folded: Folded, structures: int) -> tuple[Columns, Cells, FirstTouch
             touched=columns["touched"].to_numpy(),
         ),
         Cells(
-            begin=_begins(accesses, structures),
+            begin=_begins(accesses, entries, phases),
             row=accesses["row"].to_numpy(),
             column=accesses["column"].to_numpy(),
             reads=accesses["reads"].to_numpy(),
             writes=accesses["writes"].to_numpy(),
         ),
         FirstTouches(
-            begin=_begins(first, structures),
+            begin=_begins(first, entries, phases),
             row=first["row"].to_numpy(),
             column=first["column"].to_numpy(),
             pages=first["pages"].to_numpy(),
@@ -212,8 +215,9 @@ def lay_out(folded: Folded, structures: int) -> tuple[Columns, Cells, FirstTouch
     )
 
 
-def _begins(table: pl.DataFrame, structures: int) -> Column:
-    begin = np.searchsorted(table["position"].to_numpy(), np.arange(structures + 1))
+def _begins(table: pl.DataFrame, entries: int, phases: int) -> Column:
+    group = table["position"].to_numpy().astype(np.int64) * phases + table["phase"].to_numpy()
+    begin = np.searchsorted(group, np.arange(entries * phases + 1))
     return begin.astype(np.uint32)
 
 

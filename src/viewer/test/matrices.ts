@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small reports made by hand.
 
-import type { Report, Structure } from "../src/data/report";
+import type { Phase, Report, Structure } from "../src/data/report";
 import type { Matrix } from "../src/model/matrix";
 import { matrixOf } from "../src/model/matrix";
 
@@ -32,6 +32,23 @@ export function structure(named: Partial<Structure> = {}): Structure {
     touched_pages: 0,
     pages_per_column: 1,
     reading: { see: [], advice: [], stake: 0, verdict: "" },
+    instance: -1,
+    parent: -1,
+    address_offset: -1,
+    ...named,
+  };
+}
+
+export function phase(named: Partial<Phase> = {}): Phase {
+  return {
+    name: "run",
+    file: "",
+    line: 0,
+    start_ns: 0,
+    end_ns: 0,
+    repetitions: 1,
+    reads: 0,
+    writes: 0,
     ...named,
   };
 }
@@ -51,6 +68,7 @@ export function report(
   return {
     threads: Array.from({ length: threads }, (_, thread) => ({ thread })),
     structures: [structure()],
+    phases: [phase()],
     columns: {
       begin: Uint32Array.of(0, pages.length),
       start: Uint32Array.from(start),

@@ -38,9 +38,9 @@ describe("reports", () => {
   };
 
   it("of another version are refused", () => {
-    expect(() => parseBlock(block({ format: "numascape-report", version: 2 }))).toThrow(
-      "version 1",
+    expect(() => parseBlock(block({ format: "numascape-report", version: 1 }))).toThrow(
+      "version 2",
     );
-    expect(() => parseBlock(block({ format: "other", version: 1 }))).toThrow("numascape-report");
+    expect(() => parseBlock(block({ format: "other", version: 2 }))).toThrow("numascape-report");
   });
 });

@@ -29,10 +29,11 @@ def sums(report: Report, trace: Trace) -> None:
         for row in trace.accesses.group_by("structure").sum().iter_rows(named=True)
     }
     first = dict(trace.first_touch.group_by("structure").len().iter_rows())
+    phases = len(report.phases)
     for position, entry in enumerate(report.structures):
         expected = by_structure.get(entry.structure, {"reads": 0, "writes": 0})
-        cells = slice(*report.cells.begin[position : position + 2])
-        touches = slice(*report.first_touches.begin[position : position + 2])
+        cells = slice(*report.cells.begin[[position * phases, (position + 1) * phases]])
+        touches = slice(*report.first_touches.begin[[position * phases, (position + 1) * phases]])
         columns = slice(*report.columns.begin[position : position + 2])
         assert entry.reads == expected["reads"] == report.cells.reads[cells].sum()
         assert entry.writes == expected["writes"] == report.cells.writes[cells].sum()
@@ -105,7 +106,7 @@ def test_instances_of_a_structure_are_summed_by_page(tmp_path: Path) -> None:
     assert report.structures[0].touched_pages == 12
 
 
-def test_phases_are_added_up(tmp_path: Path) -> None:
+def test_phases_have_cells_of_their_own(tmp_path: Path) -> None:
     pattern = patterns.Pattern("p", 1)
     s = pattern.structure("A", 2)
     for _ in range(2):
@@ -119,8 +120,10 @@ def test_phases_are_added_up(tmp_path: Path) -> None:
     tables["phases"] = pl.concat([tables["phases"], second])
     pattern.tables = lambda: tables  # type: ignore[method-assign]
     report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
-    assert report.cells.reads.tolist() == [10, 10]
-    assert report.structures[0].threads == 1
+    assert report.cells.begin.tolist() == [0, 2, 4]
+    assert report.cells.reads.tolist() == [5, 5, 5, 5]
+    assert [(phase.name, phase.reads) for phase in report.phases] == [("run", 10), ("second", 10)]
+    assert (report.structures[0].reads, report.structures[0].threads) == (20, 1)
 
 
 def test_first_touch_places_are_named(tmp_path: Path) -> None:

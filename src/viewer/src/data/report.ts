@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as Python writes it (src/numascape/report/data.py), with columns unpacked.
+//
+// In the shapes below, S is the number of whole structures, E of all entries (whole structures,
+// then single instances of some), T of threads, P of phases, N of nodes.
 
 /** Unsigned integers; up to 2^53 exactly. */
 export type Column = Uint8Array | Uint16Array | Uint32Array | Float64Array;
@@ -31,6 +34,94 @@ export interface Structure {
   touched_pages: number;
   pages_per_column: number;
   reading: Reading;
+  /** Number of a single instance, and the position of its structure; -1 for a whole structure. */
+  instance: number;
+  parent: number;
+  /** Address of the first byte modulo 2 MiB, or -1 when unknown (or not the same for all). */
+  address_offset: number;
+}
+
+/** P = 1 when no phases were recorded. Times are of the first beginning and the last end. */
+export interface Phase {
+  name: string;
+  file: string;
+  line: number;
+  start_ns: number;
+  end_ns: number;
+  repetitions: number;
+  reads: number;
+  writes: number;
+}
+
+/** When the phases ran, in order of time; microseconds since the run's start. */
+export interface Spans {
+  phase: Column;
+  start: Column;
+  end: Column;
+}
+
+/** How much threads use the same pages: sum over pages of min(accesses of i, accesses of j). */
+export interface Sharing {
+  /** Rows of a matrix, at most 128. */
+  groups: number;
+  /** Thread row -> matrix row (T). */
+  group: Column;
+  /** G x G matrices by row: the run's, and if P > 1 then each phase's. */
+  accesses: Column;
+}
+
+/** Accesses by the node of the thread and of the page, for the placement observed. */
+export interface Traffic {
+  /** Node numbers; an index of N stands for several nodes or an unknown one. */
+  nodes: number[];
+  /** Index into nodes (T). */
+  thread_node: Column;
+  /** P x (N + 1) x (N + 1), by the thread's node, then the page's. */
+  accesses: Column;
+  /** S x P; what is neither local nor remote is unknown. */
+  local: Column;
+  remote: Column;
+  /** T x P. */
+  thread_local: Column;
+  thread_remote: Column;
+}
+
+/** Which source places use a structure; rows sorted by structure, place, phase. */
+export interface Lines {
+  /** S + 1. */
+  begin: Column;
+  phase: Column;
+  /** Index into places. */
+  place: Column;
+  reads: Column;
+  writes: Column;
+}
+
+/** A loop statement of a source file, lines first .. last. */
+export interface Loop {
+  file: string;
+  first: number;
+  last: number;
+  kind: string;
+}
+
+/** Source text from line `first` on. */
+export interface SourceWindow {
+  file: string;
+  first: number;
+  text: string[];
+}
+
+export interface MachineNode {
+  node: number;
+  cpus: number[];
+  memory_bytes: number;
+  distances?: number[];
+}
+
+export interface Machine {
+  name: string;
+  nodes: MachineNode[];
 }
 
 export interface Thread {
@@ -59,13 +150,17 @@ export interface Run {
   touched_pages: number;
 }
 
+/** Source places; index 0 is the unknown one. */
 export interface Places {
   function: string[];
   file: string[];
   line: number[];
+  /** Index into loops, or -1. */
+  loop: number[];
 }
 
 export interface Columns {
+  /** E + 1. */
   begin: Column;
   start: Column;
   pages: Column;
@@ -73,6 +168,7 @@ export interface Columns {
 }
 
 export interface Cells {
+  /** E x P + 1: entry e in phase p has begin[e * P + p] .. begin[e * P + p + 1]. */
   begin: Column;
   row: Column;
   column: Column;
@@ -81,6 +177,7 @@ export interface Cells {
 }
 
 export interface FirstTouches {
+  /** E x P + 1. */
   begin: Column;
   row: Column;
   column: Column;
@@ -91,10 +188,20 @@ export interface FirstTouches {
 export interface Report {
   run: Run;
   threads: Thread[];
+  /** Whole structures, most accessed first; then single instances of some. */
   structures: Structure[];
+  phases: Phase[];
   places: Places;
   columns: Columns;
   cells: Cells;
   first_touches: FirstTouches;
+  spans: Spans;
+  sharing: Sharing;
+  traffic: Traffic;
+  lines: Lines;
+  machine: Machine;
+  loops: Loop[];
+  /** Absent when the report was to hold no source text. */
+  sources?: SourceWindow[];
   folded: string[];
 }

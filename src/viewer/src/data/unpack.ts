@@ -4,7 +4,10 @@
 import type { Column, Report } from "./report";
 
 const FORMAT = "numascape-report";
-const VERSION = 1;
+const VERSION = 2;
+
+/** What of a report has columns. */
+const TABLES = ["columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines"];
 
 interface Stored {
   at: number;
@@ -37,12 +40,16 @@ export function parseBlock(block: Uint8Array): Report {
     throw new Error(`not a ${FORMAT} of version ${VERSION}`);
   }
   const planes = block.subarray(textEnd);
-  for (const table of ["columns", "cells", "first_touches"]) {
-    for (const [name, stored] of Object.entries(report[table])) {
-      report[table][name] = unpackColumn(planes, stored as Stored);
+  for (const table of TABLES) {
+    for (const [name, value] of Object.entries(report[table])) {
+      if (isStored(value)) report[table][name] = unpackColumn(planes, value);
     }
   }
   return report as Report;
+}
+
+function isStored(value: unknown): value is Stored {
+  return typeof value === "object" && value !== null && "delta" in value;
 }
 
 export function unpackColumn(planes: Uint8Array, { at, length, bytes, delta }: Stored): Column {

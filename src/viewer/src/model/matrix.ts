@@ -33,38 +33,160 @@ export interface Matrix {
   firstTouches: FirstTouchRows;
 }
 
-export function matrixOf(report: Report, position: number): Matrix {
+/** Positions of phases, each once; undefined or null: all of them. */
+export type PhaseSet = readonly number[] | null | undefined;
+
+/**
+ * The matrix of the entry at `position` in some phases (all by default). The same object as long
+ * as it is kept, see KEPT; that of a single phase shares the report's memory.
+ */
+export function matrixOf(report: Report, position: number, phases?: PhaseSet): Matrix {
+  const count = report.phases.length;
+  const chosen = phases ? [...phases].filter((p) => p < count).sort((a, b) => a - b) : all(count);
+  const key = `${position}:${chosen.length === count ? "all" : chosen.join(",")}`;
+  let kept = matrices.get(report);
+  if (!kept) matrices.set(report, (kept = { entries: 0, byKey: new Map() }));
+  let matrix = kept.byKey.get(key);
+  if (matrix) {
+    // The map is in order of last use.
+    kept.byKey.delete(key);
+  } else {
+    matrix = cut(report, position, chosen);
+    kept.entries += entriesOf(matrix);
+  }
+  kept.byKey.set(key, matrix);
+  for (const [oldest, unused] of kept.byKey) {
+    if (kept.entries <= KEPT || oldest === key) break;
+    kept.byKey.delete(oldest);
+    kept.entries -= entriesOf(unused);
+  }
+  return matrix;
+}
+
+/** Entries of all matrices kept; a report has at most 2 million. */
+const KEPT = 6_000_000;
+const matrices = new WeakMap<Report, { entries: number; byKey: Map<string, Matrix> }>();
+
+function entriesOf({ accesses, firstTouches }: Matrix): number {
+  return 1 + accesses.column.length + firstTouches.column.length;
+}
+
+function all(count: number): number[] {
+  return Array.from({ length: count }, (_, phase) => phase);
+}
+
+function cut(report: Report, position: number, phases: readonly number[]): Matrix {
   const threads = report.threads.length;
+  const count = report.phases.length;
   const { columns, cells, first_touches: first } = report;
   const [c0, c1] = bounds(columns.begin, position);
-  const [a0, a1] = bounds(cells.begin, position);
-  const [f0, f1] = bounds(first.begin, position);
   const start = columns.start.subarray(c0, c1);
   const pages = columns.pages.subarray(c0, c1);
   const last = start.length - 1;
+  const accesses = phases.map((phase): AccessRows => {
+    const [from, to] = bounds(cells.begin, position * count + phase);
+    return {
+      rowBegin: rowBegins(cells.row.subarray(from, to), threads),
+      column: cells.column.subarray(from, to),
+      reads: cells.reads.subarray(from, to),
+      writes: cells.writes.subarray(from, to),
+    };
+  });
+  const touches = phases.map((phase): FirstTouchRows => {
+    const [from, to] = bounds(first.begin, position * count + phase);
+    return {
+      rowBegin: rowBegins(first.row.subarray(from, to), threads),
+      column: first.column.subarray(from, to),
+      pages: first.pages.subarray(from, to),
+      place: first.place.subarray(from, to),
+    };
+  });
   return {
     threads,
     start,
     pages,
     touched: columns.touched.subarray(c0, c1),
     length: last < 0 ? 0 : start[last]! + pages[last]!,
-    accesses: {
-      rowBegin: rowBegins(cells.row.subarray(a0, a1), threads),
-      column: cells.column.subarray(a0, a1),
-      reads: cells.reads.subarray(a0, a1),
-      writes: cells.writes.subarray(a0, a1),
-    },
-    firstTouches: {
-      rowBegin: rowBegins(first.row.subarray(f0, f1), threads),
-      column: first.column.subarray(f0, f1),
-      pages: first.pages.subarray(f0, f1),
-      place: first.place.subarray(f0, f1),
-    },
+    accesses: accesses.length === 1 ? accesses[0]! : addedAccesses(accesses, threads, start.length),
+    firstTouches:
+      touches.length === 1 ? touches[0]! : addedFirstTouches(touches, threads, start.length),
   };
 }
 
-function bounds(begin: Column, position: number): [number, number] {
-  return [begin[position] ?? 0, begin[position + 1] ?? 0];
+function addedAccesses(parts: AccessRows[], threads: number, columns: number): AccessRows {
+  const { rowBegin, column, from } = united(parts, threads, columns);
+  const reads = new Float64Array(column.length);
+  const writes = new Float64Array(column.length);
+  parts.forEach((part, p) => {
+    from[p]!.forEach((at, i) => {
+      reads[at]! += part.reads[i]!;
+      writes[at]! += part.writes[i]!;
+    });
+  });
+  return { rowBegin, column, reads, writes };
+}
+
+/** The place is that of the phase in which most pages of a field were touched first. */
+function addedFirstTouches(
+  parts: FirstTouchRows[],
+  threads: number,
+  columns: number,
+): FirstTouchRows {
+  const { rowBegin, column, from } = united(parts, threads, columns);
+  const pages = new Float64Array(column.length);
+  const most = new Float64Array(column.length);
+  const place = new Uint32Array(column.length);
+  parts.forEach((part, p) => {
+    from[p]!.forEach((at, i) => {
+      const more = part.pages[i]!;
+      pages[at]! += more;
+      if (more > most[at]!) {
+        most[at] = more;
+        place[at] = part.place[i]!;
+      }
+    });
+  });
+  return { rowBegin, column, pages, place };
+}
+
+/** The fields that any part has, and for each part where its entries went. */
+function united(
+  parts: Rows[],
+  threads: number,
+  columns: number,
+): { rowBegin: Uint32Array; column: Column; from: Uint32Array[] } {
+  const most = parts.reduce((sum, part) => sum + part.column.length, 0);
+  const column = new Uint32Array(most);
+  const rowBegin = new Uint32Array(threads + 1);
+  const from = parts.map((part) => new Uint32Array(part.column.length));
+  const seen = new Int32Array(columns).fill(-1);
+  const place = new Uint32Array(columns);
+  let end = 0;
+  for (let row = 0; row < threads; row++) {
+    rowBegin[row] = end;
+    const first = end;
+    for (const part of parts) {
+      for (let i = part.rowBegin[row]!; i < part.rowBegin[row + 1]!; i++) {
+        const c = part.column[i]!;
+        if (seen[c] === row) continue;
+        seen[c] = row;
+        column[end++] = c;
+      }
+    }
+    column.subarray(first, end).sort();
+    for (let at = first; at < end; at++) place[column[at]!] = at;
+    parts.forEach((part, p) => {
+      for (let i = part.rowBegin[row]!; i < part.rowBegin[row + 1]!; i++) {
+        from[p]![i] = place[part.column[i]!]!;
+      }
+    });
+  }
+  rowBegin[threads] = end;
+  return { rowBegin, column: column.subarray(0, end), from };
+}
+
+function bounds(begin: Column, at: number): [number, number] {
+  return [begin[at] ?? 0, begin[at + 1] ?? 0];
 }
 
 function rowBegins(row: Column, rows: number): Uint32Array {

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses by the node of the thread and the node of the page, for the placement observed."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from numascape.report.data import Column, Traffic
+from numascape.trace import Trace
+
+NODES = 128
+"""Nodes that a report tells apart; those of larger numbers count as unknown."""
+SEVERAL = -2
+UNKNOWN = -1
+
+
+def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Sum `accesses` (rows of the trace's table) by `keys`, thread_node and page_node.
+
+    A thread that was seen on several nodes has SEVERAL for its node, as nobody knows from which it
+    made which access; what is not known is UNKNOWN. Returns the keys, thread_node, page_node
+    (int64) and accesses.
+    """
+    place = ["structure", "instance", "page"]
+    known = pl.col("node") >= 0
+    pages = trace.placement.lazy().filter(known).select(*place, page_node=pl.col("node"))
+    return (
+        accesses.lazy()
+        .join(pages.unique(place), on=place, how="left")
+        .group_by(*{*keys, "thread"}, "page_node")
+        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
+        .join(thread_nodes(trace).lazy(), on="thread", how="left")
+        .with_columns(pl.col("page_node").cast(pl.Int64).fill_null(UNKNOWN))
+        .group_by(*keys, "thread_node", "page_node")
+        .agg(pl.col("accesses").sum())
+        .collect()
+    )
+
+
+def thread_nodes(trace: Trace) -> pl.DataFrame:
+    """By thread, the node it was seen on alone, or SEVERAL, or UNKNOWN: thread, thread_node."""
+    nodes = pl.col("nodes").list
+    return trace.threads.select(
+        "thread",
+        thread_node=pl.when(nodes.n_unique() > 1)
+        .then(pl.lit(SEVERAL, pl.Int64))
+        .otherwise(nodes.first().cast(pl.Int64))
+        .fill_null(UNKNOWN),
+    )
+
+
+def measure_traffic(
+    trace: Trace, by_phase: pl.DataFrame, position: pl.Series, structures: int, phases: int
+) -> Traffic:
+    """The traffic of the run. `by_phase` is the trace's accesses with the positions of phases.
+
+    `position`: by structure in the trace, its position among the `structures` shown, or null.
+    """
+    sums = node_traffic(trace, by_phase, ["structure", "phase", "thread"])
+    seen = {int(node) for column in ("thread_node", "page_node") for node in sums[column].unique()}
+    every = {node.node for node in trace.info.machine.nodes} | {node for node in seen if node >= 0}
+    nodes = sorted(every)[:NODES]
+    index = {node: i for i, node in enumerate(nodes)}
+
+    def indexed(column: str) -> pl.Expr:
+        return pl.col(column).replace_strict(
+            list(index), list(index.values()), default=len(nodes), return_dtype=pl.UInt32
+        )
+
+    table = sums.with_columns(
+        local=(pl.col("thread_node") == pl.col("page_node")) & (pl.col("thread_node") >= 0),
+        known=(pl.col("thread_node") >= 0) & (pl.col("page_node") >= 0),
+        thread_node=indexed("thread_node"),
+        page_node=indexed("page_node"),
+        position=position.gather(sums["structure"]),
+    )
+    width = len(nodes) + 1
+    matrix = np.zeros((phases, width, width), np.uint64)
+    where = tuple(table[name].to_numpy() for name in ("phase", "thread_node", "page_node"))
+    np.add.at(matrix, where, table["accesses"].to_numpy())
+    local = table.filter("local")
+    remote = table.filter(pl.col("known") & ~pl.col("local"))
+    by_structure, by_thread = (structures, phases), (trace.threads.height, phases)
+    return Traffic(
+        nodes=tuple(nodes),
+        thread_node=_indices(thread_nodes(trace)["thread_node"], index),
+        accesses=matrix.ravel(),
+        local=_sums(local, "position", by_structure),
+        remote=_sums(remote, "position", by_structure),
+        thread_local=_sums(local, "thread", by_thread),
+        thread_remote=_sums(remote, "thread", by_thread),
+    )
+
+
+def _indices(nodes: pl.Series, index: dict[int, int]) -> Column:
+    found = [index.get(node, len(index)) for node in nodes.to_list()]
+    return np.array(found, np.uint32)
+
+
+def _sums(table: pl.DataFrame, by: str, shape: tuple[int, int]) -> Column:
+    """Accesses by `by` and phase."""
+    summed = np.zeros(shape, np.uint64)
+    known = table.filter(pl.col(by).is_not_null())
+    where = (known[by].to_numpy(), known["phase"].to_numpy())
+    np.add.at(summed, where, known["accesses"].to_numpy())
+    return summed.ravel()
