@@ -3,12 +3,13 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { surfaceOf } from "../draw/surface";
 import type { Surface } from "../draw/surface";
+import { keepDrawing } from "../saving/drawings";
 
 interface Props extends Omit<JSX.IntrinsicElements["canvas"], "ref"> {
   draw: (surface: Surface) => void;
   /** Draw again when one of these changes, and when the size does. */
   inputs: readonly unknown[];
-  /** Draw only once the canvas has come near the visible part of the page. */
+  /** Draw only once the canvas has come near the visible part of the page, or is printed. */
   lazy?: boolean;
 }
 
@@ -26,6 +27,7 @@ export function Canvas({ draw, inputs, lazy = false, ...attributes }: Props) {
   useLayoutEffect(redraw, inputs);
   useEffect(() => {
     const canvas = element.current!;
+    keepDrawing(canvas, (surface) => latest.current(surface));
     const sizes = new ResizeObserver(redraw);
     sizes.observe(canvas);
     const views = new IntersectionObserver((entries) => {
@@ -33,8 +35,16 @@ export function Canvas({ draw, inputs, lazy = false, ...attributes }: Props) {
       visible.current = true;
       redraw();
     }, NEAR);
-    if (lazy) views.observe(canvas);
+    const print = () => {
+      visible.current = true;
+      redraw();
+    };
+    if (lazy) {
+      views.observe(canvas);
+      window.addEventListener("beforeprint", print);
+    }
     return () => {
+      window.removeEventListener("beforeprint", print);
       sizes.disconnect();
       views.disconnect();
     };
