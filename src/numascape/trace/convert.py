@@ -41,7 +41,7 @@ class Converted:
 
 @dataclass(frozen=True)
 class _Part:
-    """One process's share of the tables; `extents` (structure, instance, size, pages)."""
+    """One process's share of the tables; `extents` (structure, instance, address, size, pages)."""
 
     accesses: pl.DataFrame
     first_touch: pl.DataFrame
@@ -130,10 +130,14 @@ def _convert_shard(
     extents = pl.concat(
         [
             owners.filter(pl.col("kind") != UNKNOWN).select(
-                "structure", "instance", "size", "pages"
+                "structure", "instance", "address", "size", "pages"
             ),
             variables.select(
-                "structure", pl.lit(0, dtype=pl.UInt32()).alias("instance"), "size", "pages"
+                "structure",
+                pl.lit(0, dtype=pl.UInt32()).alias("instance"),
+                "address",
+                "size",
+                "pages",
             ),
         ]
     )
@@ -245,9 +249,20 @@ def _assemble(
         "phases": pl.DataFrame(
             [(0, "run", "", 0, 0, end, 1)], schema=SCHEMAS["phases"], orient="row"
         ),
+        "instances": renumbered(_instances(parts)),
     }
     tables = {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
     return Converted(tables, _info(tables, shards, session))
+
+
+def _instances(parts: list[_Part]) -> pl.DataFrame:
+    """Instances at one known address: a library loaded twice has its variables at two."""
+    return (
+        pl.concat([part.extents for part in parts])
+        .filter(pl.col("address").is_not_null())
+        .unique(["structure", "instance"], keep="none")
+        .sort("structure", "instance")
+    )
 
 
 def _structures(

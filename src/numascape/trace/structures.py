@@ -111,8 +111,8 @@ def owner_structures(
 ) -> pl.DataFrame:
     """The structure and instance of every owner but modules (their pages hold variables).
 
-    Returns (owner, structure, instance, size, pages); instances of a structure are numbered in
-    the order of their allocation.
+    Returns (owner, structure, instance, address, size, pages); instances of a structure are
+    numbered in the order of their allocation. What lies scattered has no address.
     """
     allocations = names.allocations()
     owners = shard.owners.filter(pl.col("kind") != MODULE)
@@ -133,6 +133,7 @@ def owner_structures(
         "owner",
         "kind",
         structure=pl.Series(numbers, dtype=pl.UInt32()),
+        address=pl.when(pl.col("kind") != SMALL).then("start").cast(pl.UInt64()),
         size=pl.col("bytes"),
         pages=pl.when(pl.col("kind") == SMALL).then(0).otherwise(pages).cast(pl.UInt32()),
     ).with_columns(
@@ -200,10 +201,11 @@ def module_structures(
     """The structures in executables and libraries.
 
     Returns (owner, page, variable, variable_page, bytes) as variables_on_pages does, and
-    (owner, variable, structure, size, pages), with a null variable for what no variable covers.
+    (owner, variable, structure, address, size, pages), with a null variable for what no variable
+    covers.
     """
     variables, pages = names.variables()
-    rows: list[tuple[int, int | None, int, int, int]] = []
+    rows: list[tuple[int, int | None, int, int | None, int, int]] = []
     used = pages.select("owner", "variable").unique(maintain_order=True)
     for owner, variable in used.iter_rows():
         item = variables[variable]
@@ -213,16 +215,17 @@ def module_structures(
             )
         )
         extent = (item.address % PAGE + item.size + PAGE - 1) // PAGE
-        rows.append((owner, variable, number, item.size, extent))
+        rows.append((owner, variable, number, item.address or None, item.size, extent))
     for module in shard.modules:
         name = f"{module_name(module.path)} (code and unnamed data)"
         number = table.number(Structure(process, name, "mapping", module=module.path))
         size = module.end - module.start
-        rows.append((module.owner, None, number, size, size // PAGE))
+        rows.append((module.owner, None, number, module.start, size, size // PAGE))
     schema = {
         "owner": pl.UInt32(),
         "variable": pl.UInt32(),
         "structure": pl.UInt32(),
+        "address": pl.UInt64(),
         "size": pl.UInt64(),
         "pages": pl.UInt32(),
     }

@@ -25,9 +25,9 @@ def write_trace(
     """Write the trace `path`, replacing a trace of that name.
 
     `tables` has every table of trace/schema.py, though it may lack the optional ones; lazy frames
-    are streamed to disk, and so may be larger than memory. The folder appears under its name only when it is complete. Raises
-    NumascapeError when a column is missing or has another type, when `path` is something else than
-    a trace, and when it cannot be written.
+    are streamed to disk, and so may be larger than memory. The folder appears under its name only
+    when it is complete. Raises NumascapeError when a column is missing or has another type, when
+    `path` is something else than a trace, and when it cannot be written.
     """
     target = Path(path)
     check_replaceable(target)
