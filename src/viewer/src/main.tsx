@@ -3,6 +3,9 @@ import { render } from "preact";
 import { unpackReport } from "./data/unpack";
 import { App } from "./views/app";
 import "./style.css";
+import "./styles/overview.css";
+import "./styles/phases.css";
+import "./styles/source-lines.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;

@@ -3,23 +3,50 @@ import { describe, expect, it } from "vitest";
 import * as show from "../src/model/format";
 import { readWriteOf } from "../src/model/read-write";
 import { standingOut } from "../src/model/standing-out";
-import { listed } from "../src/model/structure-list";
-import type { Wanted } from "../src/model/structure-list";
+import { folded, listed } from "../src/model/structure-list";
+import type { StructureRow, Wanted } from "../src/model/structure-list";
 import { matrix, structure } from "./matrices";
 
-const structures = [
+const rows = [
   structure({ name: "b10", reads: 900, file: "/src/solve.c", threads: 4 }),
   structure({ name: "b9", reads: 99_000, size: 7, threads: 1 }),
   structure({ name: "tiny", writes: 1, module: "libm.so" }),
-];
+].map((structure, position): StructureRow => ({
+  position,
+  structure,
+  reads: structure.reads,
+  writes: structure.writes,
+  threads: structure.threads,
+  split: { local: 0, remote: position, unknown: 0 },
+}));
 const wanted: Wanted = { search: "", order: { key: "share", descending: true }, minor: false };
-const list = (change: Partial<Wanted>) => listed(structures, 99_901, { ...wanted, ...change });
+const list = (change: Partial<Wanted>) =>
+  listed({ rows, accesses: 99_901 }, { ...wanted, ...change }).map(({ position }) => position);
 
 describe("the list of structures", () => {
   it("is sorted by share, without minor ones", () => expect(list({})).toEqual([1, 0]));
   it("shows minor ones on request", () => expect(list({ minor: true })).toEqual([1, 0, 2]));
   it("sorts numbers in names as numbers", () =>
     expect(list({ order: { key: "name", descending: false } })).toEqual([1, 0]));
+  it("sorts by the number of remote accesses", () =>
+    expect(list({ minor: true, order: { key: "remote", descending: true } })).toEqual([2, 1, 0]));
+  it("folds thread stacks and the runtime's memory below 1 % away, and says how much", () => {
+    const few = (name: string, reads: number, more = {}): StructureRow => {
+      const split = { local: 0, remote: 0, unknown: 0 };
+      const named = structure({ name, ...more });
+      return { position: 0, structure: named, reads, writes: 0, threads: 1, split };
+    };
+    const some = [
+      few("A", 980),
+      few("Stack#0", 9, { kind: "stack" }),
+      few("state", 5, { module: "/usr/lib/libgomp.so.1" }),
+      few("B", 6),
+      few("Stack#1", 30, { kind: "stack" }),
+    ];
+    const shown = listed({ rows: some, accesses: 1000 }, wanted);
+    expect(shown.map(({ structure }) => structure.name)).toEqual(["A", "Stack#1", "B"]);
+    expect(folded({ rows: some, accesses: 1000 })).toEqual({ stacks: 1, others: 1, share: 0.014 });
+  });
   it("finds names, files and modules, minor or not", () => {
     expect(list({ search: "SOLVE" })).toEqual([0]);
     expect(list({ search: "libm tiny" })).toEqual([2]);

@@ -3,7 +3,7 @@
 
 import type { Axis, Binned, Strip } from "../model/bins";
 import { robustEnd } from "../model/matrix";
-import { accessPixel, accessRamp, intensity, pixel, threadColour, threadPixels } from "./colour";
+import { accessPixel, accessRamp, intensity, pixel } from "./colour";
 import type { Scale, Theme } from "./colour";
 import { fillPixels } from "./surface";
 import type { Surface } from "./surface";
@@ -22,15 +22,14 @@ export function drawAccesses(
   });
 }
 
+/** `colours` are those of the matrix's rows. */
 export function drawFirstTouches(
   surface: Surface,
   x: Axis,
   y: Axis,
   { pages, row }: { pages: Float64Array; row: Int32Array },
-  threads: number,
-  theme: Theme,
+  colours: Uint32Array,
 ): void {
-  const colours = threadPixels(threads, theme);
   paint(surface, x, thick(y, surface), (bin) => (pages[bin]! > 0 ? colours[row[bin]!]! : 0));
 }
 
@@ -61,8 +60,15 @@ function paint(
   context.putImageData(image, 0, 0);
 }
 
-/** Hue: dominant thread; grey: no thread dominates; strength: accesses (logarithmic). */
-export function drawStrip(surface: Surface, strip: Strip, threads: number, theme: Theme): void {
+/**
+ * Hue: dominant thread or node; grey: none dominates; strength: accesses (logarithmic). `colourOf`
+ * gives a row's colour, faded to grey by its chroma (0 .. 1).
+ */
+export function drawStrip(
+  surface: Surface,
+  strip: Strip,
+  colourOf: (row: number, chroma: number) => string,
+): void {
   const { context, width, height } = surface;
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
@@ -70,7 +76,7 @@ export function drawStrip(surface: Surface, strip: Strip, threads: number, theme
   strip.mean.forEach((mean, bin) => {
     if (mean <= 0) return;
     const chroma = dominance(strip.share[bin]!);
-    const colour = threadColour(strip.row[bin]!, threads, theme, chroma);
+    const colour = colourOf(strip.row[bin]!, chroma);
     const strength = 0.25 + 0.75 * intensity(mean, largest, "log");
     const columns: [number, number] = [strip.x.left[bin]!, strip.x.right[bin]!];
     fillPixels(pixels, width, columns, [0, height], pixel(colour, strength));

@@ -166,14 +166,19 @@ export function averages({ x, y, value }: Binned): { column: Float64Array; row: 
 /** What an overview strip shows per bin. */
 export interface Strip {
   x: Axis;
-  /** The row with most accesses (-1: none) and its share of them. */
+  /** The group of rows with most accesses (-1: none) and its share of them. */
   row: Int32Array;
   share: Float64Array;
   /** Mean accesses per page by all threads. */
   mean: Float64Array;
 }
 
-export function stripOf(matrix: Matrix, pixels: number): Strip {
+/** `groups` are rows that count together, such as a node's threads; by default each is alone. */
+export function stripOf(
+  matrix: Matrix,
+  pixels: number,
+  groups: readonly (readonly number[])[] = Array.from({ length: matrix.threads }, (_, r) => [r]),
+): Strip {
   const view = { x0: 0, x1: Math.max(1, matrix.length), y0: 0, y1: matrix.threads };
   const x = columnBins(matrix, view, pixels);
   const width = x.left.length;
@@ -182,25 +187,26 @@ export function stripOf(matrix: Matrix, pixels: number): Strip {
   const row = new Int32Array(width).fill(-1);
   const own = new Float64Array(width);
   const { accesses } = matrix;
-  for (let r = 0; r < matrix.threads; r++) {
-    const from = accesses.rowBegin[r]!;
-    const to = accesses.rowBegin[r + 1]!;
-    if (from === to) continue;
-    for (let i = from; i < to; i++) {
-      const bin = x.binOf[accesses.column[i]!]!;
-      if (bin >= 0) own[bin]! += measured(accesses, "both", i);
+  const eachEntry = (rows: readonly number[], visit: (bin: number, i: number) => void) => {
+    for (const r of rows) {
+      for (let i = accesses.rowBegin[r]!; i < accesses.rowBegin[r + 1]!; i++) {
+        const bin = x.binOf[accesses.column[i]!]!;
+        if (bin >= 0) visit(bin, i);
+      }
     }
-    for (let i = from; i < to; i++) {
-      const bin = x.binOf[accesses.column[i]!]!;
-      if (bin < 0 || own[bin] === 0) continue;
+  };
+  groups.forEach((rows, group) => {
+    eachEntry(rows, (bin, i) => (own[bin]! += measured(accesses, "both", i)));
+    eachEntry(rows, (bin) => {
+      if (own[bin] === 0) return;
       if (own[bin]! > most[bin]!) {
         most[bin] = own[bin]!;
-        row[bin] = r;
+        row[bin] = group;
       }
       mean[bin]! += own[bin]! / x.weight[bin]!;
       own[bin] = 0;
-    }
-  }
+    });
+  });
   const share = most.map((accesses, bin) => accesses / (mean[bin]! * x.weight[bin]!) || 0);
   return { x, row, share, mean };
 }

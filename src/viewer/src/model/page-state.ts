@@ -65,7 +65,15 @@ const THEMES: readonly Theme[] = ["light", "dark", "grey"];
 const VERSION = "1";
 const LONGEST_ADDRESS = 20_000;
 const LONGEST_SEARCH = 200;
-const SORT_KEYS: readonly SortKey[] = ["name", "size", "reads", "writes", "share", "threads"];
+const SORT_KEYS: readonly SortKey[] = [
+  "name",
+  "size",
+  "reads",
+  "writes",
+  "share",
+  "threads",
+  "remote",
+];
 
 export function startOf({ structures }: Extents): PageState {
   return { ...START, structure: structures[0]?.structure ?? 0 };

@@ -1,50 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which structures the table shows, and in which order.
+// Which structures the table shows, with which numbers, and in which order.
 
-import type { Structure } from "../data/report";
+import type { Report, Structure } from "../data/report";
+import { countsOf } from "./phase-counts";
+import { structureSplit } from "./traffic";
+import type { Split } from "./traffic";
 
-export type SortKey = "name" | "size" | "reads" | "writes" | "share" | "threads";
+export type SortKey = "name" | "size" | "reads" | "writes" | "share" | "threads" | "remote";
 
 export interface Order {
   key: SortKey;
   descending: boolean;
 }
 
-/** Structures with less than this share of the accesses are hidden at first. */
-export const MINOR = 0.0001;
-
 export interface Wanted {
   search: string;
   order: Order;
+  /** Also what is folded away at first. */
   minor: boolean;
 }
 
-/** Positions of the structures to show. Searching looks at minor structures too. */
-export function listed(structures: Structure[], accesses: number, wanted: Wanted): number[] {
-  const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
-  const positions = structures.flatMap((structure, position) => {
-    const shown = words.length
-      ? words.every((word) => searchable(structure).includes(word))
-      : wanted.minor || !isMinor(structure, accesses);
-    return shown ? [position] : [];
-  });
-  const sign = wanted.order.descending ? -1 : 1;
-  return positions.sort((a, b) => {
-    const difference = compare(structures[a]!, structures[b]!, wanted.order.key);
-    return difference === 0 ? a - b : sign * difference;
-  });
+/** A whole structure with its numbers in the chosen phases. */
+export interface StructureRow {
+  position: number;
+  structure: Structure;
+  reads: number;
+  writes: number;
+  threads: number;
+  split: Split;
 }
 
-export function isMinor(structure: Structure, accesses: number): boolean {
-  return structure.reads + structure.writes < MINOR * accesses;
+export interface StructureRows {
+  rows: StructureRow[];
+  /** Of the run in the chosen phases. */
+  accesses: number;
+}
+
+export function structureRows(report: Report, phases: readonly number[]): StructureRows {
+  const counts = countsOf(report, phases);
+  const rows = report.structures.flatMap((structure, position): StructureRow[] => {
+    if (structure.instance >= 0) return [];
+    const reads = counts.reads[position]!;
+    const writes = counts.writes[position]!;
+    const threads = counts.threads[position]!;
+    const split = structureSplit(report, position, phases, reads + writes);
+    return [{ position, structure, reads, writes, threads, split }];
+  });
+  return { rows, accesses: counts.accesses };
+}
+
+/** Structures with less than this share of the accesses are folded away at first. */
+const MINOR = 0.0001;
+/** Stacks, and what belongs to the language's and the threads' runtime, below this one. */
+const MINOR_RUNTIME = 0.01;
+/** Files of runtime libraries: their memory is not the program's to lay out. */
+const RUNTIME = /^(ld-|ld\.|lib(c|m|dl|rt|pthread|gomp|omp|iomp5|stdc\+\+|c\+\+|gcc_s)[.-]|\[v)/;
+const RUNTIME_NAMES = new Set([
+  "allocator's own memory and free blocks",
+  "dynamic linker",
+  "standard I/O buffers",
+  "thread-local storage",
+]);
+
+export function isMinor({ structure, reads, writes }: StructureRow, accesses: number): boolean {
+  const limit = isStack(structure) || isRuntime(structure) ? MINOR_RUNTIME : MINOR;
+  return reads + writes < limit * accesses;
+}
+
+function isStack({ kind }: Structure): boolean {
+  return kind === "stack";
+}
+
+function isRuntime({ name, module }: Structure): boolean {
+  return RUNTIME_NAMES.has(name) || RUNTIME.test(module.slice(module.lastIndexOf("/") + 1));
+}
+
+export interface Folded {
+  stacks: number;
+  others: number;
+  /** Of the accesses. */
+  share: number;
+}
+
+export function folded({ rows, accesses }: StructureRows): Folded {
+  const minor = rows.filter((row) => isMinor(row, accesses));
+  const stacks = minor.filter(({ structure }) => isStack(structure)).length;
+  const sum = minor.reduce((total, { reads, writes }) => total + reads + writes, 0);
+  return { stacks, others: minor.length - stacks, share: sum / Math.max(1, accesses) };
+}
+
+/** The rows to show. Searching looks at what is folded away too. */
+export function listed({ rows, accesses }: StructureRows, wanted: Wanted): StructureRow[] {
+  const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = rows.filter((row) =>
+    words.length
+      ? words.every((word) => searchable(row.structure).includes(word))
+      : wanted.minor || !isMinor(row, accesses),
+  );
+  const sign = wanted.order.descending ? -1 : 1;
+  return shown.sort((a, b) => {
+    const difference = compare(a, b, wanted.order.key);
+    return difference === 0 ? a.position - b.position : sign * difference;
+  });
 }
 
 function searchable({ name, kind, function: f, file, module }: Structure): string {
   return [name, kind, f, file, module].join("\n").toLowerCase();
 }
 
-function compare(a: Structure, b: Structure, key: SortKey): number {
-  if (key === "name") return a.name.localeCompare(b.name, "en", { numeric: true });
+function compare(a: StructureRow, b: StructureRow, key: SortKey): number {
+  if (key === "name") {
+    return a.structure.name.localeCompare(b.structure.name, "en", { numeric: true });
+  }
   if (key === "share") return a.reads + a.writes - (b.reads + b.writes);
-  return a[key] - b[key];
+  // By number rather than by share: what is worth moving, not what is merely far away.
+  if (key === "remote") return a.split.remote - b.split.remote;
+  return key === "size" ? a.structure.size - b.structure.size : a[key] - b[key];
 }

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
-import type { Matrix } from "../model/matrix";
 import { matrixOf } from "../model/matrix";
+import type { Matrix } from "../model/matrix";
 import { positionOf } from "../model/page-state";
 import type { Extents } from "../model/page-state";
-import { listed } from "../model/structure-list";
+import { chosenPhases } from "../model/phase-selection";
+import { listed, structureRows } from "../model/structure-list";
 import type { Wanted } from "../model/structure-list";
+import { arrange } from "../model/thread-order";
+import { MachinePanel } from "./machine-panel";
 import { PageStateProvider, useChangePage, usePageState } from "./page-state";
+import { PhasesBar } from "./phases-bar";
 import { Principles } from "./principles";
 import { ReadWritePanel } from "./read-write-panel";
-import { RunHeader } from "./run-header";
+import { RunFacts, RunHeader } from "./run-header";
+import { SharingPanel } from "./sharing-panel";
+import { SourceLines } from "./source-lines";
 import { StandingOut } from "./standing-out";
 import { StructureFigures } from "./structure-figures";
-import { StructureTable } from "./structure-table";
+import { severalNodes, StructureTable } from "./structure-table";
 import { useTheme } from "./theme";
 
 export function App({ report }: { report: Report }) {
@@ -25,21 +31,30 @@ export function App({ report }: { report: Report }) {
   );
 }
 
-function extentsOf({ structures, threads }: Report): Extents {
-  return { structures, threads: threads.length, phases: 1 };
+function extentsOf({ structures, threads, phases }: Report): Extents {
+  return { structures, threads: threads.length, phases: phases.length };
 }
+
+export type Matrices = (position: number) => Matrix;
 
 function Page({ report }: { report: Report }) {
   const theme = useTheme();
-  const state = usePageState("structure", "instance", "table");
+  const state = usePageState("structure", "instance", "table", "phases", "order", "colourBy");
   const change = useChangePage();
-  const matrix = useMatrices(report);
-  const accesses = report.run.reads + report.run.writes;
-  const shown = useMemo(
-    () => listed(report.structures, accesses, state.table),
-    [report, state.table],
+  const phases = useMemo(
+    () => chosenPhases(state.phases, report.phases.length),
+    [report, state.phases],
   );
+  const matrix: Matrices = (position) => matrixOf(report, position, phases);
+  const all = useMemo(() => structureRows(report, phases), [report, phases]);
+  const rows = useMemo(() => listed(all, state.table), [all, state.table]);
   const selected = positionOf(state, report.structures);
+  const whole = positionOf({ ...state, instance: -1 }, report.structures);
+  const any = report.structures.length > 0;
+  const order = useMemo(
+    () => (any ? [...arrange(state.order, matrix(whole), report.threads).rows] : []),
+    [report, phases, state.order, whole],
+  );
   const select = (position: number) =>
     change({ structure: report.structures[position]!.structure, instance: -1 });
   const open = (position: number) => {
@@ -51,50 +66,63 @@ function Page({ report }: { report: Report }) {
       <a class="skip" href="#structure">
         Skip to the figures
       </a>
-      <RunHeader report={report} />
+      <RunHeader run={report.run} />
       <main>
         <StandingOut report={report} onOpen={open} />
+        <RunFacts report={report} />
+        <div class={severalNodes(report) ? "overview" : "overview one-node"}>
+          <MachinePanel report={report} phases={phases} theme={theme} />
+          {report.threads.length > 1 && (
+            <SharingPanel report={report} phases={phases} order={order} theme={theme} />
+          )}
+        </div>
         <StructureTable
           report={report}
           matrix={matrix}
-          positions={shown}
+          all={all}
+          listed={rows}
           wanted={state.table}
           onWanted={(table: Wanted) => change({ table })}
-          selected={selected}
+          colourBy={state.colourBy}
+          onColourBy={(colourBy) => change({ colourBy })}
+          selected={whole}
           onSelect={select}
           theme={theme}
         />
-        {report.structures.length > 0 && (
-          <StructureFigures
-            key={selected}
-            report={report}
-            position={selected}
-            matrix={matrix(selected)}
-            theme={theme}
-          />
+        {any && (
+          <div class="structure-and-lines">
+            <StructureFigures
+              key={selected}
+              report={report}
+              position={selected}
+              matrix={matrix(selected)}
+              theme={theme}
+            />
+            {report.lines.place.length > 0 && (
+              <SourceLines key={whole} report={report} position={whole} phases={phases} />
+            )}
+          </div>
         )}
-        <ReadWritePanel report={report} matrix={matrix} positions={shown} theme={theme} />
+        <ReadWritePanel
+          report={report}
+          matrix={matrix}
+          positions={rows.map(({ position }) => position)}
+          theme={theme}
+        />
         <Principles folded={report.folded} />
       </main>
       <footer>
         Written by Numascape {report.run.recorder?.version ?? ""}. This page works offline and loads
         nothing.
       </footer>
+      {report.phases.length > 1 && (
+        <PhasesBar
+          report={report}
+          selection={state.phases}
+          onSelect={(chosen) => change({ phases: chosen })}
+          theme={theme}
+        />
+      )}
     </>
   );
-}
-
-export type Matrices = (position: number) => Matrix;
-
-/** Matrices are cut out of the report's tables when first needed. */
-function useMatrices(report: Report): Matrices {
-  const cut = useRef(new Map<number, Matrix>());
-  return (position) => {
-    let matrix = cut.current.get(position);
-    if (!matrix) {
-      matrix = matrixOf(report, position);
-      cut.current.set(position, matrix);
-    }
-    return matrix;
-  };
 }

@@ -6,10 +6,7 @@ import * as show from "../model/format";
 import { Term } from "./term";
 import { ThemeChoice } from "./theme";
 
-export function RunHeader({ report }: { report: Report }) {
-  const { run, threads } = report;
-  const notes = [...run.unseen];
-  if (run.exit_status) notes.unshift(`The program ended with exit status ${run.exit_status}.`);
+export function RunHeader({ run }: { run: Run }) {
   return (
     <header class="run">
       <div class="brand">
@@ -26,6 +23,17 @@ export function RunHeader({ report }: { report: Report }) {
           </Fragment>
         ))}
       </p>
+    </header>
+  );
+}
+
+/** What was recorded, where, and what the recorder could not see. */
+export function RunFacts({ report }: { report: Report }) {
+  const { run, threads } = report;
+  const notes = [...run.unseen];
+  if (run.exit_status) notes.unshift(`The program ended with exit status ${run.exit_status}.`);
+  return (
+    <section aria-label="The run">
       <dl class="facts">
         <Fact name="Recorded">{day(run.started)}</Fact>
         <Fact name="Machine">{machine(run)}</Fact>
@@ -52,7 +60,7 @@ export function RunHeader({ report }: { report: Report }) {
           </ul>
         </details>
       )}
-    </header>
+    </section>
   );
 }
 

@@ -2,11 +2,21 @@
 import type { Report, Structure } from "../data/report";
 import * as show from "../model/format";
 import { standingOut } from "../model/standing-out";
+import type { Group } from "../model/standing-out";
+import { where } from "./structure-table";
 
-export function StandingOut({ report, onOpen }: { report: Report; onOpen: (p: number) => void }) {
-  const groups = standingOut(report.structures, report.run.reads + report.run.writes);
+interface Props {
+  report: Report;
+  onOpen: (position: number) => void;
+}
+
+/** What to look at first, as cards; a click on one opens its first structure. */
+export function StandingOut({ report, onOpen }: Props) {
+  const { structures, run } = report;
+  const whole = structures.filter(({ instance }) => instance < 0);
+  const groups = standingOut(whole, run.reads + run.writes);
   return (
-    <section aria-labelledby="standing-out">
+    <section class="standing-out" aria-labelledby="standing-out">
       <h2 id="standing-out">Look here first</h2>
       {groups.length === 0 ? (
         <p class="prose">
@@ -15,28 +25,59 @@ export function StandingOut({ report, onOpen }: { report: Report; onOpen: (p: nu
         </p>
       ) : (
         <ol class="cards">
-          {groups.map(({ verdict, advice, positions, stake }) => (
-            <li key={verdict + advice} class="card">
-              <p class="figure-number">{show.share(stake)}</p>
-              <p class="figure-label">of all accesses go to pages another thread touched first</p>
-              <h3>
-                <span class="verdict">{verdict}</span>{" "}
-                <Names structures={report.structures} positions={positions} onOpen={onOpen} />
-              </h3>
-              {report.structures[positions[0]!]!.reading.see.slice(-1).map((sentence) => (
-                <p key={sentence}>
-                  {positions.length > 1 && (
-                    <bdi>{clip(report.structures[positions[0]!]!.name)}: </bdi>
-                  )}
-                  {sentence}
-                </p>
-              ))}
-              <p class="advice">{advice}</p>
-            </li>
+          {groups.map((group) => (
+            <Card
+              key={group.verdict + group.advice}
+              group={group}
+              structures={whole}
+              onOpen={onOpen}
+            />
           ))}
         </ol>
       )}
     </section>
+  );
+}
+
+interface CardProps {
+  group: Group;
+  structures: Structure[];
+  onOpen: (position: number) => void;
+}
+
+function Card({ group, structures, onOpen }: CardProps) {
+  const { verdict, advice, positions, stake } = group;
+  const first = structures[positions[0]!]!;
+  return (
+    <li class="card">
+      <div class="card-head">
+        <p class="figure-number">{show.share(stake)}</p>
+        <p class="figure-label">of all accesses go to pages that another thread touched first</p>
+      </div>
+      <h3>
+        <Names structures={structures} positions={positions} onOpen={onOpen} />
+      </h3>
+      <p class="card-origin">
+        <span class="verdict">{verdict}</span>{" "}
+        {where(first) && (
+          <span class="origin">
+            {first.kind === "heap" ? "allocated at " : ""}
+            <bdi>{where(first)}</bdi>
+          </span>
+        )}
+      </p>
+      <dl>
+        <dt>Why</dt>
+        {first.reading.see.slice(-1).map((sentence) => (
+          <dd key={sentence}>
+            {positions.length > 1 && <bdi>{clip(first.name)}: </bdi>}
+            {sentence}
+          </dd>
+        ))}
+        <dt>What to do</dt>
+        <dd>{advice}</dd>
+      </dl>
+    </li>
   );
 }
 
@@ -48,6 +89,7 @@ interface NamesProps {
   onOpen: (position: number) => void;
 }
 
+/** The first name's button covers the card. */
 function Names({ structures, positions, onOpen }: NamesProps) {
   const rest = positions.length - MOST_NAMES;
   return (
@@ -55,12 +97,17 @@ function Names({ structures, positions, onOpen }: NamesProps) {
       {positions.slice(0, MOST_NAMES).map((position, i) => (
         <>
           {i > 0 && ", "}
-          <button type="button" class="link" key={position} onClick={() => onOpen(position)}>
+          <button
+            type="button"
+            class={i === 0 ? "link covering" : "link"}
+            key={position}
+            onClick={() => onOpen(position)}
+          >
             <bdi>{clip(structures[position]!.name)}</bdi>
           </button>
         </>
       ))}
-      {rest > 0 && ` and ${rest} more`}
+      {rest > 0 && <span class="rest"> and {rest} more</span>}
     </>
   );
 }

@@ -1,31 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Structure } from "../data/report";
 import type { Theme } from "../draw/colour";
-import { threadColour } from "../draw/colour";
-import { drawStrip } from "../draw/maps";
-import { stripOf } from "../model/bins";
 import * as show from "../model/format";
-import { isMinor } from "../model/structure-list";
-import type { SortKey, Wanted } from "../model/structure-list";
-import type { Matrices } from "./app";
-import { Canvas } from "./canvas";
+import type { Matrix } from "../model/matrix";
+import type { ColourBy } from "../model/page-state";
+import { folded } from "../model/structure-list";
+import type { Folded, SortKey, StructureRow, StructureRows, Wanted } from "../model/structure-list";
+import { remoteShare } from "../model/traffic";
+import { Segmented } from "./segmented";
+import { SplitBar } from "./split-bar";
+import { StripCell, StripLegend } from "./strip-cell";
 import { Term } from "./term";
 
 interface Props {
   report: Report;
-  matrix: Matrices;
-  positions: number[];
+  /** Of the chosen phases, by position. */
+  matrix: (position: number) => Matrix;
+  all: StructureRows;
+  listed: StructureRow[];
   wanted: Wanted;
   onWanted: (wanted: Wanted) => void;
+  colourBy: ColourBy;
+  onColourBy: (colourBy: ColourBy) => void;
   selected: number;
   onSelect: (position: number) => void;
   theme: Theme;
 }
 
+const COLOURS = [
+  ["thread", "thread"],
+  ["node", "node"],
+] as const;
+
 export function StructureTable(props: Props) {
-  const { report, positions, wanted, onWanted } = props;
-  const accesses = report.run.reads + report.run.writes;
-  const minor = report.structures.filter((structure) => isMinor(structure, accesses)).length;
+  const { report, listed, wanted, onWanted, colourBy, onColourBy } = props;
+  const several = severalNodes(report);
   return (
     <section aria-labelledby="structures">
       <div class="heading">
@@ -33,6 +42,9 @@ export function StructureTable(props: Props) {
           <Term of="structure">Structures</Term>
         </h2>
         <div class="controls">
+          {several && (
+            <Segmented label="Colour by" options={COLOURS} value={colourBy} onChange={onColourBy} />
+          )}
           <input
             type="search"
             placeholder="Search name, file, function"
@@ -40,55 +52,69 @@ export function StructureTable(props: Props) {
             value={wanted.search}
             onInput={(event) => onWanted({ ...wanted, search: event.currentTarget.value })}
           />
-          {minor > 0 && (
-            <label class="switch">
-              <input
-                type="checkbox"
-                checked={wanted.minor}
-                onChange={(event) => onWanted({ ...wanted, minor: event.currentTarget.checked })}
-              />
-              also the {show.count(minor)} below 0.01 %
-            </label>
-          )}
         </div>
       </div>
       <div class="scroll" tabIndex={-1}>
         <table class="structures" aria-label="Structures" onKeyDown={(event) => move(event, props)}>
           <Head {...props} />
           <tbody>
-            {positions.map((position) => (
-              <Row key={position} position={position} {...props} />
+            {listed.map((row) => (
+              <Row key={row.position} row={row} {...props} />
             ))}
           </tbody>
         </table>
-        {positions.length === 0 && <p class="empty">No structure matches.</p>}
+        {listed.length === 0 && <p class="empty">No structure matches.</p>}
       </div>
+      <FoldedSwitch {...props} />
       <p class="how">
-        Each strip is a structure from its first page (left) to its last. The colour says which{" "}
-        <Term of="thread" /> uses that part most, from <ThreadRamp theme={props.theme} /> thread 0
-        to the last; grey means that no thread dominates; stronger means more accesses. Bands of
-        colour are good: each thread has its own part. Grey over a large share of the accesses is
-        worth a look.
+        Each strip is a structure from its first page (left) to its last.{" "}
+        <StripLegend report={report} colourBy={colourBy} theme={props.theme} /> Bands of colour are
+        good: each has its own part. Grey over a large share of the accesses is worth a look.
       </p>
     </section>
   );
 }
 
-function ThreadRamp({ theme }: { theme: Theme }) {
-  const stops = Array.from({ length: 9 }, (_, i) => threadColour(i, 9, theme));
-  const background = `linear-gradient(90deg, ${stops.join(", ")})`;
-  return <span class="ramp" aria-hidden="true" style={{ background }} />;
+export function severalNodes({ traffic }: Report): boolean {
+  return traffic.nodes.length > 1;
 }
 
-const HEADINGS: { key: SortKey; label: string; number: boolean }[] = [
-  { key: "size", label: "Size", number: true },
-  { key: "reads", label: "Reads", number: true },
-  { key: "writes", label: "Writes", number: true },
-  { key: "share", label: "Share", number: true },
-  { key: "threads", label: "Threads", number: true },
+/** Stacks, the runtime's own memory and what is hardly used, behind one switch. */
+function FoldedSwitch({ all, wanted, onWanted }: Props) {
+  const away = folded(all);
+  if (away.stacks + away.others === 0) return null;
+  return (
+    <label class="switch folded-switch">
+      <input
+        type="checkbox"
+        checked={wanted.minor}
+        onChange={(event) => onWanted({ ...wanted, minor: event.currentTarget.checked })}
+      />
+      Show also {foldedText(away)}
+    </label>
+  );
+}
+
+function foldedText({ stacks, others, share }: Folded): string {
+  const parts: string[] = [];
+  if (stacks > 0) parts.push(`${show.count(stacks)} thread stack${stacks > 1 ? "s" : ""}`);
+  if (others > 0) {
+    parts.push(
+      `${show.count(others)} minor structure${others > 1 ? "s" : ""}, such as the runtime's`,
+    );
+  }
+  return `${parts.join(" and ")} (${show.share(share)} of the accesses)`;
+}
+
+const HEADINGS: { key: SortKey; label: string }[] = [
+  { key: "size", label: "Size" },
+  { key: "reads", label: "Reads" },
+  { key: "writes", label: "Writes" },
+  { key: "share", label: "Share" },
+  { key: "threads", label: "Threads" },
 ];
 
-function Head({ wanted, onWanted }: Props) {
+function Head({ report, colourBy, wanted, onWanted }: Props) {
   const { key: sorted, descending } = wanted.order;
   const heading = (key: SortKey, label: string, number: boolean) => (
     <th
@@ -115,8 +141,9 @@ function Head({ wanted, onWanted }: Props) {
     <thead>
       <tr>
         {heading("name", "Name", false)}
-        <th scope="col">Pages, by dominant thread</th>
-        {HEADINGS.map(({ key, label, number }) => heading(key, label, number))}
+        <th scope="col">Pages, by dominant {colourBy}</th>
+        {HEADINGS.map(({ key, label }) => heading(key, label, true))}
+        {severalNodes(report) && heading("remote", "Remote", true)}
         <th scope="col">Pattern</th>
       </tr>
     </thead>
@@ -124,16 +151,17 @@ function Head({ wanted, onWanted }: Props) {
 }
 
 function Row({
+  row,
   report,
   matrix,
-  position,
+  all,
+  colourBy,
   selected,
   onSelect,
   theme,
-}: Props & { position: number }) {
-  const structure = report.structures[position]!;
-  const share =
-    (structure.reads + structure.writes) / Math.max(1, report.run.reads + report.run.writes);
+}: Props & { row: StructureRow }) {
+  const { structure, position, reads, writes, split } = row;
+  const share = (reads + writes) / Math.max(1, all.accesses);
   return (
     <tr
       aria-selected={position === selected}
@@ -156,33 +184,32 @@ function Row({
         </span>
       </th>
       <td class="strip">
-        <Canvas
-          lazy
-          role="img"
-          aria-label={`Overview: ${structure.reading.verdict || "no pattern named"}`}
-          inputs={[theme]}
-          draw={(surface) =>
-            drawStrip(
-              surface,
-              stripOf(matrix(position), surface.width),
-              report.threads.length,
-              theme,
-            )
-          }
+        <StripCell
+          report={report}
+          matrix={matrix(position)}
+          colourBy={colourBy}
+          label={`Overview: ${structure.reading.verdict || "no pattern named"}`}
+          theme={theme}
         />
       </td>
       <td class="number">{show.bytes(structure.size)}</td>
-      <td class="number" title={show.count(structure.reads)}>
-        {show.short(structure.reads)}
+      <td class="number" title={show.count(reads)}>
+        {show.short(reads)}
       </td>
-      <td class="number" title={show.count(structure.writes)}>
-        {show.short(structure.writes)}
+      <td class="number" title={show.count(writes)}>
+        {show.short(writes)}
       </td>
       <td class="number share">
         <span class="bar" style={{ width: `${share * 100}%` }} />
         <span>{show.share(share)}</span>
       </td>
-      <td class="number">{show.count(structure.threads)}</td>
+      <td class="number">{show.count(row.threads)}</td>
+      {severalNodes(report) && (
+        <td class="number remote">
+          <span>{show.share(remoteShare(split))}</span>
+          <SplitBar split={split} label="Accesses" />
+        </td>
+      )}
       <td class="pattern">{structure.reading.verdict}</td>
     </tr>
   );
@@ -194,10 +221,11 @@ export function where({ file, line, function: name, module }: Structure): string
 }
 
 /** Up and down arrows select the neighbouring row. */
-function move(event: KeyboardEvent, { positions, selected, onSelect }: Props): void {
+function move(event: KeyboardEvent, { listed, selected, onSelect }: Props): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step === undefined) return;
-  const next = positions[positions.indexOf(selected) + step];
+  const at = listed.findIndex(({ position }) => position === selected);
+  const next = listed[at + step]?.position;
   if (next === undefined) return;
   event.preventDefault();
   onSelect(next);

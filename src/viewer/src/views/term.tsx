@@ -9,6 +9,11 @@ const MEANINGS = {
   "first touch":
     "The first access to a page. The kernel then takes memory for it, by default on the node of the CPU that made this access.",
   node: "A part of the machine with its own memory and CPUs. A CPU reaches its own node's memory faster than another's.",
+  phase:
+    "A part of the run: a parallel region, a time slice, or what the program marked. Repetitions of the same region are one phase.",
+  sharing:
+    "Two threads share a page when both access it. If they run on different nodes, the page is far from one of them.",
+  "remote access": "An access to memory of another node than the one the thread runs on.",
   page: "The unit in which the kernel places memory: 4 KiB, unless huge pages are used. A page is on exactly one node.",
   structure:
     "A named piece of the program's memory: a global variable, the blocks allocated at one place, a thread's stack, or a mapped file.",

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses by the node of the thread and the node of the page: what stays local, what crosses.
+
+import type { Column, Report } from "../data/report";
+
+/** Numbers of accesses; unknown: the thread ran on several nodes, or the page's is not known. */
+export interface Split {
+  local: number;
+  remote: number;
+  unknown: number;
+}
+
+export interface NodeTraffic {
+  nodes: number[];
+  /** Rows and columns: one per node, then one for several or unknown nodes. */
+  size: number;
+  /** Accesses by threads of row r to pages of column c at r * size + c. */
+  accesses: Float64Array;
+  rowSums: Float64Array;
+  columnSums: Float64Array;
+  split: Split;
+}
+
+/** The traffic in the chosen phases. */
+export function trafficOf({ traffic }: Report, phases: readonly number[]): NodeTraffic {
+  const size = traffic.nodes.length + 1;
+  const accesses = new Float64Array(size * size);
+  for (const phase of phases) {
+    const first = phase * size * size;
+    for (let i = 0; i < accesses.length; i++) accesses[i]! += traffic.accesses[first + i] ?? 0;
+  }
+  return summedUp([...traffic.nodes], accesses);
+}
+
+export function summedUp(nodes: number[], accesses: Float64Array): NodeTraffic {
+  const size = nodes.length + 1;
+  const rowSums = new Float64Array(size);
+  const columnSums = new Float64Array(size);
+  const split: Split = { local: 0, remote: 0, unknown: 0 };
+  accesses.forEach((number, i) => {
+    const row = Math.floor(i / size);
+    const column = i % size;
+    rowSums[row]! += number;
+    columnSums[column]! += number;
+    if (row === nodes.length || column === nodes.length) split.unknown += number;
+    else if (row === column) split.local += number;
+    else split.remote += number;
+  });
+  return { nodes, size, accesses, rowSums, columnSums, split };
+}
+
+/** Split of the accesses to the structure at `position`; `total` is their number. */
+export function structureSplit(
+  report: Report,
+  position: number,
+  phases: readonly number[],
+  total: number,
+): Split {
+  const { local, remote } = report.traffic;
+  return splitOf(local, remote, position * report.phases.length, phases, total);
+}
+
+/** Split of the accesses of the thread in `row`, where its local and remote ones are all known. */
+export function threadSplit(
+  report: Report,
+  row: number,
+  phases: readonly number[],
+  total: number,
+): Split {
+  const { thread_local: local, thread_remote: remote } = report.traffic;
+  return splitOf(local, remote, row * report.phases.length, phases, total);
+}
+
+function splitOf(
+  local: Column,
+  remote: Column,
+  first: number,
+  phases: readonly number[],
+  total: number,
+): Split {
+  const split = { local: 0, remote: 0, unknown: 0 };
+  for (const phase of phases) {
+    split.local += local[first + phase] ?? 0;
+    split.remote += remote[first + phase] ?? 0;
+  }
+  split.unknown = Math.max(0, total - split.local - split.remote);
+  return split;
+}
+
+export function total({ local, remote, unknown }: Split): number {
+  return local + remote + unknown;
+}
+
+/** Remote accesses as a part of all. */
+export function remoteShare(split: Split): number {
+  return split.remote / Math.max(1, total(split));
+}
+
+/** Remote traffic below this share of the accesses is not worth the reader's time. */
+const MINOR = 0.05;
+/** A node serves too much when it has this share of the accesses, and threads run elsewhere. */
+const CROWDED = 0.6;
+const UNSURE = 0.2;
+
+/** What the traffic shows, in sentences; computed, so that it follows the chosen phases. */
+export interface TrafficReading {
+  see: string;
+  advice: string[];
+}
+
+export function readTraffic(traffic: NodeTraffic, percent: (share: number) => string) {
+  const { nodes, size, split, rowSums, columnSums } = traffic;
+  const all = Math.max(1, total(split));
+  const advice: string[] = [];
+  const busiest = nodes.reduce((best, _, i) => (columnSums[i]! > columnSums[best]! ? i : best), 0);
+  const elsewhere = 1 - (rowSums[busiest]! + rowSums[size - 1]!) / all;
+  const crowded = columnSums[busiest]! / all >= CROWDED && elsewhere >= 1 - CROWDED;
+  if (crowded) {
+    advice.push(
+      `${percent(columnSums[busiest]! / all)} of the accesses go to the memory of node ` +
+        `${nodes[busiest]}, though most threads run elsewhere: one memory controller serves ` +
+        "nearly everything. Initialise in parallel, or interleave the pages.",
+    );
+  }
+  if (split.remote / all >= MINOR) {
+    advice.push(
+      "Sort the structures below by Remote: the first ones cause the traffic between nodes. Let " +
+        "the threads that use a part of them touch it first, and pin the threads.",
+    );
+  }
+  if (split.unknown / all >= UNSURE) {
+    advice.push(
+      `For ${percent(split.unknown / all)} of the accesses the node is not certain, mostly ` +
+        "because threads moved between nodes. Pin them (OMP_PLACES=cores OMP_PROC_BIND=close, or " +
+        "numactl) and record again.",
+    );
+  }
+  if (advice.length === 0) {
+    advice.push("Hardly anything crosses between nodes. Pin the threads, so that it stays so.");
+  }
+  const see =
+    `${percent(split.local / all)} of the accesses stay on the thread's own node, ` +
+    `${percent(split.remote / all)} go to another node's memory.`;
+  return { see, advice } satisfies TrafficReading;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo } from "preact/hooks";
+import type { Report } from "../data/report";
+import type { Theme } from "../draw/colour";
+import * as show from "../model/format";
+import { readTraffic, trafficOf } from "../model/traffic";
+import type { NodeTraffic } from "../model/traffic";
+import { ReadingAid } from "./reading-aid";
+import { SplitBar, SplitLegend } from "./split-bar";
+import { Term } from "./term";
+import { ThreadTraffic } from "./thread-traffic";
+import { Topology } from "./topology";
+import { TrafficMatrix } from "./traffic-matrix";
+
+interface Props {
+  report: Report;
+  phases: readonly number[];
+  theme: Theme;
+}
+
+/** The machine, where the threads ran on it, and what crossed between its nodes. */
+export function MachinePanel({ report, phases, theme }: Props) {
+  const traffic = useMemo(() => trafficOf(report, phases), [report, phases]);
+  const several = traffic.nodes.length > 1;
+  return (
+    <section class="panel machine" aria-labelledby="machine">
+      <div class="heading">
+        <h2 id="machine">Machine and traffic</h2>
+        {several && <SplitLegend split={traffic.split} />}
+      </div>
+      {several ? (
+        <Traffic report={report} traffic={traffic} theme={theme} phases={phases} />
+      ) : (
+        <OneNode report={report} traffic={traffic} theme={theme} />
+      )}
+    </section>
+  );
+}
+
+function OneNode({
+  report,
+  traffic,
+  theme,
+}: {
+  report: Report;
+  traffic: NodeTraffic;
+  theme: Theme;
+}) {
+  return (
+    <>
+      <p class="statement">
+        This machine has one memory <Term of="node" />: everything is local here, wherever a page
+        is.
+      </p>
+      <Topology report={report} traffic={traffic} theme={theme} />
+      <p class="how">
+        Every dot is a <Term of="thread" />. What this page says about who uses which pages, and who
+        touched them first, holds on larger machines too: there it decides what is near.
+      </p>
+    </>
+  );
+}
+
+function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraffic }) {
+  const reading = readTraffic(traffic, show.share);
+  return (
+    <>
+      <SplitBar split={traffic.split} label="All accesses" />
+      <p class="statement">{reading.see}</p>
+      <Topology report={report} traffic={traffic} theme={theme} />
+      <TrafficMatrix traffic={traffic} />
+      <ThreadTraffic report={report} phases={phases} />
+      <ReadingAid
+        read={
+          <p>
+            Each box is a <Term of="node" />: above its threads (dots), below its memory. The bands
+            lead from threads to the memory that they access, as wide as the number of accesses.
+            Straight down is local, across is remote. In the table, rows are the threads' nodes,
+            columns the pages'.
+          </p>
+        }
+        act={reading.advice.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+      />
+    </>
+  );
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo, useState } from "preact/hooks";
+import type { Report } from "../data/report";
+import * as show from "../model/format";
+import { sumOf, usesOf, windowOf } from "../model/source-lines";
+import type { FunctionUse, Uses } from "../model/source-lines";
+import { ReadingAid } from "./reading-aid";
+import { SourceText } from "./source-text";
+import { Term } from "./term";
+
+interface Props {
+  report: Report;
+  /** Of the whole structure. */
+  position: number;
+  phases: readonly number[];
+}
+
+/** What the reader chose to see: lines first .. last of a file. */
+export interface Stretch {
+  file: string;
+  first: number;
+  last: number;
+}
+
+/** Functions shown before the reader asks for all. */
+const FEW = 8;
+
+/** Functions, loops and lines that read and write the structure, with their source text. */
+export function SourceLines({ report, position, phases }: Props) {
+  const functions = useMemo(() => usesOf(report, position, phases), [report, position, phases]);
+  const [wanted, setWanted] = useState<Stretch>();
+  const [all, setAll] = useState(false);
+  const total = sumOf(functions);
+  const { name } = report.structures[position]!;
+  const chosen = wanted ?? busiestStretch(functions);
+  const source = chosen && windowOf(report.sources, chosen.file, chosen.first);
+  const shown = all ? functions : functions.slice(0, FEW);
+  return (
+    <section class="panel source-lines" aria-labelledby="source-lines">
+      <div class="heading">
+        <h2 id="source-lines">
+          Source lines that use <bdi class="mono">{name.slice(0, 80)}</bdi>
+        </h2>
+        <ul class="split-legend">
+          <li>
+            <span class="swatch reads" /> reads
+          </li>
+          <li>
+            <span class="swatch writes" /> writes
+          </li>
+        </ul>
+      </div>
+      {functions.length === 0 ? (
+        <p class="statement">No source line is known to use it in what is chosen.</p>
+      ) : (
+        <div class={source ? "line-columns" : "line-columns alone"}>
+          <div class="uses-scroll">
+            <ul class="line-uses" aria-label="Functions, loops and lines, by accesses">
+              {shown.map((use) => (
+                <Function
+                  key={`${use.name}\n${use.file}`}
+                  {...{ use, total, chosen }}
+                  onChoose={setWanted}
+                />
+              ))}
+            </ul>
+            {functions.length > shown.length && (
+              <button type="button" class="quiet" onClick={() => setAll(true)}>
+                {functions.length - shown.length} more functions
+              </button>
+            )}
+          </div>
+          {source && chosen && (
+            <SourceText window={source} chosen={chosen} functions={functions} total={total} />
+          )}
+        </div>
+      )}
+      {functions.length > 0 && !report.sources && (
+        <p class="how">
+          The source text was left out, or not readable, when the report was written.
+        </p>
+      )}
+      <ReadingAid
+        read={
+          <p>
+            Functions that use this <Term of="structure" />, with their loops and lines; the number
+            is the share of its counted accesses. Choose a row to see its source: the margin says
+            how many of the accesses each line makes.
+          </p>
+        }
+        act={
+          <>
+            <p>
+              One loop makes nearly all: that loop's division of work decides. Initialise the
+              structure in parallel with the same schedule.
+            </p>
+            <p>Two loops divide the work differently: give both the same, or no page fits both.</p>
+          </>
+        }
+      />
+    </section>
+  );
+}
+
+function busiestStretch([first]: FunctionUse[]): Stretch | undefined {
+  if (!first) return undefined;
+  const { file } = first;
+  const loop = first.loops[0];
+  const line = first.lines[0];
+  if (loop && (!line || loop.reads + loop.writes >= line.reads + line.writes)) {
+    return { file, first: loop.loop.first, last: loop.loop.last };
+  }
+  return line && { file, first: line.line, last: line.line };
+}
+
+interface FunctionProps {
+  use: FunctionUse;
+  total: Uses;
+  chosen: Stretch | undefined;
+  onChoose: (stretch: Stretch) => void;
+}
+
+function Function({ use, total, chosen, onChoose }: FunctionProps) {
+  const { file } = use;
+  const lines = [...use.lines, ...use.loops.flatMap((loop) => loop.lines)].map(({ line }) => line);
+  const row = { total, chosen, onChoose };
+  const line = (depth: number) => (one: { line: number } & Uses) => (
+    <Row
+      key={`line ${one.line}`}
+      depth={depth}
+      uses={one}
+      stretch={{ file, first: one.line, last: one.line }}
+      {...row}
+    >
+      line {one.line || "unknown"}
+    </Row>
+  );
+  return (
+    <>
+      <Row
+        depth={0}
+        uses={use}
+        stretch={{ file, first: Math.min(...lines), last: Math.max(...lines) }}
+        {...row}
+      >
+        <bdi class="mono">{use.name.slice(0, 120) || "unknown function"}</bdi>
+        {file && <bdi class="origin">{show.fileName(file).slice(0, 60)}</bdi>}
+      </Row>
+      {use.loops.map((loop) => (
+        <>
+          <Row
+            key={`loop ${loop.loop.first}`}
+            depth={1}
+            uses={loop}
+            stretch={{ file, first: loop.loop.first, last: loop.loop.last }}
+            {...row}
+          >
+            {loop.loop.kind} loop, lines {loop.loop.first}–{loop.loop.last}
+          </Row>
+          {loop.lines.map(line(2))}
+        </>
+      ))}
+      {use.lines.map(line(1))}
+    </>
+  );
+}
+
+interface RowProps extends Omit<FunctionProps, "use"> {
+  depth: number;
+  uses: Uses;
+  stretch: Stretch;
+  children: preact.ComponentChildren;
+}
+
+function Row({ depth, uses, total, stretch, chosen, onChoose, children }: RowProps) {
+  const all = Math.max(1, total.reads + total.writes);
+  const part = (uses.reads + uses.writes) / all;
+  const is =
+    chosen?.file === stretch.file && chosen.first === stretch.first && chosen.last === stretch.last;
+  const told = `${show.count(uses.reads)} reads, ${show.count(uses.writes)} writes`;
+  return (
+    <li style={{ "--depth": depth }}>
+      <button type="button" aria-pressed={is} title={told} onClick={() => onChoose(stretch)}>
+        <span class="line-name">{children}</span>
+        <span class="split" role="img" aria-label={told}>
+          <span class="reads" style={{ width: `${(100 * uses.reads) / all}%` }} />
+          <span class="writes" style={{ width: `${(100 * uses.writes) / all}%` }} />
+        </span>
+        <span class="number">{show.share(part)}</span>
+      </button>
+    </li>
+  );
+}
