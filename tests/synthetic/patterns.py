@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from numascape.trace.schema import SCHEMAS
+
+_END_NS = 2_100_000_000
 PAGE = 4096
 DOUBLES = PAGE // 8
 
@@ -29,6 +32,31 @@ class Pattern:
     accesses: list[pl.DataFrame] = field(default_factory=list)
     first_touch: list[pl.DataFrame] = field(default_factory=list)
     page_size: int = PAGE
+    phases: list[tuple[Any, ...]] = field(default_factory=list)
+    spans: list[tuple[int, int, int]] = field(default_factory=list)
+    lines: list[tuple[Any, ...]] = field(default_factory=list)
+    instances: list[tuple[int, int, int, int]] = field(default_factory=list)
+    placed_by_first_touch: bool = False
+
+    def phase(self, name: str, line: int = 0, repetitions: int = 1) -> int:
+        """Add a phase of 10 ms, repeated in turn with those added before, and return its id."""
+        number = len(self.phases)
+        start = max((end for _, _, end in self.spans), default=0)
+        length = 10_000_000
+        for i in range(repetitions):
+            begin = start + 2 * i * length
+            self.spans.append((number, begin, begin + length))
+        end = start + (2 * repetitions - 1) * length
+        file = f"{self.program}.c" if line else ""
+        self.phases.append((number, name, file, line, start, end, repetitions))
+        return number
+
+    def used_at(
+        self, structure: int, function: str, line: int, reads: int, writes: int, phase: int = 0
+    ) -> None:
+        """Say that a source line uses a structure."""
+        file = f"{self.program}.c"
+        self.lines.append((structure, phase, function, file, line, reads, writes))
 
     def structure(self, name: str, pages: int, **columns: Any) -> int:
         """Add a structure and return its id."""
@@ -59,6 +87,7 @@ class Pattern:
         reads: np.ndarray[Any, Any] | int,
         writes: np.ndarray[Any, Any] | int,
         instance: int = 0,
+        phase: int = 0,
     ) -> None:
         """Add accesses; the arrays are broadcast against each other, zero rows left out."""
         p, t, r, w = (a.ravel() for a in np.broadcast_arrays(page, thread, reads, writes))
@@ -68,7 +97,7 @@ class Pattern:
                 "instance": np.full(len(p), instance, np.uint32),
                 "page": p.astype(np.uint32),
                 "thread": t.astype(np.uint32),
-                "phase": np.zeros(len(p), np.uint32),
+                "phase": np.full(len(p), phase, np.uint32),
                 "reads": r.astype(np.uint64),
                 "writes": w.astype(np.uint64),
             }
@@ -83,6 +112,7 @@ class Pattern:
         function: str = "init",
         line: int = 20,
         instance: int = 0,
+        phase: int = 0,
     ) -> None:
         """Add first touches in the order given."""
         p, t = (a.ravel() for a in np.broadcast_arrays(page, thread))
@@ -100,6 +130,7 @@ class Pattern:
                     "function": pl.repeat(function, len(p), eager=True),
                     "file": pl.repeat(f"{self.program}.c", len(p), eager=True),
                     "line": np.full(len(p), line, np.uint32),
+                    "phase": np.full(len(p), phase, np.uint32),
                 }
             )
         )
@@ -122,36 +153,27 @@ class Pattern:
                         self.program if t == 0 else f"worker {t}" for t in range(self.threads)
                     ],
                     "created_ns": threads.astype(np.uint64) * 10_000,
-                    "ended_ns": np.full(self.threads, 2_100_000_000, np.uint64),
+                    "ended_ns": np.full(self.threads, _END_NS, np.uint64),
                     "cpus": [[t % 64] for t in range(self.threads)],
                     "nodes": [[t % 64 // 16] for t in range(self.threads)],
                 },
                 schema_overrides={"cpus": pl.List(pl.UInt32), "nodes": pl.List(pl.UInt32)},
             ),
-            "placement": first_touch.select("structure", "instance", "page").with_columns(
-                node=pl.lit(0, dtype=pl.Int32)
+            "placement": first_touch.select(
+                "structure",
+                "instance",
+                "page",
+                node=(pl.col("thread") % 64 // 16 * self.placed_by_first_touch).cast(pl.Int32),
             ),
-            "phases": pl.DataFrame(
-                {
-                    "phase": [0],
-                    "name": ["run"],
-                    "file": [""],
-                    "line": [0],
-                    "start_ns": [0],
-                    "end_ns": [2_100_000_000],
-                    "repetitions": [1],
-                },
-                schema={
-                    "phase": pl.UInt32,
-                    "name": pl.String,
-                    "file": pl.String,
-                    "line": pl.UInt32,
-                    "start_ns": pl.UInt64,
-                    "end_ns": pl.UInt64,
-                    "repetitions": pl.UInt32,
-                },
-            ),
+            "phases": self._frame("phases", self.phases or [(0, "run", "", 0, 0, _END_NS, 1)]),
+            "phase_spans": self._frame("phase_spans", sorted(self.spans, key=lambda span: span[1])),
+            "lines": self._frame("lines", self.lines),
+            "instances": self._frame("instances", self.instances),
         }
+
+    @staticmethod
+    def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+        return pl.DataFrame(rows, schema=SCHEMAS[table], orient="row")
 
     def info(self) -> dict[str, Any]:
         """The content of trace.json."""
@@ -341,6 +363,28 @@ def many_threads(threads: int = 1024, pages: int = 8192) -> Pattern:
     return pattern
 
 
+def many_phases(threads: int = 64, phases: int = 64, pages: int = 2048) -> Pattern:
+    """Each phase, a time step, moves every thread's part by some pages, and reads a table."""
+    pattern = Pattern("manyphases", threads)
+    pattern.placed_by_first_touch = True
+    field, table = pattern.structure("field", pages), pattern.structure("table", 256)
+    thread, page = np.arange(threads)[:, None], np.arange(pages)[None, :]
+    few = np.arange(256)[None, :]
+    for step in range(phases):
+        phase = pattern.phase(f"step {step}", line=100 + step, repetitions=1 + step % 4)
+        own = (page + 16 * step) % pages * threads // pages == thread
+        noise = (page * 31 + thread * 17 + step * 7) % 64
+        pattern.access(field, page, thread, own * (5000 + 40 * noise), own * 2500, phase=phase)
+        pattern.access(table, few, thread, 100 + few * (thread + step) % 90, 0, phase=phase)
+        sums = pl.concat(pattern.accesses[-2:]).group_by("structure", maintain_order=True).sum()
+        for number, name in ((field, "update"), (table, "look_up")):
+            row = sums.row(number, named=True)
+            pattern.used_at(number, name, 200 + step, row["reads"], row["writes"], phase)
+    pattern.touch(field, page, page * threads // pages)
+    pattern.touch(table, few, 0)
+    return pattern
+
+
 def many_pages(pages: int = 10_000_000, threads: int = 64) -> Pattern:
     """One large array, split among the threads, touched first by thread 0."""
     pattern = Pattern("manypages", threads)
@@ -393,6 +437,7 @@ PATTERNS = {
     "seismic-parallel": lambda: seismic(parallel=True),
     "many-threads": many_threads,
     "many-pages": many_pages,
+    "many-phases": many_phases,
     "hostile": hostile,
     "sparse": sparse,
 }

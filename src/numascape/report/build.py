@@ -24,6 +24,12 @@ from numascape.report.data import (
 )
 from numascape.report.facts import Facts, measure, per_thread_pages
 from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
+from numascape.report.instances import (
+    address_offsets,
+    chosen_instances,
+    instance_entries,
+    with_instances,
+)
 from numascape.report.lines import lay_out_lines, shown_lines, source_places
 from numascape.report.phases import ShownPhases, shown_phases, shown_spans
 from numascape.report.reading import read_structure
@@ -85,13 +91,18 @@ def draft(trace: Trace) -> Draft:
     places = source_places(first_touch, lines)
     folded = fold_pages(by_phase, first_touch, shown, places, len(ranked))
     folded = limit_columns(folded, shown.select("position", "limit"))
+    chosen = chosen_instances(by_phase, first_touch, shown, trace.instances)
+    folded = with_instances(folded, chosen, by_phase, first_touch, places)
+    offsets = address_offsets(trace.instances)
+    whole = tuple(
+        _entry(row, facts.get(row["structure"]), run_accesses, offsets.get(row["structure"], -1))
+        for row in shown.to_dicts()
+    )
     several = len(phases.phases) > 1
     return Draft(
         run=_run(trace, facts),
         threads=_threads(trace),
-        structures=tuple(
-            _entry(row, facts.get(row["structure"]), run_accesses) for row in shown.to_dicts()
-        ),
+        structures=(*whole, *instance_entries(chosen, whole)),
         phases=phases.phases,
         places=_places(places),
         left_out=(*_left_out(ranked, facts), *phases.folded),
@@ -168,11 +179,12 @@ def _places(places: pl.DataFrame) -> Places:
 
 
 def _coarse(entries: tuple[StructureEntry, ...]) -> tuple[str, ...]:
-    coarse = [entry.pages_per_column for entry in entries if entry.pages_per_column > 1]
+    whole = [entry.pages_per_column for entry in entries if entry.parent < 0]
+    coarse = [width for width in whole if width > 1]
     if not coarse:
         return ()
     return (
-        f"{len(coarse)} of {len(entries)} structures are too large to show page by page: "
+        f"{len(coarse)} of {len(whole)} structures are too large to show page by page: "
         f"neighbouring pages are summed up in columns of up to {max(coarse)} pages "
         "(each figure says how many). Sums and shares are exact.",
     )
@@ -212,7 +224,9 @@ def _threads(trace: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def _entry(row: dict[str, Any], facts: Facts | None, run_accesses: int) -> StructureEntry:
+def _entry(
+    row: dict[str, Any], facts: Facts | None, run_accesses: int, address_offset: int
+) -> StructureEntry:
     return StructureEntry(
         structure=row["structure"],
         name=printable(row["name"]),
@@ -232,6 +246,7 @@ def _entry(row: dict[str, Any], facts: Facts | None, run_accesses: int) -> Struc
         touched_pages=facts.touched_pages if facts else 0,
         pages_per_column=1,
         reading=read_structure(facts, run_accesses) if facts else _UNUSED,
+        address_offset=address_offset,
     )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from numascape.errors import NumascapeError
 from numascape.report.build import Draft, finish
 from numascape.report.encode import encode_report
-from numascape.report.folding import coarsen
+from numascape.report.folding import Folded, coarsen
 
 SHORT = 160
 """Length of names when even the coarsest figures leave too little room."""
@@ -19,6 +19,8 @@ MOST_CELLS = 2_000_000
 """Cells that a browser unpacks and draws without delay, however well they compress."""
 FEWEST = 16
 """Columns that every structure keeps."""
+INSTANCE = 8
+"""An instance is folded like a structure that has so many times its cells."""
 
 
 def encode_within(started: Draft, budget: int) -> str:
@@ -36,6 +38,8 @@ def encode_within(started: Draft, budget: int) -> str:
         coarser = _coarser(started, budget / len(text))
         if coarser is not None:
             started = coarser
+        elif any(entry.parent >= 0 for entry in started.structures):
+            started = _without_instances(started)
         elif not shortened:
             started = _with_short_names(started)
             shortened = True
@@ -58,19 +62,24 @@ def fold_to_cells(started: Draft, most: int) -> Draft:
 
 def _coarser(started: Draft, fraction: float) -> Draft | None:
     counts = started.folded.cell_counts()
+    total = sum(counts.values())
+    weight = {
+        position: INSTANCE if entry.parent >= 0 else 1
+        for position, entry in enumerate(started.structures)
+    }
     columns = dict(started.folded.touched.group_by("position").len().iter_rows())
     # Aim a little lower: coarser columns hold larger numbers, which compress less well.
-    goal = 0.9 * fraction * sum(counts.values())
-    total = sum(counts.values())
+    goal = 0.9 * fraction * total
     factors: dict[int, int] = {}
-    largest_first = [(-cells, position) for position, cells in counts.items()]
+    largest_first = [(-cells * weight[position], position) for position, cells in counts.items()]
     heapq.heapify(largest_first)
     while total > goal and largest_first:
-        cells, position = heapq.heappop(largest_first)
+        _, position = heapq.heappop(largest_first)
         if columns[position] < 2 * FEWEST:
             continue
-        heapq.heappush(largest_first, (cells // 2, position))
-        total -= -cells // 2
+        total -= counts[position] - counts[position] // 2
+        counts[position] //= 2
+        heapq.heappush(largest_first, (-counts[position] * weight[position], position))
         columns[position] //= 2
         factors[position] = 2 * factors.get(position, 1)
     if not factors:
@@ -80,6 +89,22 @@ def _coarser(started: Draft, fraction: float) -> Draft | None:
         schema={"position": pl.UInt32, "factor": pl.UInt32},
     )
     return dataclasses.replace(started, folded=coarsen(started.folded, table))
+
+
+def _without_instances(started: Draft) -> Draft:
+    whole = tuple(entry for entry in started.structures if entry.parent < 0)
+    folded = started.folded
+    kept = [
+        table.filter(pl.col("position") < len(whole))
+        for table in (folded.touched, folded.accesses, folded.first, folded.width)
+    ]
+    sentence = "Single instances of structures are left out: there was no room for them."
+    return dataclasses.replace(
+        started,
+        structures=whole,
+        folded=Folded(*kept),
+        left_out=(*started.left_out, sentence),
+    )
 
 
 def _with_short_names(started: Draft) -> Draft:

@@ -11,6 +11,8 @@ from numascape.report.data import Column, Sharing
 
 GROUPS = 128
 """Rows that a sharing matrix may have; more threads are put together, neighbours by number."""
+ELEMENTS = 65 * 64 * 64
+"""Elements of all matrices together: with 64 phases, they have 64 rows."""
 
 Counts = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.intp]
@@ -26,7 +28,10 @@ def measure_sharing(
     `per_thread`: structure, instance, page, thread, reads, writes; `by_phase`: the same with
     phase, the position of the phase shown.
     """
-    size = max(1, -(-threads // GROUPS))
+    matrices = 1 if by_phase is None else 1 + phases
+    size = 1
+    while (rows := -(-threads // size)) > GROUPS or matrices * rows**2 > ELEMENTS:
+        size += 1
     group = (np.arange(threads) // size).astype(np.uint32)
     groups = -(-threads // size)
 
@@ -40,12 +45,12 @@ def measure_sharing(
             .collect()
         )
 
-    matrices = [shared_accesses(grouped(per_thread, _PAGE), groups)]
+    measured = [shared_accesses(grouped(per_thread, _PAGE), groups)]
     if by_phase is not None:
         for phase in range(phases):
             part = by_phase.filter(pl.col("phase") == phase)
-            matrices.append(shared_accesses(grouped(part, _PAGE), groups))
-    flat: Column = np.concatenate([matrix.ravel() for matrix in matrices])
+            measured.append(shared_accesses(grouped(part, _PAGE), groups))
+    flat: Column = np.concatenate([matrix.ravel() for matrix in measured])
     return Sharing(groups, group, flat)
 
 

@@ -100,25 +100,18 @@ def test_instances_of_a_structure_are_summed_by_page(tmp_path: Path) -> None:
         pattern.access(s, np.arange(4), np.array(1), 10, 1, instance)
         pattern.touch(s, np.arange(4), instance % 2, instance=instance)
     report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
-    assert report.cells.reads.tolist() == [30] * 4
-    assert report.columns.touched.tolist() == [1] * 4
-    assert report.first_touches.pages.tolist() == [2] * 4 + [1] * 4
+    assert report.cells.reads[: report.cells.begin[1]].tolist() == [30] * 4
+    assert report.columns.touched[:4].tolist() == [1] * 4
+    assert report.first_touches.pages[:8].tolist() == [2] * 4 + [1] * 4
     assert report.structures[0].touched_pages == 12
 
 
 def test_phases_have_cells_of_their_own(tmp_path: Path) -> None:
     pattern = patterns.Pattern("p", 1)
     s = pattern.structure("A", 2)
-    for _ in range(2):
-        pattern.access(s, np.arange(2), np.array(0), 5, 0)
+    for name in ("run", "second"):
+        pattern.access(s, np.arange(2), np.array(0), 5, 0, phase=pattern.phase(name))
     pattern.touch(s, np.arange(2), 0)
-    tables = pattern.tables()
-    rows = tables["accesses"].height
-    phase = pl.Series("phase", [0] * (rows // 2) + [1] * (rows // 2), dtype=pl.UInt32)
-    tables["accesses"] = tables["accesses"].with_columns(phase)
-    second = tables["phases"].with_columns(phase=pl.lit(1, pl.UInt32), name=pl.lit("second"))
-    tables["phases"] = pl.concat([tables["phases"], second])
-    pattern.tables = lambda: tables  # type: ignore[method-assign]
     report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
     assert report.cells.begin.tolist() == [0, 2, 4]
     assert report.cells.reads.tolist() == [5, 5, 5, 5]
