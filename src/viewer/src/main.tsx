@@ -3,6 +3,7 @@ import { render } from "preact";
 import { unpackReport } from "./data/unpack";
 import { App } from "./views/app";
 import "./style.css";
+import "./styles/figures.css";
 import "./styles/overview.css";
 import "./styles/phases.css";
 import "./styles/source-lines.css";

@@ -74,6 +74,8 @@ function copyElement(element: HTMLElement | SVGSVGElement, place: Place): void {
   const style = getComputedStyle(element);
   const box = element.getBoundingClientRect();
   const hidden = style.display === "none" || style.visibility === "hidden";
+  // What a closed <details> holds has a size although it is not seen.
+  if (element.matches("details:not([open])")) return;
   if (hidden || Number(style.opacity) === 0 || element.matches("input, select, dialog, option"))
     return;
   if (element instanceof SVGSVGElement) {
@@ -132,7 +134,8 @@ function copyBox(style: CSSStyleDeclaration, at: Box, target: Element): void {
     const drawn = style[`border${side}Style`] !== "none" && thickness > 0 && !transparent(stroke);
     if (!drawn) continue;
     const dashes = style[`border${side}Style`] === "solid" ? {} : { "stroke-dasharray": "2 2" };
-    target.append(make("line", { x1, y1, x2, y2, stroke, "stroke-width": thickness, ...dashes }));
+    const line = { x1, y1, x2, y2, stroke, "stroke-width": thickness, opacity: style.opacity };
+    target.append(make("line", { ...line, ...dashes }));
   }
 }
 
@@ -217,7 +220,8 @@ function copyText(node: Text, { target, left, top }: Place): void {
 
 function linesOf(node: Text): { text: string; box: DOMRect }[] {
   const range = document.createRange();
-  range.selectNodeContents(node);
+  range.setStart(node, node.data.search(/\S/));
+  range.setEnd(node, node.data.trimEnd().length);
   if (range.getClientRects().length <= 1) {
     return [{ text: tidy(node.data.slice(0, LONGEST_TEXT)), box: range.getBoundingClientRect() }];
   }

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Report } from "../data/report";
+import type { Report, Thread } from "../data/report";
 import * as show from "../model/format";
 import { columnAt, entryAt, firstTouchOf } from "../model/matrix";
-import type { Matrix } from "../model/matrix";
+import { HUGE_PAGE } from "../model/page-unit";
 import type { Viewport } from "../model/viewport";
+import type { FigureData } from "./figure-data";
 import type { Cursor } from "./page-thread-plot";
 
 interface Props {
-  report: Report;
-  matrix: Matrix;
+  data: FigureData;
   view: Viewport;
   cursor: Cursor;
 }
 
 /** What is under the pointer: pages, thread, counts, first toucher and its source line. */
-export function CursorTooltip({ report, matrix, view, cursor }: Props) {
+export function CursorTooltip({ data, view, cursor }: Props) {
+  const { report, matrix, threads, per } = data;
   const page = Math.min(view.x0 + cursor.x * (view.x1 - view.x0), matrix.length - 1e-6);
   const row = Math.min(Math.floor(view.y0 + cursor.y * (view.y1 - view.y0)), matrix.threads - 1);
   const column = columnAt(matrix, page);
-  const thread = report.threads[row];
+  const thread = threads[row];
   if (column < 0 || !thread) return null;
   const start = matrix.start[column]!;
   const pages = matrix.pages[column]!;
   const touched = matrix.touched[column]!;
   const entry = entryAt(matrix.accesses, row, column);
   const first = firstTouchOf(matrix, column);
+  const users = threads.filter((_, line) => entryAt(matrix.accesses, line, column) >= 0).length;
   const name = thread.name && thread.name !== `thread ${thread.thread}` ? ` (${thread.name})` : "";
   const style = {
     left: `${cursor.clientX}px`,
@@ -39,7 +41,11 @@ export function CursorTooltip({ report, matrix, view, cursor }: Props) {
         {pages === 1
           ? `Page ${show.count(start)}`
           : `Pages ${show.count(start)}–${show.count(start + pages - 1)}`}
-        <small> at {show.bytes(start * report.run.page_size)}</small>
+        <small>
+          {" "}
+          at {show.bytes(start * report.run.page_size)}
+          {per > 1 && touched > 0 && `, on one page of ${show.bytes(HUGE_PAGE)}`}
+        </small>
       </p>
       <dl>
         <dt>Thread</dt>
@@ -59,8 +65,10 @@ export function CursorTooltip({ report, matrix, view, cursor }: Props) {
             </dd>
           </>
         )}
+        <dt>Used by</dt>
+        <dd>{users === 1 ? "1 thread" : `${show.count(users)} threads`}</dd>
         <dt>First touch</dt>
-        <dd>{first ? firstTouch(report, first) : touched > 0 ? "not seen" : "never touched"}</dd>
+        <dd>{first ? firstTouch(threads, first) : touched > 0 ? "not seen" : "never touched"}</dd>
         {first && first.place > 0 && (
           <>
             <dt>in</dt>
@@ -74,8 +82,11 @@ export function CursorTooltip({ report, matrix, view, cursor }: Props) {
   );
 }
 
-function firstTouch(report: Report, first: NonNullable<ReturnType<typeof firstTouchOf>>): string {
-  const thread = `thread ${report.threads[first.row]!.thread}`;
+function firstTouch(
+  threads: Thread[],
+  first: NonNullable<ReturnType<typeof firstTouchOf>>,
+): string {
+  const thread = `thread ${threads[first.row]!.thread}`;
   if (first.total === 1) return thread;
   const pages = `${show.count(first.pages)} of ${show.count(first.total)} pages`;
   return first.rows === 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Report } from "../data/report";
-import type { Scale, Theme } from "../draw/colour";
 import { drawAccesses, drawBars, drawFirstTouches } from "../draw/maps";
+import { linePixels } from "../draw/thread-colour";
+import type { Theme } from "../draw/colour";
 import { averages, binAccesses, binFirstTouches, columnBins, rowBins } from "../model/bins";
 import type { Binned } from "../model/bins";
 import * as show from "../model/format";
@@ -10,39 +10,36 @@ import { threadSums } from "../model/matrix";
 import type { Matrix, Measure } from "../model/matrix";
 import { PageAxis } from "./axes";
 import { Canvas } from "./canvas";
+import { CursorTooltip } from "./cursor-tooltip";
+import { DifferencePlot } from "./difference-plot";
+import type { FigureData } from "./figure-data";
+import { MAP_COLOURS } from "./map-colours";
 import type { Navigation } from "./navigation";
 import { PageThreadPlot } from "./page-thread-plot";
 import type { Cursor } from "./page-thread-plot";
-import { CursorTooltip } from "./cursor-tooltip";
+import { usePageState } from "./page-state";
 
 interface Props {
-  report: Report;
-  matrix: Matrix;
+  data: FigureData;
   navigation: Navigation;
-  measure: Measure;
-  scale: Scale;
   largest: number;
   theme: Theme;
 }
 
-/** Bars, and bars that end at the border. */
-const BARS = {
-  light: ["#a9b8c8", "#b5540a"],
-  dark: ["#536475", "#f0a35a"],
-  grey: ["#b0b0b0", "#1c1c1c"],
-} as const;
-
-export function FigureGrid(props: Props) {
-  const { report, matrix, navigation, measure, scale, largest, theme } = props;
+export function FigureGrid({ data, navigation, largest, theme }: Props) {
+  const { report, matrix, threads } = data;
+  const { measure, scale, colourBy } = usePageState("measure", "scale", "colourBy");
   const { view } = navigation;
-  const { threads } = report;
   const [cursor, setCursor] = useState<Cursor>();
   const [grid, width] = useWidth();
   const folded = useFolded(matrix, measure, navigation);
-  const inputs = [matrix, view, measure, scale, largest, theme];
+  const inputs = [matrix, view, measure, scale, largest, theme, colourBy];
   const heights = plotHeights(threads.length);
+  const grouped = data.arrangement.groups.length > 0;
+  const shared = { data, navigation, cursor, onCursor: setCursor, inputs };
+  useRedrawMeasure(navigation, inputs);
   return (
-    <div class="figure-grid" ref={grid}>
+    <div class={grouped ? "figure-grid grouped" : "figure-grid"} ref={grid}>
       <h3 class="wide">Access distribution</h3>
       <span class="axis-name">average</span>
       <div class="column-bars">
@@ -53,56 +50,48 @@ export function FigureGrid(props: Props) {
           draw={(surface) => {
             const height = Math.round(heights.accesses * surface.ratio);
             const { x, column } = folded({ width: surface.width, height });
-            drawBars(surface, x, column, "up", BARS[theme]);
+            drawBars(surface, x, column, "up", MAP_COLOURS[theme].bars);
           }}
         />
       </div>
       <span class="axis-name corner">per thread</span>
       <PageThreadPlot
+        {...shared}
         name="accesses"
-        label={describe(report, matrix, measure)}
+        label={describe(data, measure)}
         height={heights.accesses}
-        threads={threads}
-        navigation={navigation}
-        cursor={cursor}
-        onCursor={setCursor}
-        inputs={inputs}
         draw={(surface) => drawAccesses(surface, folded(surface).binned, largest, scale, theme)}
         drawRows={(surface) => {
           const rows = folded({ width: undefined, height: surface.height });
-          drawBars(surface, rows.binned.y, rows.row, "right", BARS[theme]);
+          drawBars(surface, rows.binned.y, rows.row, "right", MAP_COLOURS[theme].bars);
         }}
       />
+      <DifferencePlot data={data} navigation={navigation} theme={theme} onCursor={setCursor} />
       <h3 class="wide">First touch</h3>
       <PageThreadPlot
+        {...shared}
         name="first-touches"
-        label={describeFirstTouches(matrix, report)}
+        label={describeFirstTouches(data)}
         height={heights.firstTouches}
-        threads={threads}
-        navigation={navigation}
-        cursor={cursor}
-        onCursor={setCursor}
-        inputs={inputs}
         draw={(surface) => {
           const x = columnBins(matrix, view, surface.width);
           const y = rowBins(matrix.threads, view, surface.height);
           const touches = binFirstTouches(matrix, x, y);
-          drawFirstTouches(surface, x, y, touches, matrix.threads, theme);
+          const colours = linePixels(report, data.arrangement.rows, colourBy, theme);
+          drawFirstTouches(surface, x, y, touches, colours);
         }}
         drawRows={(surface) => {
           const y = rowBins(matrix.threads, view, surface.height);
           const sums = new Float64Array(y.left.length);
           const { firstTouched } = threadSums(matrix);
           y.binOf.forEach((bin, i) => (sums[bin]! += firstTouched[y.first + i]!));
-          drawBars(surface, y, sums, "right", BARS[theme]);
+          drawBars(surface, y, sums, "right", MAP_COLOURS[theme].bars);
         }}
       />
       <span />
       <PageAxis view={view} pageSize={report.run.page_size} width={width} />
       <span class="axis-name corner">page</span>
-      {cursor && !navigation.brush && (
-        <CursorTooltip report={report} matrix={matrix} view={view} cursor={cursor} />
-      )}
+      {cursor && !navigation.brush && <CursorTooltip data={data} view={view} cursor={cursor} />}
     </div>
   );
 }
@@ -111,6 +100,17 @@ export function FigureGrid(props: Props) {
 function plotHeights(threads: number): { accesses: number; firstTouches: number } {
   const accesses = Math.max(300, Math.min(520, threads * 14));
   return { accesses, firstTouches: Math.round(Math.max(110, accesses * 0.5)) };
+}
+
+/** From the reader's action to figures that are drawn, for whoever measures the page. */
+export const REDRAW = "numascape:redraw";
+
+function useRedrawMeasure({ askedAt }: Navigation, inputs: readonly unknown[]): void {
+  useLayoutEffect(() => {
+    const start = askedAt.current;
+    askedAt.current = undefined;
+    if (start !== undefined) performance.measure(REDRAW, { start, end: performance.now() });
+  }, inputs);
 }
 
 interface Folded {
@@ -151,17 +151,21 @@ function useWidth() {
   return [element, width] as const;
 }
 
-function describe(report: Report, matrix: Matrix, measure: Measure): string {
+function describe({ matrix, threads }: FigureData, measure: Measure): string {
   const { reads, writes } = threadSums(matrix);
   const of = (row: number) =>
     (measure === "writes" ? 0 : reads[row]!) + (measure === "reads" ? 0 : writes[row]!);
-  const users = report.threads.filter((_, row) => of(row) > 0).map(({ thread }) => thread);
+  const users = threads.filter((_, row) => of(row) > 0);
   const what = measure === "both" ? "Accesses" : measure === "reads" ? "Reads" : "Writes";
-  return `${what} by page and thread; threads: ${show.ranges(users)}. Numbers are in the table below.`;
+  return `${what} by page and thread; threads: ${numbers(users)}. Numbers are in the table below.`;
 }
 
-function describeFirstTouches(matrix: Matrix, report: Report): string {
+function describeFirstTouches({ matrix, threads }: FigureData): string {
   const { firstTouched } = threadSums(matrix);
-  const touchers = report.threads.filter((_, row) => firstTouched[row]! > 0);
-  return `Threads that touched pages first: ${show.ranges(touchers.map(({ thread }) => thread))}.`;
+  const touchers = threads.filter((_, row) => firstTouched[row]! > 0);
+  return `Threads that touched pages first: ${numbers(touchers)}.`;
+}
+
+function numbers(threads: { thread: number }[]): string {
+  return show.ranges(threads.map(({ thread }) => thread).sort((a, b) => a - b));
 }

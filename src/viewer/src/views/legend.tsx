@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { accessRamp, cssOf, lowestOfLog } from "../draw/colour";
+import { accessPixel, accessRamp, lowestOfLog } from "../draw/colour";
 import type { Scale, Theme } from "../draw/colour";
+import { fillPixels } from "../draw/surface";
+import type { Surface } from "../draw/surface";
 import * as show from "../model/format";
+import { Canvas } from "./canvas";
 
 interface Props {
   largest: number;
@@ -9,26 +12,38 @@ interface Props {
   clipped: boolean;
   scale: Scale;
   theme: Theme;
+  /** Size in bytes of the pages that accesses are counted on. */
+  pageSize: number;
 }
 
-export function Legend({ largest, clipped, scale, theme }: Props) {
-  const ramp = accessRamp(theme);
-  const stops = Array.from({ length: 9 }, (_, i) => cssOf(ramp[Math.round((i / 8) * 255)]!));
+export function Legend({ largest, clipped, scale, theme, pageSize }: Props) {
   const low = scale === "log" ? lowestOfLog(largest) : 0;
   return (
     <div class="legend">
       <span class="none" /> none
       <span>{low === 0 ? "> 0" : show.short(low)}</span>
-      <span
+      <Canvas
         class="gradient"
         role="img"
         aria-label={`Colour scale, ${scale}`}
-        style={{ background: `linear-gradient(90deg, ${stops.join(", ")})` }}
+        inputs={[theme]}
+        draw={(surface) => drawRamp(surface, theme)}
       />
       <span>
         {clipped && "≥ "}
-        {show.short(largest)} accesses per page
+        {show.short(largest)} accesses per page of {show.bytes(pageSize)}
       </span>
     </div>
   );
+}
+
+function drawRamp({ context, width, height }: Surface, theme: Theme): void {
+  const ramp = accessRamp(theme);
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let x = 0; x < width; x++) {
+    const colour = accessPixel(ramp, x / Math.max(1, width - 1));
+    fillPixels(pixels, width, [x, x + 1], [0, height], colour);
+  }
+  context.putImageData(image, 0, 0);
 }

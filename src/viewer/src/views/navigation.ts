@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zooming and panning a page x thread figure with wheel, pointer and keyboard.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { inside, isWhole, pan, select, whole, zoom } from "../model/viewport";
 import type { Extent, Viewport } from "../model/viewport";
@@ -32,6 +32,8 @@ export interface Navigation {
     onDblClick: () => void;
   };
   onKeyDown: (event: KeyboardEvent) => void;
+  /** When the reader asked for what is now being drawn (ms, performance.now). */
+  askedAt: { current: number | undefined };
 }
 
 const STEP = 1.5;
@@ -42,12 +44,20 @@ const CENTRE = { x: 0.5, y: 0.5 };
 export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Navigation {
   const { view: chosen } = usePageState("view");
   const change = useChangePage();
-  const view = inside(chosen ?? whole(extent), extent);
-  const setView = (next: (old: Viewport) => Viewport) =>
+  const view = useMemo(
+    () => inside(chosen ?? whole(extent), extent),
+    [chosen, extent.width, extent.height],
+  );
+  const askedAt = useRef<number>();
+  const setView = (next: (old: Viewport) => Viewport) => {
+    askedAt.current ??= performance.now();
+    // Views draw before the next frame; what has not been drawn by then was no change.
+    requestAnimationFrame(() => (askedAt.current = undefined));
     change((state) => {
       const moved = next(inside(state.view ?? whole(extent), extent));
       return { view: isWhole(moved, extent) ? null : moved };
     });
+  };
   const [brush, setBrush] = useState<Brush>();
   const panning = useRef<Point>();
 
@@ -62,7 +72,7 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     });
   const panBy = (x: number, y: number) =>
     setView((old) => pan(old, extent, { x: x * (old.x1 - old.x0), y: y * (old.y1 - old.y0) }));
-  const reset = () => change({ view: null });
+  const reset = () => setView(() => whole(extent));
   useWheel(root, zoomBy);
 
   const onPointerDown = (event: PointerEvent) => {
@@ -124,6 +134,7 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     reset,
     pointer: { onPointerDown, onPointerMove, onPointerUp, onDblClick: reset },
     onKeyDown,
+    askedAt,
   };
 }
 

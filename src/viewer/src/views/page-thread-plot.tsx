@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Surface } from "../draw/surface";
-import type { Thread } from "../data/report";
+import { GroupLines, ThreadAxis } from "./axes";
 import { Canvas } from "./canvas";
-import { ThreadAxis } from "./axes";
+import { linesOf } from "./figure-data";
+import type { FigureData } from "./figure-data";
 import { pointIn } from "./navigation";
 import type { Navigation, Point } from "./navigation";
+import { useChangePage, usePageState } from "./page-state";
 
 export interface Cursor extends Point {
   /** Position on the screen. */
@@ -17,7 +19,7 @@ interface Props {
   name: string;
   label: string;
   height: number;
-  threads: Thread[];
+  data: FigureData;
   navigation: Navigation;
   cursor: Cursor | undefined;
   onCursor: (cursor: Cursor | undefined) => void;
@@ -28,22 +30,35 @@ interface Props {
 
 /** Thread axis, map, and bars per thread: one row of the figures' grid. */
 export function PageThreadPlot(props: Props) {
-  const { navigation, cursor, onCursor, inputs } = props;
-  const { onPointerMove } = navigation.pointer;
+  const { data, navigation, cursor, onCursor, inputs } = props;
+  const { view } = navigation;
+  const { groupA, groupB } = usePageState("groupA", "groupB");
+  const change = useChangePage();
+  const { groups, rows } = data.arrangement;
   const size = useMemo(() => ({ height: `${props.height}px` }), [props.height]);
+  const marked = [
+    { name: "A" as const, lines: linesOf(groupA, data.arrangement) },
+    { name: "B" as const, lines: linesOf(groupB, data.arrangement) },
+  ];
+  const compare = (first: number, last: number, second: boolean) => {
+    const chosen = [...rows.subarray(first, last + 1)].sort((a, b) => a - b);
+    change(second ? { groupB: chosen } : { groupA: chosen });
+  };
   return (
     <>
-      <ThreadAxis view={navigation.view} threads={props.threads} height={props.height} />
+      <ThreadAxis
+        view={view}
+        threads={data.threads}
+        groups={groups}
+        height={props.height}
+        marked={marked}
+        onSelect={compare}
+      />
       <div
         class={`plot ${props.name}`}
         style={size}
         {...navigation.pointer}
-        onPointerMove={(event) => {
-          onPointerMove(event);
-          const { clientX, clientY } = event;
-          onCursor({ ...pointIn(event), clientX, clientY });
-        }}
-        onPointerLeave={() => onCursor(undefined)}
+        {...cursorHandlers(navigation, onCursor)}
       >
         <Canvas
           class={props.name}
@@ -52,8 +67,11 @@ export function PageThreadPlot(props: Props) {
           inputs={inputs}
           draw={props.draw}
         />
-        {cursor && <span class="crosshair across" style={{ left: `${cursor.x * 100}%` }} />}
-        {cursor && <span class="crosshair down" style={{ top: `${cursor.y * 100}%` }} />}
+        <GroupLines groups={groups} view={view} />
+        {cursor && (
+          <span class="crosshair across not-saved" style={{ left: `${cursor.x * 100}%` }} />
+        )}
+        {cursor && <span class="crosshair down not-saved" style={{ top: `${cursor.y * 100}%` }} />}
         {navigation.brush && <BrushBox {...navigation.brush} />}
       </div>
       <div class="row-bars" style={size}>
@@ -63,12 +81,27 @@ export function PageThreadPlot(props: Props) {
   );
 }
 
-function BrushBox({ from, to }: { from: Point; to: Point }) {
+/** Tell where the pointer is, besides zooming and panning with it. */
+export function cursorHandlers(
+  { pointer }: Navigation,
+  onCursor: (cursor: Cursor | undefined) => void,
+) {
+  return {
+    onPointerMove: (event: PointerEvent) => {
+      pointer.onPointerMove(event);
+      const { clientX, clientY } = event;
+      onCursor({ ...pointIn(event), clientX, clientY });
+    },
+    onPointerLeave: () => onCursor(undefined),
+  };
+}
+
+export function BrushBox({ from, to }: { from: Point; to: Point }) {
   const style = {
     left: `${Math.min(from.x, to.x) * 100}%`,
     top: `${Math.min(from.y, to.y) * 100}%`,
     width: `${Math.abs(to.x - from.x) * 100}%`,
     height: `${Math.abs(to.y - from.y) * 100}%`,
   };
-  return <span class="brush" style={style} />;
+  return <span class="brush not-saved" style={style} />;
 }

@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import type { Report } from "../data/report";
 import * as show from "../model/format";
 import { threadSums } from "../model/matrix";
-import type { Matrix } from "../model/matrix";
+import type { FigureData } from "./figure-data";
+import { threadTable } from "./figure-tables";
+import { SaveMenu } from "./save-menu";
 
 /** The figures' numbers per thread, for screen readers and for those who want them exactly. */
-export function ThreadTable({ report, matrix }: { report: Report; matrix: Matrix }) {
+export function ThreadTable({ data }: { data: FigureData }) {
   const [open, setOpen] = useState(false);
   return (
     <details class="thread-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The same as a table, by thread</summary>
-      {open && <Table report={report} matrix={matrix} />}
+      {open && (
+        <>
+          <SaveMenu
+            title={`Threads of ${data.structure.name}`}
+            picture={false}
+            table={() => threadTable(data)}
+          />
+          <Table data={data} />
+        </>
+      )}
     </details>
   );
 }
 
-function Table({ report, matrix }: { report: Report; matrix: Matrix }) {
+function Table({ data: { matrix, threads } }: { data: FigureData }) {
   const { reads, writes, firstTouched } = threadSums(matrix);
   const total = reads.reduce((sum, n) => sum + n, 0) + writes.reduce((sum, n) => sum + n, 0);
   return (
@@ -42,7 +52,7 @@ function Table({ report, matrix }: { report: Report; matrix: Matrix }) {
           </tr>
         </thead>
         <tbody>
-          {report.threads.map(({ thread, name, cpus, nodes }, row) => (
+          {threads.map(({ thread, name, cpus, nodes }, row) => (
             <tr key={thread}>
               <th scope="row">
                 {thread} <bdi class="origin">{name}</bdi>

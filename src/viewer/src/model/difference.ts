@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two groups of threads against each other, page by page.
+
+import type { Axis } from "./bins";
+import { measured, robustEnd } from "./matrix";
+import type { Matrix, Measure, ScaleEnd } from "./matrix";
+
+/** Mean accesses per page and thread of the group, per bin of `x`; `lines` are rows of `matrix`. */
+export function groupMeans(
+  matrix: Matrix,
+  measure: Measure,
+  x: Axis,
+  lines: readonly number[],
+): Float64Array {
+  const sums = new Float64Array(x.left.length);
+  const { accesses } = matrix;
+  for (const line of lines) {
+    for (let i = accesses.rowBegin[line]!; i < accesses.rowBegin[line + 1]!; i++) {
+      const bin = x.binOf[accesses.column[i]! - x.first] ?? -1;
+      if (bin >= 0) sums[bin]! += measured(accesses, measure, i);
+    }
+  }
+  return sums.map((sum, bin) => sum / (x.weight[bin]! * Math.max(1, lines.length)));
+}
+
+/** Bins that are the columns themselves, for scales and tables that do not depend on the zoom. */
+export function ownColumns({ start, touched, pages }: Matrix): Axis {
+  const columns = Array.from(start, (_, c) => c);
+  return {
+    binOf: Int32Array.from(columns, (c) => (touched[c]! > 0 ? c : -1)),
+    first: 0,
+    left: columns,
+    right: columns.map((c) => c + 1),
+    weight: columns.map((c) => pages[c]!),
+  };
+}
+
+export interface Difference {
+  a: Float64Array;
+  b: Float64Array;
+  /** Ends of the scales of each group's mean and of what one group has more. */
+  mean: ScaleEnd;
+  more: ScaleEnd;
+}
+
+/** Per column of the matrix. */
+export function differenceOf(
+  matrix: Matrix,
+  measure: Measure,
+  linesA: readonly number[],
+  linesB: readonly number[],
+): Difference {
+  const x = ownColumns(matrix);
+  const a = groupMeans(matrix, measure, x, linesA);
+  const b = groupMeans(matrix, measure, x, linesB);
+  return {
+    a,
+    b,
+    mean: robustEnd([...a, ...b]),
+    more: robustEnd(a.map((mean, c) => Math.abs(mean - b[c]!))),
+  };
+}
+
+/** Columns by how much the groups differ in them, in all their pages together. */
+export function mostDifferent(matrix: Matrix, { a, b }: Difference, most: number): number[] {
+  const weight = (c: number) => Math.abs(a[c]! - b[c]!) * matrix.pages[c]!;
+  return Array.from(a.keys())
+    .filter((c) => weight(c) > 0)
+    .sort((p, q) => weight(q) - weight(p) || p - q)
+    .slice(0, most);
+}
+
+/**
+ * How much of both groups' accesses goes to the same pages: 0, nothing in common, to 1, the same
+ * distribution.
+ */
+export function overlap(matrix: Matrix, { a, b }: Difference): number {
+  const sum = (means: Float64Array) =>
+    means.reduce((total, mean, c) => total + mean * matrix.pages[c]!, 0);
+  const [allA, allB] = [sum(a), sum(b)];
+  if (allA === 0 || allB === 0) return 0;
+  let common = 0;
+  a.forEach((mean, c) => {
+    common += Math.min(mean / allA, b[c]! / allB) * matrix.pages[c]!;
+  });
+  return Math.min(1, common);
+}

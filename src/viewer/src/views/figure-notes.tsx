@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo } from "preact/hooks";
+import * as show from "../model/format";
+import { HUGE_PAGE, sharedColumns } from "../model/page-unit";
+import type { FigureData } from "./figure-data";
+import { usePageState } from "./page-state";
+
+/** Below the figures: what their columns and rows stand for at present. */
+export function FigureNotes({ data }: { data: FigureData }) {
+  const { structure, report, matrix, per, aligned } = data;
+  const { order } = usePageState("order");
+  const perColumn = structure.pages_per_column;
+  const { single, shared } = useMemo(() => sharedColumns(matrix), [matrix]);
+  const columns = per > 1 ? `pages of ${show.bytes(HUGE_PAGE)}` : "pages";
+  const exact = perColumn === 1;
+  return (
+    <p class="hint">
+      Drag to zoom into a part, double-click for the whole; press <kbd>?</kbd> for all keys.
+      {exact &&
+        single + shared > 0 &&
+        ` Of the ${show.count(single + shared)} ${columns} in use, ${show.count(shared)} are used by several threads.`}
+      {!exact &&
+        ` Each column sums up ${show.count(perColumn)} pages (${show.bytes(perColumn * report.run.page_size)}).`}
+      {!exact && per > 1 && " So a 2 MiB page's ends are only as exact as that."}
+      {!aligned &&
+        " Where this structure lies in memory was not recorded or differs between its instances: its 2 MiB pages are counted from its start."}
+      {order === "sharing" &&
+        " Threads that use the same pages alike are neighbours; threads without accesses come last."}
+      {order === "node" &&
+        data.arrangement.groups.length === 1 &&
+        " All threads ran on the same node, or theirs is not known."}
+    </p>
+  );
+}

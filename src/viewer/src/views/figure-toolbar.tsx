@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Report } from "../data/report";
+import * as show from "../model/format";
+import { HUGE_PAGE } from "../model/page-unit";
+import type { PageUnit, ThreadOrder } from "../model/page-state";
+import { CompareControls } from "./compare-controls";
+import type { Navigation } from "./navigation";
+import { useChangePage, usePageState } from "./page-state";
+import { Segmented } from "./segmented";
+
+interface Props {
+  report: Report;
+  position: number;
+  navigation: Navigation;
+  onHelp: () => void;
+}
+
+export const ORDERS: readonly (readonly [ThreadOrder, string])[] = [
+  ["number", "by number"],
+  ["node", "by node"],
+  ["sharing", "by shared pages"],
+];
+
+export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
+  const { measure, scale, order, pageUnit } = usePageState("measure", "scale", "order", "pageUnit");
+  const change = useChangePage();
+  const units = pageUnits(report.run.page_size);
+  return (
+    <div class="toolbar not-saved">
+      <Segmented
+        label="Accesses"
+        options={[
+          ["both", "both"],
+          ["reads", "reads"],
+          ["writes", "writes"],
+        ]}
+        value={measure}
+        onChange={(value) => change({ measure: value })}
+      />
+      <Segmented
+        label="Scale"
+        options={[
+          ["linear", "linear"],
+          ["log", "logarithmic"],
+        ]}
+        value={scale}
+        onChange={(value) => change({ scale: value })}
+      />
+      <Segmented
+        label="Threads"
+        options={ORDERS}
+        value={order}
+        onChange={(value) => change({ order: value })}
+      />
+      <Segmented
+        label="Pages of"
+        options={units}
+        value={units.some(([unit]) => unit === pageUnit) ? pageUnit : units[0]![0]}
+        onChange={(value) => change({ pageUnit: value })}
+      />
+      <InstanceChoice report={report} position={position} />
+      {report.threads.length > 1 && <CompareControls threads={report.threads} />}
+      <div class="zoom" role="group" aria-label="Zoom">
+        <button type="button" aria-label="Zoom in" onClick={() => navigation.zoomBy(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" onClick={() => navigation.zoomBy(2)}>
+          −
+        </button>
+        <button type="button" disabled={navigation.whole} onClick={navigation.reset}>
+          whole structure
+        </button>
+        <button type="button" aria-label="Help: keys and pointer" onClick={onHelp}>
+          ?
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The machine's page size is a choice of its own only where it is neither of the two others. */
+function pageUnits(counted: number): readonly (readonly [PageUnit, string])[] {
+  const own = show.bytes(counted);
+  if (counted === 4096) {
+    return [
+      ["4k", own],
+      ["2m", show.bytes(HUGE_PAGE)],
+    ];
+  }
+  return counted < HUGE_PAGE
+    ? [
+        ["machine", `${own}, the machine's`],
+        ["2m", show.bytes(HUGE_PAGE)],
+      ]
+    : [["machine", own]];
+}
+
+/** Instances of a structure one by one, or summed; nothing where there is one only. */
+function InstanceChoice({ report, position }: { report: Report; position: number }) {
+  const change = useChangePage();
+  const { structures } = report;
+  const shown = structures[position]!;
+  const parent = shown.parent >= 0 ? shown.parent : position;
+  const whole = structures[parent]!;
+  const own = structures.filter((entry) => entry.parent === parent);
+  if (own.length === 0) return null;
+  const all = Math.max(1, whole.reads + whole.writes);
+  return (
+    <label class="instances">
+      Instance
+      <select
+        value={String(shown.instance)}
+        onChange={(event) => change({ instance: Number(event.currentTarget.value) })}
+      >
+        <option value="-1">all {show.count(whole.instances)}, summed</option>
+        {own.map(({ instance, reads, writes, size }) => (
+          <option key={instance} value={String(instance)}>
+            {instance}: {show.share((reads + writes) / all)} of the accesses, {show.bytes(size)}
+          </option>
+        ))}
+      </select>
+      {own.length < whole.instances && (
+        <span>the {show.count(own.length)} most used can be seen alone</span>
+      )}
+    </label>
+  );
+}
