@@ -24,10 +24,11 @@ MAY_IMPORT = {
     "naming": {"naming"},
     "trace": {"trace", "naming"},
     "recorders": {"recorders", "trace"},
-    "report": {"report", "trace"},
+    "report": {"report", "trace", "naming"},
     "view": {"view", "report", "trace"},
+    "console": {"console", "figures", "report", "trace"},
     "figures": {"figures", "report", "trace"},
-    "commands": {"recorders", "report", "view", "figures", "trace"},
+    "commands": {"recorders", "report", "view", "console", "figures", "trace"},
 }
 # Modules beside the parts, which every part may use.
 EVERYWHERE = {"errors", "atomic", "installation", "terminal", "_native"}

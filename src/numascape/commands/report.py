@@ -25,6 +25,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    source: Annotated[
+        bool | None,
+        typer.Option(
+            "--source/--no-source",
+            help="Show source text, or none; else if the trace was recorded on this system.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Write a page that shows a trace: who uses which page, and who touched it first.
@@ -35,11 +43,12 @@ def report(
     Example: `numascape report run.numascape`
     """
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.report import draft, render
+    from numascape.report import draft, readable_sources, render
     from numascape.trace import Trace
 
     file = output or Path(trace.resolve().name).with_suffix(".html")
-    size = render(draft(Trace.read(trace)), file)
+    recorded = Trace.read(trace)
+    size = render(draft(recorded, readable_sources(recorded.info, source)), file)
     if not quiet:
         terminal.say(f"wrote {file} ({size / 1e6:.1f} MB)")
         terminal.say(f"look at it in a browser: xdg-open {file}")

@@ -41,6 +41,7 @@ class Source:
 
     path: str
     language: str
+    grammar: tree_sitter.Language
     root: tree_sitter.Node
 
 
@@ -58,7 +59,7 @@ def read_source(path: str) -> Source | None:
 
 @lru_cache(maxsize=64)
 def _read_version(path: str, _version: tuple[int, int, int]) -> Source | None:
-    content = _read_regular_file(path)
+    content = read_regular_file(path)
     if content is None:
         return None
     suffix = PurePosixPath(path).suffix.lower()
@@ -72,7 +73,11 @@ def _read_version(path: str, _version: tuple[int, int, int]) -> Source | None:
     return _parse(path, "cpp", _CPP, content)
 
 
-def _read_regular_file(path: str) -> bytes | None:
+def read_regular_file(path: str) -> bytes | None:
+    """The content of the text file at the absolute `path`; None when it is anything else.
+
+    Never waits, as opening a pipe would. Lines and files of absurd length count as no text.
+    """
     if not path.startswith("/"):
         return None
     try:
@@ -110,7 +115,7 @@ def _parse(path: str, name: str, language: tree_sitter.Language, content: bytes)
         tree = tree_sitter.Parser(language).parse(chunk, progress_callback=is_too_late)
     except ValueError:  # stopped by the deadline
         return None
-    return Source(path, name, tree.root_node)
+    return Source(path, name, language, tree.root_node)
 
 
 _FIXED_COMMENT = re.compile(rb"[cCdD*!]")

@@ -4,5 +4,14 @@
 from numascape.report.build import Draft, draft, from_trace
 from numascape.report.data import Report
 from numascape.report.render import render
+from numascape.report.sources import SourceFiles, readable_sources
 
-__all__ = ["Draft", "Report", "draft", "from_trace", "render"]
+__all__ = [
+    "Draft",
+    "Report",
+    "SourceFiles",
+    "draft",
+    "from_trace",
+    "readable_sources",
+    "render",
+]

@@ -34,6 +34,7 @@ from numascape.report.lines import lay_out_lines, shown_lines, source_places
 from numascape.report.phases import ShownPhases, shown_phases, shown_spans
 from numascape.report.reading import read_structure
 from numascape.report.sharing import measure_sharing
+from numascape.report.sources import SourceFiles, loops_around, ranked_lines, source_windows
 from numascape.report.text import printable
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
@@ -72,8 +73,11 @@ def from_trace(trace: Trace) -> Report:
     return finish(draft(trace))
 
 
-def draft(trace: Trace) -> Draft:
-    """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure."""
+def draft(trace: Trace, files: SourceFiles | None = None) -> Draft:
+    """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure.
+
+    Source text and loops come from ``files``; without it no source file is read.
+    """
     phases = shown_phases(trace)
     by_phase = _by_phase(trace.accesses, phases)
     first_touch = _first_touch(trace, phases)
@@ -99,13 +103,15 @@ def draft(trace: Trace) -> Draft:
         for row in shown.to_dicts()
     )
     several = len(phases.phases) > 1
+    named = list(zip(places["file"], places["line"], strict=True))
+    loop, loops = loops_around(named, files) if files else ((-1,) * len(named), ())
     return Draft(
         run=_run(trace, facts),
         threads=_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
         phases=phases.phases,
-        places=_places(places),
-        left_out=(*_left_out(ranked, facts), *phases.folded),
+        places=_places(places, loop),
+        left_out=(*_left_out(ranked, facts), *phases.folded, *(files.left_out if files else ())),
         folded=folded,
         spans=shown_spans(trace, phases),
         sharing=measure_sharing(
@@ -114,6 +120,8 @@ def draft(trace: Trace) -> Draft:
         traffic=measure_traffic(trace, by_phase, position, len(shown), len(phases.phases)),
         lines=lay_out_lines(lines, places, len(shown)),
         machine=_plain(dataclasses.asdict(trace.info.machine)),
+        loops=loops,
+        sources=source_windows(ranked_lines(lines, places), files) if files else None,
     )
 
 
@@ -169,12 +177,12 @@ def _positions(ranked: pl.DataFrame) -> pl.Series:
     )
 
 
-def _places(places: pl.DataFrame) -> Places:
+def _places(places: pl.DataFrame, loop: tuple[int, ...]) -> Places:
     return Places(
         function=tuple(printable(f) for f in places["function"]),
         file=tuple(printable(f) for f in places["file"]),
         line=tuple(places["line"]),
-        loop=(-1,) * len(places),
+        loop=loop,
     )
 
 

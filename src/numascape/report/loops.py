@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop statements around source lines, found by parsing the file as it lies there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from tree_sitter import Node, Query, QueryCursor
+
+from numascape.naming.sources import Source
+
+_C = {"for_statement": "for", "while_statement": "while", "do_statement": "do"}
+KINDS = {
+    "c": _C,
+    "cpp": {**_C, "for_range_loop": "for"},
+    "rust": {"for_expression": "for", "while_expression": "while", "loop_expression": "loop"},
+    "fortran": {"do_loop": "do", "forall_statement": "forall"},
+}
+"""Names of loops by language and type of node in its grammar."""
+
+
+class LoopsOfFile:
+    """All loops of a parsed file. Lines count from 1."""
+
+    def __init__(self, source: Source) -> None:
+        kinds = KINDS[source.language]
+        query = Query(source.grammar, " ".join(f"({kind}) @loop" for kind in kinds))
+        nodes = QueryCursor(query).captures(source.root).get("loop", [])
+        # Loops nest, so of those around a line the innermost starts last.
+        nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
+        self._loops = [
+            (node.start_point.row + 1, _last_row(node) + 1, _kind(node, kinds)) for node in nodes
+        ]
+        self._first = np.array([loop[0] for loop in self._loops], np.int64)
+        self._last = np.array([loop[1] for loop in self._loops], np.int64)
+
+    def around(self, line: int) -> tuple[int, int, str] | None:
+        """First line, last line and kind of the innermost loop around `line`, or None."""
+        inside = np.flatnonzero((self._first <= line) & (line <= self._last))
+        return self._loops[inside[-1]] if len(inside) else None
+
+
+def _last_row(loop: Node) -> int:
+    """The row of the last character; a grammar may end a statement at the next row's start."""
+    end = loop.end_point
+    return end.row - 1 if end.column == 0 and end.row > loop.start_point.row else end.row
+
+
+def _kind(loop: Node, kinds: dict[str, str]) -> str:
+    parts: Iterable[Node] = loop.children[0].children if loop.type == "do_loop" else ()
+    types = {part.type for part in parts}
+    if "while_statement" in types:
+        return "do while"
+    return "do concurrent" if "concurrent_statement" in types else kinds[loop.type]
