@@ -21,7 +21,9 @@ const rows = [
 }));
 const wanted: Wanted = { search: "", order: { key: "share", descending: true }, minor: false };
 const list = (change: Partial<Wanted>) =>
-  listed({ rows, accesses: 99_901 }, { ...wanted, ...change }).map(({ position }) => position);
+  listed({ rows, accesses: 99_901, runAccesses: 99_901 }, { ...wanted, ...change }).map(
+    ({ position }) => position,
+  );
 
 describe("the list of structures", () => {
   it("is sorted by share, without minor ones", () => expect(list({})).toEqual([1, 0]));
@@ -33,7 +35,7 @@ describe("the list of structures", () => {
   it("folds thread stacks and the runtime's memory below 1 % away, and says how much", () => {
     const few = (name: string, reads: number, more = {}): StructureRow => {
       const split = { local: 0, remote: 0, unknown: 0 };
-      const named = structure({ name, ...more });
+      const named = structure({ name, reads, ...more });
       return { position: 0, structure: named, reads, writes: 0, threads: 1, split };
     };
     const some = [
@@ -43,9 +45,10 @@ describe("the list of structures", () => {
       few("B", 6),
       few("Stack#1", 30, { kind: "stack" }),
     ];
-    const shown = listed({ rows: some, accesses: 1000 }, wanted);
+    const all = { rows: some, accesses: 1000, runAccesses: 1000 };
+    const shown = listed(all, wanted);
     expect(shown.map(({ structure }) => structure.name)).toEqual(["A", "Stack#1", "B"]);
-    expect(folded({ rows: some, accesses: 1000 })).toEqual({ stacks: 1, others: 1, share: 0.014 });
+    expect(folded(all)).toEqual({ stacks: 1, others: 1, share: 0.014 });
   });
   it("finds names, files and modules, minor or not", () => {
     expect(list({ search: "SOLVE" })).toEqual([0]);

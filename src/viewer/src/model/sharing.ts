@@ -62,6 +62,8 @@ export interface SharingReading {
   detail: number;
   /** Rows that share so little that the shape leaves them out, such as a thread that waits. */
   apart: number[];
+  /** A row that shares something with nearly every other one, beside the shape; or -1. */
+  hub: number;
 }
 
 /** Sharing below this share of the accesses is none. */
@@ -84,17 +86,18 @@ export function readSharing(matrix: SharingMatrix): SharingReading {
     partners += largestOf(size, shared, i);
   }
   if (size < 2 || partners < NONE * own || pairs.total === 0) {
-    return { shape: "none", detail: 0, apart: [] };
+    return { shape: "none", detail: 0, apart: [], hub: -1 };
   }
   const whole = shapeOf(size, shared, pairs);
-  if (whole.shape !== "mixed") return { ...whole, apart: [] };
+  const hub = secondaryHub(matrix, whole);
+  if (whole.shape !== "mixed") return { ...whole, apart: [], hub };
   const apart = idleRows(pairs.perRow);
-  if (apart.length === 0 || apart.length > size / 4) return { ...whole, apart: [] };
+  if (apart.length === 0 || apart.length > size / 4) return { ...whole, apart: [], hub };
   const rest = without(matrix, apart);
   const shape = shapeOf(rest.size, rest.shared, pairSums(rest.size, rest.shared));
   // A hub is named by its row in the whole matrix.
   const detail = shape.shape === "hub" ? rest.kept[shape.detail]! : shape.detail;
-  return { ...shape, detail, apart };
+  return { ...shape, detail, apart, hub: -1 };
 }
 
 function shapeOf(
@@ -111,6 +114,22 @@ function shapeOf(
   if (block > 0) return reading("blocks", block);
   const distance = neighbourDistance(size, shared, pairs.total);
   return distance > 0 ? reading("neighbours", distance) : reading("mixed");
+}
+
+/** Where few pairs share (neighbours, blocks): the first row that nearly all others share with. */
+function secondaryHub(
+  { size, shared }: SharingMatrix,
+  { shape }: Pick<SharingReading, "shape">,
+): number {
+  if (shape !== "neighbours" && shape !== "blocks") return -1;
+  const partners = (row: number) => {
+    let count = 0;
+    for (let j = 0; j < size; j++) if (j !== row && shared[row * size + j]! > 0) count++;
+    return count;
+  };
+  const rows = Array.from({ length: size }, (_, row) => partners(row));
+  const hubs = rows.filter((count) => count >= MOST * size).length;
+  return hubs === 1 ? rows.findIndex((count) => count >= MOST * size) : -1;
 }
 
 function idleRows(perRow: Float64Array): number[] {
@@ -201,7 +220,7 @@ export interface Pair {
 }
 
 /** The pairs of rows that share most, a above b; those that share nothing are left out. */
-export function strongestPairs({ size, shared }: SharingMatrix, most: number): Pair[] {
+export function strongestPairs({ size, shared }: SharingMatrix, most = Infinity): Pair[] {
   const pairs: Pair[] = [];
   for (let a = 0; a < size; a++) {
     for (let b = a + 1; b < size; b++) {
@@ -219,10 +238,17 @@ export function describeSharing(
   name: (row: number) => string,
 ): { see: string; advice: string } {
   const { see, advice } = inWords(reading, grouped ? "groups of threads" : "threads", name);
+  if (reading.hub >= 0) {
+    return {
+      see: `${see} Beside that, all share a little with thread ${name(reading.hub)}.`,
+      advice,
+    };
+  }
   if (reading.apart.length === 0) return { see, advice };
   const rest = reading.apart.map(name).slice(0, 6).join(", ");
   const more = reading.apart.length > 6 ? " and others" : "";
-  return { see: `${see} (Threads ${rest}${more} hardly share anything.)`, advice };
+  const who = reading.apart.length === 1 ? `Thread ${rest} shares` : `Threads ${rest}${more} share`;
+  return { see: `${see} ${who} far less.`, advice };
 }
 
 function inWords(

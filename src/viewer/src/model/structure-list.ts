@@ -32,8 +32,9 @@ export interface StructureRow {
 
 export interface StructureRows {
   rows: StructureRow[];
-  /** Of the run in the chosen phases. */
+  /** Of the run in the chosen phases, and in all. */
   accesses: number;
+  runAccesses: number;
 }
 
 export function structureRows(report: Report, phases: readonly number[]): StructureRows {
@@ -46,7 +47,8 @@ export function structureRows(report: Report, phases: readonly number[]): Struct
     const split = structureSplit(report, position, phases, reads + writes);
     return [{ position, structure, reads, writes, threads, split }];
   });
-  return { rows, accesses: counts.accesses };
+  const runAccesses = report.run.reads + report.run.writes;
+  return { rows, accesses: counts.accesses, runAccesses };
 }
 
 /** Structures with less than this share of the accesses are folded away at first. */
@@ -62,9 +64,10 @@ const RUNTIME_NAMES = new Set([
   "thread-local storage",
 ]);
 
-export function isMinor({ structure, reads, writes }: StructureRow, accesses: number): boolean {
+/** By the whole run, so that rows do not come and go with the phases. */
+function isMinor({ structure }: StructureRow, runAccesses: number): boolean {
   const limit = isStack(structure) || isRuntime(structure) ? MINOR_RUNTIME : MINOR;
-  return reads + writes < limit * accesses;
+  return structure.reads + structure.writes < limit * runAccesses;
 }
 
 function isStack({ kind }: Structure): boolean {
@@ -82,20 +85,20 @@ export interface Folded {
   share: number;
 }
 
-export function folded({ rows, accesses }: StructureRows): Folded {
-  const minor = rows.filter((row) => isMinor(row, accesses));
+export function folded({ rows, accesses, runAccesses }: StructureRows): Folded {
+  const minor = rows.filter((row) => isMinor(row, runAccesses));
   const stacks = minor.filter(({ structure }) => isStack(structure)).length;
   const sum = minor.reduce((total, { reads, writes }) => total + reads + writes, 0);
   return { stacks, others: minor.length - stacks, share: sum / Math.max(1, accesses) };
 }
 
 /** The rows to show. Searching looks at what is folded away too. */
-export function listed({ rows, accesses }: StructureRows, wanted: Wanted): StructureRow[] {
+export function listed({ rows, runAccesses }: StructureRows, wanted: Wanted): StructureRow[] {
   const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = rows.filter((row) =>
     words.length
       ? words.every((word) => searchable(row.structure).includes(word))
-      : wanted.minor || !isMinor(row, accesses),
+      : wanted.minor || !isMinor(row, runAccesses),
   );
   const sign = wanted.order.descending ? -1 : 1;
   return shown.sort((a, b) => {

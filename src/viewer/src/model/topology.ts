@@ -36,9 +36,12 @@ export interface Topology {
   bands: Band[];
 }
 
+/** Pixels between columns: fewer where there are many. */
 const GAP = 14;
+const SMALL_GAP = 7;
+const MANY = 8;
 const WIDEST = 190;
-const NARROWEST = 58;
+const NARROWEST = 46;
 /** Part of a column that its bands fill where the most accesses are. */
 const FULL = 0.72;
 /** Bands below this share of all accesses would only blur the drawing. */
@@ -63,7 +66,11 @@ export function topologyOf(
   const uncertain =
     placed[unknown]!.length > 0 || rowSums[unknown]! + columnSums[unknown]! > UNCERTAIN * all;
   const count = nodes.length + (uncertain ? 1 : 0);
-  const width = Math.max(NARROWEST, Math.min(WIDEST, (room - GAP * (count - 1)) / count));
+  const gap = count > MANY ? SMALL_GAP : GAP;
+  const width = Math.max(
+    NARROWEST,
+    Math.min(WIDEST, Math.floor((room - gap * (count - 1)) / count)),
+  );
   const columns = Array.from({ length: count }, (_, i): NodeColumn => {
     const described = machine.nodes.find(({ node }) => node === nodes[i]);
     return {
@@ -73,11 +80,11 @@ export function topologyOf(
       threads: placed[i]!,
       made: rowSums[i]!,
       served: columnSums[i]!,
-      x: i * (width + GAP),
+      x: i * (width + gap),
       width,
     };
   });
-  return { width: count * (width + GAP) - GAP, columns, bands: bandsOf(traffic, columns) };
+  return { width: count * (width + gap) - gap, columns, bands: bandsOf(traffic, columns) };
 }
 
 function bandsOf({ nodes, size, accesses }: NodeTraffic, columns: NodeColumn[]): Band[] {

@@ -19,7 +19,7 @@ import { SharingPanel } from "./sharing-panel";
 import { SourceLines } from "./source-lines";
 import { StandingOut } from "./standing-out";
 import { StructureFigures } from "./structure-figures";
-import { severalNodes, StructureTable } from "./structure-table";
+import { StructureTable } from "./structure-table";
 import { useTheme } from "./theme";
 
 export function App({ report }: { report: Report }) {
@@ -33,6 +33,12 @@ export function App({ report }: { report: Report }) {
 
 function extentsOf({ structures, threads, phases }: Report): Extents {
   return { structures, threads: threads.length, phases: phases.length };
+}
+
+/** Machines with many nodes need the page's whole width. */
+function overviewSize({ traffic }: Report): string {
+  if (traffic.nodes.length < 2) return "one-node";
+  return traffic.nodes.length > 6 ? "many-nodes" : "";
 }
 
 export type Matrices = (position: number) => Matrix;
@@ -70,7 +76,7 @@ function Page({ report }: { report: Report }) {
       <main>
         <StandingOut report={report} onOpen={open} />
         <RunFacts report={report} />
-        <div class={severalNodes(report) ? "overview" : "overview one-node"}>
+        <div class={`overview ${overviewSize(report)}`}>
           <MachinePanel report={report} phases={phases} theme={theme} />
           {report.threads.length > 1 && (
             <SharingPanel report={report} phases={phases} order={order} theme={theme} />

@@ -3,9 +3,11 @@ import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
 import type { Theme } from "../draw/colour";
 import * as show from "../model/format";
+import { trafficTable } from "../model/overview-tables";
 import { readTraffic, trafficOf } from "../model/traffic";
 import type { NodeTraffic } from "../model/traffic";
 import { ReadingAid } from "./reading-aid";
+import { SaveMenu } from "./save-menu";
 import { SplitBar, SplitLegend } from "./split-bar";
 import { Term } from "./term";
 import { ThreadTraffic } from "./thread-traffic";
@@ -23,10 +25,11 @@ export function MachinePanel({ report, phases, theme }: Props) {
   const traffic = useMemo(() => trafficOf(report, phases), [report, phases]);
   const several = traffic.nodes.length > 1;
   return (
-    <section class="panel machine" aria-labelledby="machine">
+    <section class="panel machine" aria-labelledby="machine" data-figure>
       <div class="heading">
         <h2 id="machine">Machine and traffic</h2>
         {several && <SplitLegend split={traffic.split} />}
+        <SaveMenu title="Machine and traffic" table={() => trafficTable(traffic)} />
       </div>
       {several ? (
         <Traffic report={report} traffic={traffic} theme={theme} phases={phases} />
@@ -53,7 +56,7 @@ function OneNode({
         is.
       </p>
       <Topology report={report} traffic={traffic} theme={theme} />
-      <p class="how">
+      <p class="how not-saved">
         Every dot is a <Term of="thread" />. What this page says about who uses which pages, and who
         touched them first, holds on larger machines too: there it decides what is near.
       </p>
@@ -79,6 +82,7 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
             columns the pages'.
           </p>
         }
+        seen
         act={reading.advice.map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}

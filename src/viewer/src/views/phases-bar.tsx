@@ -36,7 +36,7 @@ export function PhasesBar({ report, selection, onSelect, theme }: Props) {
           <span class="phases-state" role="status">
             {selection === null
               ? `all ${phases.length} shown`
-              : `${chosen.length} of ${phases.length}: ${show.share(accesses / all)} of the accesses`}
+              : `${chosen.length} of ${phases.length}, ${show.share(accesses / all)} of accesses`}
           </span>
           <button
             type="button"

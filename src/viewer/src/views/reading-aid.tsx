@@ -4,20 +4,21 @@ import type { ComponentChildren } from "preact";
 interface Props {
   /** What the figure's marks mean. */
   read: ComponentChildren;
-  /** Paragraphs: what to do if it looks like this. */
+  /** What to do; with `seen`, because of what this run's figure shows. */
   act: ComponentChildren;
+  seen?: boolean;
 }
 
 /** Below every figure, for a reader who has never tuned for NUMA. */
-export function ReadingAid({ read, act }: Props) {
+export function ReadingAid({ read, act, seen = false }: Props) {
   return (
-    <div class="aid">
+    <div class="aid not-saved">
       <div>
         <h4>How to read this</h4>
         {read}
       </div>
       <div>
-        <h4>What to do if</h4>
+        <h4>{seen ? "What to do here" : "What to do if"}</h4>
         {act}
       </div>
     </div>

@@ -5,10 +5,12 @@ import { accessRamp, cssOf, lowestOfLog } from "../draw/colour";
 import type { Theme } from "../draw/colour";
 import { drawSharing, largestShared } from "../draw/sharing";
 import * as show from "../model/format";
+import { sharingTable } from "../model/overview-tables";
 import { describeSharing, readSharing, sharingOf } from "../model/sharing";
 import type { SharingMatrix } from "../model/sharing";
 import { Canvas } from "./canvas";
 import { ReadingAid } from "./reading-aid";
+import { SaveMenu } from "./save-menu";
 import { SharingTable } from "./sharing-table";
 import { Term } from "./term";
 
@@ -43,60 +45,66 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
   const largest = useMemo(() => largestShared(matrix), [matrix]);
   const name = (row: number) => namesOf(report, matrix, row);
   return (
-    <section class="panel sharing" aria-labelledby="sharing">
+    <section class="panel sharing" aria-labelledby="sharing" data-figure>
       <div class="heading">
         <h2 id="sharing">
           <Term of="sharing">Sharing</Term>
         </h2>
         {largest > 0 && <SharingLegend largest={largest} theme={theme} />}
+        <SaveMenu title="Sharing" table={() => sharingTable(matrix, name)} />
       </div>
       <p class="statement">{see}</p>
-      {matrix.size > 1 && (
-        <div class="sharing-figure">
-          <div class="sharing-axis" aria-hidden="true">
-            <span>{name(0)}</span>
-            <span>{name(matrix.size - 1)}</span>
+      <div class="sharing-body">
+        {matrix.size > 1 && (
+          <div class="sharing-figure">
+            <div class="sharing-axis" aria-hidden="true">
+              <span>{name(0)}</span>
+              <span>{name(matrix.size - 1)}</span>
+            </div>
+            <Canvas
+              class="sharing-map"
+              role="img"
+              aria-label={`Thread by thread: ${see} Numbers are in the table below.`}
+              inputs={[matrix, theme]}
+              draw={(surface) => drawSharing(surface, matrix, largest, theme)}
+              onPointerMove={(event) => {
+                const box = event.currentTarget.getBoundingClientRect();
+                const at = (part: number) =>
+                  Math.max(0, Math.min(matrix.size - 1, Math.floor(part * matrix.size)));
+                setCursor({
+                  row: at((event.clientY - box.top) / box.height),
+                  column: at((event.clientX - box.left) / box.width),
+                  clientX: event.clientX,
+                  clientY: event.clientY,
+                });
+              }}
+              onPointerLeave={() => setCursor(undefined)}
+            />
+            <div class="sharing-axis across" aria-hidden="true">
+              <span>{name(0)}</span>
+              <span>thread</span>
+              <span>{name(matrix.size - 1)}</span>
+            </div>
           </div>
-          <Canvas
-            class="sharing-map"
-            role="img"
-            aria-label={`Thread by thread: ${see} Numbers are in the table below.`}
-            inputs={[matrix, theme]}
-            draw={(surface) => drawSharing(surface, matrix, largest, theme)}
-            onPointerMove={(event) => {
-              const box = event.currentTarget.getBoundingClientRect();
-              const at = (part: number) =>
-                Math.max(0, Math.min(matrix.size - 1, Math.floor(part * matrix.size)));
-              setCursor({
-                row: at((event.clientY - box.top) / box.height),
-                column: at((event.clientX - box.left) / box.width),
-                clientX: event.clientX,
-                clientY: event.clientY,
-              });
-            }}
-            onPointerLeave={() => setCursor(undefined)}
+        )}
+        <div>
+          {matrix.size > 1 && <SharingTable matrix={matrix} name={name} />}
+          <ReadingAid
+            read={
+              <p>
+                Both ways: the <Term of="thread">threads</Term>. A field is stronger the more the
+                two threads access the same pages (on each page, the smaller of both numbers, added
+                up). The diagonal, each thread with itself, is left empty.
+              </p>
+            }
+            seen
+            act={<p>{advice}</p>}
           />
-          <div class="sharing-axis across" aria-hidden="true">
-            <span>{name(0)}</span>
-            <span>thread</span>
-            <span>{name(matrix.size - 1)}</span>
-          </div>
         </div>
-      )}
+      </div>
       {cursor && cursor.row < matrix.size && cursor.column < matrix.size && (
         <Tooltip matrix={matrix} cursor={cursor} name={name} />
       )}
-      {matrix.size > 1 && <SharingTable matrix={matrix} name={name} />}
-      <ReadingAid
-        read={
-          <p>
-            Both ways: the <Term of="thread">threads</Term>. A field is stronger the more the two
-            threads access the same pages (on each page, the smaller of both numbers, added up). The
-            diagonal, each thread with itself, is left empty.
-          </p>
-        }
-        act={<p>{advice}</p>}
-      />
     </section>
   );
 }

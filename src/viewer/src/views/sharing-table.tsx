@@ -15,7 +15,10 @@ const MOST = 200;
 export function SharingTable(props: Props) {
   const [open, setOpen] = useState(false);
   return (
-    <details class="sharing-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      class="sharing-table not-saved"
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>The same as a table, by pairs</summary>
       {open && <Table {...props} />}
     </details>

@@ -2,9 +2,11 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../data/report";
 import * as show from "../model/format";
+import { linesTable } from "../model/overview-tables";
 import { sumOf, usesOf, windowOf } from "../model/source-lines";
 import type { FunctionUse, Uses } from "../model/source-lines";
 import { ReadingAid } from "./reading-aid";
+import { SaveMenu } from "./save-menu";
 import { SourceText } from "./source-text";
 import { Term } from "./term";
 
@@ -36,7 +38,7 @@ export function SourceLines({ report, position, phases }: Props) {
   const source = chosen && windowOf(report.sources, chosen.file, chosen.first);
   const shown = all ? functions : functions.slice(0, FEW);
   return (
-    <section class="panel source-lines" aria-labelledby="source-lines">
+    <section class="panel source-lines" aria-labelledby="source-lines" data-figure>
       <div class="heading">
         <h2 id="source-lines">
           Source lines that use <bdi class="mono">{name.slice(0, 80)}</bdi>
@@ -49,6 +51,7 @@ export function SourceLines({ report, position, phases }: Props) {
             <span class="swatch writes" /> writes
           </li>
         </ul>
+        <SaveMenu title={`Source lines of ${name}`} table={() => linesTable(functions)} />
       </div>
       {functions.length === 0 ? (
         <p class="statement">No source line is known to use it in what is chosen.</p>

@@ -4,9 +4,11 @@ import type { Theme } from "../draw/colour";
 import * as show from "../model/format";
 import type { Matrix } from "../model/matrix";
 import type { ColourBy } from "../model/page-state";
+import { structuresTable } from "../model/overview-tables";
 import { folded } from "../model/structure-list";
 import type { Folded, SortKey, StructureRow, StructureRows, Wanted } from "../model/structure-list";
 import { remoteShare } from "../model/traffic";
+import { SaveMenu } from "./save-menu";
 import { Segmented } from "./segmented";
 import { SplitBar } from "./split-bar";
 import { StripCell, StripLegend } from "./strip-cell";
@@ -52,6 +54,7 @@ export function StructureTable(props: Props) {
             value={wanted.search}
             onInput={(event) => onWanted({ ...wanted, search: event.currentTarget.value })}
           />
+          <SaveMenu title="Structures" table={() => structuresTable(listed)} picture={false} />
         </div>
       </div>
       <div class="scroll" tabIndex={-1}>

@@ -15,7 +15,10 @@ interface Props {
 export function ThreadTraffic({ report, phases }: Props) {
   const [open, setOpen] = useState(false);
   return (
-    <details class="thread-traffic" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      class="thread-traffic not-saved"
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>Local and remote, thread by thread</summary>
       {open && <Table report={report} phases={phases} />}
     </details>

@@ -77,16 +77,24 @@ function Column({ column, all, threads, theme }: ColumnProps) {
   const middle = x + width / 2;
   const memory = NAME + THREADS + BANDS;
   const narrow = width < 90;
+  const inset = narrow ? 3 : 8;
   return (
     <g>
       <text class="title" x={middle} y={19}>
-        {node === undefined ? (narrow ? "?" : "elsewhere") : narrow ? node : `Node ${node}`}
+        {node === undefined ? (narrow ? "?" : "Uncertain") : narrow ? node : `Node ${node}`}
       </text>
       <text class="small" x={middle} y={34}>
-        {node === undefined ? (narrow ? "" : "or unknown") : cpuText(cpus, narrow)}
+        {node === undefined ? (narrow ? "" : "several nodes") : cpuText(cpus, narrow)}
       </text>
       <Threads column={column} threads={threads} theme={theme} />
-      <rect class="memory" x={x + 8} y={memory} width={width - 16} height={MEMORY} rx={4} />
+      <rect
+        class="memory"
+        x={x + inset}
+        y={memory}
+        width={width - 2 * inset}
+        height={MEMORY}
+        rx={4}
+      />
       <text class="small memory-text" x={middle} y={memory + 17}>
         {memoryText(node, memoryBytes, narrow)}
       </text>

@@ -2,11 +2,16 @@
 import * as show from "../model/format";
 import type { NodeTraffic } from "../model/traffic";
 
+/** Nodes from which on only their numbers fit. */
+const DENSE = 8;
+const UNCERTAIN = "several or unknown";
+
 /** The bands of the drawing as numbers: threads' nodes by pages' nodes. */
 export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
   const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
   const all = Math.max(1, split.local + split.remote + split.unknown);
   const most = Math.max(1, ...accesses);
+  const dense = nodes.length > DENSE;
   const rows = Array.from({ length: size }, (_, i) => i).filter(
     (i) => i < nodes.length || rowSums[i]! > 0,
   );
@@ -15,16 +20,20 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
   );
   return (
     <div class="matrix-frame" tabIndex={0} role="region" aria-label="Traffic between nodes">
-      <table class="traffic">
+      <table class={dense ? "traffic dense" : "traffic"}>
         <caption class="unseen-caption">Accesses by the node of the thread and of the page</caption>
         <thead>
           <tr>
             <td>
-              <span class="corner">threads on ↓ · pages on →</span>
+              <span class="corner">
+                {dense ? "threads ↓ pages →" : "threads on ↓ · pages on →"}
+              </span>
             </td>
             {columns.map((column) => (
               <th key={column} scope="col" class="number">
-                {nameOf(nodes, column)}
+                {dense && column < nodes.length
+                  ? nodes[column]
+                  : nameOf(nodes, column, dense ? "?" : "unknown")}
               </th>
             ))}
             <th scope="col" class="number">
@@ -35,7 +44,9 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
         <tbody>
           {rows.map((row) => (
             <tr key={row}>
-              <th scope="row">{nameOf(nodes, row, "several or unknown")}</th>
+              <th scope="row" title={row === nodes.length ? UNCERTAIN : undefined}>
+                {nameOf(nodes, row, dense ? "?" : UNCERTAIN)}
+              </th>
               {columns.map((column) => {
                 const number = accesses[row * size + column]!;
                 return (
@@ -67,7 +78,7 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
   );
 }
 
-function nameOf(nodes: number[], index: number, otherwise = "unknown"): string {
+function nameOf(nodes: number[], index: number, otherwise: string): string {
   return index < nodes.length ? `node ${nodes[index]}` : otherwise;
 }
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The overview's numbers as tables to save, exact and unformatted.
+
+import type { Report } from "../data/report";
+import type { CsvTable } from "../saving/csv";
+import { countsOf } from "./phase-counts";
+import { strongestPairs } from "./sharing";
+import type { SharingMatrix } from "./sharing";
+import type { FunctionUse } from "./source-lines";
+import type { StructureRow } from "./structure-list";
+import { threadSplit } from "./traffic";
+import type { NodeTraffic } from "./traffic";
+
+export function trafficTable({ nodes, size, accesses }: NodeTraffic): CsvTable {
+  const name = (index: number) => (index < nodes.length ? nodes[index]! : "several or unknown");
+  const cells = Array.from(accesses, (number, i) => [
+    name(Math.floor(i / size)),
+    name(i % size),
+    number,
+  ]);
+  return { columns: ["thread_node", "page_node", "accesses"], rows: cells };
+}
+
+export function threadTrafficTable(report: Report, phases: readonly number[]): CsvTable {
+  const { threadAccesses } = countsOf(report, phases);
+  return {
+    columns: ["thread", "name", "nodes", "local", "remote", "unknown"],
+    rows: report.threads.map(({ thread, name, nodes }, row) => {
+      const split = threadSplit(report, row, phases, threadAccesses[row]!);
+      return [thread, name, nodes.join(" "), split.local, split.remote, split.unknown];
+    }),
+  };
+}
+
+export function sharingTable(matrix: SharingMatrix, name: (row: number) => string): CsvTable {
+  return {
+    columns: ["threads", "and_threads", "accesses_on_shared_pages"],
+    rows: strongestPairs(matrix).map(({ a, b, shared }) => [name(a), name(b), shared]),
+  };
+}
+
+export function structuresTable(rows: readonly StructureRow[]): CsvTable {
+  return {
+    columns: [
+      ...["structure", "name", "kind", "file", "line", "size", "pages", "instances"],
+      ...["reads", "writes", "threads", "local", "remote", "unknown", "pattern"],
+    ],
+    rows: rows.map(({ structure: s, reads, writes, threads, split }) => [
+      ...[s.structure, s.name, s.kind, s.file, s.line, s.size, s.pages, s.instances],
+      ...[reads, writes, threads, split.local, split.remote, split.unknown, s.reading.verdict],
+    ]),
+  };
+}
+
+export function linesTable(functions: readonly FunctionUse[]): CsvTable {
+  return {
+    columns: ["function", "file", "loop_first", "loop_last", "line", "reads", "writes"],
+    rows: functions.flatMap(({ name, file, loops, lines }) => [
+      ...loops.flatMap(({ loop, lines: inside }) =>
+        inside.map((use) => [name, file, loop.first, loop.last, use.line, use.reads, use.writes]),
+      ),
+      ...lines.map((use) => [name, file, null, null, use.line, use.reads, use.writes]),
+    ]),
+  };
+}
