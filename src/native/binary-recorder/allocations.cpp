@@ -9,54 +9,12 @@
 // call nothing of DynamoRIO's: the program's vector registers are still in place.
 #include "allocations.h"
 
-#include <string_view>
-
 #include "drmgr.h"
 #include "os.h"
 #include "recorder.h"
 
 namespace numascape {
 namespace {
-
-struct HookedFunction {
-    const char* name;
-    Allocator kind;
-};
-
-// The C library's functions and the C++ operators by their mangled names (Itanium ABI).
-constexpr HookedFunction kFunctions[] = {
-    {"malloc", Allocator::kMalloc},
-    {"calloc", Allocator::kCalloc},
-    {"realloc", Allocator::kRealloc},
-    {"reallocarray", Allocator::kReallocArray},
-    {"aligned_alloc", Allocator::kAligned},
-    {"memalign", Allocator::kAligned},
-    {"valloc", Allocator::kMalloc},
-    {"pvalloc", Allocator::kMalloc},
-    {"posix_memalign", Allocator::kPosixMemalign},
-    {"_Znwm", Allocator::kMalloc},
-    {"_Znam", Allocator::kMalloc},
-    {"_ZnwmRKSt9nothrow_t", Allocator::kMalloc},
-    {"_ZnamRKSt9nothrow_t", Allocator::kMalloc},
-    {"_ZnwmSt11align_val_t", Allocator::kMalloc},
-    {"_ZnamSt11align_val_t", Allocator::kMalloc},
-    {"_ZnwmSt11align_val_tRKSt9nothrow_t", Allocator::kMalloc},
-    {"_ZnamSt11align_val_tRKSt9nothrow_t", Allocator::kMalloc},
-    {"free", Allocator::kFree},
-    {"cfree", Allocator::kFree},
-    {"_ZdlPv", Allocator::kFree},
-    {"_ZdaPv", Allocator::kFree},
-    {"_ZdlPvm", Allocator::kFree},
-    {"_ZdaPvm", Allocator::kFree},
-    {"_Unwind_RaiseException", Allocator::kUnwind},
-    {"_Unwind_ForcedUnwind", Allocator::kUnwind},
-};
-constexpr size_t kFunctionCount = sizeof kFunctions / sizeof *kFunctions;
-
-// A few hundred modules may each bring some; open addressing by address.
-constexpr uint32_t kHooks = 4096;
-AllocationHook hooks[kHooks];
-SpinLock hooks_lock;
 
 struct LargeBlock {
     uint64_t address;  // 0: the entry is free
@@ -85,7 +43,7 @@ struct Exchanged {
 // malloc): the outermost call is the program's.
 struct CallInProgress {
     bool active;
-    Allocator kind;
+    Hooked kind;
     uint64_t stack_pointer;  // at its first instruction
     uint64_t bytes;
     uint64_t out_pointer;
@@ -201,53 +159,6 @@ void drop_block(ThreadRecorder& recorder, uint64_t address) {
     shard.commit(recorder, record);
 }
 
-uint32_t hook_place(uint64_t address) {
-    return static_cast<uint32_t>((address * 0x9e3779b97f4a7c15u) >> 40) % kHooks;
-}
-
-void add_hook(uint64_t address, Allocator kind) {
-    SpinGuard guard(hooks_lock);
-    uint32_t at = hook_place(address);
-    for (uint32_t tries = 0; tries < kHooks; ++tries, at = (at + 1) % kHooks) {
-        const uint64_t there = hooks[at].address.load(std::memory_order_relaxed);
-        if (there == address || there == 0) {
-            hooks[at].pc = address;
-            hooks[at].kind = kind;
-            hooks[at].address.store(address, std::memory_order_release);
-            return;
-        }
-    }
-}
-
-// The C++ libraries' own operators call malloc, which sees the same call stack.
-bool is_cxx_library(const module_data_t* module) {
-    const std::string_view path = module->full_path;
-    const std::string_view name = path.substr(path.rfind('/') + 1);
-    return name.starts_with("libstdc++.") || name.starts_with("libc++.");
-}
-
-bool is_wanted(const module_data_t* module, const HookedFunction& function, app_pc found) {
-    const bool is_operator = std::string_view(function.name).starts_with("_Zn") ||
-                             std::string_view(function.name).starts_with("_Zd");
-    // A lookup may resolve to another module's definition.
-    return found != nullptr && dr_module_contains_addr(module, found) &&
-           !(is_operator && is_cxx_library(module));
-}
-
-void hook_symbol_table(const module_data_t* module) {
-    SymbolWanted wanted[kFunctionCount];
-    for (size_t i = 0; i < kFunctionCount; ++i) {
-        wanted[i] = {kFunctions[i].name, 0};
-    }
-    find_symbols(module->full_path, reinterpret_cast<uint64_t>(module->start), wanted,
-                 kFunctionCount);
-    for (size_t i = 0; i < kFunctionCount; ++i) {
-        if (is_wanted(module, kFunctions[i], reinterpret_cast<app_pc>(wanted[i].address))) {
-            add_hook(wanted[i].address, kFunctions[i].kind);
-        }
-    }
-}
-
 void put_back(CallInProgress& call) {
     for (uint32_t i = 0; i < call.exchanged_count; ++i) {
         uint64_t* word = stack_word(call.exchanged[i].stack_pointer);
@@ -302,53 +213,52 @@ uint64_t take_exchanged(CallInProgress& call, uint64_t stack_pointer) {
 
 void read_arguments(CallInProgress& call, const ProgramRegisters& registers) {
     switch (call.kind) {
-        case Allocator::kMalloc:
+        case Hooked::kMalloc:
             call.bytes = registers.rdi;
             break;
-        case Allocator::kCalloc:
+        case Hooked::kCalloc:
             call.bytes = registers.rdi * registers.rsi;
             break;
-        case Allocator::kRealloc:
-        case Allocator::kAligned:
+        case Hooked::kRealloc:
+        case Hooked::kAligned:
             call.bytes = registers.rsi;
             break;
-        case Allocator::kReallocArray:
+        case Hooked::kReallocArray:
             call.bytes = registers.rsi * registers.rdx;
             break;
-        case Allocator::kPosixMemalign:
+        case Hooked::kPosixMemalign:
             call.out_pointer = registers.rdi;
             call.bytes = registers.rdx;
             break;
-        case Allocator::kFree:
-        case Allocator::kUnwind:
+        default:
             break;
     }
 }
 
-bool gives_back(Allocator kind) {
-    return kind == Allocator::kRealloc || kind == Allocator::kReallocArray;
+bool gives_back(Hooked kind) {
+    return kind == Hooked::kRealloc || kind == Hooked::kReallocArray;
 }
 
 }  // namespace
 
-void allocation_called(const AllocationHook& hook, ThreadRecorder& recorder,
+void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
                        const ProgramRegisters& registers, uint64_t stack_pointer) {
     CallInProgress* call = this_call();
     if (call == nullptr) {
         return;
     }
-    if (hook.kind == Allocator::kUnwind) {
+    if (hook.kind == Hooked::kUnwind) {
         put_back(*call);  // exceptions find their way by return addresses
         return;
     }
-    if (stopping.load(std::memory_order_relaxed) && hook.kind != Allocator::kFree) {
+    if (stopping.load(std::memory_order_relaxed) && hook.kind != Hooked::kFree) {
         return;
     }
     // Inside another hooked call; unless that was left by longjmp, and the stack is above it.
     if (call->active && stack_pointer < call->stack_pointer) {
         return;
     }
-    if (hook.kind == Allocator::kFree) {
+    if (hook.kind == Hooked::kFree) {
         drop_block(recorder, registers.rdi);
         return;
     }
@@ -356,7 +266,7 @@ void allocation_called(const AllocationHook& hook, ThreadRecorder& recorder,
         call->exchanged_count = 0;  // left by longjmp, all of them
     }
     const uint64_t return_address = *stack_word(stack_pointer);
-    if (return_address == return_stub()) {
+    if (in_return_stub(reinterpret_cast<app_pc>(return_address))) {
         return;  // a hooked function's tail call
     }
     call->active = true;
@@ -405,7 +315,7 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
         return;
     }
     call->active = false;
-    if (call->kind == Allocator::kPosixMemalign) {
+    if (call->kind == Hooked::kPosixMemalign) {
         result = static_cast<int>(result) == 0 ? *stack_word(call->out_pointer) : 0;
     }
     if (result == 0 || call->bytes == 0) {
@@ -416,21 +326,6 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
     } else {
         shard.add_small_block(recorder, result, call->bytes, call->stack_id);
     }
-}
-
-const AllocationHook* allocation_hook(app_pc function) {
-    const auto address = reinterpret_cast<uint64_t>(function);
-    uint32_t at = hook_place(address);
-    for (uint32_t tries = 0; tries < kHooks; ++tries, at = (at + 1) % kHooks) {
-        const uint64_t there = hooks[at].address.load(std::memory_order_acquire);
-        if (there == address) {
-            return &hooks[at];
-        }
-        if (there == 0) {
-            break;
-        }
-    }
-    return nullptr;
 }
 
 const void* block_entries() {
@@ -451,21 +346,6 @@ void allocations_init() {
     call_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);
-}
-
-void allocations_module_loaded(const module_data_t* module) {
-    for (const HookedFunction& function : kFunctions) {
-        auto found = reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, function.name));
-        if (is_wanted(module, function, found)) {
-            add_hook(reinterpret_cast<uint64_t>(found), function.kind);
-        }
-    }
-    module_data_t* main = dr_get_main_module();
-    const bool is_main = main != nullptr && main->start == module->start;
-    dr_free_module_data(main);
-    if (is_main) {
-        hook_symbol_table(module);  // a static program's malloc is in no dynamic table
-    }
 }
 
 bool inside_allocator() {
@@ -490,7 +370,6 @@ void write_live_blocks(ThreadRecorder& recorder, uint64_t time) {
 
 void allocations_after_fork() {
     blocks_lock.reset();
-    hooks_lock.reset();
     all_calls_lock.reset();
 }
 

@@ -8,6 +8,7 @@
 
 #include "dr_api.h"
 #include "os.h"
+#include "phases.h"
 #include "recorder.h"
 
 namespace numascape {
@@ -71,7 +72,11 @@ void write_call_stack(ThreadRecorder& recorder, const ProgramRegisters& from, ui
         record->registers[i] = registers[i];
     }
     record->bytes = bytes;
-    __builtin_memcpy(record + 1, copy, bytes);
+    auto* words = reinterpret_cast<uint64_t*>(record + 1);
+    __builtin_memcpy(words, copy, bytes);
+    for (size_t i = 0; i < bytes / 8; ++i) {
+        words[i] = words[i] == region_return_stub() ? region_return_address() : words[i];
+    }
     shard.commit(recorder, record);
 }
 
@@ -103,8 +108,9 @@ uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers,
     const uint64_t start = mix(pc, count > 0 ? words[0] : uint64_t{0});
     uint64_t id = start;
     for (size_t i = 1; i < count; ++i) {
-        if (is_code(words[i])) {
-            id = mix(id, words[i]);
+        const uint64_t word = words[i] == region_return_stub() ? region_return_address() : words[i];
+        if (is_code(word)) {
+            id = mix(id, word);
         }
     }
     std::atomic<uint16_t>& stacks = caller_stacks[start % kCallers];

@@ -4,6 +4,9 @@
 //
 // Options: -directory DIR  where shards go     -no-stack  leave accesses relative to rsp out
 //          -attached       the program was running before
+//          -no-regions     parallel regions are no phases   -no-marks  nor are the program's marks
+//          -every NS       time slices of so many nanoseconds are the phases
+//          -tables N       use at most N tables of counters
 #include <string_view>
 
 #include <signal.h>
@@ -12,12 +15,13 @@
 #include "dr_api.h"
 #include "drmgr.h"
 #include "os.h"
+#include "phases.h"
 #include "recorder.h"
 #include "release_thread.h"
 
 namespace numascape {
 
-Options options{{0}, true, false};
+Options options{{0}, true, false, true, true, 0, kMaxTables};
 ShardWriter shard;
 
 bool detached = false;
@@ -108,14 +112,15 @@ StackRange find_main_stack() {
 }
 
 void fill_slots(ThreadRecorder* recorder, void* own_stack) {
-    Slot* table = recorder->table;
-    if (table == nullptr) {
+    if (recorder->current.load() != nullptr) {
+        auto* slots = const_cast<const void**>(thread_slots());
+        shard.publish_table(*recorder, slots + static_cast<unsigned>(ThreadSlot::kTable));
+    } else {
         if (spare_table == nullptr) {
             spare_table = static_cast<Slot*>(os::map_sparse(kTableBytes));
         }
-        table = spare_table;
+        write_thread_slot(ThreadSlot::kTable, spare_table);
     }
-    write_thread_slot(ThreadSlot::kTable, table);
     write_thread_slot(ThreadSlot::kRecorder, recorder);
     write_thread_slot(ThreadSlot::kVector, own_stack);
     write_thread_slot(ThreadSlot::kOwnStack, static_cast<char*>(own_stack) + kOwnStackBytes);
@@ -200,7 +205,10 @@ void forked(void*) {
                    os::process_id());
         dr_abort();
     }
+    hooks_after_fork();
     allocations_after_fork();
+    regions_after_fork();
+    phases_after_fork();
     const uint64_t time = os::ticks();
     auto* record = static_cast<ThreadStartRecord*>(shard.append(
         *recorder, RecordType::kThreadStart, recorder->thread, sizeof(ThreadStartRecord)));
@@ -248,12 +256,14 @@ void before_detach() {
     // On the release thread, which has no recorder: it gets one now, for these records only.
     ThreadRecorder* recorder = self();
     finish_shard(kShardDetached, recorder != nullptr ? recorder : shard.start_writer());
+    regions_stop();
     allocations_stop();
     detached = true;
 }
 
 void process_ended() {
     if (detached) {
+        phases_close();
         shard.close();
         end_release_thread();
     } else {
@@ -262,6 +272,14 @@ void process_ended() {
     instrument_exit();
     dr_raw_tls_cfree(slot_offset, static_cast<uint>(ThreadSlot::kCount));
     drmgr_exit();
+}
+
+uint64_t number_of(const char* text) {
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9'; ++text) {
+        number = number * 10 + static_cast<uint64_t>(*text - '0');
+    }
+    return number;
 }
 
 bool parse_options(int argc, const char* argv[]) {
@@ -274,6 +292,14 @@ bool parse_options(int argc, const char* argv[]) {
             options.count_stack = false;
         } else if (option == "-attached") {
             options.attached = true;
+        } else if (option == "-no-regions") {
+            options.regions = false;
+        } else if (option == "-no-marks") {
+            options.marks = false;
+        } else if (option == "-every" && i + 1 < argc) {
+            options.every_ns = number_of(argv[++i]);
+        } else if (option == "-tables" && i + 1 < argc) {
+            options.most_tables = static_cast<uint32_t>(number_of(argv[++i]));
         } else {
             dr_fprintf(STDERR, "numascape: the recorder does not know the option %s\n", argv[i]);
             return false;
@@ -342,6 +368,8 @@ void start(int argc, const char* argv[]) {
     dr_register_exit_event(process_ended);
     allocations_init();
     mappings_init();
+    regions_init();
+    phases_init();
     if (options.attached) {
         start_release_thread();
     }

@@ -18,6 +18,7 @@
 #include "drmgr.h"
 #include "drutil.h"
 #include "os.h"
+#include "phases.h"
 #include "recorder.h"
 #include "scratch.h"
 
@@ -110,10 +111,19 @@ void insert_group(const Emitter& emit, Block& block, const AccessGroup& group, b
     }
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
     emit.add(leave);
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(table)));
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
     leave_for(emit, out_of_line.group, info, a, done);
     emit.add(done);
     scratch.restore(last);
+}
+
+// What follows a mark is counted in its phase, and therefore not together with what is before it.
+void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
+    while (instr_t* next = instr_get_next(last)) {
+        instrlist_remove(block, next);
+        instr_destroy(drcontext, next);
+    }
 }
 
 dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
@@ -123,6 +133,10 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
             opcode == OP_repne_scas) {
             // How many elements these touch depends on the data: they become loops.
             drutil_expand_rep_string(drcontext, block);
+            break;
+        }
+        if (mark_register(i) != DR_REG_NULL) {
+            end_block_after(drcontext, block, i);
             break;
         }
     }
@@ -152,13 +166,16 @@ dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bo
 
 // At a function's first instruction, and where it has returned to, r10, r11 and the flags are
 // nobody's (System V ABI).
-void insert_allocation_hook(const Emitter& emit, app_pc start) {
+void insert_function_hook(const Emitter& emit, app_pc start) {
     void* dc = emit.drcontext;
     instr_t* done = INSTR_CREATE_label(dc);
     if (in_return_stub(start)) {
-        leave_for(emit, out_of_line.allocation_returned, nullptr, DR_REG_R11, done);
-    } else if (const AllocationHook* hook = allocation_hook(start)) {
-        if (hook->kind == Allocator::kFree) {
+        leave_for(
+            emit,
+            in_region_stub(start) ? out_of_line.region_returned : out_of_line.allocation_returned,
+            nullptr, DR_REG_R11, done);
+    } else if (const FunctionHook* hook = function_hook(start)) {
+        if (hook->kind == Hooked::kFree) {
             // Most blocks are small, and of those nothing is known when they are freed.
             emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(DR_REG_R11), emit.reg(DR_REG_RDI)));
             emit.add(INSTR_CREATE_shr(dc, emit.reg(DR_REG_R11), OPND_CREATE_INT8(kPageShift)));
@@ -172,7 +189,7 @@ void insert_allocation_hook(const Emitter& emit, app_pc start) {
                 OPND_CREATE_INT8(0)));
             emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(done)));
         }
-        leave_for(emit, out_of_line.allocation_called, hook, DR_REG_R11, done);
+        leave_for(emit, out_of_line.function_called, hook, DR_REG_R11, done);
     }
     emit.add(done);
 }
@@ -187,7 +204,7 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
     BlockPlan& plan = block->plan;
     const Emitter emit{drcontext, list, where};
     if (drmgr_is_first_instr(drcontext, where)) {
-        insert_allocation_hook(emit, dr_fragment_app_pc(tag));
+        insert_function_hook(emit, dr_fragment_app_pc(tag));
     }
     while (plan.next_group < plan.groups && plan.group[plan.next_group].first == where) {
         const AccessGroup& group = plan.group[plan.next_group++];
@@ -197,6 +214,12 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
            plan.special[plan.next_special].instruction == where) {
         const PlannedSpecial& special = plan.special[plan.next_special++];
         insert_special(emit, block->scratch, special, places_left(plan) == 0);
+    }
+    const reg_id_t name = mark_register(where);
+    if (name != DR_REG_NULL) {
+        const auto pc = reinterpret_cast<ptr_int_t>(instr_get_app_pc(where));
+        dr_insert_clean_call(drcontext, list, where, reinterpret_cast<void*>(mark_reached), false,
+                             2, OPND_CREATE_INTPTR(pc), opnd_create_reg(name));
     }
     return DR_EMIT_DEFAULT;
 }

@@ -120,7 +120,7 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
 // Buffers that a system call filled: the kernel touched their pages for this thread.
 void touch_range(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, uint64_t pc) {
     for (uint64_t at = page_floor(start); at < start + bytes; at += kPageBytes) {
-        shard.touch(recorder, window_page(at), pc, kTouchedByKernel);
+        shard.touch_by_kernel(recorder, window_page(at), pc);
     }
 }
 
@@ -299,7 +299,7 @@ void module_loaded(void*, const module_data_t* module, bool) {
     if (recorder != nullptr) {
         write_module(*recorder, module, RecordType::kModuleLoad, os::ticks());
     }
-    allocations_module_loaded(module);
+    hooks_module_loaded(module);
 }
 
 void module_unloaded(void*, const module_data_t* module) {

@@ -6,6 +6,7 @@
 // general registers only (-mgeneral-regs-only), so vector registers need no saving.
 #include "dr_api.h"
 #include "os.h"
+#include "phases.h"
 #include "recorder.h"
 #include "special_accesses.h"
 
@@ -26,10 +27,11 @@ struct SavedRegisters {
 using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
                          const void* registers, uint64_t second, const void* vector);
 
-void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
-                const void*) {
-    if (recorder->table != nullptr) {
-        shard.touch(*recorder, static_cast<uint32_t>(offset >> 4),
+void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+                uint64_t table, const void*) {
+    if (recorder->current.load(std::memory_order_relaxed) != nullptr) {
+        shard.touch(*recorder, reinterpret_cast<const Slot*>(table),
+                    static_cast<uint32_t>(offset >> 4),
                     *static_cast<const uint64_t*>(info));  // every description begins with its pc
     }
 }
@@ -148,10 +150,20 @@ uint64_t program_stack_pointer() {
     return reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStackPointer));
 }
 
-void call_allocation(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
-                     uint64_t, const void*) {
-    allocation_called(*static_cast<const AllocationHook*>(info), *recorder,
-                      *static_cast<const ProgramRegisters*>(saved), program_stack_pointer());
+void call_function(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
+                   uint64_t, const void*) {
+    const auto& hook = *static_cast<const FunctionHook*>(info);
+    const auto& registers = *static_cast<const ProgramRegisters*>(saved);
+    if (is_region(hook.kind)) {
+        region_called(hook, *recorder, registers, program_stack_pointer());
+    } else {
+        allocation_called(hook, *recorder, registers, program_stack_pointer());
+    }
+}
+
+void return_from_region(uint64_t, const void*, ThreadRecorder* recorder, const void*, uint64_t,
+                        const void*) {
+    region_returned(*recorder, program_stack_pointer());
 }
 
 void return_from_allocation(uint64_t, const void*, ThreadRecorder* recorder, const void* saved,
@@ -260,7 +272,8 @@ void out_of_line_init(void* drcontext) {
     out_of_line.repeated_string = generator.code(count_repeated_string, count_repeated_string);
     out_of_line.bit_test = generator.code(count_bit_test, count_bit_test);
     out_of_line.masked = generator.code(touch_slot, count_masked);
-    out_of_line.allocation_called = generator.code_with_all_registers(call_allocation);
+    out_of_line.function_called = generator.code_with_all_registers(call_function);
+    out_of_line.region_returned = generator.code_with_all_registers(return_from_region);
     out_of_line.allocation_returned = generator.code_with_all_registers(return_from_allocation);
     out_of_line.gathered = generator.code(count_gathered, count_gathered);
 }

@@ -20,7 +20,11 @@ namespace numascape {
 struct Options {
     char directory[1024];  // where shards go
     bool count_stack;
-    bool attached;  // the program was running before us
+    bool attached;         // the program was running before us
+    bool regions;          // parallel regions are phases
+    bool marks;            // so are the program's marks
+    uint64_t every_ns;     // so are time slices; 0 = no
+    uint32_t most_tables;  // see ShardWriter::limit_tables
 };
 
 extern Options options;
@@ -31,12 +35,13 @@ extern bool detached;  // the program goes on without us
 enum class ThreadSlot : unsigned {
     kTable,         // Slot *
     kArgument,      // for the out-of-line paths: an address, or a slot's offset
-    kSecond,        // ... a mask
+    kSecond,        // ... a mask, or the table that the slot is in
     kInfo,          // ... what they need to know of the access
     kReturn,        // ... where they continue
     kStackPointer,  // the program's, while out of line
     kOwnStack,      // top of our stack
     kCall,          // what this thread does in the allocator (allocations.cpp)
+    kRegion,        // the parallel region that this thread began (regions.cpp)
     kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
     kSpilled,       // the program's values of the scratch registers, one word per role
@@ -60,16 +65,18 @@ void instrument_exit();
 // --- out_of_line.cpp: code to jump to, with arguments in thread slots. Keeps all registers but
 // the arithmetic flags.
 struct OutOfLine {
-    // With the carry flag: kArgument = offset of a slot that was zero (first use by this thread).
-    // Without: kArgument = lowest address of a group that is not in one page. kInfo = GroupInfo.
+    // With the carry flag: kArgument = offset of a slot that was zero (first use by this thread in
+    // this phase), kSecond = its table. Without: kArgument = lowest address of a group that is not
+    // in one page. kInfo = GroupInfo.
     app_pc group;
     app_pc repeated_string;  // kInfo = RepeatedString
     app_pc bit_test;         // kArgument = address, kSecond = number, kInfo = BitTest
     // With the carry flag: as `group`. Without: kArgument = address, kSecond = lanes, kInfo =
     // MaskedShape.
     app_pc masked;
-    app_pc allocation_called;  // kInfo = AllocationHook
+    app_pc function_called;  // kInfo = FunctionHook
     app_pc allocation_returned;
+    app_pc region_returned;
     app_pc gathered;  // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
 };
 extern OutOfLine out_of_line;
@@ -94,7 +101,6 @@ void allocations_init();
 // Before detaching: waits until no thread's stack holds a return address of ours. A thread that
 // was sent on while one was there would return into nothing.
 void allocations_stop();
-void allocations_module_loaded(const module_data_t* module);
 bool inside_allocator();
 // The allocator mapped memory for the call in progress.
 void allocator_mapped(uint64_t start, uint64_t bytes);

@@ -2,6 +2,7 @@
 #include "scratch.h"
 
 #include "drmgr.h"
+#include "phases.h"
 #include "recorder.h"
 
 namespace numascape {
@@ -87,10 +88,13 @@ reg_t flags_from(reg_t accumulator, reg_t flags) {
 bool restore_program_state(void* drcontext, bool, dr_restore_state_info_t* info) {
     if (in_return_stub(info->mcontext->pc)) {
         // Its block's inserted code has run or not: either way this is where it returns to.
-        const bool before_ret = reinterpret_cast<uint64_t>(info->mcontext->pc) == return_stub();
+        const bool region = in_region_stub(info->mcontext->pc);
+        const bool before_ret = reinterpret_cast<uint64_t>(info->mcontext->pc) ==
+                                (region ? region_return_stub() : return_stub());
         info->mcontext->xsp += before_ret ? 0 : 8;
         info->mcontext->pc =
-            reinterpret_cast<app_pc>(program_return(drcontext, info->mcontext->xsp));
+            reinterpret_cast<app_pc>(region ? region_return(drcontext, info->mcontext->xsp)
+                                            : program_return(drcontext, info->mcontext->xsp));
         return true;
     }
     if (!info->raw_mcontext_valid || info->fragment_info.cache_start_pc == nullptr) {

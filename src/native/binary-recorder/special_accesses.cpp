@@ -211,6 +211,7 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     insert_slot_offset(emit, a);
     insert_subtraction(emit, table, a, write, 1);
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(table)));
     emit.add(INSTR_CREATE_jmp(dc, emit.label(leave)));
     emit.add(straddles);
     insert_mask();

@@ -45,6 +45,7 @@ nb::dict counts(CountColumns&& columns) {
     out["owner"] = column(std::move(columns.owner));
     out["page"] = column(std::move(columns.page));
     out["thread"] = column(std::move(columns.thread));
+    out["phase"] = column(std::move(columns.phase));
     out["reads"] = column(std::move(columns.reads));
     out["writes"] = column(std::move(columns.writes));
     return out;
@@ -55,6 +56,7 @@ nb::dict touches(TouchColumns&& columns) {
     out["owner"] = column(std::move(columns.owner));
     out["page"] = column(std::move(columns.page));
     out["thread"] = column(std::move(columns.thread));
+    out["phase"] = column(std::move(columns.phase));
     out["time"] = column(std::move(columns.time));
     out["pc"] = column(std::move(columns.pc));
     out["flags"] = column(std::move(columns.flags));
@@ -90,6 +92,23 @@ nb::list threads(const std::vector<ThreadRow>& rows) {
         out.append(nb::make_tuple(row.thread, row.os_tid, row.start, row.end,
                                   nb::bytes(row.name.data(), row.name.size()), row.cpus));
     }
+    return out;
+}
+
+nb::list phases(const std::vector<PhaseRow>& rows) {
+    nb::list out;
+    for (const PhaseRow& row : rows) {
+        out.append(nb::make_tuple(row.phase, row.kind, row.repetitions, row.start, row.end,
+                                  row.place, row.caller,
+                                  nb::bytes(row.name.data(), row.name.size())));
+    }
+    return out;
+}
+
+nb::dict switches(SwitchColumns&& columns) {
+    nb::dict out;
+    out["phase"] = column(std::move(columns.phase));
+    out["time"] = column(std::move(columns.time));
     return out;
 }
 
@@ -133,6 +152,8 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["placement"] = placement(std::move(result.placement));
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);
+    out["phases"] = phases(result.phases);
+    out["switches"] = switches(std::move(result.switches));
     nb::list paths;
     for (const std::string& text : result.paths) {
         paths.append(nb::bytes(text.data(), text.size()));
@@ -160,6 +181,7 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
+    shard.attr("FLAG_PHASES_FOLDED") = static_cast<uint32_t>(kShardPhasesFolded);
     shard.attr("FLAG_CHILDREN_LOST") = static_cast<uint32_t>(kShardChildrenLost);
     shard.attr("FLAG_ATTACHED") = static_cast<uint32_t>(kShardAttached);
 }

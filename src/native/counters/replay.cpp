@@ -31,6 +31,7 @@ struct Touch {
     uint64_t time = 0;
     uint64_t pc = 0;
     uint32_t thread = 0;
+    uint16_t phase = 0;
     uint8_t flags = 0;
     bool present = false;
     bool attributed = false;
@@ -94,9 +95,15 @@ class Replayer {
     void free_block(const RecordView& record);
     void first_touch(const RecordView& record);
     void placement(const RecordView& record);
-    void count(uint32_t page, uint32_t thread, CountPair counts, uint64_t time);
-    void add_count(uint32_t owner, uint32_t page, uint32_t thread, CountPair counts);
-    void share_out(uint32_t page, uint32_t thread, CountPair counts,
+    void phase(const RecordView& record);
+    // Whose accesses.
+    struct Counter {
+        uint32_t thread;
+        uint32_t phase;
+    };
+    void count(uint32_t page, Counter by, CountPair counts, uint64_t time);
+    void add_count(uint32_t owner, uint32_t page, Counter by, CountPair counts);
+    void share_out(uint32_t page, Counter by, CountPair counts,
                    const std::vector<PageShares::Share>& shares);
     void emit_touches(uint32_t first, uint32_t end, uint32_t owner);
     void emit_touch(uint32_t owner, uint32_t page, Touch& touch);
@@ -219,16 +226,31 @@ void Replayer::apply(const RecordView& record) {
             const auto* pairs =
                 reinterpret_cast<const CountPair*>(record.rest<CountsRecord>().data());
             for (uint32_t i = 0; i < counts.pages; ++i) {
-                count(counts.first_page + i, record.header->id, pairs[i], counts.time);
+                count(counts.first_page + i, {record.header->id, counts.phase}, pairs[i],
+                      counts.time);
             }
             break;
         }
         case RecordType::kPlacement:
             placement(record);
             break;
+        case RecordType::kPhase:
+            phase(record);
+            break;
+        case RecordType::kPhaseSwitch:
+            out_.switches.phase.push_back(record.header->id);
+            out_.switches.time.push_back(record.as<PhaseSwitchRecord>().time);
+            break;
         default:
             break;
     }
+}
+
+void Replayer::phase(const RecordView& record) {
+    const auto& phase = record.as<PhaseRecord>();
+    out_.phases.push_back({record.header->id, record.header->flags, phase.repetitions, phase.time,
+                           phase.end, phase.place, phase.caller,
+                           std::string(text_of(record.rest<PhaseRecord>()))});
 }
 
 void Replayer::first_touch(const RecordView& record) {
@@ -240,7 +262,9 @@ void Replayer::first_touch(const RecordView& record) {
             return;  // the first read already had the kernel place the page
         }
     }
-    touches_.at(page) = {touch.time, touch.pc, record.thread, record.header->flags, true, false};
+    touches_.at(page) = {
+        touch.time,           touch.pc, record.thread, static_cast<uint16_t>(touch.phase),
+        record.header->flags, true,     false};
 }
 
 void Replayer::thread_start(const RecordView& record) {
@@ -430,25 +454,26 @@ uint32_t Replayer::index_in(uint32_t owner, uint32_t page) const {
     return page - page_of(out_.owners.start[owner]);
 }
 
-void Replayer::add_count(uint32_t owner, uint32_t page, uint32_t thread, CountPair counts) {
+void Replayer::add_count(uint32_t owner, uint32_t page, Counter by, CountPair counts) {
     if (counts.reads == 0 && counts.writes == 0) {
         return;
     }
     out_.counts.owner.push_back(owner);
     out_.counts.page.push_back(index_in(owner, page));
-    out_.counts.thread.push_back(thread);
+    out_.counts.thread.push_back(by.thread);
+    out_.counts.phase.push_back(by.phase);
     out_.counts.reads.push_back(counts.reads);
     out_.counts.writes.push_back(counts.writes);
 }
 
-void Replayer::count(uint32_t page, uint32_t thread, CountPair counts, uint64_t time) {
+void Replayer::count(uint32_t page, Counter by, CountPair counts, uint64_t time) {
     const uint32_t owner = sole_owner(page);
     if (owner != kNoOwner) {
-        add_count(owner, page, thread, counts);
+        add_count(owner, page, by, counts);
     } else {
-        const auto row = thread_rows_.find(thread);
+        const auto row = thread_rows_.find(by.thread);
         const uint64_t since = row == thread_rows_.end() ? 0 : out_.threads[row->second].start;
-        share_out(page, thread, counts, shares_.during(page, since, time));
+        share_out(page, by, counts, shares_.during(page, since, time));
     }
     for (const auto& [first, end] : ambiguous_) {
         if (page >= first && page < end) {
@@ -459,7 +484,7 @@ void Replayer::count(uint32_t page, uint32_t thread, CountPair counts, uint64_t 
 }
 
 // Integer parts by cumulative rounding: the parts add up to the whole.
-void Replayer::share_out(uint32_t page, uint32_t thread, CountPair counts,
+void Replayer::share_out(uint32_t page, Counter by, CountPair counts,
                          const std::vector<PageShares::Share>& shares) {
     double total = 0;
     for (const PageShares::Share& share : shares) {
@@ -477,7 +502,7 @@ void Replayer::share_out(uint32_t page, uint32_t thread, CountPair counts,
         if (i + 1 == shares.size()) {
             upto = counts;
         }
-        add_count(shares[i].owner, page, thread,
+        add_count(shares[i].owner, page, by,
                   {upto.reads - given.reads, upto.writes - given.writes});
         given = upto;
     }
@@ -487,6 +512,7 @@ void Replayer::emit_touch(uint32_t owner, uint32_t page, Touch& touch) {
     out_.touches.owner.push_back(owner);
     out_.touches.page.push_back(index_in(owner, page));
     out_.touches.thread.push_back(touch.thread);
+    out_.touches.phase.push_back(touch.phase);
     out_.touches.time.push_back(touch.time);
     out_.touches.pc.push_back(touch.pc);
     out_.touches.flags.push_back(touch.flags);
@@ -518,7 +544,7 @@ void Replayer::emit_remaining_touches(uint32_t first, uint32_t end) {
 
 void Replayer::finish(const ShardReader& shard) {
     shard.each_table_count([&](const ShardReader::TableCount& entry) {
-        count(entry.page, entry.thread, entry.counts, shard.header().last_ticks);
+        count(entry.page, {entry.thread, entry.phase}, entry.counts, shard.header().last_ticks);
     });
     emit_remaining_touches(0, static_cast<uint32_t>(kWindowPages));
     out_.damaged = shard.damaged();

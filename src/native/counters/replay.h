@@ -38,11 +38,11 @@ struct Owners {
 
 // Pages are indices from the owner's first page; window pages for OwnerKind::kSmall and kUnknown.
 struct CountColumns {
-    std::vector<uint32_t> owner, page, thread;
+    std::vector<uint32_t> owner, page, thread, phase;
     std::vector<uint64_t> reads, writes;
 };
 struct TouchColumns {
-    std::vector<uint32_t> owner, page, thread;
+    std::vector<uint32_t> owner, page, thread, phase;
     std::vector<uint64_t> time, pc;
     std::vector<uint8_t> flags;
 };
@@ -63,6 +63,18 @@ struct ModuleRow {
     uint64_t start, end, load_bias;
     uint32_t owner;
 };
+// As PhaseRecord; a process without phases has none.
+struct PhaseRow {
+    uint32_t phase;
+    uint8_t kind;
+    uint32_t repetitions;
+    uint64_t start, end, place, caller;
+    std::string name;
+};
+struct SwitchColumns {
+    std::vector<uint32_t> phase;
+    std::vector<uint64_t> time;  // ascending
+};
 struct CallStack {
     std::vector<uint64_t> registers;
     std::vector<std::byte> stack;
@@ -75,6 +87,8 @@ struct Replay {
     PlacementColumns placement;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;
+    std::vector<PhaseRow> phases;
+    SwitchColumns switches;
     std::vector<std::string> paths;  // 0 is ""
     std::unordered_map<uint64_t, CallStack> call_stacks;
     uint64_t ambiguous_pages = 0;       // counted where two mappings fall on one window page

@@ -5,7 +5,7 @@
 //
 //   NAME.shard                                   NAME.tables (sparse)
 //   +--------------------------+ 0               +-----------------------------+ 0
-//   | ShardHeader              |                 | table 0: slots of a thread  |
+//   | ShardHeader              |                 | table 0: a thread's slots   |
 //   +--------------------------+ 4 KiB           +-----------------------------+ 4 GiB
 //   | TableOwner[kMaxTables]   |                 | table 1                     |
 //   +--------------------------+ kLogOffset      +-----------------------------+ 8 GiB
@@ -14,7 +14,8 @@
 //   +--------------------------+
 //   | chunk 1 ...              |
 //
-// A slot counts one page for one thread. Slots hold *negated* counts (see page_table.h):
+// A slot counts one page for one thread in one phase. Slots hold *negated* counts (see
+// page_table.h):
 //
 //   slot  = table + ((address & (2^40 - 1)) >> 12) * 16
 //   +0    u64  0 - reads        +8   u64  0 - writes
@@ -28,7 +29,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 1;
+inline constexpr uint32_t kShardVersion = 2;
 
 inline constexpr unsigned kPageShift = 12;
 inline constexpr uint64_t kPageBytes = uint64_t{1} << kPageShift;
@@ -38,19 +39,21 @@ inline constexpr uint64_t kWindowMask = (uint64_t{1} << kWindowBits) - 1;
 inline constexpr uint64_t kWindowPages = uint64_t{1} << (kWindowBits - kPageShift);
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
 
-inline constexpr uint32_t kMaxTables = 16384;  // threads alive at the same time
+inline constexpr uint32_t kMaxTables = 16384;  // one per living thread and phase
+inline constexpr uint32_t kMaxPhases = 65536;
 inline constexpr uint64_t kOwnersOffset = kPageBytes;
 inline constexpr uint64_t kLogOffset = 256 * 1024;
 inline constexpr uint64_t kChunkBytes = 64 * 1024;
 
 enum ShardFlags : uint32_t {
-    kShardEnded = 1,          // the process ended in a way the recorder saw
-    kShardDiskFull = 2,       // counts of pages first used after that moment are missing
-    kShardThreadsLost = 4,    // more than kMaxTables threads alive: the rest was not counted
-    kShardDetached = 8,       // recording stopped before the process ended
-    kShardReplaced = 16,      // the process called exec; its new image has a shard of its own
-    kShardAttached = 32,      // recording began in mid-run: what happened before is unknown
-    kShardChildrenLost = 64,  // a forked process could not write its shard
+    kShardEnded = 1,           // the process ended in a way the recorder saw
+    kShardDiskFull = 2,        // counts of pages first used after that moment are missing
+    kShardThreadsLost = 4,     // more than kMaxTables threads alive: the rest was not counted
+    kShardDetached = 8,        // recording stopped before the process ended
+    kShardReplaced = 16,       // the process called exec; its new image has a shard of its own
+    kShardAttached = 32,       // recording began in mid-run: what happened before is unknown
+    kShardChildrenLost = 64,   // a forked process could not write its shard
+    kShardPhasesFolded = 128,  // some phases are counted together, as kFurtherPhases
 };
 
 struct ShardHeader {
@@ -72,9 +75,13 @@ struct ShardHeader {
 };
 static_assert(sizeof(ShardHeader) <= kPageBytes);
 
-// Which thread's counts a table holds. 0: free, else thread + 1. Clearing it is the commit point of
-// a thread's end: before, the table counts; after, the Counts records written at its end do.
-using TableOwner = uint32_t;
+// Which thread's and phase's counts a table holds: phase << 32 | thread + 1, or 0 when it is free.
+// Clearing it is the commit point of a thread's end: before, the table counts; after, the Counts
+// records written at its end do.
+using TableOwner = uint64_t;
+inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
+    return TableOwner{phase} << 32 | (thread + 1);
+}
 static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
 
 enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2 };
@@ -101,6 +108,8 @@ enum class RecordType : uint8_t {
     kCallStack,
     kPlacement,
     kProcessExit,
+    kPhase,
+    kPhaseSwitch,
 };
 
 // First word of every record. `id` is the window page for first touches, else the thread concerned.
@@ -122,7 +131,8 @@ enum FirstTouchFlags : uint8_t {
 struct FirstTouchRecord {
     RecordHeader header;
     uint64_t time;
-    uint64_t pc;
+    uint64_t pc : 48;
+    uint64_t phase : 16;
 };
 
 struct ThreadStartRecord {
@@ -195,6 +205,8 @@ struct CountsRecord {
     uint64_t time;
     uint32_t first_page;
     uint32_t pages;
+    uint32_t phase;
+    uint32_t reserved;
 };
 
 struct CountPair {
@@ -231,6 +243,35 @@ struct PlacementRecord {
 
 struct ProcessExitRecord {
     RecordHeader header;
+    uint64_t time;
+};
+
+enum class PhaseKind : uint8_t {
+    kOutside,    // phase 0, what is in no other
+    kRegion,     // a parallel region, by its outlined function
+    kMark,       // set by the program, by its name
+    kTimeSlice,  // [place, caller) in ns since the session began
+    kFurther,    // phase kFurtherPhases, for all that have no number of their own
+};
+inline constexpr uint32_t kFurtherPhases = kMaxPhases - 1;
+
+// Written when the phase first begins; `end` and `repetitions` are kept up to date in place. Absent
+// when a process has no phases: then everything is counted as phase 0. Followed by the name (marks
+// only), NUL-terminated, padded to 8 bytes.
+struct PhaseRecord {
+    RecordHeader header;  // id = phase, flags = PhaseKind
+    uint64_t time;        // of its first beginning
+    uint64_t end;         // last time it ended, 0 = never
+    uint64_t place;       // first address of the outlined function, or of the mark
+    uint64_t caller;      // return address of the region's first call
+    uint32_t repetitions;
+    uint32_t reserved;
+};
+
+// From now on all threads count for another phase. After some tens of thousands not every switch
+// has a record any more.
+struct PhaseSwitchRecord {
+    RecordHeader header;  // id = phase
     uint64_t time;
 };
 

@@ -63,6 +63,10 @@ size_t fixed_size(RecordType type) {
             return sizeof(PlacementRecord);
         case RecordType::kProcessExit:
             return sizeof(ProcessExitRecord);
+        case RecordType::kPhase:
+            return sizeof(PhaseRecord);
+        case RecordType::kPhaseSwitch:
+            return sizeof(PhaseSwitchRecord);
     }
     return 0;
 }
@@ -84,7 +88,8 @@ bool consistent(const RecordView& record, uint32_t threads) {
             return record.header->id < threads;
         case RecordType::kCounts: {
             const auto& counts = record.as<CountsRecord>();
-            return record.header->id < threads && pages_fit(counts.first_page, counts.pages) &&
+            return record.header->id < threads && counts.phase < kMaxPhases &&
+                   pages_fit(counts.first_page, counts.pages) &&
                    counts.pages * sizeof(CountPair) <= size - sizeof(CountsRecord);
         }
         case RecordType::kPlacement: {
@@ -92,6 +97,9 @@ bool consistent(const RecordView& record, uint32_t threads) {
             return pages_fit(placement.first_page, placement.pages) &&
                    placement.pages * sizeof(int16_t) <= size - sizeof(PlacementRecord);
         }
+        case RecordType::kPhase:
+        case RecordType::kPhaseSwitch:
+            return record.header->id < kMaxPhases;
         case RecordType::kCallStack:
             return record.as<CallStackRecord>().bytes <= size - sizeof(CallStackRecord);
         default:
@@ -246,14 +254,16 @@ void ShardReader::read_tables(void (*visit)(void*, const TableCount&), void* arg
             if (got < 0) {
                 throw ShardError{tables_path_ + ": " + reason()};
             }
-            if (table >= owners_.size() || owners_[table] == 0 ||
-                owners_[table] > header_.threads) {
+            const TableOwner owner = table < owners_.size() ? owners_[table] : 0;
+            const auto thread = static_cast<uint32_t>(owner);
+            const auto phase = static_cast<uint32_t>(owner >> 32);
+            if (thread == 0 || thread > header_.threads || phase >= kMaxPhases) {
                 continue;
             }
             const auto first = static_cast<uint32_t>(at % kTableBytes / sizeof(Slot));
             for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(Slot); ++i) {
                 if (!buffer[i].empty()) {
-                    visit(argument, {first + static_cast<uint32_t>(i), owners_[table] - 1,
+                    visit(argument, {first + static_cast<uint32_t>(i), thread - 1, phase,
                                      buffer[i].counts()});
                 }
             }

@@ -74,6 +74,7 @@ class ShardReader {
     struct TableCount {
         uint32_t page;
         uint32_t thread;
+        uint32_t phase;
         CountPair counts;
     };
     // Counts still in the tables: of threads that lived when the process ended.

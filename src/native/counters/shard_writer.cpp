@@ -2,18 +2,13 @@
 #include "shard_writer.h"
 
 #include "os.h"
+#include "private_memory.h"
 
 namespace numascape {
 namespace {
 
-// Addresses for the recorder's own large mappings: far from where Linux puts a program's, which
-// must stay within one 2^40 window.
-constexpr uint64_t kTablesBase = 0x1000'0000'0000;
-constexpr uint64_t kPrivateBase = 0x0e00'0000'0000;
-
 constexpr uint32_t kSmallEntries = 1024;
 static_assert(sizeof(ChunkHeader) + kSmallEntries * sizeof(SmallBlocksRecord) <= kChunkBytes);
-constexpr uint32_t kPagesPerCountsRecord = 2048;
 
 // What the program has done with a page since the kernel gave it; kWritten implies kUsed.
 enum PageUse : uint8_t { kUsed = 1, kWritten = 2 };
@@ -24,15 +19,6 @@ void copy_string(char* to, size_t room, const char* from) {
         to[i] = from[i];
     }
     to[i] = '\0';
-}
-
-template <typename T>
-T* map_private(size_t bytes) {
-    static std::atomic<uint64_t> next{kPrivateBase};
-    const uint64_t rounded = (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
-    void* hint = reinterpret_cast<void*>(next.fetch_add(rounded));
-    void* memory = os::map_sparse(rounded, hint);
-    return os::failed(memory) ? nullptr : static_cast<T*>(memory);
 }
 
 // Gives back what a chunk did not use: a program may have a hundred thousand threads, one after the
@@ -76,22 +62,20 @@ bool ShardWriter::open(int shard_file, int tables_file, const char* program, con
     header_ = header;
     owners_ =
         reinterpret_cast<std::atomic<TableOwner>*>(static_cast<char*>(mapped) + kOwnersOffset);
-    if (live_ == nullptr) {
-        live_ = map_private<ThreadRecorder*>(kMaxTables * sizeof(ThreadRecorder*));
+    if (tables_ == nullptr) {
+        tables_ = map_private<CountTable>(kMaxTables * sizeof(CountTable));
         touched_ = map_private<std::atomic<uint8_t>>(kWindowPages);
+        phase_used_ = map_private<uint64_t>(kMaxPhases * sizeof(uint64_t));
+        evictions_ = map_private<uint8_t>(kMaxPhases);
     }
-    return live_ != nullptr && touched_ != nullptr;
+    return tables_ != nullptr && touched_ != nullptr && phase_used_ != nullptr &&
+           evictions_ != nullptr;
 }
 
 bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int tables_file,
                                     const char* program, const char* parent) {
     registry_lock_.reset();
-    for (uint32_t i = 0; i < header_->tables; ++i) {
-        if (live_[i] != nullptr && live_[i] != &self) {
-            os::unmap(live_[i]->table, kTableBytes);
-        }
-        live_[i] = nullptr;
-    }
+    keep_only_table_of(self);
     os::unmap(header_, kLogOffset);
     self.chunk = nullptr;
     self.small = nullptr;
@@ -100,46 +84,7 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     }
     self.thread = header_->threads++;
     self.os_tid = os::thread_id();
-    if (self.table == nullptr) {
-        return true;
-    }
-    self.table_index = header_->tables++;
-    if (os::truncate(tables_file_, kTableBytes) < 0 ||
-        os::failed(os::map_sparse_file(tables_file_, 0, kTableBytes, self.table, true))) {
-        return false;
-    }
-    os::discard(self.granules, sizeof(GranuleSet), false);
-    live_[self.table_index] = &self;
-    owners_[self.table_index].store(self.thread + 1, std::memory_order_release);
-    return true;
-}
-
-Slot* ShardWriter::take_table(ThreadRecorder& self) {
-    uint32_t index = 0;
-    while (index < header_->tables && live_[index] != nullptr) {
-        ++index;
-    }
-    if (index == kMaxTables) {
-        return nullptr;
-    }
-    if (index == header_->tables) {
-        if (os::truncate(tables_file_, (uint64_t{index} + 1) * kTableBytes) < 0) {
-            return nullptr;
-        }
-        header_->tables = index + 1;
-    }
-    const uint64_t offset = uint64_t{index} * kTableBytes;
-    void* table = os::map_sparse_file(tables_file_, offset, kTableBytes,
-                                      reinterpret_cast<void*>(kTablesBase + offset));
-    if (os::failed(table)) {
-        // After a fork the address may hold the forking thread's table: any address will do.
-        table = os::map_sparse_file(tables_file_, offset, kTableBytes);
-    }
-    if (os::failed(table)) {
-        return nullptr;
-    }
-    self.table_index = index;
-    return static_cast<Slot*>(table);
+    return map_kept_table(self);
 }
 
 ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_end) {
@@ -154,13 +99,15 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
     {
         SpinGuard guard(registry_lock_);
         self->thread = header_->threads++;
-        self->table = self->granules != nullptr ? take_table(*self) : nullptr;
-        if (self->table != nullptr) {
-            live_[self->table_index] = self;
-            owners_[self->table_index].store(self->thread + 1, std::memory_order_release);
+        CountTable* table =
+            self->granules != nullptr ? table_for(*self, *self, current_phase_) : nullptr;
+        if (table != nullptr) {
+            self->current.store(table, std::memory_order_relaxed);
+            self->next = threads_;
+            threads_ = self;
         }
     }
-    if (self->table == nullptr) {
+    if (self->current.load(std::memory_order_relaxed) == nullptr) {
         set_flag(kShardThreadsLost);
     }
     auto* record = static_cast<ThreadStartRecord*>(
@@ -182,6 +129,12 @@ ThreadRecorder* ShardWriter::start_writer() {
     return self;
 }
 
+void ShardWriter::publish_table(ThreadRecorder& self, const void** word) {
+    SpinGuard guard(registry_lock_);
+    self.table_word = word;
+    *word = self.current.load(std::memory_order_relaxed)->slots;
+}
+
 void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name) {
     auto* record = static_cast<ThreadEndRecord*>(
         append(self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord)));
@@ -194,24 +147,25 @@ void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, co
 
 void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
     const uint64_t time = os::ticks();
-    if (self->table != nullptr) {
+    {
         SpinGuard guard(registry_lock_);
-        for (uint32_t word = 0; word < kGranules / 64; ++word) {
-            uint64_t bits = self->granules->words[word].load(std::memory_order_relaxed);
-            for (; bits != 0; bits &= bits - 1) {
-                const uint32_t granule = word * 64 + static_cast<uint32_t>(__builtin_ctzll(bits));
-                const uint32_t first = granule * kSlotsPerGranule;
-                retire_granule(*self, *self, granule, first, first + kSlotsPerGranule, time);
-            }
+        ThreadRecorder** at = &threads_;
+        while (*at != nullptr && *at != self) {
+            at = &(*at)->next;
+        }
+        if (*at == self) {
+            *at = self->next;
+        }
+        for (uint32_t i = self->first_table; i != 0; i = tables_[i - 1].next) {
+            flush_table(*self, tables_[i - 1], time);
         }
     }
     name_thread(*self, *self, name);
-    if (self->table != nullptr) {
+    {
         SpinGuard guard(registry_lock_);
-        // Every slot that was used is zero now: the next thread can have the table as it is.
-        owners_[self->table_index].store(0, std::memory_order_release);
-        os::unmap(self->table, kTableBytes);
-        live_[self->table_index] = nullptr;
+        while (self->first_table != 0) {
+            release_table(tables_[self->first_table - 1], evicted_);
+        }
     }
     close_chunk(self->chunk);
     close_chunk(self->small);
@@ -266,13 +220,21 @@ void ShardWriter::commit(ThreadRecorder& self, const void* record) {
     std::atomic_ref<uint32_t>(self.chunk->used).fetch_add(words * 8, std::memory_order_release);
 }
 
-void ShardWriter::touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint8_t flags) {
-    bool written = (flags & kTouchedByKernel) != 0;  // the kernel fills buffers
-    if (!written) {
-        self.granules->insert(page / kSlotsPerGranule);
-        written = self.table[page].negated_writes != 0;
-    }
-    const uint8_t now = written ? kUsed | kWritten : kUsed;
+void ShardWriter::touch(ThreadRecorder& self, const Slot* slots, uint32_t page, uint64_t pc) {
+    const CountTable& table = table_at(self, slots);
+    table.granules->insert(page / kSlotsPerGranule);
+    self.granules->insert(page / kSlotsPerGranule);
+    const bool written = slots[page].negated_writes != 0;
+    note_touch(self, page, pc, table.phase, written ? kUsed | kWritten : kUsed, 0);
+}
+
+void ShardWriter::touch_by_kernel(ThreadRecorder& self, uint32_t page, uint64_t pc) {
+    // It fills buffers.
+    note_touch(self, page, pc, current_phase_, kUsed | kWritten, kTouchedByKernel);
+}
+
+void ShardWriter::note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase,
+                             uint8_t now, uint8_t flags) {
     std::atomic<uint8_t>& touched = touched_[page];
     if ((touched.load(std::memory_order_relaxed) & now) == now) {
         return;
@@ -287,102 +249,46 @@ void ShardWriter::touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint8_
     auto* record = static_cast<FirstTouchRecord*>(
         append(self, RecordType::kFirstTouch, page, sizeof(FirstTouchRecord), flags));
     record->time = os::ticks();
-    record->pc = pc;
+    record->pc = pc & ((uint64_t{1} << 48) - 1);
+    record->phase = phase & (kMaxPhases - 1);
     commit(self, record);
 }
 
 // In the code cache a full disk is a signal that the client gets; in our own code it would end the
 // program, so the disk is asked first.
-void ShardWriter::back_granule(ThreadRecorder& self, uint32_t granule) {
+void ShardWriter::back_granule(const CountTable& table, uint32_t granule) {
     constexpr int kNoSpace = -28;         // ENOSPC
     constexpr int kQuotaExceeded = -122;  // EDQUOT
     const uint64_t in_table = uint64_t{granule} * kPageBytes;
-    const int error =
-        os::reserve(tables_file_, self.table_index * kTableBytes + in_table, kPageBytes);
+    const auto index = static_cast<uint64_t>(&table - tables_);
+    const int error = os::reserve(tables_file_, index * kTableBytes + in_table, kPageBytes);
     if (error == kNoSpace || error == kQuotaExceeded) {
-        survive_full_disk(reinterpret_cast<uint64_t>(self.table) + in_table);
+        survive_full_disk(reinterpret_cast<uint64_t>(table.slots) + in_table);
     }
 }
 
 void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
                         uint64_t writes, uint64_t pc) {
-    if (self.table == nullptr) {
+    const CountTable* table = self.current.load(std::memory_order_relaxed);
+    if (table == nullptr) {
         return;
     }
     const uint64_t last = address + bytes - 1;
     for (uint64_t at = address & ~(kPageBytes - 1); at <= last; at += kPageBytes) {
         const uint32_t page = window_page(at);
-        if (!self.granules->contains(page / kSlotsPerGranule)) {
-            back_granule(self, page / kSlotsPerGranule);
+        if (!table->granules->contains(page / kSlotsPerGranule)) {
+            back_granule(*table, page / kSlotsPerGranule);
         }
-        Slot& slot = self.table[page];
+        Slot& slot = table->slots[page];
         const bool fresh =
             (reads != 0 && slot.negated_reads == 0) || (writes != 0 && slot.negated_writes == 0);
         slot.negated_reads -= reads;
         slot.negated_writes -= writes;
         if (fresh) {
-            touch(self, page, pc);
+            touch(self, table->slots, page, pc);
         }
         if (at + kPageBytes < at) {
             break;
-        }
-    }
-}
-
-void ShardWriter::retire_granule(ThreadRecorder& self, const ThreadRecorder& of, uint32_t granule,
-                                 uint32_t first, uint32_t end, uint64_t time) {
-    const uint32_t from = granule * kSlotsPerGranule;
-    uint32_t page = first > from ? first : from;
-    const uint32_t stop = end < from + kSlotsPerGranule ? end : from + kSlotsPerGranule;
-    while (page < stop) {
-        if (of.table[page].empty()) {
-            ++page;
-            continue;
-        }
-        uint32_t run = 1;
-        while (page + run < stop && !of.table[page + run].empty()) {
-            ++run;
-        }
-        auto* record = static_cast<CountsRecord*>(append(
-            self, RecordType::kCounts, of.thread, sizeof(CountsRecord) + run * sizeof(CountPair)));
-        record->time = time;
-        record->first_page = page;
-        record->pages = run;
-        auto* pairs = reinterpret_cast<CountPair*>(record + 1);
-        for (uint32_t i = 0; i < run; ++i, ++page) {
-            std::atomic_ref<uint64_t> reads(of.table[page].negated_reads);
-            std::atomic_ref<uint64_t> writes(of.table[page].negated_writes);
-            pairs[i] = {0 - reads.exchange(0), 0 - writes.exchange(0)};
-        }
-        commit(self, record);
-    }
-}
-
-void ShardWriter::retire(ThreadRecorder& self, uint32_t first, uint32_t end, uint64_t time) {
-    if (first >= end) {
-        return;
-    }
-    SpinGuard guard(registry_lock_);
-    const uint32_t first_granule = first / kSlotsPerGranule;
-    const uint32_t last_granule = (end - 1) / kSlotsPerGranule;
-    for (uint32_t i = 0; i < header_->tables; ++i) {
-        const ThreadRecorder* thread = live_[i];
-        if (thread == nullptr) {
-            continue;
-        }
-        for (uint32_t granule = first_granule; granule <= last_granule;) {
-            const uint64_t word =
-                thread->granules->words[granule / 64].load(std::memory_order_relaxed) >>
-                (granule % 64);
-            if (word == 0) {
-                granule = (granule / 64 + 1) * 64;
-                continue;
-            }
-            granule += static_cast<uint32_t>(__builtin_ctzll(word));
-            if (granule <= last_granule) {
-                retire_granule(self, *thread, granule, first, end, time);
-            }
-            ++granule;
         }
     }
 }
@@ -462,11 +368,14 @@ void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64
 
 void ShardWriter::close() {
     for (uint32_t i = 0; i < header_->tables; ++i) {
-        ThreadRecorder* thread = live_[i];
-        if (thread == nullptr) {
-            continue;
+        if (tables_[i].slots != nullptr) {
+            os::unmap(tables_[i].slots, kTableBytes);
+            os::unmap(tables_[i].granules, sizeof(GranuleSet));
         }
-        os::unmap(thread->table, kTableBytes);
+    }
+    while (threads_ != nullptr) {
+        ThreadRecorder* thread = threads_;
+        threads_ = thread->next;
         os::unmap(thread->granules, sizeof(GranuleSet));
         for (ChunkHeader* chunk : {thread->chunk, thread->small}) {
             if (chunk != nullptr) {
@@ -476,12 +385,14 @@ void ShardWriter::close() {
         os::unmap(thread, sizeof(ThreadRecorder));
     }
     os::unmap(touched_, kWindowPages);
-    os::unmap(live_, kMaxTables * sizeof(ThreadRecorder*));
+    os::unmap(tables_, kMaxTables * sizeof(CountTable));
+    os::unmap(phase_used_, kMaxPhases * sizeof(uint64_t));
+    os::unmap(evictions_, kMaxPhases);
     os::unmap(header_, kLogOffset);
     os::close(shard_file_);
     os::close(tables_file_);
     header_ = nullptr;
-    live_ = nullptr;
+    tables_ = nullptr;
     touched_ = nullptr;
 }
 
@@ -496,9 +407,8 @@ void ShardWriter::stamp() {
 
 bool ShardWriter::owns(uint64_t address) const {
     for (uint32_t i = 0; header_ != nullptr && i < header_->tables; ++i) {
-        const auto* thread = live_[i];
-        if (thread != nullptr &&
-            address - reinterpret_cast<uint64_t>(thread->table) < kTableBytes) {
+        if (tables_[i].slots != nullptr &&
+            address - reinterpret_cast<uint64_t>(tables_[i].slots) < kTableBytes) {
             return true;
         }
     }

@@ -15,17 +15,32 @@
 
 namespace numascape {
 
+struct ThreadRecorder;
+
+// One thread's counters in one phase.
+struct CountTable {
+    Slot* slots;             // null: never mapped
+    GranuleSet* granules;    // which parts of `slots` are in use
+    ThreadRecorder* thread;  // null: free
+    uint32_t phase;
+    uint32_t next;  // the thread's next table: index + 1, 0 = none
+};
+
 struct ThreadRecorder {
-    Slot* table;           // null: this thread is not counted (kShardThreadsLost)
-    GranuleSet* granules;  // which parts of `table` are in use
-    ChunkHeader* chunk;    // where the next record goes, null before the first
-    ChunkHeader* small;    // this thread's kSmallBlocks chunk, null before the first small block
-    uint32_t table_index;
+    std::atomic<CountTable*> current;  // in force; null: not counted (kShardThreadsLost)
+    const void** table_word;  // where the counting code finds current->slots; null: nowhere yet
+    GranuleSet* granules;     // parts in use in any of its tables
+    ChunkHeader* chunk;       // where the next record goes, null before the first
+    ChunkHeader* small;       // this thread's kSmallBlocks chunk, null before the first small block
+    ThreadRecorder* next;     // in the list of counted threads
+    uint32_t first_table;     // index + 1
     uint32_t thread;
     uint32_t os_tid;
     uint64_t stack_start;
     uint64_t stack_end;
+    uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
 };
+static_assert(kMaxTables <= 0xffff);
 
 class ShardWriter {
   public:
@@ -35,7 +50,8 @@ class ShardWriter {
               uint32_t flags);
 
     // In the child of a fork, on its only thread: continues in new files with empty counts. The
-    // thread's table keeps its address. Live structures must be written again by the caller.
+    // thread's table in force keeps its address. Live structures must be written again by the
+    // caller.
     bool reopen_after_fork(ThreadRecorder& self, int shard_file, int tables_file,
                            const char* program, const char* parent);
 
@@ -44,8 +60,19 @@ class ShardWriter {
     // A recorder that only writes records, for a thread that is not counted and not one of the
     // program's; null only when out of memory.
     ThreadRecorder* start_writer();
-    // Writes the thread's counts as records and gives its table to the next thread.
+    // From now on `word` holds the address of the thread's slots, whatever the phase.
+    void publish_table(ThreadRecorder& self, const void** word);
+    // Writes the thread's counts as records and gives its tables to the next thread.
     void end_thread(ThreadRecorder* self, const char* name);
+
+    // All threads count for `phase` from now on. Accesses of a basic block that a thread is in the
+    // middle of may still go to the phase before.
+    void switch_phase(ThreadRecorder& self, uint32_t phase);
+    uint32_t current_phase() const { return current_phase_; }
+    // How often the phase's counts went to the log because there were no tables left.
+    uint32_t evictions(uint32_t phase) const { return evictions_[phase]; }
+    // At most this many tables are used; for tests.
+    void limit_tables(uint32_t most) { most_tables_ = most < kMaxTables ? most : kMaxTables; }
     // For the end of the process: the name only; tables stay as they are.
     void name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name);
 
@@ -56,9 +83,11 @@ class ShardWriter {
                  uint8_t flags = 0);
     void commit(ThreadRecorder& self, const void* record);
 
-    // The slot of `page` counted its first read or its first write, at `pc`: notes the page's
-    // first touch, and its first write after reads, if it is one.
-    void touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint8_t flags = 0);
+    // The slot of `page` in `slots` counted its first read or its first write, at `pc`: notes the
+    // page's first touch, and its first write after reads, if it is one.
+    void touch(ThreadRecorder& self, const Slot* slots, uint32_t page, uint64_t pc);
+    // A system call for this thread filled the page.
+    void touch_by_kernel(ThreadRecorder& self, uint32_t page, uint64_t pc);
     // Counts accesses outside the inlined path; `address` may be unaligned, `bytes` > 0. Adds to
     // every page touched.
     void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
@@ -78,6 +107,7 @@ class ShardWriter {
 
     void set_flag(ShardFlags flag);
     void stamp();  // refreshes the header's last time
+    uint64_t start_ns() const { return header_->start_ns; }
     bool owns(uint64_t address) const;
     // A table page could not be backed by the disk: replaces it by memory, so that the program
     // goes on; sets kShardDiskFull. False when the address is not in a table.
@@ -86,10 +116,8 @@ class ShardWriter {
     template <typename Visit>
     void each_thread(Visit visit) {
         SpinGuard guard(registry_lock_);
-        for (uint32_t i = 0; i < header_->tables; ++i) {
-            if (live_[i] != nullptr) {
-                visit(*live_[i]);
-            }
+        for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+            visit(*thread);
         }
     }
     bool touched(uint32_t page) const {
@@ -98,15 +126,37 @@ class ShardWriter {
 
   private:
     ChunkHeader* new_chunk(ThreadRecorder& self, ChunkKind kind);
-    Slot* take_table(ThreadRecorder& self);
-    void back_granule(ThreadRecorder& self, uint32_t granule);
-    void retire_granule(ThreadRecorder& self, const ThreadRecorder& of, uint32_t granule,
+    void note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase, uint8_t now,
+                    uint8_t flags);
+    void back_granule(const CountTable& table, uint32_t granule);
+
+    // --- count_tables.cpp; all but table_at with registry_lock_ held
+    CountTable& table_at(ThreadRecorder& self, const Slot* slots);
+    CountTable* table_for(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase);
+    CountTable* free_table();
+    bool evict_oldest_phase(ThreadRecorder& self);
+    void unlink_table(CountTable& table);
+    void flush_table(ThreadRecorder& self, CountTable& table, uint64_t time);
+    void release_table(CountTable& table, bool keep_memory);
+    void retire_granule(ThreadRecorder& self, const CountTable& of, uint32_t granule,
                         uint32_t first, uint32_t end, uint64_t time);
+    void retire_of(ThreadRecorder& self, ThreadRecorder& thread, uint32_t first, uint32_t end,
+                   uint64_t time);
+    void keep_only_table_of(ThreadRecorder& self);
+    bool map_kept_table(ThreadRecorder& self);
 
     ShardHeader* header_ = nullptr;
     std::atomic<TableOwner>* owners_ = nullptr;
-    ThreadRecorder** live_ = nullptr;          // by table
+    CountTable* tables_ = nullptr;
+    ThreadRecorder* threads_ = nullptr;        // those that are counted
     std::atomic<uint8_t>* touched_ = nullptr;  // by window page: kUsed, kWritten
+    uint64_t* phase_used_ = nullptr;           // by phase: number of the switch that last began it
+    uint8_t* evictions_ = nullptr;             // by phase
+    uint64_t switches_ = 0;
+    uint32_t current_phase_ = 0;
+    uint32_t first_free_ = 0;  // no table before this one is free
+    uint32_t most_tables_ = kMaxTables;
+    bool evicted_ = false;  // some table had another thread or phase before
     int shard_file_ = -1;
     int tables_file_ = -1;
     SpinLock registry_lock_;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hooked functions: between the inserted code and what follows their calls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "dr_api.h"
+
+namespace numascape {
+
+enum class Hooked : uint8_t {
+    kMalloc,         // (bytes)
+    kCalloc,         // (count, bytes)
+    kRealloc,        // (block, bytes)
+    kReallocArray,   // (block, count, bytes)
+    kAligned,        // (alignment, bytes)
+    kPosixMemalign,  // (&block, alignment, bytes)
+    kFree,           // (block)
+    kUnwind,         // raises an exception
+    kRegion,         // (outlined function, ...): returns when the parallel region ends
+    kRegionThird,    // (, , outlined function, ...): the same
+    kRegionStart,    // (outlined function, ...): the region goes on after it returned
+    kRegionEnd,      // () ends it
+};
+
+inline bool is_region(Hooked kind) {
+    return kind >= Hooked::kRegion;
+}
+
+struct FunctionHook {
+    uint64_t pc;  // first member, as of every description that out-of-line code gets
+    std::atomic<uint64_t> address;
+    Hooked kind;
+};
+
+// All general registers as out-of-line code pushes them, lowest address first; rsp is apart.
+struct ProgramRegisters {
+    uint64_t flags;
+    uint64_t r15, r14, r13, r12, rbp, rbx;
+    uint64_t r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
+};
+
+// The hook of a function that begins at this address, or null.
+const FunctionHook* function_hook(app_pc function);
+
+void hooks_module_loaded(const module_data_t* module);
+void hooks_after_fork();
+
+// Where hooked functions return to, so that we see it (return_stub.S): each stub steps back over
+// the return address and returns.
+extern "C" const char numascape_return_stub[] __attribute__((visibility("hidden")));
+inline constexpr uint64_t kReturnStubBytes = 6;
+inline uint64_t return_stub() {
+    return reinterpret_cast<uint64_t>(numascape_return_stub);
+}
+inline uint64_t region_return_stub() {
+    return return_stub() + kReturnStubBytes;
+}
+inline bool in_return_stub(app_pc pc) {
+    return reinterpret_cast<uint64_t>(pc) - return_stub() < 2 * kReturnStubBytes;
+}
+inline bool in_region_stub(app_pc pc) {
+    return reinterpret_cast<uint64_t>(pc) - region_return_stub() < kReturnStubBytes;
+}
+
+}  // namespace numascape

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which phase is in force. The last mark that the program set, while there is one: its author knows
+// best. Else the parallel region that is running, else none. With time slices only the clock
+// counts.
+#include "phases.h"
+
+#include "os.h"
+#include "phase_log.h"
+#include "recorder.h"
+
+namespace numascape {
+namespace {
+
+SpinLock lock;
+PhaseLog phases(shard);
+uint32_t mark = 0;           // phase of the mark in force, 0 = none
+uint32_t region = 0;         // phase of the region that runs, 0 = none
+uint64_t session_begin = 0;  // CLOCK_REALTIME ns
+std::atomic<bool> ended{false};
+
+constexpr uint64_t kMostNameBytes = 255;
+
+void begin_if_other(ThreadRecorder& recorder, uint32_t phase) {
+    if (phase != shard.current_phase()) {
+        phases.begin(recorder, phase);
+    }
+}
+
+// The first process of a session says in a file when it began; slices of all processes are counted
+// from there.
+uint64_t read_session_begin() {
+    char path[1200];
+    dr_snprintf(path, sizeof path, "%s/begin", options.directory);
+    path[sizeof path - 1] = '\0';
+    uint64_t begin = shard.start_ns();
+    file_t file = dr_open_file(path, DR_FILE_WRITE_REQUIRE_NEW);
+    if (file != INVALID_FILE) {
+        dr_write_file(file, &begin, sizeof begin);
+        dr_close_file(file);
+        return begin;
+    }
+    file = dr_open_file(path, DR_FILE_READ);
+    if (file != INVALID_FILE) {
+        uint64_t first = 0;
+        const bool whole = dr_read_file(file, &first, sizeof first) == sizeof first;
+        begin = whole && first < begin ? first : begin;
+        dr_close_file(file);
+    }
+    return begin;
+}
+
+// The slice of this moment begins, if it is not in force. Returns how long it still lasts.
+uint64_t follow_clock(ThreadRecorder& recorder) {
+    const uint64_t now = os::realtime_ns();
+    const uint64_t since = now > session_begin ? now - session_begin : 0;
+    const uint64_t start = since / options.every_ns * options.every_ns;
+    const uint64_t end = start + options.every_ns;
+    SpinGuard guard(lock);
+    begin_if_other(recorder, phases.find({PhaseKind::kTimeSlice, start, end, "", 0}));
+    return end - since;
+}
+
+void run_clock(void*) {
+    // Detaching waits for this thread no longer than this.
+    constexpr uint64_t kLongestSleep = 20;
+    constexpr uint64_t kMillisecond = 1000000;
+    ThreadRecorder* writer = shard.start_writer();
+    dr_client_thread_set_suspendable(false);
+    while (writer != nullptr && !ended.load()) {
+        const uint64_t left = follow_clock(*writer) / kMillisecond + 1;
+        dr_sleep(static_cast<int>(left < kLongestSleep ? left : kLongestSleep));
+    }
+}
+
+}  // namespace
+
+void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller) {
+    SpinGuard guard(lock);
+    region = phases.find({PhaseKind::kRegion, function, caller, "", 0});
+    if (mark == 0) {
+        begin_if_other(recorder, region);
+    }
+}
+
+void region_ended(ThreadRecorder& recorder) {
+    SpinGuard guard(lock);
+    region = 0;
+    if (mark == 0) {
+        begin_if_other(recorder, 0);
+    }
+}
+
+void mark_reached(uint64_t pc, uint64_t name) {
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr || detached) {
+        return;
+    }
+    char text[kMostNameBytes + 1];
+    const size_t got = name != 0 ? os::read_memory(name, text, kMostNameBytes) : 0;
+    uint32_t length = 0;
+    while (length < got && text[length] != '\0') {
+        ++length;
+    }
+    SpinGuard guard(lock);
+    if (length == 0) {
+        mark = 0;
+        begin_if_other(*recorder, region);
+        return;
+    }
+    mark = phases.find({PhaseKind::kMark, pc, 0, text, length});
+    phases.begin(*recorder, mark);
+}
+
+void phases_after_fork() {
+    lock.reset();
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr) {
+        return;
+    }
+    SpinGuard guard(lock);
+    phases.after_fork(*recorder);
+    if (options.every_ns != 0) {
+        dr_create_client_thread(run_clock, nullptr);
+    }
+}
+
+void phases_close() {
+    ended.store(true);
+    SpinGuard guard(lock);
+    phases.close();
+}
+
+void phases_init() {
+    const bool opened = phases.open();
+    DR_ASSERT(opened);
+    (void)opened;
+    shard.limit_tables(options.most_tables);
+    if (options.every_ns != 0) {
+        session_begin = read_session_begin();
+        dr_create_client_thread(run_clock, nullptr);
+    }
+}
+
+}  // namespace numascape

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What begins and ends phases: the program's parallel regions (regions.cpp), its own marks
+// (include/numascape/phase.h), or the clock.
+#pragma once
+
+#include <cstdint>
+
+#include "dr_api.h"
+#include "hooks.h"
+#include "shard_writer.h"
+
+namespace numascape {
+
+// --- phases.cpp
+void phases_init();
+void phases_after_fork();
+void phases_close();  // nobody counts any more
+// The first region of the process begins, or its last one ends.
+void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller);
+void region_ended(ThreadRecorder& recorder);
+// The program came to a mark; `name` is an address in its memory, or 0.
+void mark_reached(uint64_t pc, uint64_t name);
+
+// --- regions.cpp
+void regions_init();
+void regions_after_fork();
+// Before detaching: no thread's stack holds a return address of ours any more.
+void regions_stop();
+void region_called(const FunctionHook& hook, ThreadRecorder& recorder,
+                   const ProgramRegisters& registers, uint64_t stack_pointer);
+void region_returned(ThreadRecorder& recorder, uint64_t stack_pointer);
+// Where a thread that DynamoRIO found in the stub's block would have returned to.
+uint64_t region_return(void* drcontext, uint64_t stack_pointer);
+// Where this thread's region returns to, for who finds region_return_stub() on its stack.
+uint64_t region_return_address();
+
+// --- marks.cpp
+// The register that holds the name's address when the instruction is a mark, else DR_REG_NULL.
+reg_id_t mark_register(instr_t* instruction);
+
+}  // namespace numascape

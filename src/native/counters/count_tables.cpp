@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of slots: one for each thread and phase. A switch of the phase puts another table
+// under each thread; nothing is read or copied then, and a phase that comes back finds its tables.
+// When none is free, the phase that was used longest ago gives its tables up: its counts become
+// Counts records, as those of a thread that ends.
+#include "os.h"
+#include "private_memory.h"
+#include "shard_writer.h"
+
+namespace numascape {
+namespace {
+
+// Far from where Linux puts a program's mappings, which must stay within one 2^40 window.
+constexpr uint64_t kTablesBase = 0x1000'0000'0000;
+constexpr uint32_t kPagesPerCountsRecord = 2048;
+static_assert(sizeof(CountsRecord) + kSlotsPerGranule * sizeof(CountPair) <= kChunkBytes &&
+              kSlotsPerGranule <= kPagesPerCountsRecord);
+
+void put_in_force(ThreadRecorder& thread, CountTable& table) {
+    thread.current.store(&table, std::memory_order_relaxed);
+    if (thread.table_word != nullptr) {
+        std::atomic_ref<const void*>(*thread.table_word)
+            .store(table.slots, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace
+
+// The table whose slots these are. Between counting and asking, the phase may have been switched.
+CountTable& ShardWriter::table_at(ThreadRecorder& self, const Slot* slots) {
+    CountTable* current = self.current.load(std::memory_order_relaxed);
+    if (current->slots == slots) {
+        return *current;
+    }
+    for (uint32_t i = 0; i < header_->tables; ++i) {
+        if (tables_[i].slots == slots) {
+            return tables_[i];
+        }
+    }
+    return *current;
+}
+
+CountTable* ShardWriter::free_table() {
+    while (first_free_ < header_->tables && tables_[first_free_].thread != nullptr) {
+        ++first_free_;
+    }
+    const uint32_t index = first_free_;
+    const bool fresh = index == header_->tables;
+    if (index >= most_tables_ ||
+        // File systems have limits of their own: ext4 has room for 4095 tables.
+        (fresh && os::truncate(tables_file_, (uint64_t{index} + 1) * kTableBytes) < 0)) {
+        return nullptr;
+    }
+    CountTable& table = tables_[index];
+    if (table.slots == nullptr) {
+        const uint64_t offset = uint64_t{index} * kTableBytes;
+        void* slots = os::map_sparse_file(tables_file_, offset, kTableBytes,
+                                          reinterpret_cast<void*>(kTablesBase + offset));
+        if (os::failed(slots)) {
+            // After a fork the address may hold the forking thread's table: any address will do.
+            slots = os::map_sparse_file(tables_file_, offset, kTableBytes);
+        }
+        auto* granules = map_private<GranuleSet>(sizeof(GranuleSet));
+        if (os::failed(slots) || granules == nullptr) {
+            return nullptr;
+        }
+        table.slots = static_cast<Slot*>(slots);
+        table.granules = granules;
+    }
+    header_->tables = fresh ? index + 1 : header_->tables;
+    return &table;
+}
+
+// Null when there is no room even after other phases gave theirs up.
+CountTable* ShardWriter::table_for(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase) {
+    if (const uint32_t known = thread.table_of_phase[phase]) {
+        return &tables_[known - 1];
+    }
+    CountTable* table = free_table();
+    if (table == nullptr && evict_oldest_phase(self)) {
+        table = free_table();
+    }
+    if (table == nullptr) {
+        return nullptr;
+    }
+    const auto index = static_cast<uint32_t>(table - tables_);
+    table->thread = &thread;
+    table->phase = phase;
+    table->next = thread.first_table;
+    thread.first_table = index + 1;
+    thread.table_of_phase[phase] = static_cast<uint16_t>(index + 1);
+    owners_[index].store(table_owner(thread.thread, phase), std::memory_order_release);
+    return table;
+}
+
+void ShardWriter::switch_phase(ThreadRecorder& self, uint32_t phase) {
+    SpinGuard guard(registry_lock_);
+    phase_used_[phase] = ++switches_;
+    current_phase_ = phase;
+    for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+        CountTable* table = table_for(self, *thread, phase);
+        if (table != nullptr) {
+            put_in_force(*thread, *table);
+        }
+    }
+}
+
+// Of the phases that no thread is in.
+bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
+    const CountTable* oldest = nullptr;
+    for (uint32_t i = 0; i < header_->tables; ++i) {
+        const CountTable& table = tables_[i];
+        if (table.thread != nullptr && table.phase != current_phase_ &&
+            &table != table.thread->current.load(std::memory_order_relaxed) &&
+            (oldest == nullptr || phase_used_[table.phase] < phase_used_[oldest->phase])) {
+            oldest = &table;
+        }
+    }
+    if (oldest == nullptr) {
+        return false;
+    }
+    const uint32_t phase = oldest->phase;
+    evicted_ = true;
+    const uint64_t time = os::ticks();
+    for (uint32_t i = 0; i < header_->tables; ++i) {
+        CountTable& table = tables_[i];
+        if (table.thread != nullptr && table.phase == phase &&
+            &table != table.thread->current.load(std::memory_order_relaxed)) {
+            flush_table(self, table, time);
+            release_table(table, true);
+        }
+    }
+    evictions_[phase] = static_cast<uint8_t>(evictions_[phase] + (evictions_[phase] < 255 ? 1 : 0));
+    return true;
+}
+
+void ShardWriter::flush_table(ThreadRecorder& self, CountTable& table, uint64_t time) {
+    for (uint32_t word = 0; word < kGranules / 64; ++word) {
+        uint64_t bits = table.granules->words[word].load(std::memory_order_relaxed);
+        for (; bits != 0; bits &= bits - 1) {
+            const uint32_t granule = word * 64 + static_cast<uint32_t>(__builtin_ctzll(bits));
+            const uint32_t first = granule * kSlotsPerGranule;
+            retire_granule(self, table, granule, first, first + kSlotsPerGranule, time);
+        }
+    }
+}
+
+void ShardWriter::unlink_table(CountTable& table) {
+    ThreadRecorder& thread = *table.thread;
+    const auto number = static_cast<uint32_t>(&table - tables_) + 1;
+    uint32_t* at = &thread.first_table;
+    while (*at != number) {
+        at = &tables_[*at - 1].next;
+    }
+    *at = table.next;
+    thread.table_of_phase[table.phase] = 0;
+}
+
+// Every slot that was used is zero: the next thread can have the table as it is. Its memory is kept
+// when the thread lives on, for that may be in the middle of a block that counts there.
+void ShardWriter::release_table(CountTable& table, bool keep_memory) {
+    const auto index = static_cast<uint32_t>(&table - tables_);
+    unlink_table(table);
+    owners_[index].store(0, std::memory_order_release);
+    if (!keep_memory) {
+        os::unmap(table.slots, kTableBytes);
+        os::unmap(table.granules, sizeof(GranuleSet));
+        table.slots = nullptr;
+        table.granules = nullptr;
+    }
+    table.thread = nullptr;
+    first_free_ = index < first_free_ ? index : first_free_;
+}
+
+void ShardWriter::retire_granule(ThreadRecorder& self, const CountTable& of, uint32_t granule,
+                                 uint32_t first, uint32_t end, uint64_t time) {
+    const uint32_t from = granule * kSlotsPerGranule;
+    uint32_t page = first > from ? first : from;
+    const uint32_t stop = end < from + kSlotsPerGranule ? end : from + kSlotsPerGranule;
+    while (page < stop) {
+        if (of.slots[page].empty()) {
+            ++page;
+            continue;
+        }
+        uint32_t run = 1;
+        while (page + run < stop && !of.slots[page + run].empty()) {
+            ++run;
+        }
+        auto* record =
+            static_cast<CountsRecord*>(append(self, RecordType::kCounts, of.thread->thread,
+                                              sizeof(CountsRecord) + run * sizeof(CountPair)));
+        record->time = time;
+        record->first_page = page;
+        record->pages = run;
+        record->phase = of.phase;
+        record->reserved = 0;
+        auto* pairs = reinterpret_cast<CountPair*>(record + 1);
+        for (uint32_t i = 0; i < run; ++i, ++page) {
+            std::atomic_ref<uint64_t> reads(of.slots[page].negated_reads);
+            std::atomic_ref<uint64_t> writes(of.slots[page].negated_writes);
+            pairs[i] = {0 - reads.exchange(0), 0 - writes.exchange(0)};
+        }
+        commit(self, record);
+    }
+}
+
+void ShardWriter::retire_of(ThreadRecorder& self, ThreadRecorder& thread, uint32_t first,
+                            uint32_t end, uint64_t time) {
+    const uint32_t last_granule = (end - 1) / kSlotsPerGranule;
+    for (uint32_t granule = first / kSlotsPerGranule; granule <= last_granule;) {
+        const uint64_t word =
+            thread.granules->words[granule / 64].load(std::memory_order_relaxed) >> (granule % 64);
+        if (word == 0) {
+            granule = (granule / 64 + 1) * 64;
+            continue;
+        }
+        granule += static_cast<uint32_t>(__builtin_ctzll(word));
+        for (uint32_t i = thread.first_table; granule <= last_granule && i != 0;
+             i = tables_[i - 1].next) {
+            if (tables_[i - 1].granules->contains(granule)) {
+                retire_granule(self, tables_[i - 1], granule, first, end, time);
+            }
+        }
+        ++granule;
+    }
+}
+
+void ShardWriter::retire(ThreadRecorder& self, uint32_t first, uint32_t end, uint64_t time) {
+    if (first >= end) {
+        return;
+    }
+    SpinGuard guard(registry_lock_);
+    for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+        retire_of(self, *thread, first, end, time);
+    }
+}
+
+// In the child of a fork: the tables of other threads, and of other phases, are the parent's.
+void ShardWriter::keep_only_table_of(ThreadRecorder& self) {
+    CountTable* current = self.current.load(std::memory_order_relaxed);
+    const CountTable kept = current != nullptr ? *current : CountTable{};
+    for (uint32_t i = self.first_table; i != 0; i = tables_[i - 1].next) {
+        self.table_of_phase[tables_[i - 1].phase] = 0;
+    }
+    for (uint32_t i = 0; i < header_->tables && i < kMaxTables; ++i) {
+        if (tables_[i].slots != nullptr && &tables_[i] != current) {
+            os::unmap(tables_[i].slots, kTableBytes);
+            os::unmap(tables_[i].granules, sizeof(GranuleSet));
+        }
+        tables_[i] = {};
+    }
+    threads_ = nullptr;
+    first_free_ = 0;
+    self.first_table = 0;
+    self.next = nullptr;
+    self.current.store(nullptr, std::memory_order_relaxed);
+    if (kept.slots != nullptr) {
+        tables_[0] = kept;
+        current_phase_ = kept.phase;
+        self.current.store(&tables_[0], std::memory_order_relaxed);
+    }
+}
+
+// The kept table becomes the first of the new file.
+bool ShardWriter::map_kept_table(ThreadRecorder& self) {
+    CountTable* table = self.current.load(std::memory_order_relaxed);
+    if (table == nullptr) {
+        return true;
+    }
+    if (os::truncate(tables_file_, kTableBytes) < 0 ||
+        os::failed(os::map_sparse_file(tables_file_, 0, kTableBytes, table->slots, true))) {
+        return false;
+    }
+    header_->tables = 1;
+    os::discard(table->granules, sizeof(GranuleSet), false);
+    os::discard(self.granules, sizeof(GranuleSet), false);
+    table->next = 0;
+    self.first_table = 1;
+    self.table_of_phase[table->phase] = 1;
+    threads_ = &self;
+    put_in_force(self, *table);
+    owners_[0].store(table_owner(self.thread, table->phase), std::memory_order_release);
+    return true;
+}
+
+}  // namespace numascape
