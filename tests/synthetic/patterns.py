@@ -125,6 +125,7 @@ class Pattern:
                     "instance": np.full(len(p), instance, np.uint32),
                     "page": p.astype(np.uint32),
                     "thread": t.astype(np.uint32),
+                    "phase": np.zeros(len(p), np.uint32),
                     "order": order,
                     "time_ns": order * 1000,
                     "function": pl.repeat(function, len(p), eager=True),

@@ -14,6 +14,7 @@ FLAG_DETACHED: int
 FLAG_REPLACED: int
 FLAG_ATTACHED: int
 FLAG_CHILDREN_LOST: int
+FLAG_PHASES_FOLDED: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""

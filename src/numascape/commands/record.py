@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,18 @@ import typer
 
 from numascape import terminal
 from numascape.errors import NumascapeError
+
+
+class Phases(str, Enum):
+    """What begins a phase."""
+
+    ALL = "all"
+    REGIONS = "regions"
+    MARKS = "marks"
+    NONE = "none"
+
+
+_SHORTEST_S = 0.01
 
 
 def record(
@@ -46,6 +59,20 @@ def record(
             help="Count accesses relative to the stack pointer, or leave them out (cheaper).",
         ),
     ] = True,
+    phases: Annotated[
+        Phases | None,
+        typer.Option(
+            help="What begins a phase: OpenMP's parallel regions, the program's own marks "
+            "(numascape/phase.h), all of these, or nothing.",
+            show_default="all",
+        ),
+    ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Make each time slice a phase instead.", show_default=False
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
     ] = False,
@@ -58,12 +85,20 @@ def record(
     Example: `numascape record -o run.numascape -- ./program 1000`
     """
     _check(program, pid, seconds)
+    _check_phases(phases, every)
     # Imported here, because help and completion should not wait for the data frames.
     from numascape.recorders.record import RecordRequest
     from numascape.recorders.record import record as run_recorder
 
     request = RecordRequest(
-        program=program or [], output=output, pid=pid, seconds=seconds, stack=stack, quiet=quiet
+        program=program or [],
+        output=output,
+        pid=pid,
+        seconds=seconds,
+        stack=stack,
+        quiet=quiet,
+        phases=(phases or Phases.ALL).value,
+        every_s=every,
     )
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
     if not quiet:
@@ -82,6 +117,17 @@ def _check(program: list[str] | None, pid: int | None, seconds: float | None) ->
         raise NumascapeError("--seconds goes with --pid; a program is recorded until it ends")
     if seconds is not None and not 0 < seconds < float("inf"):
         raise NumascapeError(f"--seconds {seconds:g} is no time to stay attached: use more than 0")
+
+
+def _check_phases(phases: Phases | None, every: float | None) -> None:
+    if every is None:
+        return
+    if phases is not None:
+        raise NumascapeError("--every makes the phases itself: leave out --phases, or --every")
+    if not _SHORTEST_S <= every < float("inf"):
+        raise NumascapeError(
+            f"--every {every:g} is no length of a phase: use {_SHORTEST_S} or more"
+        )
 
 
 def _ignore(_: str) -> None:

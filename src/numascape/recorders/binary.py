@@ -22,7 +22,14 @@ _LAUNCH_ERROR = "launch-error"
 
 def client_options(session: Session) -> str:
     """The client's options, as its launcher passes them on."""
-    return "" if session.stack else "-no-stack"
+    options = [] if session.stack else ["-no-stack"]
+    if session.every_s is not None or session.phases in ("marks", "none"):
+        options.append("-no-regions")
+    if session.every_s is not None or session.phases in ("regions", "none"):
+        options.append("-no-marks")
+    if session.every_s is not None:
+        options.append(f"-every {round(session.every_s * 1e9)}")
+    return " ".join(options)
 
 
 def run(session: Session) -> Ended:

@@ -22,7 +22,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """What to record: either `program` or `pid` for `seconds` (None: until it ends)."""
+    """What to record: either `program` or `pid` for `seconds` (None: until it ends).
+
+    `phases` and `every_s` are as in Session.
+    """
 
     program: list[str]
     output: Path | None
@@ -30,6 +33,8 @@ class RecordRequest:
     seconds: float | None
     stack: bool
     quiet: bool
+    phases: str = "all"
+    every_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def observe(
 
     Raises NumascapeError when the program cannot be recorded.
     """
-    session = begin_session(target, program, request.stack)
+    session = begin_session(target, program, request.stack, request.phases, request.every_s)
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")

@@ -45,7 +45,8 @@ class Session:
     """The folder of shards, what was asked for, and where it runs.
 
     `ended` is None while the program runs. Converting may be another host's work, or that of this
-    one after its CPUs changed: what the recording one was like is kept.
+    one after its CPUs changed: what the recording one was like is kept. `phases` says what begins a
+    phase (`all` is regions and marks), unless there is a time slice of `every_s` seconds.
     """
 
     folder: Path
@@ -55,6 +56,8 @@ class Session:
     host: Host
     machine: Machine
     ended: Ended | None = None
+    phases: str = "all"
+    every_s: float | None = None
 
     def save(self) -> None:
         """Write session.json; the session must stay convertible at any moment."""
@@ -75,13 +78,23 @@ class Session:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def begin_session(target: Path, program: list[str], stack: bool) -> Session:
+def begin_session(
+    target: Path,
+    program: list[str],
+    stack: bool,
+    phases: str = "all",
+    every_s: float | None = None,
+) -> Session:
     """Make the folder of a new session beside the trace `target`; NumascapeError if impossible."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.recording-", dir=target.parent))
         started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         host, machine = this_host(Path("/"), platform.uname()), this_machine(Path("/"))
-        session = Session(folder.absolute(), program, stack, started, host, machine)
+        session = Session(
+            *(folder.absolute(), program, stack, started, host, machine),
+            phases=phases,
+            every_s=every_s,
+        )
         session.save()
     except OSError as error:
         raise NumascapeError(f"cannot record into {target.parent}: {error.strerror}") from error
@@ -107,6 +120,8 @@ def read_session(folder: Path) -> Session:
             host=_HOST.validate_python(content.get("host")),
             machine=_MACHINE.validate_python(content.get("machine")),
             ended=_ENDED.validate_python(content.get("ended")),
+            phases=str(content.get("phases", "all")),
+            every_s=TypeAdapter(float | None).validate_python(content.get("every_s")),
         )
     except FileNotFoundError as error:
         raise NumascapeError(f"{folder} is not an unfinished recording: no {FILE_NAME}") from error

@@ -71,6 +71,13 @@ def check_ids(frame: pl.DataFrame, where: str, **bounds: int) -> None:
             _check_below(frame, column, bound, where)
 
 
+def check_spans(spans: pl.DataFrame, phases: pl.DataFrame, where: str) -> None:
+    """Each span's phase exists, and it does not end before it begins."""
+    check_ids(spans, where, phase=phases.height)
+    if spans.filter(pl.col("end_ns") < pl.col("start_ns")).height:
+        raise NumascapeError(f"{where} is damaged: a span of a phase ends before it begins")
+
+
 def check_instances(frame: pl.DataFrame, structures: pl.DataFrame, where: str) -> None:
     """Each row's structure has such an instance, and no instance has two rows."""
     check_ids(frame, where, structure=structures.height)

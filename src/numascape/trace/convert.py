@@ -14,6 +14,7 @@ from numascape.naming.frames import is_library
 from numascape.trace.host import cpu_nodes
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.module_pages import divide
+from numascape.trace.phases import ProcessPhases, process_phases, run_phases
 from numascape.trace.places import PLACE, last_of_each, sort_by, sum_of_each
 from numascape.trace.schema import SCHEMAS
 from numascape.trace.shards import LATEST_NS, MODULE, SMALL, UNKNOWN, Shard, read_shards
@@ -48,6 +49,7 @@ class _Part:
     placement: pl.DataFrame
     threads: pl.DataFrame
     extents: pl.DataFrame
+    phases: ProcessPhases
 
 
 def convert(session: Session) -> Converted:
@@ -121,11 +123,13 @@ def _convert_shard(
         )
 
     known = shard.counts.filter(pl.col("thread").is_in(list(numbers)))
-    accesses = located(renumbered(known), ["thread", "reads", "writes"], divided=True)
+    accesses = located(renumbered(known), ["thread", "phase", "reads", "writes"], divided=True)
     accesses = accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
-    accesses = sum_of_each(accesses, [*PLACE, "thread"], ["reads", "writes"])
+    accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], ["reads", "writes"])
     touched = shard.touches.filter(pl.col("thread").is_in(list(numbers)))
-    touches = located(renumbered(touched), ["thread", "time", "pc", "flags"], divided=False)
+    touches = located(
+        renumbered(touched), ["thread", "phase", "time", "pc", "flags"], divided=False
+    )
     placement = located(shard.placement, ["node"], divided=False)
     extents = pl.concat(
         [
@@ -147,6 +151,7 @@ def _convert_shard(
         last_of_each(placement, PLACE),
         _threads(shard, process, first_thread, begin, session),
         extents,
+        process_phases(shard, names, begin),
     )
 
 
@@ -225,30 +230,36 @@ def _assemble(
     session: Session,
     begin: int,
 ) -> Converted:
-    accesses = pl.concat([part.accesses for part in parts])
+    end = max(shard.nanoseconds(shard.header["last_ticks"], begin) for shard in shards)
+    phases = run_phases([part.phases for part in parts], end)
+    accesses = pl.concat(
+        phases.renumbered(part.accesses, process) for process, part in enumerate(parts)
+    )
     structures, numbers = _structures(table, parts, accesses)
 
     def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
         new = numbers.gather(rows["structure"]).alias("structure")
         return rows.with_columns(new).filter(pl.col("structure").is_not_null())
 
-    accesses = renumbered(accesses).with_columns(phase=pl.lit(0, dtype=pl.UInt32()))
-    first_touch = renumbered(pl.concat([part.first_touch for part in parts]))
+    accesses = renumbered(accesses)
+    first_touch = renumbered(
+        pl.concat(
+            phases.renumbered(part.first_touch, process) for process, part in enumerate(parts)
+        )
+    )
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())
     )
-    end = max(shard.nanoseconds(shard.header["last_ticks"], begin) for shard in shards)
     tables = {
         "structures": structures,
-        "accesses": sort_by(accesses, [*PLACE, "thread"]),
+        "accesses": sort_by(accesses, [*PLACE, "thread", "phase"]),
         "first_touch": first_touch,
         "threads": pl.concat([part.threads for part in parts]),
         "placement": renumbered(pl.concat([part.placement for part in parts])).with_columns(
             pl.col("node").cast(pl.Int32())
         ),
-        "phases": pl.DataFrame(
-            [(0, "run", "", 0, 0, end, 1)], schema=SCHEMAS["phases"], orient="row"
-        ),
+        "phases": phases.phases,
+        "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)),
     }
     tables = {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
@@ -314,6 +325,11 @@ def _count_pages(accesses: pl.DataFrame) -> int:
     return int(accesses.select(pl.any_horizontal(changes).fill_null(value=True).sum()).item())
 
 
+def _options(session: Session) -> dict[str, str | int | float | bool]:
+    every = {} if session.every_s is None else {"every_s": session.every_s}
+    return {"stack": session.stack, "phases": session.phases, **every}
+
+
 def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session) -> TraceInfo:
     accesses = tables["accesses"]
     by_structure = accesses.group_by("structure").agg(pl.col("reads").sum(), pl.col("writes").sum())
@@ -327,7 +343,7 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
     return TraceInfo(
         program=_valid(shards[0].program),
         arguments=tuple(_valid(word) for word in session.program[1:]),
-        recorder=Recorder("binary", numascape.__version__, {"stack": session.stack}),
+        recorder=Recorder("binary", numascape.__version__, _options(session)),
         host=session.host,
         machine=session.machine,
         page_size=PAGE_SIZE,

@@ -12,7 +12,7 @@ import polars as pl
 from numascape.errors import NumascapeError
 from numascape.trace.check import check_schema, check_values
 from numascape.trace.info import TableFile
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import ADDED, SCHEMAS
 
 _CHUNK = 1 << 20
 # What the data frame library raises for a file that is no valid Parquet. Its panics derive from
@@ -43,7 +43,7 @@ def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
         raise NumascapeError(f"{folder} is damaged: it has no file {path.name}")
     try:
         _check_bytes(path, expected)
-        file = pl.scan_parquet(path, glob=False)
+        file = _with_added(pl.scan_parquet(path, glob=False), table)
         check_schema(table, file.collect_schema(), str(path))
         rows = file.select(pl.len()).collect().item()
         if rows != expected.rows:
@@ -63,10 +63,11 @@ def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
 def write_table(folder: Path, table: str, frame: pl.DataFrame | pl.LazyFrame) -> TableFile:
     """Write one table, columns in the format's order and then any others."""
     path = table_path(folder, table)
-    schema = frame.collect_schema()
+    complete = _with_added(frame.lazy(), table)
+    schema = complete.collect_schema()
     check_schema(table, schema, table)
     first = list(SCHEMAS[table])
-    ordered = frame.lazy().select(first + [name for name in schema if name not in first])
+    ordered = complete.select(first + [name for name in schema if name not in first])
     try:
         ordered.sink_parquet(path, compression="zstd")
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
@@ -74,6 +75,15 @@ def write_table(folder: Path, table: str, frame: pl.DataFrame | pl.LazyFrame) ->
         # A full disk reaches us as this.
         raise OSError(None, _one_line(error), str(path)) from error
     return describe(path, rows)
+
+
+def _with_added(file: pl.LazyFrame, table: str) -> pl.LazyFrame:
+    present = file.collect_schema()
+    return file.with_columns(
+        pl.lit(value, dtype=SCHEMAS[table][column]).alias(column)
+        for column, value in ADDED.get(table, {}).items()
+        if column not in present
+    )
 
 
 def _check_bytes(path: Path, expected: TableFile) -> None:

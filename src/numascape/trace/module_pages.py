@@ -105,12 +105,12 @@ def _pages_of(
 
 
 def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
-    """Divide `counts` (owner, page, thread, reads, writes) among the variables on their pages.
+    """Divide `counts` (owner, page, thread, phase, reads, writes) among their pages' variables.
 
-    Returns rows (owner, page, thread, reads, writes, variable, variable_page); where no variable
-    lies, `variable` is null. Sums over the variables of a page are exact.
+    Returns their rows with two more columns, (variable, variable_page); where no variable lies,
+    `variable` is null. Sums over the variables of a page are exact.
     """
-    key = ["owner", "page", "thread"]
+    key = ["owner", "page", "thread", "phase"]
     joined = counts.join(pages, on=["owner", "page"], how="left")
     total = pl.col("bytes").sum().over(key)
     upto = pl.col("bytes").cum_sum().over(key)

@@ -48,6 +48,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
         {
             **_PAGE_OF_INSTANCE,
             "thread": _U32,
+            "phase": _U32,
             "order": _U64,
             "time_ns": _U64,
             "function": _TEXT,
@@ -96,6 +97,9 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
 
 OPTIONAL: Final = frozenset({"phase_spans", "lines", "instances"})
 """Tables that a trace may lack, because nothing was recorded for them: they read as empty."""
+
+# Columns that a trace from before there were phases lacks, and their value.
+ADDED: Final[dict[str, dict[str, int]]] = {"first_touch": {"phase": 0}}
 
 # The tables whose first column numbers their rows 0, 1, 2, ...: an id is a row.
 NUMBERED: Final = {"structures": "structure", "threads": "thread", "phases": "phase"}

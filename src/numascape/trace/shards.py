@@ -17,6 +17,8 @@ from numascape.errors import NumascapeError
 
 # OwnerKind of src/native/counters/replay.h.
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN = range(6)
+# PhaseKind of src/native/counters/shard_format.h.
+PHASE_OUTSIDE, PHASE_REGION, PHASE_MARK, PHASE_TIME_SLICE, PHASE_FURTHER = range(5)
 # 73 years: later times are those of a damaged shard.
 LATEST_NS = 1 << 61
 # MapFlags of src/native/counters/shard_format.h.
@@ -47,12 +49,30 @@ class ShardThread:
 
 
 @dataclass(frozen=True)
+class ShardPhase:
+    """A phase of the process; times in ticks, `ended` 0 when it never ended.
+
+    `place` and `caller` are as PhaseRecord's in src/native/counters/shard_format.h.
+    """
+
+    phase: int
+    kind: int
+    repetitions: int
+    started: int
+    ended: int
+    place: int
+    caller: int
+    name: str
+
+
+@dataclass(frozen=True)
 class Shard:
     """A replayed shard.
 
     Frames: `owners` (owner, kind, start, bytes, stack_id, thread, path, flags, blocks), `counts`
-    (owner, page, thread, reads, writes), `touches` (owner, page, thread, time, pc, flags),
-    `placement` (owner, page, node). Times are in ticks; `nanoseconds` converts them.
+    (owner, page, thread, phase, reads, writes), `touches` (owner, page, thread, phase, time, pc,
+    flags), `placement` (owner, page, node), `switches` (phase, time) in order of time. Times are in
+    ticks; `nanoseconds` converts them.
     """
 
     path: Path
@@ -64,6 +84,8 @@ class Shard:
     placement: pl.DataFrame
     threads: list[ShardThread]
     modules: list[MappedModule]
+    phases: list[ShardPhase]
+    switches: pl.DataFrame
     paths: list[str]
     call_stacks: Mapping[int, tuple[list[int], bytes]]
     ambiguous_pages: int
@@ -160,6 +182,11 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
             MappedModule(_text(name), start, end, bias, owner)
             for name, start, end, bias, owner in raw["modules"]
         ],
+        phases=[
+            ShardPhase(phase, kind, repetitions, started, ended, place, caller, _text(name))
+            for phase, kind, repetitions, started, ended, place, caller, name in raw["phases"]
+        ],
+        switches=pl.DataFrame(raw["switches"]),
         paths=[_text(name) for name in raw["paths"]],
         call_stacks=raw["call_stacks"],
         ambiguous_pages=raw["ambiguous_pages"],

@@ -64,7 +64,7 @@ class Trace:
     @cached_property
     def first_touch(self) -> pl.DataFrame:
         """For each page the thread and the place in the source that touched it first."""
-        return self._read_pages("first_touch", by_thread=True)
+        return self._read_pages("first_touch", by_thread=True, by_phase=True)
 
     @cached_property
     def placement(self) -> pl.DataFrame:
@@ -75,7 +75,7 @@ class Trace:
     def phase_spans(self) -> pl.DataFrame:
         """When each phase ran, in order of time; empty when that was not recorded."""
         frame = self._read("phase_spans")
-        check.check_ids(frame, self._where("phase_spans"), phase=self.phases.height)
+        check.check_spans(frame, self.phases, self._where("phase_spans"))
         return frame
 
     @cached_property

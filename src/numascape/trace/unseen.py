@@ -26,6 +26,11 @@ def not_seen(shards: list[Shard], accesses: int) -> list[str]:
             "Forked processes that changed their user or root directory could not write what "
             "was counted: they are missing."
         )
+    if any(shard.has(native.FLAG_PHASES_FOLDED) for shard in shards):
+        sentences.append(
+            "There were more phases than the recorder can count apart: the rest is counted as "
+            'the phase "further phases".'
+        )
     killed = sum(
         not shard.has(native.FLAG_ENDED | native.FLAG_REPLACED | native.FLAG_DETACHED)
         for shard in shards
