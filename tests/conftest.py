@@ -47,9 +47,9 @@ def tables() -> Tables:
         "first_touch": _frame(
             "first_touch",
             [
-                (0, 0, 0, 0, 0, 1000, "fill", "sum.c", 12),
-                (0, 0, 1, 0, 1, 2000, "fill", "sum.c", 12),
-                (1, 0, 0, 1, 2, 3000, "add", "sum.c", 30),
+                (0, 0, 0, 0, 0, 0, 1000, "fill", "sum.c", 12),
+                (0, 0, 1, 0, 0, 1, 2000, "fill", "sum.c", 12),
+                (1, 0, 0, 1, 0, 2, 3000, "add", "sum.c", 30),
             ],
         ),
         "threads": _frame(

@@ -216,3 +216,10 @@ def test_a_trace_may_lie_in_a_folder_with_odd_letters(
     odd.mkdir()
     write_trace(odd / "x[0].numascape", tables, info)
     assert numascape.open(odd / "x[0].numascape").accesses.height == 5
+
+
+def test_a_trace_from_before_phases_reads_as_one_of_phase_0(
+    trace_folder: Path, tables: Tables
+) -> None:
+    replace_table(trace_folder, "first_touch", tables["first_touch"].drop("phase"))
+    assert numascape.open(trace_folder).first_touch["phase"].to_list() == [0, 0, 0]
