@@ -8,6 +8,7 @@ terminals only, and colours not where NO_COLOR is set.
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import shutil
@@ -29,6 +30,7 @@ _UNLIMITED = 10_000
 
 def output() -> Console:
     """Standard output, for results: as wide as the terminal, or as needed in a file or pipe."""
+    _replace_what_cannot_be_written(sys.stdout)
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _UNLIMITED
@@ -37,7 +39,14 @@ def output() -> Console:
 
 def messages() -> Console:
     """Standard error, for everything else."""
+    _replace_what_cannot_be_written(sys.stderr)
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _replace_what_cannot_be_written(stream: object) -> None:
+    """Let names that the terminal's encoding lacks have question marks, not end the program."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
 
 
 def printable(text: str) -> str:

@@ -59,4 +59,8 @@ def view(
 def _wait(quiet: bool) -> None:
     if not quiet:
         terminal.say("showing it until Ctrl-C is pressed")
-    Event().wait()
+    ended = Event()
+    # Polars sets a signal handler that restarts what it interrupts, so an endless wait would not
+    # notice Ctrl-C.
+    while not ended.wait(0.2):
+        pass

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from numascape.figures.style import NO_THREAD, Style, access_scale, quantity
+from numascape.figures.palette import FULL_DOMINANCE, NO_DOMINANCE, NO_THREAD
+from numascape.figures.style import Style, access_scale, quantity
 from numascape.figures.tables import Floats, PageMap
 from numascape.figures.visible import make_visible
 from numascape.terminal import printable
@@ -27,8 +28,6 @@ _COLUMNS = 512
 _ROWS = 256
 _MARKS = 128
 """Columns, rows, and rows of first touches: thinner ones would not be seen in print."""
-# The share of the dominant thread at which a strip is grey, and at which it has its full colour.
-_NO_DOMINANCE, _FULL_DOMINANCE = 0.2, 0.8
 
 
 def draw_access(figure: Figure, pages: PageMap, style: Style) -> None:
@@ -146,11 +145,11 @@ def strip_colours(pages: PageMap, style: Style) -> Floats:
     unused = mean == 0
     if style.grey:
         accesses = style.intensity(strength)[:, :3]
-        colours[share < _NO_DOMINANCE] = 1.0
+        colours[share < NO_DOMINANCE] = 1.0
         bands = np.stack([colours, accesses])
     else:
-        span = _FULL_DOMINANCE - _NO_DOMINANCE
-        chroma = np.clip((share - _NO_DOMINANCE) / span, 0, 1)[:, None]
+        span = FULL_DOMINANCE - NO_DOMINANCE
+        chroma = np.clip((share - NO_DOMINANCE) / span, 0, 1)[:, None]
         faded = chroma * colours + (1 - chroma) * np.array(to_rgb(NO_THREAD))
         opacity = (0.25 + 0.75 * strength)[:, None]
         bands = (opacity * faded + (1 - opacity))[None]

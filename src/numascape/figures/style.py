@@ -14,23 +14,13 @@ import numpy.typing as npt
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, LogNorm, Normalize
 
 from numascape.errors import NumascapeError
+from numascape.figures.palette import CATEGORIES, GREY_CATEGORIES, THREADS
 
 CM_PER_INCH: Final = 2.54
 COLUMN_CM: Final = 8.5
 """A column of the common two-column layouts (IEEE, ACM)."""
 SMALLEST_CM: Final = 2.0
 LARGEST_CM: Final = 200.0
-
-# Hues of equal lightness (CIE LCh: L 54, C 62, h 268 to 440 degrees), as in the report.
-_THREADS = (
-    *("#0086ed", "#587deb", "#8572e2", "#a566d3", "#be5abf", "#cf4fa8", "#da498f"),
-    *("#de4875", "#dc4d5c", "#d55744", "#c8632d", "#b86e15", "#a47900"),
-)
-NO_THREAD: Final = "#818181"
-"""Of the same lightness, for pages that no thread dominates."""
-# Okabe and Ito's palette, in an order whose neighbours differ in lightness too.
-_CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
-_GREY_CATEGORIES = ("#202020", "#a8a8a8", "#686868", "#cccccc", "#484848", "#888888")
 
 
 @dataclass(frozen=True)
@@ -67,12 +57,12 @@ class Style:
         """A colour per thread, first to last."""
         if self.grey:
             return LinearSegmentedColormap.from_list("threads", ["#d8d8d8", "#101010"])
-        return LinearSegmentedColormap.from_list("threads", _THREADS)
+        return LinearSegmentedColormap.from_list("threads", THREADS)
 
     @cached_property
     def categories(self) -> ListedColormap:
         """Colours of things without an order."""
-        return ListedColormap(_GREY_CATEGORIES if self.grey else _CATEGORIES)
+        return ListedColormap(GREY_CATEGORIES if self.grey else CATEGORIES)
 
 
 def access_scale(values: npt.NDArray[np.float64]) -> Normalize:

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
-import numpy as np
-
 from numascape.report.build import draft
+from numascape.report.phases import shown_phases
 from numascape.report.render import viewer_page
+from numascape.report.sources import readable_sources
 from numascape.trace import Trace
 from numascape.view.site import Extent, Site, served_page
 from numascape.view.windows import Windows
@@ -24,15 +24,15 @@ from numascape.view.windows import Windows
 
 def site_of(trace: Trace) -> Site:
     """Everything that is served of `trace`, under a secret that nobody can guess."""
-    started = draft(trace)
+    started = draft(trace, readable_sources(trace.info, None))
     page, policy = served_page(viewer_page(), started)
     named = zip(started.places.function, started.places.file, started.places.line, strict=True)
     places = {place: number for number, place in enumerate(named)}
-    phase_of = np.arange(trace.phases.height, dtype=np.uint32)
+    phases = shown_phases(trace)
     extent = Extent(
-        tuple(trace.structures["pages"]), tuple(trace.structures["instances"]), len(phase_of)
+        tuple(trace.structures["pages"]), tuple(trace.structures["instances"]), len(phases.phases)
     )
-    windows = Windows(trace, places, phase_of)
+    windows = Windows(trace, places, phases.of)
     if started.structures:
         most_used = started.structures[0].structure
         Thread(target=windows.prepare, args=(most_used,), daemon=True).start()

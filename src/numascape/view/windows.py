@@ -122,9 +122,7 @@ class Windows:
     `places` are those of the report, `phase_of` the report's phase of each phase of the trace.
     """
 
-    def __init__(
-        self, trace: Trace, places: dict[Place, int], phase_of: npt.NDArray[np.uint32]
-    ) -> None:
+    def __init__(self, trace: Trace, places: dict[Place, int], phase_of: Column) -> None:
         self._trace = trace
         self._places = places
         self._phase_of = phase_of

@@ -106,7 +106,7 @@ def test_show_prints_the_structures(numascape: Numascape, trace_folder: Path) ->
     assert "98.7% of them in named structures" in out
     assert "96.80%" in out
     assert "unused" not in out
-    assert "1 structures below 0.01 % of accesses are not shown (--all)" in out
+    assert "1 structure below 0.01 % of accesses is not shown (--all)" in out
     assert "unused" in numascape("show", "--all", trace_folder)[1]
 
 

@@ -89,9 +89,9 @@ def test_answers_are_not_kept_and_load_nothing_else(served: Served) -> None:
 def test_only_the_secret_opens(served: Served) -> None:
     secret = served.path.strip("/")
     assert len(secret) >= 32
-    wrong = ("/", "/detail", f"/{secret[:-1]}/", f"/{secret}x/", "/%20/", f"//{secret}/", "/ü/")
+    wrong = ("/", "/detail", f"/{secret[:-1]}/", f"/{secret}x/", "/%20/", "/%C3%BC/")
     for path in wrong:
-        reply = served.ask(path.encode().decode("latin-1"))
+        reply = served.ask(path)
         assert (reply.status, reply.line) == (
             403,
             "not allowed: open the address that numascape view printed\n",
@@ -171,7 +171,7 @@ def test_a_window_has_the_numbers(served: Served) -> None:
 @pytest.mark.parametrize(
     ("query", "line"),
     [
-        ("", "the parameters are not of the form name=value&..."),
+        ("", "structure is missing"),
         ("structure", "the parameters are not of the form name=value&..."),
         ("&" * 100, "the parameters are not of the form name=value&..."),
         ("from=0&to=1&columns=1", "structure is missing"),
@@ -232,14 +232,16 @@ def in_new_process(*arguments: object, **variables: str) -> subprocess.Popen[str
 def test_an_interrupt_ends_it_well(trace_folder: Path, options: list[str]) -> None:
     process = in_new_process(trace_folder, *options)
     assert process.stdout
+    assert process.stderr
     address = process.stdout.readline().strip()
     assert Served(address).ask().status == 200
+    told = ""
+    while options != ["--quiet"] and "until Ctrl-C" not in told:
+        told += process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (0, "")
-    assert ("no browser was found here" in err) == (options == [])
-    assert ("until Ctrl-C" in err) == (options != ["--quiet"])
-    assert "Traceback" not in err
+    assert (process.returncode, out, err) == (0, "", "")
+    assert ("no browser was found here" in told) == (options == [])
 
 
 def test_a_port_that_is_taken_is_one_line(
@@ -256,7 +258,7 @@ def test_a_port_that_is_taken_is_one_line(
     [
         (["/absent"], "/absent does not exist"),
         (["/dev/null"], "/dev/null is not a trace"),
-        (["x", "--port", "70000"], "70000 is not in the range 0<=x<=65535"),
+        (["x", "--port", "70000"], "less than or equal to 65535"),
     ],
 )
 def test_mistakes_are_one_line(numascape: Numascape, options: list[str], message: str) -> None:

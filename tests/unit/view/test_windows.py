@@ -32,7 +32,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     twins = pattern.structure("twins", 40, instances=2)
     for instance in range(2):
         own = np.arange(20) + 20 * instance
-        pattern.access(twins, own, instance, 5 + instance, 1, instance=instance)
+        pattern.access(twins, own, np.array(instance), 5 + instance, 1, instance=instance)
         pattern.touch(twins, own, instance, instance=instance)
     tables = pattern.tables()
     phases = tables["phases"]

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole run in the terminal: structures, strips, phases, traffic, sharing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.text import Text
+
+from numascape import terminal
+from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
+from numascape.console.tables import name, percent, place, table_of
+from numascape.report.traffic import node_traffic
+from numascape.trace import Trace
+from numascape.trace.description import count, describe_run, size
+from numascape.trace.phase import TraceOfPhase
+
+NEGLIGIBLE = 1e-4
+"""Structures with a lower share of the accesses are hidden, here and in the report."""
+_STRIPS = 10
+_PHASES = 20
+_WIDEST_STRIP = 96
+_COLOURS_NAMED = 12
+_NODES = 16
+"""Nodes up to which the traffic between each two is shown."""
+
+
+def print_overview(console: Console, trace: Trace, summary: pl.DataFrame, *, every: bool) -> None:
+    """Print the run; `summary` is :func:`structure_summary` of `trace`, a run or a phase of it."""
+    for line in describe_run(trace):
+        console.print(terminal.printable(line), soft_wrap=True)
+    if isinstance(trace, TraceOfPhase):
+        console.print(f"below: phase {_phase_name(trace)} only", soft_wrap=True)
+    visible = summary if every else summary.filter(pl.col("share") >= NEGLIGIBLE)
+    local = local_shares(trace) if trace.info.host.nodes > 1 else None
+    console.print()
+    _print_structures(console, visible, local)
+    if hidden := summary.height - visible.height:
+        things = "structure" if hidden == 1 else "structures"
+        are = "is" if hidden == 1 else "are"
+        console.print(
+            f"{hidden} {things} below 0.01 % of accesses {are} not shown (--all)", soft_wrap=True
+        )
+    used = visible.filter((pl.col("reads") + pl.col("writes")) > 0)
+    _print_strips(console, trace, used.head(_STRIPS))
+    if trace.phases.height > 1 and not isinstance(trace, TraceOfPhase):
+        _print_phases(console, trace, every=every)
+    if trace.info.host.nodes > 1:
+        _print_traffic(console, trace)
+    _print_sharing(console, trace)
+
+
+def _phase_name(trace: TraceOfPhase) -> str:
+    return f"{trace.phase}, {name(trace.phases.item(trace.phase, 'name'))}"
+
+
+def local_shares(trace: Trace) -> dict[int, float]:
+    """Of each structure the share of accesses from the page's own node, where nodes are known."""
+    moved = node_traffic(trace, trace.accesses, ["structure"]).filter(
+        (pl.col("thread_node") >= 0) & (pl.col("page_node") >= 0)
+    )
+    own = pl.col("accesses").filter(pl.col("thread_node") == pl.col("page_node")).sum()
+    sums = moved.group_by("structure").agg(share=own / pl.col("accesses").sum())
+    return dict(sums.iter_rows())
+
+
+_HEADINGS = ("Structure", "Kind", "Size", "Reads", "Writes", "Share", "Threads", "First", "Where")
+
+
+def _print_structures(
+    console: Console, summary: pl.DataFrame, local: dict[int, float] | None
+) -> None:
+    headings = list(_HEADINGS)
+    rows = [_cells(row) for row in summary.iter_rows(named=True)]
+    if local is not None:
+        headings.insert(6, "Local")
+        for number, row in zip(summary["structure"], rows, strict=True):
+            row.insert(6, f"{local[number]:.0%}" if number in local else "?")
+    faint = [not named for named in summary["named"]]
+    text = ("Structure", "Kind", "Where")
+    console.print(table_of(headings, rows, console.width, text, faint))
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    """A structure's line, in the order of _HEADINGS."""
+    instances = f"{row['instances']} x " if row["instances"] > 1 else ""
+    return [
+        name(row["name"]),
+        row["kind"],
+        instances + size(row["size"]),
+        count(row["reads"]),
+        count(row["writes"]),
+        f"{row['share']:.2%}",
+        _threads(row["threads"], row["readers"], row["writers"]),
+        _first_toucher(row["first_touch_thread"], row["first_touch_share"]),
+        place(str(row["file"]), row["line"], str(row["function"])),
+    ]
+
+
+def _threads(threads: int, readers: int, writers: int) -> str:
+    return str(threads) if readers == writers == threads else f"{readers}r {writers}w"
+
+
+def _first_toucher(thread: int | None, share: float | None) -> str:
+    if thread is None or share is None:
+        return ""
+    return f"{thread}" if share == 1 else f"{thread} ({share:.0%})"
+
+
+def _print_strips(console: Console, trace: Trace, shown: pl.DataFrame) -> None:
+    if shown.is_empty():
+        return
+    names = [name(text) for text in shown["name"]]
+    longest = max(9, min(max(map(len, names)), console.width // 4))
+    columns = max(16, min(_WIDEST_STRIP, console.width - longest - 2))
+    users = users_of(trace)
+    console.print()
+    print_strip_legend(console, users)
+    for structure, text in zip(shown["structure"], names, strict=True):
+        label = text if len(text) <= longest else f"{text[: longest - 1]}…"
+        for line in strip_lines(strip_of(trace, structure, users, columns), users, console):
+            console.print(Text.assemble(f"{label:<{longest}} ", line), no_wrap=True)
+            label = ""
+
+
+def print_strip_legend(console: Console, users: Users) -> None:
+    """Say how strips are read, on this console."""
+    what = users.what
+    if console.color_system is None or console.no_color or console.options.ascii_only:
+        below = f"; below them the {what} with more than half" if len(users.names) > 1 else ""
+        console.print(f"Pages, first to last: accesses, few . to many @{below}", soft_wrap=True)
+        return
+    legend = Text(f"Pages, first to last; height: accesses; colour: {what} with most")
+    shown = range(len(users.names))
+    if len(shown) > _COLOURS_NAMED:
+        shown = range(0, len(shown), -(-len(shown) // _COLOURS_NAMED))
+    legend.append(" ")
+    for number in shown:
+        legend.append(f" {users.names[number]}", style=user_colour(users, number))
+    console.print(legend, soft_wrap=True)
+
+
+def _print_phases(console: Console, trace: Trace, *, every: bool) -> None:
+    sums = trace.accesses.group_by("phase").agg(
+        pl.col("reads", "writes").sum(), threads=pl.col("thread").n_unique()
+    )
+    rows = trace.phases.join(sums, on="phase", how="left").with_columns(
+        pl.col("reads", "writes", "threads").fill_null(0)
+    )
+    seconds = dict(
+        trace.phase_spans.group_by("phase")
+        .agg((pl.col("end_ns") - pl.col("start_ns")).sum() / 1e9)
+        .iter_rows()
+    )
+    total = int(rows["reads"].sum()) + int(rows["writes"].sum())
+    accesses = pl.col("reads") + pl.col("writes")
+    # In order of time where all are shown, else those that matter.
+    shown = rows if every or rows.height <= _PHASES else rows.sort(-accesses).head(_PHASES)
+    headings = ("Phase", "No.", "Times", "Seconds", "Reads", "Writes", "Share", "Threads", "Where")
+    cells = [
+        [
+            name(row["name"]),
+            str(row["phase"]),
+            str(row["repetitions"]),
+            f"{seconds[row['phase']]:.3g}" if row["phase"] in seconds else "",
+            count(row["reads"]),
+            count(row["writes"]),
+            percent(row["reads"] + row["writes"], total),
+            str(row["threads"]),
+            place(row["file"], row["line"], ""),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    console.print()
+    console.print(table_of(headings, cells, console.width, ("Phase", "Where")))
+    if rows.height > shown.height:
+        console.print(f"{rows.height - shown.height} phases with fewer accesses: --all")
+
+
+def _print_traffic(console: Console, trace: Trace) -> None:
+    moved = node_traffic(trace, trace.accesses, [])
+    total = int(moved["accesses"].sum())
+    known = moved.filter((pl.col("thread_node") >= 0) & (pl.col("page_node") >= 0))
+    local = int(known.filter(pl.col("thread_node") == pl.col("page_node"))["accesses"].sum())
+    remote = int(known["accesses"].sum()) - local
+    console.print()
+    unknown = total - local - remote
+    why = f", {percent(unknown, total)} not known (threads that moved, pages nobody asked about)"
+    console.print(
+        f"Between nodes: {percent(local, total)} of the accesses local, {percent(remote, total)} "
+        f"remote{why if unknown else ''}",
+        soft_wrap=True,
+    )
+    pages = sorted(known["page_node"].unique())
+    if not pages or len(pages) > _NODES:
+        return
+    cell = {(row["thread_node"], row["page_node"]): row["accesses"] for row in known.to_dicts()}
+    rows = [
+        [f"threads on {node}", *(percent(cell.get((node, page), 0), total) for page in pages)]
+        for node in sorted(known["thread_node"].unique())
+    ]
+    console.print(
+        table_of(["", *(f"pages on {page}" for page in pages)], rows, console.width, [""])
+    )
+
+
+def _print_sharing(console: Console, trace: Trace) -> None:
+    """How many threads use a page: what no placement can bring near all its users."""
+    if trace.threads.height < 2 or trace.accesses.is_empty():
+        return
+    by_page = (
+        trace.accesses.lazy()
+        .group_by("structure", "instance", "page")
+        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum(), users=pl.col("thread").n_unique())
+        .group_by(users=_group(pl.col("users"), trace.threads.height))
+        .agg(pages=pl.len(), accesses=pl.col("accesses").sum())
+        .collect()
+    )
+    total, pages = int(by_page["accesses"].sum()), int(by_page["pages"].sum())
+    found = {row["users"]: row for row in by_page.to_dicts()}
+    rows = [
+        [label, percent(found[label]["pages"], pages), percent(found[label]["accesses"], total)]
+        for label in _labels(trace.threads.height)
+        if label in found
+    ]
+    console.print()
+    console.print(
+        table_of(
+            ("Threads per page", "Pages", "Accesses"), rows, console.width, ("Threads per page",)
+        )
+    )
+
+
+def _bounds(threads: int) -> list[tuple[int, int]]:
+    """1, 2, 3-4, 5-8, ... up to the number of threads."""
+    bounds, low = [(1, 1)], 2
+    while low <= threads:
+        high = min(threads, 2 if low == 2 else (low - 1) * 2)
+        bounds.append((low, high))
+        low = high + 1
+    return bounds
+
+
+def _labels(threads: int) -> list[str]:
+    return [f"{low}" if low == high else f"{low} to {high}" for low, high in _bounds(threads)]
+
+
+def _group(users: pl.Expr, threads: int) -> pl.Expr:
+    label = pl.lit("1")
+    for (low, _), text in zip(_bounds(threads), _labels(threads), strict=True):
+        label = pl.when(users >= low).then(pl.lit(text)).otherwise(label)
+    return label

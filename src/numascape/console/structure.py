@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One structure in the terminal: its threads, who touched it first, what the code does with it."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import Console
+from rich.text import Text
+
+from numascape import terminal
+from numascape.console.overview import local_shares, print_strip_legend
+from numascape.console.strips import strip_lines, strip_of, users_of
+from numascape.console.tables import name, percent, place, table_of
+from numascape.report.facts import measure
+from numascape.report.reading import read_structure
+from numascape.trace import Trace
+from numascape.trace.description import count, size
+from numascape.trace.phase import TraceOfPhase
+
+_ROWS = 16
+_FRAMES = 12
+_WIDEST_STRIP = 96
+
+
+def print_structure(console: Console, trace: Trace, structure: int, *, every: bool) -> None:
+    """Print a structure of a run, or of a phase of it; `every`: all rows of the tables."""
+    row = trace.structures.row(structure, named=True)
+    chosen = pl.col("structure") == structure
+    console.print(Text(name(row["name"]), "bold"), soft_wrap=True)
+    instances = f"{row['instances']} instances of up to " if row["instances"] > 1 else ""
+    where = place(row["file"], row["line"], row["function"])
+    console.print(
+        f"{row['kind']}, {instances}{size(row['size'])}, {row['pages']:,} pages"
+        + (f", {where}" if where else ""),
+        soft_wrap=True,
+    )
+    for frame in row["call_stack"][:_FRAMES]:
+        console.print(f"  from {name(frame)}", soft_wrap=True)
+    if isinstance(trace, TraceOfPhase):
+        phase = name(trace.phases.item(trace.phase, "name"))
+        console.print(f"below: phase {trace.phase}, {phase}, only", soft_wrap=True)
+    _print_reading(console, trace, structure)
+    if trace.info.host.nodes > 1 and (local := local_shares(trace).get(structure)) is not None:
+        console.print(f"{local:.0%} of its accesses are local, as far as nodes are known.")
+    _print_strip(console, trace, structure)
+    for print_part in (_print_threads, _print_first_touch, _print_lines, _print_phases):
+        print_part(console, trace, chosen, _ROWS if not every else 1 << 30)
+
+
+def _print_reading(console: Console, trace: Trace, structure: int) -> None:
+    chosen = pl.col("structure") == structure
+    per_thread = (
+        trace.accesses.filter(chosen)
+        .group_by("structure", "instance", "page", "thread")
+        .agg(pl.col("reads", "writes").sum())
+    )
+    facts = measure(per_thread, trace.first_touch.filter(chosen)).get(structure)
+    if facts is None:
+        console.print("No access to it was counted.")
+        return
+    run = trace.accesses.select((pl.col("reads") + pl.col("writes")).sum()).item()
+    reading = read_structure(facts, int(run))
+    console.print()
+    for sentence in (*reading.see, *reading.advice):
+        console.print(terminal.printable(sentence), soft_wrap=not console.is_terminal)
+
+
+def _print_strip(console: Console, trace: Trace, structure: int) -> None:
+    users = users_of(trace)
+    console.print()
+    print_strip_legend(console, users)
+    columns = max(16, min(_WIDEST_STRIP, console.width - 1))
+    for line in strip_lines(strip_of(trace, structure, users, columns), users, console):
+        console.print(line, no_wrap=True)
+
+
+def _print_threads(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    by_thread = (
+        trace.accesses.filter(chosen)
+        .group_by("thread")
+        .agg(pl.col("reads", "writes").sum(), pages=pl.struct("instance", "page").n_unique())
+        .join(
+            trace.first_touch.filter(chosen).group_by("thread").agg(first=pl.len()),
+            on="thread",
+            how="full",
+            coalesce=True,
+        )
+        .fill_null(0)
+        .sort("thread")
+    )
+    total = int(by_thread["reads"].sum()) + int(by_thread["writes"].sum())
+    accesses = pl.col("reads") + pl.col("writes")
+    shown = by_thread.sort(-accesses.cast(pl.Float64), "thread").head(most).sort("thread")
+    threads = trace.threads
+    rows = [
+        [
+            str(row["thread"]),
+            name(str(threads.item(row["thread"], "name"))),
+            " ".join(map(str, threads.item(row["thread"], "nodes").to_list()[:8])),
+            count(row["reads"]),
+            count(row["writes"]),
+            percent(row["reads"] + row["writes"], total),
+            count(row["pages"]),
+            count(row["first"]),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    headings = ("Thread", "Name", "Node", "Reads", "Writes", "Share", "Pages", "First touched")
+    _print(console, headings, rows, ("Name",), by_thread.height, "threads with fewer accesses")
+
+
+def _print_first_touch(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    by_place = (
+        trace.first_touch.filter(chosen)
+        .group_by("function", "file", "line")
+        .agg(pages=pl.len(), threads=pl.col("thread").n_unique(), thread=pl.col("thread").min())
+        .sort("pages", "file", "line", "function", descending=[True, False, False, False])
+    )
+    total = int(by_place["pages"].sum())
+    rows = [
+        [
+            place(row["file"], row["line"], row["function"]) or "unknown",
+            f"thread {row['thread']}" if row["threads"] == 1 else f"{row['threads']} threads",
+            count(row["pages"]),
+            percent(row["pages"], total),
+        ]
+        for row in by_place.head(most).iter_rows(named=True)
+    ]
+    headings = ("First touched by", "Who", "Pages", "Share")
+    _print(console, headings, rows, headings[:2], by_place.height, "more places")
+
+
+def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    by_line = (
+        trace.lines.filter(chosen)
+        .group_by("function", "file", "line")
+        .agg(pl.col("reads", "writes").sum())
+        .with_columns(accesses=pl.col("reads") + pl.col("writes"))
+        .sort("accesses", "file", "line", "function", descending=[True, False, False, False])
+    )
+    total = int(by_line["accesses"].sum())
+    rows = [
+        [
+            place(row["file"], row["line"], row["function"]) or "unknown",
+            count(row["reads"]),
+            count(row["writes"]),
+            percent(row["accesses"], total),
+        ]
+        for row in by_line.head(most).iter_rows(named=True)
+    ]
+    headings = ("Source line", "Reads", "Writes", "Share")
+    _print(console, headings, rows, headings[:1], by_line.height, "more lines")
+
+
+def _print_phases(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    if trace.phases.height < 2 or isinstance(trace, TraceOfPhase):
+        return
+    by_phase = (
+        trace.accesses.filter(chosen)
+        .group_by("phase")
+        .agg(pl.col("reads", "writes").sum(), threads=pl.col("thread").n_unique())
+        .with_columns(accesses=pl.col("reads") + pl.col("writes"))
+        .sort("phase")
+    )
+    total = int(by_phase["accesses"].sum())
+    shown = by_phase.sort("accesses", descending=True).head(most).sort("phase")
+    rows = [
+        [
+            name(trace.phases.item(row["phase"], "name")),
+            str(row["phase"]),
+            count(row["reads"]),
+            count(row["writes"]),
+            percent(row["accesses"], total),
+            str(row["threads"]),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    headings = ("Phase", "No.", "Reads", "Writes", "Share", "Threads")
+    _print(console, headings, rows, headings[:1], by_phase.height, "phases with fewer accesses")
+
+
+def _print(
+    console: Console,
+    headings: tuple[str, ...],
+    rows: list[list[str]],
+    text: tuple[str, ...],
+    all_rows: int,
+    rest: str,
+) -> None:
+    if not rows:
+        return
+    console.print()
+    console.print(table_of(headings, rows, console.width, text))
+    if all_rows > len(rows):
+        console.print(f"{all_rows - len(rows)} {rest} are not shown (--all)", soft_wrap=True)

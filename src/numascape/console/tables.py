@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that fit a terminal: names are cut, numbers never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from numascape import terminal
+
+NARROWEST = 9
+"""Characters that a cut name keeps."""
+_LONGEST = 200
+"""Characters of a name that are worth printing: mangled templates have thousands."""
+
+
+def table_of(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    text: Sequence[str] = (),
+    faint: Sequence[bool] = (),
+) -> Table:
+    """A table whose `text` columns are cut so that it fits into `width`.
+
+    The columns called in `text` are aligned left, the others, numbers, right. The first text column
+    of a row that is `faint` is dim.
+    """
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    cut = [at for at, heading in enumerate(headings) if heading in text]
+    excess = sum(widths) + len(widths) - width
+    while excess > 0 and (wide := [at for at in cut if widths[at] > NARROWEST]):
+        widest = max(wide, key=lambda at: widths[at])
+        widths[widest] -= 1
+        excess -= 1
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for heading, columns in zip(headings, widths, strict=True):
+        table.add_column(
+            heading,
+            justify="left" if heading in text else "right",
+            no_wrap=True,
+            min_width=columns,
+            max_width=columns,
+        )
+    for number, cells in enumerate(rows):
+        first = Text(cells[0], "dim" if number < len(faint) and faint[number] else "")
+        table.add_row(first, *map(Text, cells[1:]))
+    return table
+
+
+def name(text: str) -> str:
+    """A name as it may be printed."""
+    return terminal.printable(text[:_LONGEST])
+
+
+def place(file: str, line: int, function: str) -> str:
+    """A place in the source: file:line function, as far as known."""
+    at = Path(file).name + (f":{line}" if line else "")
+    return name(" ".join(part for part in (at, function) if part))
+
+
+def percent(part: float, whole: float) -> str:
+    """A share with one digit; never 0 for something."""
+    if whole <= 0 or part <= 0:
+        return "0 %"
+    share = part / whole
+    return "<0.1 %" if share < 0.0005 else f"{share:.1%}".replace("%", " %")
