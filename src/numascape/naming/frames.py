@@ -56,13 +56,18 @@ def module_name(frame: CallFrame) -> str:
     return frame.module.rpartition("/")[2]
 
 
+def is_library_module(name: str) -> bool:
+    """Whether a module of this file name is a language's or the system's own library."""
+    return _LIBRARY_MODULE.match(name) is not None
+
+
 def is_library(frame: CallFrame) -> bool:
     """Whether the frame is part of a language's own library: its user's frame is further out."""
     return bool(
         _LIBRARY_FUNCTION.match(frame.function)
         or _LIBRARY_FILE.search(frame.file)
         or (not frame.file and _RUST_LIBRARY_FUNCTION.match(frame.function))
-        or _LIBRARY_MODULE.match(module_name(frame))
+        or is_library_module(module_name(frame))
     )
 
 

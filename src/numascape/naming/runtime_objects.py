@@ -25,6 +25,12 @@ _C_FUNCTIONS = {
     r"(__)?qsort(_r)?": "qsort's buffer",
 }
 
+_OF_FORTRAN, _OF_OPENMP = "Fortran runtime", "OpenMP runtime"
+_LOCAL, _OF_LINKER = "thread-local storage", "dynamic linker"
+
+RUNTIME_NAMES = frozenset({_OF_FORTRAN, _OF_OPENMP, _LOCAL, _OF_LINKER, *_C_FUNCTIONS.values()})
+"""All names that runtime_name gives."""
+
 
 def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
     """What a runtime library's own memory is called, with the frame that says so.
@@ -37,26 +43,26 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
         module = module_name(frame)
         if _LINKER.match(module):
             if fortran is not None:  # its constructor, called by the linker
-                return "Fortran runtime", fortran
+                return _OF_FORTRAN, fortran
             is_local = _THREAD_LOCAL.fullmatch(frame.function)
             if is_local or not _is_allocation_function(frame):
-                return ("thread-local storage" if is_local else "dynamic linker"), frame
+                return (_LOCAL if is_local else _OF_LINKER), frame
         elif _OPENMP.match(module):
             allocates = any(_OPENMP_ALLOCATES.match(f.function) for f in frames)
-            return None if allocates else ("OpenMP runtime", frame)
+            return None if allocates else (_OF_OPENMP, frame)
         elif _FORTRAN.match(module):
             if _FORTRAN_INPUT_OUTPUT.fullmatch(frame.function):
-                return "Fortran runtime", frame
+                return _OF_FORTRAN, frame
             fortran = frame
         elif _C_LIBRARY.match(module):
             for functions, name in _C_FUNCTIONS.items():
                 if re.fullmatch(functions, frame.function):
                     return name, frame
         elif fortran is not None and fortran.function.startswith("0x"):
-            return "Fortran runtime", fortran  # what it does for programs has names
+            return _OF_FORTRAN, fortran  # what it does for programs has names
         else:
             return None
-    return None if fortran is None else ("Fortran runtime", fortran)
+    return None if fortran is None else (_OF_FORTRAN, fortran)
 
 
 def _is_allocation_function(frame: CallFrame) -> bool:

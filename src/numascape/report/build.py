@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from numascape.report.data import (
@@ -22,7 +20,13 @@ from numascape.report.data import (
     StructureEntry,
     Traffic,
 )
-from numascape.report.facts import Facts, measure, per_thread_pages
+from numascape.report.entries import (
+    STRUCTURES,
+    left_out,
+    ranked_structures,
+    structure_entry,
+)
+from numascape.report.facts import measure, per_thread_pages
 from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.report.instances import (
     address_offsets,
@@ -32,7 +36,8 @@ from numascape.report.instances import (
 )
 from numascape.report.lines import lay_out_lines, shown_lines, source_places
 from numascape.report.phases import ShownPhases, shown_phases, shown_spans
-from numascape.report.reading import read_structure
+from numascape.report.run import plain, shown_run, shown_threads
+from numascape.report.setting import settings_of
 from numascape.report.sharing import measure_sharing
 from numascape.report.sources import SourceFiles, loops_around, ranked_lines, source_windows
 from numascape.report.text import printable
@@ -44,8 +49,6 @@ COLUMNS = 4096
 MINOR_COLUMNS = 256
 """The same for a structure below MINOR_SHARE of the accesses."""
 MINOR_SHARE = 0.0001
-STRUCTURES = 2000
-"""Structures shown, the most used first; of the rest the report says how much it is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +86,7 @@ def draft(trace: Trace, files: SourceFiles | None = None) -> Draft:
     first_touch = _first_touch(trace, phases)
     per_thread = per_thread_pages(by_phase, len(phases.phases))
     facts = measure(per_thread, first_touch)
-    ranked = _ranked(trace.structures, facts)
+    ranked = ranked_structures(trace.structures, facts)
     run_accesses = sum(f.accesses for f in facts.values())
     shown = ranked.head(STRUCTURES).with_columns(
         limit=pl.when(pl.col("accesses") >= MINOR_SHARE * run_accesses)
@@ -98,28 +101,33 @@ def draft(trace: Trace, files: SourceFiles | None = None) -> Draft:
     chosen = chosen_instances(by_phase, first_touch, shown, trace.instances)
     folded = with_instances(folded, chosen, by_phase, first_touch, places)
     offsets = address_offsets(trace.instances)
-    whole = tuple(
-        _entry(row, facts.get(row["structure"]), run_accesses, offsets.get(row["structure"], -1))
-        for row in shown.to_dicts()
-    )
     several = len(phases.phases) > 1
     named = list(zip(places["file"], places["line"], strict=True))
     loop, loops = loops_around(named, files) if files else ((-1,) * len(named), ())
+    shown_places = _places(places, loop)
+    used_at = lay_out_lines(lines, places, len(shown))
+    traffic = measure_traffic(trace, by_phase, position, len(shown), len(phases.phases))
+    nodes = len(trace.info.machine.nodes)
+    settings = settings_of(shown, nodes, traffic, used_at, shown_places, loops)
+    whole = tuple(
+        structure_entry(row, facts.get(row["structure"]), run_accesses, setting, offsets)
+        for row, setting in zip(shown.to_dicts(), settings, strict=True)
+    )
     return Draft(
-        run=_run(trace, facts),
-        threads=_threads(trace),
+        run=shown_run(trace, facts),
+        threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
         phases=phases.phases,
-        places=_places(places, loop),
-        left_out=(*_left_out(ranked, facts), *phases.folded, *(files.left_out if files else ())),
+        places=shown_places,
+        left_out=(*left_out(ranked, facts), *phases.folded, *(files.left_out if files else ())),
         folded=folded,
         spans=shown_spans(trace, phases),
         sharing=measure_sharing(
             per_thread, by_phase if several else None, trace.threads.height, len(phases.phases)
         ),
-        traffic=measure_traffic(trace, by_phase, position, len(shown), len(phases.phases)),
-        lines=lay_out_lines(lines, places, len(shown)),
-        machine=_plain(dataclasses.asdict(trace.info.machine)),
+        traffic=traffic,
+        lines=used_at,
+        machine=plain(dataclasses.asdict(trace.info.machine)),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
     )
@@ -195,103 +203,4 @@ def _coarse(entries: tuple[StructureEntry, ...]) -> tuple[str, ...]:
         f"{len(coarse)} of {len(whole)} structures are too large to show page by page: "
         f"neighbouring pages are summed up in columns of up to {max(coarse)} pages "
         "(each figure says how many). Sums and shares are exact.",
-    )
-
-
-def _ranked(structures: pl.DataFrame, facts: Mapping[int, Facts]) -> pl.DataFrame:
-    """The structures, most accessed first, with accesses, touched and position (0, 1, ...)."""
-    counts = pl.DataFrame(
-        {
-            "structure": list(facts),
-            "accesses": [f.accesses for f in facts.values()],
-            "touched": [f.touched_pages for f in facts.values()],
-        },
-        schema={"structure": pl.UInt32, "accesses": pl.UInt64, "touched": pl.UInt64},
-    )
-    return (
-        structures.join(counts, on="structure", how="left")
-        .with_columns(pl.col("accesses", "touched").fill_null(0))
-        .sort("accesses", "size", "structure", descending=[True, True, False])
-        .with_row_index("position")
-    )
-
-
-def _threads(trace: Trace) -> list[dict[str, Any]]:
-    """The threads in order: a thread's id is its position, which the trace's reader checks."""
-    return [
-        {
-            "thread": row["thread"],
-            "process": row["process"],
-            "name": printable(row["name"] or "", 64),
-            "created_ns": row["created_ns"],
-            "ended_ns": row["ended_ns"],
-            "cpus": list(row["cpus"] or ())[:64],
-            "nodes": list(row["nodes"] or ())[:64],
-        }
-        for row in trace.threads.to_dicts()
-    ]
-
-
-def _entry(
-    row: dict[str, Any], facts: Facts | None, run_accesses: int, address_offset: int
-) -> StructureEntry:
-    return StructureEntry(
-        structure=row["structure"],
-        name=printable(row["name"]),
-        kind=printable(row["kind"], 32),
-        size=row["size"],
-        pages=row["pages"],
-        instances=row["instances"],
-        module=printable(row["module"]),
-        function=printable(row["function"]),
-        file=printable(row["file"]),
-        line=row["line"],
-        call_stack=tuple(printable(frame) for frame in (row["call_stack"] or ())[:64]),
-        named=row["named"],
-        reads=facts.reads if facts else 0,
-        writes=facts.writes if facts else 0,
-        threads=facts.threads if facts else 0,
-        touched_pages=facts.touched_pages if facts else 0,
-        pages_per_column=1,
-        reading=read_structure(facts, run_accesses) if facts else _UNUSED,
-        address_offset=address_offset,
-    )
-
-
-_UNUSED = read_structure(
-    Facts(0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0, 0, None, 0.0, 0.0, 0.0, ("", "", 0)), 0
-)
-
-
-def _run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
-    """trace.json as it is, with what the report adds up itself."""
-    run = _plain(dataclasses.asdict(trace.info))
-    run["reads"] = sum(f.reads for f in facts.values())
-    run["writes"] = sum(f.writes for f in facts.values())
-    run["touched_pages"] = sum(f.touched_pages for f in facts.values())
-    return dict(run)
-
-
-def _plain(value: Any) -> Any:
-    """Make ``value`` safe to show and to write as JSON."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, Mapping):
-        return {printable(str(key), 256): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, int | float | bool | None) else printable(str(value))
-
-
-def _left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts]) -> tuple[str, ...]:
-    if len(ranked) <= STRUCTURES:
-        return ()
-    rest = ranked.slice(STRUCTURES)
-    total = sum(f.accesses for f in facts.values())
-    share = int(rest["accesses"].sum()) / total if total else 0.0
-    return (
-        f"{len(rest)} more structures are left out; "
-        f"together they have {share:.2%} of the accesses.",
     )

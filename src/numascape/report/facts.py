@@ -40,6 +40,8 @@ class Facts:
     """Share of accesses made by the thread that touched their page first."""
     place: tuple[str, str, int]
     """function, file and line that touched most pages first; empty and 0 when unknown."""
+    others_dominance: float = 0.0
+    """As dominance, but without the busiest thread; measured where that makes half or more."""
 
     @property
     def accesses(self) -> int:
@@ -76,6 +78,7 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     rows = [{row["structure"]: row for row in table.to_dicts()} for table in summary]
     by_page, by_thread, touchers, own, places = rows
     toucher_accesses = _toucher_accesses(use, summary[2])
+    others = _others(use, summary[1])
     facts = {}
     for structure in sorted({*by_page, *touchers}):
         facts[structure] = _facts(
@@ -85,20 +88,28 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
             own.get(structure, {}).get("own", 0),
             toucher_accesses.get(structure, 0),
             places.get(structure, {}),
+            others.get(structure, 0.0),
         )
     return facts
 
 
 def _by_page(use: pl.LazyFrame) -> pl.LazyFrame:
-    pages = use.group_by(_PAGE).agg(
-        total=pl.col("accesses").sum(), top=pl.col("accesses").max(), users=pl.len()
-    )
     total = pl.col("total")
-    return pages.group_by("structure").agg(
-        total=total.sum(),
-        pages=pl.len(),
-        top=pl.col("top").sum(),
-        users=(total.cast(pl.Float64) * pl.col("users")).sum(),
+    return (
+        _pages(use)
+        .group_by("structure")
+        .agg(
+            total=total.sum(),
+            pages=pl.len(),
+            top=pl.col("top").sum(),
+            users=(total.cast(pl.Float64) * pl.col("users")).sum(),
+        )
+    )
+
+
+def _pages(use: pl.LazyFrame) -> pl.LazyFrame:
+    return use.group_by(_PAGE).agg(
+        total=pl.col("accesses").sum(), top=pl.col("accesses").max(), users=pl.len()
     )
 
 
@@ -151,6 +162,20 @@ def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame) -> dict[int, in
     return dict(sums.agg(pl.col("accesses").sum()).collect().iter_rows())
 
 
+def _others(use: pl.LazyFrame, by_thread: pl.DataFrame) -> dict[int, float]:
+    """By structure, the mean share of a page's busiest thread, all without the structure's."""
+    accesses = pl.col("reads") + pl.col("writes")
+    mainly_one = by_thread.filter(pl.col("threads") > 2, 2 * pl.col("busiest_accesses") >= accesses)
+    if mainly_one.is_empty():
+        return {}
+    rest = use.join(mainly_one.lazy().select("structure", "busiest"), on="structure").filter(
+        pl.col("thread") != pl.col("busiest")
+    )
+    share = pl.col("top").sum() / pl.col("total").sum()
+    table = _pages(rest).group_by("structure").agg(share=share).collect()
+    return dict(table.iter_rows())
+
+
 def _facts(
     page: dict[str, int | float],
     thread: dict[str, int],
@@ -158,6 +183,7 @@ def _facts(
     own: int,
     toucher_accesses: int,
     place: dict[str, str | int],
+    others_dominance: float,
 ) -> Facts:
     total = int(page.get("total", 0))
     touched = toucher.get("touched", 0)
@@ -185,4 +211,5 @@ def _facts(
             str(place.get("file", "")),
             int(place.get("line", 0)),
         ),
+        others_dominance=others_dominance,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from numascape.report.data import Reading
 from numascape.report.facts import Facts
+from numascape.report.setting import Owner, Setting
 
 SERIAL = 0.8
 """One thread touched (nearly) everything first from this share of the pages on."""
@@ -16,25 +17,101 @@ FOREIGN = 0.5
 """Others' accesses matter from this share on."""
 SPLIT = 0.75
 """Mean share of a page's busiest thread from which a structure counts as split among threads."""
+MOSTLY = 0.5
+"""From this share on, a place in the source is worth naming."""
 MINOR = 0.01
 """Below this share of the run's accesses a structure is not worth the reader's time."""
 
 
-def read_structure(facts: Facts, run_accesses: int) -> Reading:
+def read_structure(facts: Facts, run_accesses: int, setting: Setting | None = None) -> Reading:
     """Describe one structure; ``run_accesses`` is the number of accesses of the whole run."""
-    share = facts.accesses / run_accesses if run_accesses else 0.0
+    setting = setting or Setting()
     if facts.accesses == 0:
         return Reading(("No access to it was counted.",), (), 0, "")
     if facts.threads == 1:
-        return _one_thread(facts)
-    minor = share < MINOR
-    see = [_who_uses(facts)]
-    if facts.first_toucher is not None:
-        see.append(_who_touched(facts))
-    advice, verdict, stake = _advice(facts)
-    if minor and stake:
-        advice = [f"Only {percent(share)} of the run's accesses go here: look elsewhere first."]
+        reading = _one_thread(facts)
+    elif facts.busiest_share >= SPLIT:
+        reading = _mainly_one_thread(facts)
+    else:
+        see = [_who_uses(facts)]
+        if facts.first_toucher is not None:
+            see.append(_who_touched(facts))
+        advice, verdict, stake = _advice(facts)
+        reading = Reading(tuple(see), tuple(advice), stake, verdict)
+    share = facts.accesses / run_accesses if run_accesses else 0.0
+    return _in_setting(reading, facts, share, setting)
+
+
+def _in_setting(reading: Reading, facts: Facts, share: float, setting: Setting) -> Reading:
+    """Add what the surroundings tell, and leave out advice that nobody could follow."""
+    # What is seen last is the reason for the advice.
+    see = [*reading.see[:1], *_surroundings(facts, setting), *reading.see[1:]]
+    advice, stake = reading.advice, reading.stake
+    if setting.owner is Owner.RUNTIME:
+        advice = ("Memory of a library's own: nothing in the program's source decides on it.",)
         stake = 0
+    elif setting.owner is Owner.STACK:
+        stake = stake if facts.own_share < 1 - FOREIGN else 0
+        advice = _STACK_OF_ALL if stake else _STACK
+    if stake and share < MINOR:
+        advice = (f"Only {percent(share)} of the run's accesses go here: look elsewhere first.",)
+        stake = 0
+    if stake and setting.nodes == 1:
+        advice = (
+            *advice,
+            "This machine has one node, so everything is local here. On a machine with several, up "
+            f"to {percent(stake / facts.accesses)} of the accesses would go to another node.",
+        )
+    return Reading(tuple(see), advice, stake, reading.verdict)
+
+
+_STACK = ("A thread's stack is near the CPU on which the thread started: nothing to do.",)
+_STACK_OF_ALL = (
+    "Other threads use variables on this stack. Give each thread a copy of what it only reads "
+    "(firstprivate in OpenMP), and put large arrays on the heap, initialised by their users.",
+)
+
+
+def _surroundings(facts: Facts, setting: Setting) -> list[str]:
+    sentences = []
+    if setting.used_at is not None and setting.used_at[1] >= MOSTLY:
+        where, share = setting.used_at
+        sentences.append(f"{percent(share)} of its accesses come from {where}.")
+    if setting.remote is not None and setting.nodes > 1 and facts.accesses:
+        sentences.append(
+            f"In this run, {percent(setting.remote)} of its accesses went to another node."
+            if setting.remote > 0
+            else "In this run, all of its accesses stayed on their node."
+        )
+    return sentences
+
+
+def _mainly_one_thread(facts: Facts) -> Reading:
+    thread, others = facts.busiest_thread, facts.threads - 1
+    rest = percent(1 - facts.busiest_share)
+    who = (
+        f"{facts.threads} threads use it, but thread {thread} makes "
+        f"{percent(facts.busiest_share)} of the accesses"
+    )
+    if others == 1:
+        who += f", the other {rest}."
+    elif facts.others_dominance >= SPLIT:
+        who += f"; the others make {rest}, each mainly on pages of its own."
+    else:
+        who += f"; the {others} others make {rest}, several of them on each page."
+    see, advice, stake, verdict = [who], ["Nothing to gain."], 0, "mainly one thread"
+    if facts.first_toucher is None:
+        return Reading(tuple(see), tuple(advice), stake, verdict)
+    see.append(_who_touched(facts))
+    stake = round((1 - facts.own_share) * facts.accesses)
+    if facts.own_share < 1 - FOREIGN:
+        advice = [f"Let thread {thread} initialise it, so that the pages are near it."]
+        verdict = "first touch elsewhere"
+    elif stake:
+        advice = [
+            f"If thread {thread} only initialises or checks it, look at the phase in which the "
+            "others work: let them initialise it, with the division of work that they have there."
+        ]
     return Reading(tuple(see), tuple(advice), stake, verdict)
 
 

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from numascape.report import Report, draft, from_trace
-from numascape.report.build import COLUMNS, STRUCTURES, finish
+from numascape.report.build import COLUMNS, finish
+from numascape.report.entries import STRUCTURES
 from numascape.report.folding import coarsen, limit_columns
 from numascape.trace import Trace
 from synthetic import patterns

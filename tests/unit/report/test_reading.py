@@ -39,7 +39,7 @@ def test_serial_first_touch_of_split_data(describe: Callable[..., Described]) ->
     assert facts.own_share < 0.05
     assert facts.place == ("initialise_grid", "seismic.c", 131)
     assert reading.verdict == "serial first touch"
-    assert reading.see[1] == (
+    assert reading.see[-1] == (
         "Thread 0 touched 100 % of the pages first (in initialise_grid, seismic.c:131), "
         "but 63 other threads make 97 % of the accesses."
     )
@@ -92,6 +92,105 @@ def test_data_of_one_thread_that_another_initialised(describe: Callable[..., Des
     _, reading = describe(pattern, "inbox")
     assert reading.advice == ("Let thread 1 initialise it, so that the pages are near it.",)
     assert reading.stake == 800
+
+
+def checked_matmul(threads: int) -> patterns.Pattern:
+    """The naive version's C: all threads write each page, and the first initialises and checks."""
+    pattern = patterns.Pattern("matmul", threads + 1)
+    page, thread = np.arange(64)[None, :], np.arange(threads + 1)[:, None]
+    c = pattern.structure("C", 64)
+    pattern.access(
+        c, page, thread, (thread == 0) * 512, np.where(thread == 0, 4096, 512 // threads)
+    )
+    pattern.touch(c, page, 0)
+    return pattern
+
+
+def test_data_that_one_thread_initialises_and_checks(describe: Callable[..., Described]) -> None:
+    facts, reading = describe(checked_matmul(4), "C")
+    assert facts.busiest_share == 0.9
+    assert facts.others_dominance == 0.25
+    assert reading.see[0] == (
+        "5 threads use it, but thread 0 makes 90 % of the accesses; the 4 others make 10 %, "
+        "several of them on each page."
+    )
+    assert reading.verdict == "mainly one thread"
+    assert reading.stake == 64 * 512
+    assert "let them initialise it" in reading.advice[0]
+
+
+def test_others_on_pages_of_their_own_are_told_apart(describe: Callable[..., Described]) -> None:
+    pattern = patterns.Pattern("p", 3)
+    s = pattern.structure("A", 2)
+    pattern.access(s, np.arange(2), np.array(0), 900, 0)
+    for page in (0, 1):
+        pattern.access(s, np.array(page), np.array(page + 1), 100, 0)
+    pattern.touch(s, np.arange(2), 0)
+    facts, reading = describe(pattern, "A")
+    assert facts.others_dominance == 1
+    assert reading.see[0].endswith("the others make 10 %, each mainly on pages of its own.")
+
+
+@pytest.mark.parametrize(
+    "owned",
+    [
+        {"module": "/usr/lib/libgomp.so.1.0.0"},
+        {"module": "/usr/lib/libmpi.so.40"},
+        {"module": "/lib/ld-linux-x86-64.so.2"},
+        {"name": "OpenMP runtime", "module": ""},
+        {"name": "[vdso]", "kind": "mapping", "module": ""},
+    ],
+)
+def test_memory_of_libraries_gets_no_advice_for_the_source(
+    describe: Callable[..., Described], owned: dict[str, str]
+) -> None:
+    pattern = patterns.seismic(64, 8)
+    pattern.structures[0].update(owned)
+    _, reading = describe(pattern, owned.get("name", "grid->vx"))
+    assert reading.stake == 0
+    assert reading.advice == (
+        "Memory of a library's own: nothing in the program's source decides on it.",
+    )
+
+
+def test_a_stack_gets_advice_only_when_others_use_it_most(
+    describe: Callable[..., Described],
+) -> None:
+    pattern = patterns.seismic(64, 8)
+    pattern.structures[0].update(name="Stack#0", kind="stack")
+    _, reading = describe(pattern, "Stack#0")
+    assert "firstprivate" in reading.advice[0]
+    _, reading = describe(pattern, "Stack#3")
+    assert (reading.advice[0][:17], reading.stake) == ("A thread's stack ", 0)
+
+
+def test_a_machine_with_one_node_is_told_what_would_be_on_several(
+    tmp_path: Path,
+) -> None:
+    pattern = patterns.seismic(64, 8)
+    whole = pattern.info()
+    whole["machine"]["nodes"] = whole["machine"]["nodes"][:1]
+    pattern.info = lambda: whole  # type: ignore[method-assign]
+    entry = draft(write_pattern(pattern, tmp_path / "run.numascape")).structures[0]
+    assert entry.reading.advice[-1].startswith(
+        "This machine has one node, so everything is local here. On a machine with several, up to "
+    )
+    assert not any("In this run" in sentence for sentence in entry.reading.see)
+
+
+def test_what_went_to_other_nodes_is_said(describe: Callable[..., Described]) -> None:
+    pattern = patterns.seismic(64, 64)
+    _, reading = describe(pattern, "grid->vx")
+    # All pages are on node 0, where 16 of the 64 threads run.
+    assert any(sentence.startswith("In this run, 7") for sentence in reading.see)
+
+
+def test_the_line_that_makes_most_accesses_is_named(describe: Callable[..., Described]) -> None:
+    pattern = patterns.seismic(64, 4)
+    pattern.used_at(0, "update", 41, 60, 30)
+    pattern.used_at(0, "absorb", 90, 10, 0)
+    _, reading = describe(pattern, "grid->vx")
+    assert "90 % of its accesses come from update (seismic.c:41)." in reading.see
 
 
 def test_a_structure_nobody_used(describe: Callable[..., Described]) -> None:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run as a whole and its threads, as dictionaries that JSON can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from numascape.report.facts import Facts
+from numascape.report.text import printable
+from numascape.trace import Trace
+
+
+def shown_threads(trace: Trace) -> list[dict[str, Any]]:
+    """The threads in order: a thread's id is its position, which the trace's reader checks."""
+    return [
+        {
+            "thread": row["thread"],
+            "process": row["process"],
+            "name": printable(row["name"] or "", 64),
+            "created_ns": row["created_ns"],
+            "ended_ns": row["ended_ns"],
+            "cpus": list(row["cpus"] or ())[:64],
+            "nodes": list(row["nodes"] or ())[:64],
+        }
+        for row in trace.threads.to_dicts()
+    ]
+
+
+def shown_run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
+    """trace.json as it is, with what the report adds up itself."""
+    run = plain(dataclasses.asdict(trace.info))
+    run["reads"] = sum(f.reads for f in facts.values())
+    run["writes"] = sum(f.writes for f in facts.values())
+    run["touched_pages"] = sum(f.touched_pages for f in facts.values())
+    return dict(run)
+
+
+def plain(value: Any) -> Any:
+    """Make ``value`` safe to show and to write as JSON."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {printable(str(key), 256): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, int | float | bool | None) else printable(str(value))
