@@ -144,6 +144,8 @@ export interface Run {
   times: { wall_s?: number | null; cpu_s?: number | null; native_cpu_s?: number | null };
   exit_status: number | null;
   attributed_share: number | null;
+  /** Where windows at full detail are asked for; only in a page that `numascape view` serves. */
+  detail_url?: string;
   unseen: string[];
   reads: number;
   writes: number;

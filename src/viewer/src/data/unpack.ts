@@ -33,19 +33,27 @@ async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
 }
 
 export function parseBlock(block: Uint8Array): Report {
+  return readBlock(block, { format: FORMAT, version: VERSION, tables: TABLES }) as Report;
+}
+
+/** A block's text with its columns unpacked; it must be of that format and version. */
+export function readBlock(
+  block: Uint8Array,
+  wanted: { format: string; version: number; tables: readonly string[] },
+): unknown {
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
   const textEnd = 4 + view.getUint32(0, true);
-  const report = JSON.parse(new TextDecoder().decode(block.subarray(4, textEnd)));
-  if (report.format !== FORMAT || report.version !== VERSION) {
-    throw new Error(`not a ${FORMAT} of version ${VERSION}`);
+  const text = JSON.parse(new TextDecoder().decode(block.subarray(4, textEnd)));
+  if (text.format !== wanted.format || text.version !== wanted.version) {
+    throw new Error(`not a ${wanted.format} of version ${wanted.version}`);
   }
   const planes = block.subarray(textEnd);
-  for (const table of TABLES) {
-    for (const [name, value] of Object.entries(report[table])) {
-      if (isStored(value)) report[table][name] = unpackColumn(planes, value);
+  for (const table of wanted.tables) {
+    for (const [name, value] of Object.entries(text[table])) {
+      if (isStored(value)) text[table][name] = unpackColumn(planes, value);
     }
   }
-  return report as Report;
+  return text;
 }
 
 function isStored(value: unknown): value is Stored {

@@ -189,7 +189,7 @@ function bounds(begin: Column, at: number): [number, number] {
   return [begin[at] ?? 0, begin[at + 1] ?? 0];
 }
 
-function rowBegins(row: Column, rows: number): Uint32Array {
+export function rowBegins(row: Column, rows: number): Uint32Array {
   const begin = new Uint32Array(rows + 1);
   for (let i = 0; i < row.length; i++) begin[row[i]! + 1]!++;
   for (let r = 0; r < rows; r++) begin[r + 1]! += begin[r]!;

@@ -4,22 +4,28 @@ import * as show from "../model/format";
 import { HUGE_PAGE, sharedColumns } from "../model/page-unit";
 import type { FigureData } from "./figure-data";
 import { usePageState } from "./page-state";
+import type { Detail } from "./use-detail";
 
 /** Below the figures: what their columns and rows stand for at present. */
-export function FigureNotes({ data }: { data: FigureData }) {
+export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail }) {
   const { structure, report, matrix, per, aligned } = data;
   const { order } = usePageState("order");
-  const perColumn = structure.pages_per_column;
+  const perColumn = detail.pagesPerColumn;
+  const served = perColumn < structure.pages_per_column;
   const { single, shared } = useMemo(() => sharedColumns(matrix), [matrix]);
   const columns = per > 1 ? `pages of ${show.bytes(HUGE_PAGE)}` : "pages";
-  const exact = perColumn === 1;
+  const exact = structure.pages_per_column === 1;
   return (
     <p class="hint">
       Drag to zoom into a part, double-click for the whole; press <kbd>?</kbd> for all keys.
       {exact &&
         single + shared > 0 &&
         ` Of the ${show.count(single + shared)} ${columns} in use, ${show.count(shared)} are used by several threads.`}
+      {served && perColumn === 1 && " This part shows single pages, from the full trace."}
+      {detail.problem !== undefined &&
+        ` Single pages cannot be shown (${detail.problem}): does numascape view still run?`}
       {!exact &&
+        perColumn > 1 &&
         ` Each column sums up ${show.count(perColumn)} pages (${show.bytes(perColumn * report.run.page_size)}).`}
       {!exact && per > 1 && " So a 2 MiB page's ends are only as exact as that."}
       {!aligned &&

@@ -19,6 +19,7 @@ import { SaveMenu } from "./save-menu";
 import { where } from "./structure-table";
 import { ThreadTable } from "./thread-table";
 import { cellTable } from "./figure-tables";
+import { useDetail } from "./use-detail";
 
 interface Props {
   report: Report;
@@ -36,6 +37,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
   const root = useRef<HTMLDivElement>(null);
   const extent = { width: data.matrix.length, height: data.matrix.threads };
   const navigation = useNavigation(extent, root);
+  const detail = useDetail(data, navigation.view);
   const onKeyDown = useFigureKeys(navigation, data, () => setHelp(true));
   const { end: largest, clipped } = useMemo(
     () => densityScale(data.matrix, measure),
@@ -76,9 +78,14 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
                 table={() => cellTable(data)}
               />
             </div>
-            <FigureGrid data={data} navigation={navigation} largest={largest} theme={theme} />
+            <FigureGrid
+              data={detail.data}
+              navigation={navigation}
+              largest={largest}
+              theme={theme}
+            />
           </div>
-          <FigureNotes data={data} />
+          <FigureNotes data={data} detail={detail} />
           <FigureHelp open={help} onClose={() => setHelp(false)} />
         </div>
         <FigureReading structure={structure} />
