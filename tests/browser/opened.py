@@ -34,6 +34,10 @@ class Opened:
     def drawn(self, canvas: str, x: float, y: float) -> bool:
         return self.pixel(canvas, x, y)[3] > 0
 
+    def pixels(self, canvas: str) -> str:
+        """The whole canvas as a PNG in a data URL."""
+        return str(self.page.locator(canvas).evaluate("canvas => canvas.toDataURL()"))
+
     def choose(self, name: str) -> None:
         """Select the structure of that name in the table."""
         exactly = re.compile(f"^{re.escape(name)}$")

@@ -87,7 +87,10 @@ export function changed(state: PageState, change: Partial<PageState>): PageState
     next.structure !== state.structure ||
     next.instance !== state.instance ||
     next.order !== state.order;
-  return moved && !("view" in change) ? { ...next, view: null } : next;
+  if (moved && !("view" in change)) next.view = null;
+  // As exact as the address, so that a link restores the very same picture.
+  if (next.view && next.view !== state.view) next.view = roundedView(next.view);
+  return next;
 }
 
 /** Position in the report of what the state shows. */
@@ -111,7 +114,7 @@ export function writeAddress(state: PageState): string {
   const parts: [string, string, unknown][] = [
     ["structure", String(structure), undefined],
     ["instance", String(instance), String(START.instance)],
-    ["view", view ? [view.x0, view.x1, view.y0, view.y1].map(rounded).join(",") : "", ""],
+    ["view", view ? [view.x0, view.x1, view.y0, view.y1].join(",") : "", ""],
     ["measure", state.measure, START.measure],
     ["scale", state.scale, START.scale],
     ["phases", state.phases ? writeRanges(state.phases) : "all", "all"],
@@ -185,8 +188,9 @@ function whole(text: string | null): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
+function roundedView({ x0, x1, y0, y1 }: Viewport): Viewport {
+  const rounded = (value: number) => Math.round(value * 1000) / 1000;
+  return { x0: rounded(x0), x1: rounded(x1), y0: rounded(y0), y1: rounded(y1) };
 }
 
 function readView(text: string | null): Viewport | null {

@@ -22,7 +22,7 @@ export function PageAxis({ view, pageSize, width }: PageAxisProps) {
     <div class="page-axis" aria-hidden="true">
       {ticks.map((page) => (
         <span key={page} style={{ left: `${scale(page)}%` }} class={edge(scale(page))}>
-          <i />
+          <b />
           {show.count(page)}
           <small>{show.bytes(page * pageSize)}</small>
         </span>

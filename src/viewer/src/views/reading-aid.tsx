@@ -14,11 +14,11 @@ export function ReadingAid({ read, act, seen = false }: Props) {
   return (
     <div class="aid not-saved">
       <div>
-        <h4>How to read this</h4>
+        <h3>How to read this</h3>
         {read}
       </div>
       <div>
-        <h4>{seen ? "What to do here" : "What to do if"}</h4>
+        <h3>{seen ? "What to do here" : "What to do if"}</h3>
         {act}
       </div>
     </div>
