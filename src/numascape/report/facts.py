@@ -54,7 +54,8 @@ def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     keys = [*_PAGE, "thread"]
     if phases == 1:  # nothing to add up, and the table may have tens of millions of rows
         return accesses.select(*keys, "reads", "writes")
-    return accesses.group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
+    sums = accesses.lazy().group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
+    return sums.collect(engine="streaming")
 
 
 def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
@@ -66,7 +67,7 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     first = first_touch.lazy()
     # One after the other: together they would need as many times the memory.
     summary = [
-        query.collect()
+        query.collect(engine="streaming")
         for query in (
             _by_page(use),
             _by_thread(use),

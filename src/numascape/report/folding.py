@@ -65,8 +65,10 @@ def fold_pages(
     place = _Whereabouts(shown["structure"], width["width"], structures)
     cells = (
         place.of(accesses, "phase", "reads", "writes")
+        .lazy()
         .group_by("position", "block", "phase", "row")
         .agg(pl.col("reads").sum(), pl.col("writes").sum())
+        .collect(engine="streaming")
     )
     first = (
         place.of(first_touch, "phase", "function", "file", "line")
@@ -82,7 +84,8 @@ def fold_pages(
             place_pages=pl.col("place_pages").max(),
         )
     )
-    keys = pl.concat([place.keys(accesses), place.keys(first_touch)]).unique()
+    keys = pl.concat([place.keys(accesses), place.keys(first_touch)])
+    keys = keys.to_frame().lazy().unique().collect(engine="streaming").to_series()
     position = (keys // (1 << 32)).cast(pl.UInt32).alias("position")
     page = (keys % (1 << 32)).cast(pl.UInt32)
     block = (page // width["width"].gather(position)).alias("block")

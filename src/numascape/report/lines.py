@@ -51,7 +51,9 @@ def source_places(*tables: pl.DataFrame) -> pl.DataFrame:
         pl.col("line").cast(pl.UInt32)
     )
     named = (
-        pl.concat([table.select(_PLACE).unique() for table in tables])
+        pl.concat(
+            [table.lazy().select(_PLACE).unique().collect(engine="streaming") for table in tables]
+        )
         .unique()
         .sort("file", "line", "function")
     )

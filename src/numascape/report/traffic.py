@@ -34,7 +34,7 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
         .with_columns(pl.col("page_node").cast(pl.Int64).fill_null(UNKNOWN))
         .group_by(*keys, "thread_node", "page_node")
         .agg(pl.col("accesses").sum())
-        .collect()
+        .collect(engine="streaming")
     )
 
 
