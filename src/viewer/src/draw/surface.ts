@@ -25,6 +25,8 @@ export function surfaceOf(canvas: HTMLCanvasElement): Surface | undefined {
   return { context, width, height, ratio };
 }
 
+const SMALL = 16;
+
 /** Fill pixels [left, right) x [top, bottom) of an image `width` pixels wide. */
 export function fillPixels(
   pixels: Uint32Array,
@@ -33,5 +35,11 @@ export function fillPixels(
   [top, bottom]: [number, number],
   colour: number,
 ): void {
-  for (let y = top; y < bottom; y++) pixels.fill(colour, y * width + left, y * width + right);
+  for (let y = top; y < bottom; y++) {
+    const start = y * width + left;
+    const end = y * width + right;
+    // A call costs more than a few pixels, and most fields are that small.
+    if (end - start > SMALL) pixels.fill(colour, start, end);
+    else for (let at = start; at < end; at++) pixels[at] = colour;
+  }
 }

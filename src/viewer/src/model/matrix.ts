@@ -276,8 +276,16 @@ export interface ThreadSums {
   firstTouched: Float64Array;
 }
 
+const sumsOf = new WeakMap<Matrix, ThreadSums>();
+
 /** Sums per row; `pages` is the number of pages in columns that the thread used. */
 export function threadSums(matrix: Matrix): ThreadSums {
+  let sums = sumsOf.get(matrix);
+  if (!sums) sumsOf.set(matrix, (sums = sumThreads(matrix)));
+  return sums;
+}
+
+function sumThreads(matrix: Matrix): ThreadSums {
   const { accesses, firstTouches, threads } = matrix;
   const sums = {
     reads: new Float64Array(threads),

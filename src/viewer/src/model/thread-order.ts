@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order threads are drawn: by number, by node, or beside those with whom they share pages.
 
-import type { Thread } from "../data/report";
+import type { Column, Thread } from "../data/report";
 import { clusterOrder } from "./cluster";
 import type { AccessRows, FirstTouchRows, Matrix } from "./matrix";
 import type { ThreadOrder } from "./page-state";
@@ -66,36 +66,38 @@ export function inOrder(matrix: Matrix, { rows }: Arrangement): Matrix {
 }
 
 function orderAccesses(given: AccessRows, rows: Uint32Array): AccessRows {
-  const { rowBegin, from } = reordered(given.rowBegin, rows);
   return {
-    rowBegin,
-    column: Uint32Array.from(from, (i) => given.column[i]!),
-    reads: Float64Array.from(from, (i) => given.reads[i]!),
-    writes: Float64Array.from(from, (i) => given.writes[i]!),
+    rowBegin: movedBegins(given.rowBegin, rows),
+    column: moved(given.column, given.rowBegin, rows),
+    reads: moved(given.reads, given.rowBegin, rows),
+    writes: moved(given.writes, given.rowBegin, rows),
   };
 }
 
 function orderTouches(given: FirstTouchRows, rows: Uint32Array): FirstTouchRows {
-  const { rowBegin, from } = reordered(given.rowBegin, rows);
   return {
-    rowBegin,
-    column: Uint32Array.from(from, (i) => given.column[i]!),
-    pages: Float64Array.from(from, (i) => given.pages[i]!),
-    place: Uint32Array.from(from, (i) => given.place[i]!),
+    rowBegin: movedBegins(given.rowBegin, rows),
+    column: moved(given.column, given.rowBegin, rows),
+    pages: moved(given.pages, given.rowBegin, rows),
+    place: moved(given.place, given.rowBegin, rows),
   };
 }
 
-/** Where each entry comes from. */
-function reordered(
-  given: Uint32Array,
-  rows: Uint32Array,
-): { rowBegin: Uint32Array; from: Uint32Array } {
-  const rowBegin = new Uint32Array(rows.length + 1);
-  const from = new Uint32Array(given[rows.length] ?? 0);
-  let end = 0;
+function movedBegins(given: Uint32Array, rows: Uint32Array): Uint32Array {
+  const begin = new Uint32Array(rows.length + 1);
   rows.forEach((row, line) => {
-    for (let i = given[row]!; i < given[row + 1]!; i++) from[end++] = i;
-    rowBegin[line + 1] = end;
+    begin[line + 1] = begin[line]! + given[row + 1]! - given[row]!;
   });
-  return { rowBegin, from };
+  return begin;
+}
+
+function moved(values: Column, begin: Uint32Array, rows: Uint32Array): Column {
+  const result = values.slice();
+  let end = 0;
+  for (const row of rows) {
+    const part = values.subarray(begin[row]!, begin[row + 1]!);
+    result.set(part, end);
+    end += part.length;
+  }
+  return result;
 }

@@ -14,6 +14,8 @@ export interface FigureData {
   structure: Structure;
   /** Columns in the chosen pages, rows in the chosen order. */
   matrix: Matrix;
+  /** The same with rows in the report's order, for what does not depend on it. */
+  unordered: Matrix;
   /** By line, as the matrix's rows. */
   threads: Thread[];
   arrangement: Arrangement;
@@ -45,7 +47,16 @@ export function useFigureData(report: Report, position: number, matrix: Matrix):
     [report, arrangement],
   );
   const aligned = per === 1 || offset >= 0;
-  return { report, structure, matrix: ordered, threads, arrangement, per, aligned };
+  return {
+    report,
+    structure,
+    matrix: ordered,
+    unordered: folded,
+    threads,
+    arrangement,
+    per,
+    aligned,
+  };
 }
 
 /** Lines of the rows given, ascending. */

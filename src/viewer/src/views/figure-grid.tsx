@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawAccesses, drawBars, drawFirstTouches } from "../draw/maps";
 import { linePixels } from "../draw/thread-colour";
 import type { Theme } from "../draw/colour";
@@ -35,6 +35,9 @@ export function FigureGrid({ data, navigation, largest, theme }: Props) {
   const folded = useFolded(matrix, measure, navigation);
   const inputs = [matrix, view, measure, scale, largest, theme, colourBy];
   const heights = plotHeights(threads.length);
+  const label = useMemo(() => describe(data, measure), [matrix, measure]);
+  const firstTouchLabel = useMemo(() => describeFirstTouches(data), [matrix]);
+  const { firstTouched } = useMemo(() => threadSums(matrix), [matrix]);
   const grouped = data.arrangement.groups.length > 0;
   const shared = { data, navigation, cursor, onCursor: setCursor, inputs };
   useRedrawMeasure(navigation, inputs);
@@ -58,7 +61,7 @@ export function FigureGrid({ data, navigation, largest, theme }: Props) {
       <PageThreadPlot
         {...shared}
         name="accesses"
-        label={describe(data, measure)}
+        label={label}
         height={heights.accesses}
         draw={(surface) => drawAccesses(surface, folded(surface).binned, largest, scale, theme)}
         drawRows={(surface) => {
@@ -71,7 +74,7 @@ export function FigureGrid({ data, navigation, largest, theme }: Props) {
       <PageThreadPlot
         {...shared}
         name="first-touches"
-        label={describeFirstTouches(data)}
+        label={firstTouchLabel}
         height={heights.firstTouches}
         draw={(surface) => {
           const x = columnBins(matrix, view, surface.width);
@@ -83,7 +86,6 @@ export function FigureGrid({ data, navigation, largest, theme }: Props) {
         drawRows={(surface) => {
           const y = rowBins(matrix.threads, view, surface.height);
           const sums = new Float64Array(y.left.length);
-          const { firstTouched } = threadSums(matrix);
           y.binOf.forEach((bin, i) => (sums[bin]! += firstTouched[y.first + i]!));
           drawBars(surface, y, sums, "right", MAP_COLOURS[theme].bars);
         }}

@@ -8,11 +8,11 @@ import type { Detail } from "./use-detail";
 
 /** Below the figures: what their columns and rows stand for at present. */
 export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail }) {
-  const { structure, report, matrix, per, aligned } = data;
+  const { structure, report, unordered, per, aligned } = data;
   const { order } = usePageState("order");
   const perColumn = detail.pagesPerColumn;
   const served = perColumn < structure.pages_per_column;
-  const { single, shared } = useMemo(() => sharedColumns(matrix), [matrix]);
+  const { single, shared } = useMemo(() => sharedColumns(unordered), [unordered]);
   const columns = per > 1 ? `pages of ${show.bytes(HUGE_PAGE)}` : "pages";
   const exact = structure.pages_per_column === 1;
   return (

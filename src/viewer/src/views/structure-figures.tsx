@@ -40,8 +40,8 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
   const detail = useDetail(data, navigation.view);
   const onKeyDown = useFigureKeys(navigation, data, () => setHelp(true));
   const { end: largest, clipped } = useMemo(
-    () => densityScale(data.matrix, measure),
-    [data.matrix, measure],
+    () => densityScale(data.unordered, measure),
+    [data.unordered, measure],
   );
   const names = phases?.map((phase) => report.phases[phase]!.name).join(", ");
   const subtitle = `${report.run.program}${names ? `, phases: ${names}` : ""}`;
