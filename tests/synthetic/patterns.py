@@ -125,13 +125,12 @@ class Pattern:
                     "instance": np.full(len(p), instance, np.uint32),
                     "page": p.astype(np.uint32),
                     "thread": t.astype(np.uint32),
-                    "phase": np.zeros(len(p), np.uint32),
+                    "phase": np.full(len(p), phase, np.uint32),
                     "order": order,
                     "time_ns": order * 1000,
                     "function": pl.repeat(function, len(p), eager=True),
                     "file": pl.repeat(f"{self.program}.c", len(p), eager=True),
                     "line": np.full(len(p), line, np.uint32),
-                    "phase": np.full(len(p), phase, np.uint32),
                 }
             )
         )

@@ -78,9 +78,9 @@ export function SourceLines({ report, position, phases }: Props) {
           )}
         </div>
       )}
-      {functions.length > 0 && !report.sources && (
+      {chosen && !source && (
         <p class="how">
-          The source text was left out, or not readable, when the report was written.
+          The text of this source was left out, or not readable, when the report was written.
         </p>
       )}
       <ReadingAid
@@ -146,7 +146,7 @@ function Function({ use, total, chosen, onChoose }: FunctionProps) {
         stretch={{ file, first: Math.min(...lines), last: Math.max(...lines) }}
         {...row}
       >
-        <bdi class="mono">{use.name.slice(0, 120) || "unknown function"}</bdi>
+        <bdi class="mono">{use.name.slice(0, 120) || "unknown function"}</bdi>{" "}
         {file && <bdi class="origin">{show.fileName(file).slice(0, 60)}</bdi>}
       </Row>
       {use.loops.map((loop) => (
@@ -158,7 +158,7 @@ function Function({ use, total, chosen, onChoose }: FunctionProps) {
             stretch={{ file, first: loop.loop.first, last: loop.loop.last }}
             {...row}
           >
-            {loop.loop.kind} loop, lines {loop.loop.first}–{loop.loop.last}
+            {loop.loop.kind} loop, {linesText(loop.loop)}
           </Row>
           {loop.lines.map(line(2))}
         </>
@@ -166,6 +166,10 @@ function Function({ use, total, chosen, onChoose }: FunctionProps) {
       {use.lines.map(line(1))}
     </>
   );
+}
+
+function linesText({ first, last }: { first: number; last: number }): string {
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
 }
 
 interface RowProps extends Omit<FunctionProps, "use"> {

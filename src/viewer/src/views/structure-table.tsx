@@ -208,7 +208,7 @@ function Row({
       </td>
       <td class="number">{show.count(row.threads)}</td>
       {severalNodes(report) && (
-        <td class="number remote">
+        <td class="number remote-share">
           <span>{show.share(remoteShare(split))}</span>
           <SplitBar split={split} label="Accesses" />
         </td>

@@ -23,6 +23,8 @@ const MEMORY = 26;
 const NUMBERS = 40;
 const HEIGHT = NAME + THREADS + BANDS + MEMORY + NUMBERS;
 const MARGIN = 10;
+/** Width of a column below which words are left out. */
+const NARROW = 90;
 
 export function Topology({ report, traffic, theme }: Props) {
   const [frame, room] = useWidth<HTMLDivElement>();
@@ -76,7 +78,7 @@ function Column({ column, all, threads, theme }: ColumnProps) {
   const { x, width, node, cpus, memoryBytes, served } = column;
   const middle = x + width / 2;
   const memory = NAME + THREADS + BANDS;
-  const narrow = width < 90;
+  const narrow = width < NARROW;
   const inset = narrow ? 3 : 8;
   return (
     <g>
@@ -118,7 +120,11 @@ function Threads({ column, threads, theme }: Omit<ColumnProps, "all">) {
   if (rows.length === 0 || step === 0) {
     return (
       <text class="small" x={middle} y={NAME + THREADS / 2}>
-        {rows.length === 0 ? "no threads" : `${show.count(rows.length)} threads`}
+        {rows.length === 0
+          ? width < NARROW
+            ? "none"
+            : "no threads"
+          : `${show.count(rows.length)} threads`}
       </text>
     );
   }
