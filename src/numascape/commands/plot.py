@@ -28,6 +28,15 @@ def plot(
             show_default=False,
         ),
     ] = None,
+    phase: Annotated[
+        str | None,
+        typer.Option(
+            "--phase",
+            metavar="NAME",
+            help="Only what one phase did, by name or number.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -54,7 +63,8 @@ def plot(
     """Draw a figure of a trace for a paper.
 
     access and first-touch show one structure's pages and threads. strip, sizes, read-write, sharing
-    (of pages, between threads) and traffic (between nodes) show one structure or the whole run.
+    (of pages, between threads), traffic (between nodes) and phases show one structure or the whole
+    run.
 
     Example: `numascape plot run.numascape --structure A --figure access -o a.pdf`
     """
@@ -62,10 +72,14 @@ def plot(
     from numascape.figures.drawing import check_target, draw, save
     from numascape.figures.style import Style
     from numascape.trace import Trace
+    from numascape.trace.phase import TraceOfPhase, find_phase
 
     file = output or Path(f"{figure}.pdf")
     check_target(file)
     style = Style(grey=grey, width=width, height=height, title=not no_title)
-    shown = save(draw(Trace.read(trace), figure, structure, style), file)
+    opened = Trace.read(trace)
+    if phase is not None:
+        opened = TraceOfPhase.of(opened, find_phase(opened, phase))
+    shown = save(draw(opened, figure, structure, style), file)
     if not quiet:
         terminal.say(f"wrote {file} ({shown[0]:.1f} x {shown[1]:.1f} cm)")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-FigureName = Literal["access", "first-touch", "sizes", "read-write", "sharing", "traffic", "strip"]
+FigureName = Literal[
+    "access", "first-touch", "sizes", "read-write", "sharing", "traffic", "strip", "phases"
+]
 FIGURES: Final[tuple[FigureName, ...]] = get_args(FigureName)
 OF_ONE_STRUCTURE: Final = frozenset({"access", "first-touch"})
 """Figures with a page axis; the others show the whole run when no structure is named."""

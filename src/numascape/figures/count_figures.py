@@ -22,8 +22,13 @@ _LABELLED_CELLS = 8
 """Nodes up to which every cell of the traffic has its number written into it."""
 
 
-def draw_sizes(figure: Figure, structures: pl.DataFrame, chosen: int | None, style: Style) -> None:
-    """Two bars per structure: its size, and its reads and writes; `chosen` has a mark."""
+def draw_sizes(
+    figure: Figure, structures: pl.DataFrame, chosen: int | None, of: str | None, style: Style
+) -> None:
+    """Two bars per structure: its size, and its reads and writes; `chosen` has a mark.
+
+    `of` is the phase that they are shown for, None is the run.
+    """
     left, right = figure.subplots(1, 2, sharey=True)
     at = np.arange(structures.height)
     reads_colour, writes_colour = style.categories(0), style.categories(1)
@@ -49,7 +54,8 @@ def draw_sizes(figure: Figure, structures: pl.DataFrame, chosen: int | None, sty
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower right", ncols=2, handlelength=1, borderpad=0.1)
     if style.title:
-        figure.suptitle("Structures with most accesses", fontsize=8)
+        what = "structures with most accesses"
+        figure.suptitle(what.capitalize() if of is None else f"{of}: {what}", fontsize=8)
 
 
 def draw_read_write(
@@ -85,6 +91,14 @@ def draw_sharing(figure: Figure, matrix: Counts, name: str | None, style: Style)
     axes.set_ylabel("thread")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 4, 8, 10]))
+    if not values.any():
+        axes.annotate(
+            "no page is used\nby two threads",
+            (0.5, 0.5),
+            xycoords="axes fraction",
+            ha="center",
+            va="center",
+        )
     _title(axes, name, "sharing", style)
 
 
@@ -123,6 +137,8 @@ def _matrix(
     image = axes.imshow(
         np.where(values > 0, values, np.nan), cmap=colours, norm=scale, interpolation="nearest"
     )
+    if not values.any():
+        return axes
     bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, label=label)
     bar.ax.yaxis.set_major_formatter(FuncFormatter(quantity))
     bar.ax.yaxis.set_minor_formatter("")

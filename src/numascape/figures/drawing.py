@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +17,12 @@ from numascape.errors import NumascapeError
 from numascape.figures import FIGURES, OF_ONE_STRUCTURE, FigureName
 from numascape.figures import count_figures as counted
 from numascape.figures import page_figures as paged
+from numascape.figures.page_figures import shown_name
+from numascape.figures.phase_figures import draw_phases, height_cm, phase_times
 from numascape.figures.selection import find_structure
 from numascape.figures.style import CM_PER_INCH, SETTINGS, Style
 from numascape.figures.tables import (
+    PageMap,
     page_map,
     sharing,
     sizes,
@@ -26,6 +30,7 @@ from numascape.figures.tables import (
     traffic,
 )
 from numascape.trace import Trace
+from numascape.trace.phase import TraceOfPhase
 
 # What each format would say about when and with what it was made; None leaves it out.
 _METADATA: Final[dict[str, dict[str, Any]]] = {
@@ -77,31 +82,49 @@ def draw(
 def _draw_onto(
     onto: Figure, trace: Trace, figure: FigureName, chosen: int | None, style: Style
 ) -> None:
-    name = None if chosen is None else str(trace.structures.item(chosen, "name"))
+    name = _name(trace, chosen)
     height = paged.HEIGHT_CM
     if figure == "access" and chosen is not None:
-        paged.draw_access(onto, page_map(trace, chosen), style)
+        paged.draw_access(onto, _page_map(trace, chosen), style)
     elif figure == "first-touch" and chosen is not None:
-        paged.draw_first_touch(onto, page_map(trace, chosen), style)
+        paged.draw_first_touch(onto, _page_map(trace, chosen), style)
     elif figure == "strip":
-        most_used = sizes(trace, None, _STRUCTURES)["structure"].to_list()
-        maps = [page_map(trace, s) for s in (most_used if chosen is None else [chosen])]
+        most_used = sizes(trace, None, _STRUCTURES)
+        shown = most_used["structure"].to_list() if chosen is None else [chosen]
+        maps = [page_map(trace, structure) for structure in shown]
         height = 1.6 + 0.55 * len(maps) + 0.5 * (style.title + (len(maps) == 1))
-        paged.draw_strips(onto, maps, style)
+        paged.draw_strips(onto, maps, name, style)
     elif figure == "sizes":
-        shown = sizes(trace, chosen, _STRUCTURES)
-        height = 2.2 + 0.36 * shown.height
-        counted.draw_sizes(onto, shown, chosen, style)
+        most_used = sizes(trace, chosen, _STRUCTURES)
+        height = 2.2 + 0.36 * most_used.height
+        counted.draw_sizes(onto, most_used, chosen, _name(trace, None), style)
     elif figure == "read-write":
         height = 4.0
         counted.draw_read_write(onto, thread_sums(trace, chosen), name, style)
     elif figure == "sharing":
         height = 6.5
         counted.draw_sharing(onto, sharing(trace, chosen), name, style)
+    elif figure == "phases":
+        times = phase_times(trace, chosen)
+        height = height_cm(len(times.names))
+        draw_phases(onto, times, name, style)
     else:
         height = 6.0
         counted.draw_traffic(onto, traffic(trace, chosen), name, style)
     onto.set_size_inches(*style.size(height))
+
+
+def _page_map(trace: Trace, structure: int) -> PageMap:
+    return replace(page_map(trace, structure), name=_name(trace, structure) or "")
+
+
+def _name(trace: Trace, structure: int | None) -> str | None:
+    """What a title calls the structure, the phase, or the structure in the phase."""
+    name = None if structure is None else str(trace.structures.item(structure, "name"))
+    if not isinstance(trace, TraceOfPhase):
+        return name
+    phase = f"phase {trace.phases.item(trace.phase, 'name')}"
+    return phase.capitalize() if name is None else f"{shown_name(name, 24)} in {phase}"
 
 
 def check_target(file: Path) -> None:

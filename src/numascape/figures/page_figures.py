@@ -100,7 +100,7 @@ def ranked_places(pages: PageMap) -> list[int]:
     return [int(place) for place in np.argsort(-weight, kind="stable") if weight[place] > 0]
 
 
-def draw_strips(figure: Figure, maps: Sequence[PageMap], style: Style) -> None:
+def draw_strips(figure: Figure, maps: Sequence[PageMap], name: str | None, style: Style) -> None:
     """A band per structure; colour: the thread that dominates a page, strength: accesses.
 
     In grey, where one shade cannot say both, the upper half is the thread (white: none dominates),
@@ -127,12 +127,9 @@ def draw_strips(figure: Figure, maps: Sequence[PageMap], style: Style) -> None:
         last.set_xlabel("pages, from first to last")
     _thread_bar(figure, list(all_axes), threads, style)
     if style.title:
-        figure.suptitle(
-            f"{shown_name(maps[0].name)}: dominant thread"
-            if len(maps) == 1
-            else "Dominant thread of each page",
-            fontsize=8,
-        )
+        what = "dominant thread of each page"
+        of = what.capitalize() if name is None else f"{shown_name(name)}: {what}"
+        figure.suptitle(of, fontsize=8)
 
 
 def strip_colours(pages: PageMap, style: Style) -> Floats:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.image import imread
 from matplotlib.text import Text
@@ -17,14 +18,16 @@ from matplotlib.text import Text
 import numascape
 from numascape.figures import FIGURES
 from numascape.figures.drawing import SUFFIXES, draw, encode
+from numascape.figures.phase_figures import PHASES, phase_times
 from numascape.figures.style import Style, quantity
 from numascape.trace import Trace
-from synthetic.patterns import HOSTILE, hostile
+from synthetic.patterns import HOSTILE, hostile, many_phases
 from synthetic.write import write_pattern
 from unit.figures.make_references import CASES, REFERENCES, example
 
 # Part of the pixels: fonts are Matplotlib's own, but versions may place text a pixel apart.
 MOST_DIFFERENT = 0.02
+OF_ANY_RUN = [figure for figure in FIGURES if figure != "phases"]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,7 @@ def test_different_figures_do_not_pass_for_each_other(small: Trace) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("figure", OF_ANY_RUN)
 def test_the_same_trace_gives_the_same_file(small: Trace, figure: str, suffix: str) -> None:
     assert figure in FIGURES
     first, second = (encode(draw(small, figure, "B"), suffix) for _ in range(2))
@@ -60,7 +63,7 @@ def test_the_same_trace_gives_the_same_file(small: Trace, figure: str, suffix: s
     assert b"Date" not in first
 
 
-@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("figure", OF_ANY_RUN)
 def test_grey_figures_have_no_colour(small: Trace, figure: str) -> None:
     assert figure in FIGURES
     content = encode(draw(small, figure, "B", Style(grey=True)), ".png")
@@ -126,7 +129,7 @@ def test_python_draws_the_same(small: Trace) -> None:
         plot.traffic("B"),
         plot.strip("B"),
     ]
-    for figure, result in zip(FIGURES, drawn, strict=True):
+    for figure, result in zip(OF_ANY_RUN, drawn, strict=True):
         assert encode(result, ".png") == encode(draw(small, figure, "B"), ".png")
     assert plot.access(1)._repr_png_().startswith(b"\x89PNG")
 
@@ -169,3 +172,54 @@ def test_other_verbs_do_not_wait_for_matplotlib() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert result.stdout == "False\n"
+
+
+@pytest.fixture(scope="module")
+def phased(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """Eight threads, twenty phases."""
+    path = tmp_path_factory.mktemp("phased") / "phased.numascape"
+    return write_pattern(many_phases(8, 20, 256), path)
+
+
+@pytest.mark.parametrize("grey", [False, True])
+def test_phases_are_drawn_when_they_ran(phased: Trace, grey: bool) -> None:
+    figure = draw(phased, "phases", None, Style(grey=grey))
+    left = figure.axes[0]
+    assert len(left.get_yticks()) == PHASES
+    assert figure.get_suptitle() == f"Whole run: {PHASES} phases of 20"
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert names == sorted(names, key=lambda name: int(name.removeprefix("step ")))
+    pixels = imread(io.BytesIO(encode(figure, ".png")))[..., :3]
+    assert ((pixels.max(axis=2) - pixels.min(axis=2)).max() < 0.01) == grey
+
+
+def test_phases_add_up(phased: Trace) -> None:
+    times = phase_times(phased, None, bins=100)
+    spans = phased.phase_spans.with_columns(ns=pl.col("end_ns") - pl.col("start_ns"))
+    end = int(phased.phases["end_ns"].max())  # type: ignore[arg-type]
+    for row, name in enumerate(times.names):
+        number = phased.phases["name"].to_list().index(name)
+        own = phased.accesses.filter(phase=number)
+        assert times.reads[row] == own["reads"].sum()
+        assert times.writes[row] == own["writes"].sum()
+        ran = spans.filter(phase=number)["ns"].sum()
+        assert times.ran[row].mean() * end == pytest.approx(ran)
+
+
+def test_a_phase_is_drawn_alone(phased: Trace) -> None:
+    plot = numascape.open(phased.path).plot
+    only = plot.access("field", phase="step 3")
+    assert only.axes[0].get_title() == "field in phase step 3: accesses"
+    assert encode(only, ".png") == encode(plot.access("field", phase=3), ".png")
+    assert encode(only, ".png") != encode(plot.access("field", phase=9), ".png")
+    assert plot.sizes(phase=3).get_suptitle() == "Phase step 3: structures with most accesses"
+    assert plot.strip("table", phase=3).get_suptitle().startswith("table in phase step 3: ")
+
+
+def test_a_structure_that_nobody_shares_says_so(phased: Trace, tmp_path: Path) -> None:
+    pattern = hostile()
+    alone = pattern.structure("alone", 4)
+    pattern.access(alone, np.arange(4), np.array(2), 1, 0)
+    trace = write_pattern(pattern, tmp_path / "alone.numascape")
+    assert b"no page is used" in encode(draw(trace, "sharing", "alone"), ".svg")
+    assert b"no page is used" not in encode(draw(phased, "sharing", "table"), ".svg")

@@ -47,6 +47,8 @@ def test_the_file_is_named_after_the_figure(
         (["--figure", "sizes", "-o", "a.gif"], "a.gif: a figure is written as .pdf, .svg, .png"),
         (["--figure", "sizes", "-o", "plain"], "plain: a figure is written as .pdf, .svg, .png"),
         (["--figure", "sizes", "-o", "/absent/a.pdf"], "/absent/a.pdf cannot be written: No such"),
+        (["--figure", "phases"], "sum.numascape was recorded without phases; docs/record.md says"),
+        (["--figure", "sizes", "--phase", "x"], "sum.numascape was recorded without phases"),
         (["--figure", "sizes", "--width", "0"], "a width of 0 cm is not possible: choose 2 to 200"),
         (["--figure", "sizes", "--height", "nan"], "a height of nan cm is not possible"),
     ],
