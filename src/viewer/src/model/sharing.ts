@@ -88,16 +88,13 @@ export function readSharing(matrix: SharingMatrix): SharingReading {
   if (size < 2 || partners < NONE * own || pairs.total === 0) {
     return { shape: "none", detail: 0, apart: [], hub: -1 };
   }
-  const whole = shapeOf(size, shared, pairs);
-  const hub = secondaryHub(matrix, whole);
-  if (whole.shape !== "mixed") return { ...whole, apart: [], hub };
-  const apart = idleRows(pairs.perRow);
-  if (apart.length === 0 || apart.length > size / 4) return { ...whole, apart: [], hub };
+  const idle = idleRows(pairs.perRow);
+  const apart = idle.length <= size / 4 ? idle : [];
   const rest = without(matrix, apart);
-  const shape = shapeOf(rest.size, rest.shared, pairSums(rest.size, rest.shared));
-  // A hub is named by its row in the whole matrix.
-  const detail = shape.shape === "hub" ? rest.kept[shape.detail]! : shape.detail;
-  return { ...shape, detail, apart, hub: -1 };
+  const found = shapeOf(rest.size, rest.shared, pairSums(rest.size, rest.shared));
+  // Rows are named as in the whole matrix.
+  const detail = found.shape === "hub" ? rest.kept[found.detail]! : found.detail;
+  return { ...found, detail, apart, hub: apart.length > 0 ? -1 : secondaryHub(matrix, found) };
 }
 
 function shapeOf(

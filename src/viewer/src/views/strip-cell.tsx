@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
 import { threadColour } from "../draw/colour";
 import type { Theme } from "../draw/colour";
-import { drawStrip } from "../draw/maps";
+import { drawGreyStrip, drawStrip } from "../draw/maps";
 import { nodeColour } from "../draw/node-colour";
 import { stripOf } from "../model/bins";
 import type { Matrix } from "../model/matrix";
@@ -36,7 +36,11 @@ export function StripCell({ report, matrix, colourBy, label, theme }: Props) {
       role="img"
       aria-label={label}
       inputs={[matrix, groups, theme]}
-      draw={(surface) => drawStrip(surface, stripOf(matrix, surface.width, groups), colourOf)}
+      draw={(surface) => {
+        const strip = stripOf(matrix, surface.width, groups);
+        if (theme === "grey") drawGreyStrip(surface, strip, groups ? nodes + 1 : matrix.threads);
+        else drawStrip(surface, strip, colourOf);
+      }}
     />
   );
 }
@@ -54,6 +58,14 @@ export function StripLegend({
   theme,
 }: Pick<Props, "report" | "colourBy" | "theme">) {
   const { nodes } = report.traffic;
+  if (theme === "grey") {
+    return (
+      <>
+        The height of a mark says which <Term of={colourBy} /> uses that part most, the first one at
+        the top; hatching means that none dominates; darker means more accesses.
+      </>
+    );
+  }
   if (colourBy === "node") {
     return (
       <>
