@@ -5,10 +5,10 @@ import { lab } from "d3-color";
 import type { Axis } from "../model/bins";
 import { accessPixel, accessRamp, intensity, pixel } from "./colour";
 import type { Scale, Theme } from "./colour";
-import { fillPixels } from "./surface";
+import { fillPixels, hatched } from "./surface";
 import type { Surface } from "./surface";
 
-/** From "B more" over "equal" to "A more": orange and purple, apart for every colour blindness. */
+/** In grey, what B has more is hatched. From "B more" over "equal" to "A more": orange and purple, apart for every colour blindness. */
 const ENDS: Record<Theme, readonly [string, string, string]> = {
   light: ["#a34a00", "#f2f2f2", "#4b2a8c"],
   dark: ["#ffb04d", "#23272e", "#b9a1ff"],
@@ -24,11 +24,6 @@ export function differenceColour(t: number, theme: Theme): string {
   const part = t === 0 ? 0 : 0.12 + 0.88 * Math.min(1, Math.abs(t));
   const mix = (x: number, y: number) => x + (y - x) * part;
   return lab(mix(from.l, to.l), mix(from.a, to.a), mix(from.b, to.b)).formatHex();
-}
-
-/** In grey, what B has more is hatched. */
-export function hatched(x: number, y: number, ratio: number): boolean {
-  return (x + y) % Math.round(6 * ratio) < 2 * ratio;
 }
 
 export interface Bands {

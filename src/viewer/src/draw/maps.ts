@@ -5,7 +5,7 @@ import type { Axis, Binned, Strip } from "../model/bins";
 import { robustEnd } from "../model/matrix";
 import { accessPixel, accessRamp, intensity, pixel } from "./colour";
 import type { Scale, Theme } from "./colour";
-import { fillPixels } from "./surface";
+import { fillPixels, hatched } from "./surface";
 import type { Surface } from "./surface";
 
 export function drawAccesses(
@@ -80,6 +80,36 @@ export function drawStrip(
     const strength = 0.25 + 0.75 * intensity(mean, largest, "log");
     const columns: [number, number] = [strip.x.left[bin]!, strip.x.right[bin]!];
     fillPixels(pixels, width, columns, [0, height], pixel(colour, strength));
+  });
+  context.putImageData(image, 0, 0);
+}
+
+/**
+ * A strip without hues, for print: a mark's height says which row dominates, the first at the top;
+ * hatched over the whole height: none dominates; darker: more accesses. `rows` that there are.
+ */
+export function drawGreyStrip(surface: Surface, strip: Strip, rows: number): void {
+  const { context, width, height, ratio } = surface;
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const ramp = accessRamp("grey");
+  const largest = strip.mean.reduce((most, mean) => Math.max(most, mean), 0);
+  const thickness = Math.min(height, Math.max(Math.round(4 * ratio), Math.round(height / rows)));
+  strip.mean.forEach((mean, bin) => {
+    if (mean <= 0) return;
+    const colour = accessPixel(ramp, 0.35 + 0.65 * intensity(mean, largest, "log"));
+    const columns: [number, number] = [strip.x.left[bin]!, strip.x.right[bin]!];
+    if (dominance(strip.share[bin]!) >= 0.5) {
+      const part = rows > 1 ? strip.row[bin]! / (rows - 1) : 0;
+      const top = Math.round(part * (height - thickness));
+      fillPixels(pixels, width, columns, [top, top + thickness], colour);
+      return;
+    }
+    for (let y = 0; y < height; y++) {
+      for (let x = columns[0]; x < columns[1]; x++) {
+        if (hatched(x, y, ratio)) pixels[y * width + x] = colour;
+      }
+    }
   });
   context.putImageData(image, 0, 0);
 }

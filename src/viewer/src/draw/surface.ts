@@ -43,3 +43,8 @@ export function fillPixels(
     else for (let at = start; at < end; at++) pixels[at] = colour;
   }
 }
+
+/** Whether a pixel lies on a diagonal line, where hatching stands for a hue. */
+export function hatched(x: number, y: number, ratio: number): boolean {
+  return (x + y) % Math.round(6 * ratio) < 2 * ratio;
+}

@@ -52,6 +52,10 @@ export function rowsByNode({ threads, traffic }: Report): number[][] {
   return rows;
 }
 
+const VERDICT =
+  "Bands of colour are good: each has its own part. " +
+  "Grey over a large share of the accesses is worth a look.";
+
 export function StripLegend({
   report,
   colourBy,
@@ -62,7 +66,8 @@ export function StripLegend({
     return (
       <>
         The height of a mark says which <Term of={colourBy} /> uses that part most, the first one at
-        the top; hatching means that none dominates; darker means more accesses.
+        the top; hatching means that none dominates; darker means more accesses. Steps are good:
+        each has its own part. Hatching over a large share of the accesses is worth a look.
       </>
     );
   }
@@ -76,7 +81,7 @@ export function StripLegend({
             {node}
           </span>
         ))}
-        ; grey means that none dominates; stronger means more accesses.
+        ; grey means that none dominates; stronger means more accesses. {VERDICT}
       </>
     );
   }
@@ -86,7 +91,7 @@ export function StripLegend({
     <>
       The colour says which <Term of="thread" /> uses that part most, from{" "}
       <span class="ramp" aria-hidden="true" style={{ background }} /> thread 0 to the last; grey
-      means that no thread dominates; stronger means more accesses.
+      means that no thread dominates; stronger means more accesses. {VERDICT}
     </>
   );
 }

@@ -71,8 +71,7 @@ export function StructureTable(props: Props) {
       <FoldedSwitch {...props} />
       <p class="how">
         Each strip is a structure from its first page (left) to its last.{" "}
-        <StripLegend report={report} colourBy={colourBy} theme={props.theme} /> Bands of colour are
-        good: each has its own part. Grey over a large share of the accesses is worth a look.
+        <StripLegend report={report} colourBy={colourBy} theme={props.theme} />
       </p>
     </section>
   );
