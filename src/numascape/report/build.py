@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -35,7 +36,7 @@ from numascape.report.instances import (
     with_instances,
 )
 from numascape.report.lines import lay_out_lines, shown_lines, source_places
-from numascape.report.phases import ShownPhases, shown_phases, shown_spans
+from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
 from numascape.report.run import plain, shown_run, shown_threads
 from numascape.report.setting import settings_of
 from numascape.report.sharing import measure_sharing
@@ -49,6 +50,15 @@ COLUMNS = 4096
 MINOR_COLUMNS = 256
 """The same for a structure below MINOR_SHARE of the accesses."""
 MINOR_SHARE = 0.0001
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What a report shows one by one: phases, structures, and at least so many columns of each."""
+
+    phases: int = PHASES
+    structures: int = STRUCTURES
+    fewest_columns: int = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +79,12 @@ class Draft:
     machine: dict[str, Any]
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    again: Callable[[Limits], Draft] | None = None
+    """Makes the same draft with other limits."""
+
+
+_ALL = Limits()
 
 
 def from_trace(trace: Trace) -> Report:
@@ -76,24 +92,25 @@ def from_trace(trace: Trace) -> Report:
     return finish(draft(trace))
 
 
-def draft(trace: Trace, files: SourceFiles | None = None) -> Draft:
+def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL) -> Draft:
     """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure.
 
-    Source text and loops come from ``files``; without it no source file is read.
+    Source text and loops come from ``files``; without it no source file is read. ``limits`` says
+    how much is shown one by one.
     """
-    phases = shown_phases(trace)
+    phases = shown_phases(trace, limits.phases)
     by_phase = _by_phase(trace.accesses, phases)
     first_touch = _first_touch(trace, phases)
     per_thread = per_thread_pages(by_phase, len(phases.phases))
     facts = measure(per_thread, first_touch)
     ranked = ranked_structures(trace.structures, facts)
     run_accesses = sum(f.accesses for f in facts.values())
-    shown = ranked.head(STRUCTURES).with_columns(
+    shown = ranked.head(limits.structures).with_columns(
         limit=pl.when(pl.col("accesses") >= MINOR_SHARE * run_accesses)
         .then(COLUMNS)
         .otherwise(MINOR_COLUMNS)
     )
-    position = _positions(ranked)
+    position = _positions(ranked, limits.structures)
     lines = shown_lines(trace.lines, position, phases.positions(trace.lines["phase"]))
     places = source_places(first_touch, lines)
     folded = fold_pages(by_phase, first_touch, shown, places, len(ranked))
@@ -119,7 +136,11 @@ def draft(trace: Trace, files: SourceFiles | None = None) -> Draft:
         structures=(*whole, *instance_entries(chosen, whole)),
         phases=phases.phases,
         places=shown_places,
-        left_out=(*left_out(ranked, facts), *phases.folded, *(files.left_out if files else ())),
+        left_out=(
+            *left_out(ranked, facts, limits.structures),
+            *phases.folded,
+            *(files.left_out if files else ()),
+        ),
         folded=folded,
         spans=shown_spans(trace, phases),
         sharing=measure_sharing(
@@ -130,6 +151,8 @@ def draft(trace: Trace, files: SourceFiles | None = None) -> Draft:
         machine=plain(dataclasses.asdict(trace.info.machine)),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
+        limits=limits,
+        again=lambda other: draft(trace, files, other),
     )
 
 
@@ -144,7 +167,7 @@ def finish(started: Draft) -> Report:
     as_they_are = {
         f.name: getattr(started, f.name)
         for f in dataclasses.fields(started)
-        if f.name not in ("structures", "left_out", "folded")
+        if f.name not in ("structures", "left_out", "folded", "limits", "again")
     }
     return Report(
         **as_they_are,
@@ -176,11 +199,11 @@ def _first_touch(trace: Trace, phases: ShownPhases) -> pl.DataFrame:
     return table.with_columns(phases.positions(table["phase"]))
 
 
-def _positions(ranked: pl.DataFrame) -> pl.Series:
+def _positions(ranked: pl.DataFrame, structures: int) -> pl.Series:
     """By structure in the trace, its position in the report; null for those left out."""
     return (
         ranked.sort("structure")
-        .select(pl.when(pl.col("position") < STRUCTURES).then("position"))
+        .select(pl.when(pl.col("position") < structures).then("position"))
         .to_series()
     )
 

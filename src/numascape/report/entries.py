@@ -72,11 +72,11 @@ _UNUSED = read_structure(
 )
 
 
-def left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts]) -> tuple[str, ...]:
+def left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts], structures: int) -> tuple[str, ...]:
     """What the report says about structures that it has no entries for."""
-    if len(ranked) <= STRUCTURES:
+    if len(ranked) <= structures:
         return ()
-    rest = ranked.slice(STRUCTURES)
+    rest = ranked.slice(structures)
     total = sum(f.accesses for f in facts.values())
     share = int(rest["accesses"].sum()) / total if total else 0.0
     return (

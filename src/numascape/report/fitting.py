@@ -9,29 +9,49 @@ import heapq
 import polars as pl
 
 from numascape.errors import NumascapeError
-from numascape.report.build import Draft, finish
+from numascape.report.build import Draft, Limits, finish
 from numascape.report.encode import encode_report
 from numascape.report.folding import Folded, coarsen
 
+LEVELS = (
+    Limits(),
+    Limits(phases=32, fewest_columns=8),
+    Limits(phases=8, structures=1000, fewest_columns=4),
+    Limits(phases=1, structures=300, fewest_columns=1),
+    Limits(phases=1, structures=100, fewest_columns=1),
+)
+"""What is tried one after the other, where folding pages alone does not make a report fit."""
 SHORT = 160
 """Length of names when even the coarsest figures leave too little room."""
 MOST_CELLS = 2_000_000
 """Cells that a browser unpacks and draws without delay, however well they compress."""
-FEWEST = 16
-"""Columns that every structure keeps."""
 INSTANCE = 8
 """An instance is folded like a structure that has so many times its cells."""
 
 
 def encode_within(started: Draft, budget: int) -> str:
-    """Return the encoded report, at most ``budget`` characters long.
+    """Return the encoded report, at most ``budget`` characters long."""
+    for limits in LEVELS:
+        if limits != started.limits and started.again is not None:
+            started = dataclasses.replace(started.again(limits), run=started.run)
+        text = _fold_until_within(started, budget)
+        if text is not None:
+            return text
+    raise NumascapeError(
+        f"the report does not fit into {budget} bytes even when folded: "
+        "the trace names too many threads or structures"
+    )
+
+
+def _fold_until_within(started: Draft, budget: int) -> str | None:
+    """The encoded report, or None when folding pages and shortening names is not enough.
 
     Each round estimates the characters a cell costs from the last encoding and halves the
     columns of the largest structures until the estimate fits.
     """
     started = fold_to_cells(started, MOST_CELLS)
     shortened = False
-    while True:
+    while started.folded.cell_count() <= MOST_CELLS:
         text = encode_report(finish(started))
         if len(text) <= budget:
             return text
@@ -44,19 +64,20 @@ def encode_within(started: Draft, budget: int) -> str:
             started = _with_short_names(started)
             shortened = True
         else:
-            raise NumascapeError(
-                f"the report does not fit into {budget} bytes even when folded: "
-                "the trace names too many threads or structures"
-            )
+            break
+    return None
 
 
 def fold_to_cells(started: Draft, most: int) -> Draft:
     """Fold until there are at most `most` cells, or folding no longer helps."""
-    while (cells := sum(started.folded.cell_counts().values())) > most:
+    while (cells := started.folded.cell_count()) > most:
         coarser = _coarser(started, most / cells)
-        if coarser is None:
+        if coarser is not None:
+            started = coarser
+        elif any(entry.parent >= 0 for entry in started.structures):
+            started = _without_instances(started)
+        else:
             break
-        started = coarser
     return started
 
 
@@ -75,7 +96,7 @@ def _coarser(started: Draft, fraction: float) -> Draft | None:
     heapq.heapify(largest_first)
     while total > goal and largest_first:
         _, position = heapq.heappop(largest_first)
-        if columns[position] < 2 * FEWEST:
+        if columns[position] < 2 * started.limits.fewest_columns:
             continue
         total -= counts[position] - counts[position] // 2
         counts[position] //= 2

@@ -31,6 +31,10 @@ class Folded:
     first: pl.DataFrame
     width: pl.DataFrame
 
+    def cell_count(self) -> int:
+        """Cells (accesses and first touches) of all structures."""
+        return self.accesses.height + self.first.height
+
     def cell_counts(self) -> dict[int, int]:
         """Cells (accesses and first touches) per structure position."""
         counts = (

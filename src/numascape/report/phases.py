@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which phases a report shows, and when they ran.
 
-A page shows PHASES of them. Beyond that, neighbouring time slices become one, and of other phases
-the least used become one called "other phases"; sums never change.
+A page shows PHASES of them, fewer where there is no room. Beyond that, neighbouring time slices
+become one, and of other phases the least used become one called "other phases"; sums never change.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ PHASES = 64
 SPANS = 4000
 """Spans shown; a time line is at most that many pixels wide."""
 
+_BESIDE_SLICES = 3
+"""Phases that are no time slices and stay as they are where time slices are merged."""
 _DASH = "\N{EN DASH}"
 _SLICE = re.compile(rf"([0-9.]+){_DASH}[0-9.]+ s")
 
@@ -39,8 +41,8 @@ class ShownPhases:
         return pl.Series("phase", self.of).gather(phase)
 
 
-def shown_phases(trace: Trace) -> ShownPhases:
-    """Choose the phases that are shown; see the module."""
+def shown_phases(trace: Trace, most: int = PHASES) -> ShownPhases:
+    """Choose the phases that are shown, at most `most`; see the module."""
     counts = trace.accesses.group_by("phase").agg(pl.col("reads", "writes").sum())
     rows = (
         trace.phases.join(counts, on="phase", how="left")
@@ -48,26 +50,31 @@ def shown_phases(trace: Trace) -> ShownPhases:
         .sort("phase")
         .to_dicts()
     )
-    if len(rows) <= PHASES:
+    if len(rows) <= most:
         groups = [[row] for row in rows]
         return _shown(groups, [_of_one(row) for row in rows], ())
     slices = [row for row in rows if _is_slice(row)]
     others = [row for row in rows if not _is_slice(row)]
-    if len(slices) > len(rows) // 2:
-        return _slices_merged(slices, others)
-    return _least_used_merged(rows)
+    if most == 1:
+        return _shown([rows], [("run", "", 0)], (f"The {len(rows)} phases are shown as one.",))
+    if most > _BESIDE_SLICES and len(slices) > len(rows) // 2:
+        return _slices_merged(slices, others, most)
+    return _least_used_merged(rows, most)
 
 
 def _is_slice(row: dict[str, Any]) -> bool:
     return not row["file"] and _SLICE.fullmatch(row["name"]) is not None
 
 
-def _slices_merged(slices: list[dict[str, Any]], others: list[dict[str, Any]]) -> ShownPhases:
+def _slices_merged(
+    slices: list[dict[str, Any]], others: list[dict[str, Any]], most: int
+) -> ShownPhases:
     others.sort(key=lambda row: (-row["reads"] - row["writes"], row["phase"]))
-    kept = [[row] for row in sorted(others[:3], key=lambda row: row["phase"])]
-    rest = others[3:]
+    beside = sorted(others[:_BESIDE_SLICES], key=lambda row: int(row["phase"]))
+    kept = [[row] for row in beside]
+    rest = others[_BESIDE_SLICES:]
     slices.sort(key=lambda row: (row["start_ns"], row["phase"]))
-    room = PHASES - len(kept) - bool(rest)
+    room = most - len(kept) - bool(rest)
     size = -(-len(slices) // room)
     merged = [slices[i : i + size] for i in range(0, len(slices), size)]
     names = [_of_one(group[0]) for group in kept]
@@ -85,10 +92,10 @@ def _ends(group: list[dict[str, Any]]) -> tuple[str, str]:
     return first.partition(_DASH)[0], last.partition(_DASH)[2].removesuffix(" s")
 
 
-def _least_used_merged(rows: list[dict[str, Any]]) -> ShownPhases:
+def _least_used_merged(rows: list[dict[str, Any]], most: int) -> ShownPhases:
     ranked = sorted(rows, key=lambda row: (-row["reads"] - row["writes"], row["phase"]))
-    kept = sorted(ranked[: PHASES - 1], key=lambda row: int(row["phase"]))
-    rest = ranked[PHASES - 1 :]
+    kept = sorted(ranked[: most - 1], key=lambda row: int(row["phase"]))
+    rest = ranked[most - 1 :]
     total = sum(row["reads"] + row["writes"] for row in rows)
     share = sum(row["reads"] + row["writes"] for row in rest) / total if total else 0.0
     sentence = (
@@ -161,11 +168,13 @@ def _sampled(spans: pl.DataFrame) -> pl.DataFrame:
         )
         .group_by("part", "phase")
         .agg(
-            pl.col("start").min(), pl.col("end").max(), took=(pl.col("end") - pl.col("start")).sum()
+            pl.col("start").min(),
+            pl.col("end").max(),
+            took=(pl.col("end") - pl.col("start")).sum(),
         )
         .sort("part", "took", "phase", descending=[False, True, False])
         .group_by("part", maintain_order=True)
-        .first()
+        .agg(pl.col("phase").first(), pl.col("start").min(), pl.col("end").max())
         .select("phase", "start", "end")
     )
 

@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +17,7 @@ from numascape.report.encode import encode_report
 from numascape.report.fitting import encode_within, fold_to_cells
 from numascape.report.render import SIZE, TEMPLATE_VARIABLE, fill, render
 from synthetic import patterns
+from synthetic.page import column, decode
 from synthetic.write import write_pattern
 
 TEMPLATE = (
@@ -28,22 +25,6 @@ TEMPLATE = (
     '<script id="report-data" type="application/octet-stream"></script>'
 )
 Command = Callable[..., tuple[int, str, str]]
-
-
-def decode(text: str) -> tuple[dict[str, Any], bytes]:
-    block = zlib.decompress(base64.b64decode(text))
-    length = int.from_bytes(block[:4], "little")
-    return json.loads(block[4 : 4 + length]), block[4 + length :]
-
-
-def column(planes: bytes, stored: dict[str, Any]) -> list[int]:
-    n, width = stored["length"], stored["bytes"]
-    part = np.frombuffer(planes, np.uint8, n * width, stored["at"]).reshape(width, n)
-    values = [int.from_bytes(bytes(value), "little") for value in part.T]
-    if stored["delta"]:
-        steps = [-(v + 1) // 2 if v % 2 else v // 2 for v in values]
-        values = np.cumsum(np.array(steps, object)).tolist() if steps else []
-    return values
 
 
 @pytest.fixture
