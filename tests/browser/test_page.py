@@ -189,6 +189,29 @@ def test_the_layout_holds(open_report: Open, name: str, width: int) -> None:
     assert table.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
+@pytest.mark.parametrize("width", [1024, 1440, 2560, 3840])
+def test_nothing_lies_on_anything_else(open_report: Open, width: int) -> None:
+    address = "#v=1&order=node&a=0-7&b=8-15"
+    page = open_report("seismic-serial", width=width, address=address).page
+    overlapping = page.evaluate("""() => {
+        const parts = "h1, h2, h3, .plot, .toolbar, .figure-head, .column-bars, .row-bars, " +
+            ".difference-notes, .page-axis, .reading, .facts, .cards > li, table";
+        const boxes = [...document.querySelectorAll(parts)]
+            .filter((e) => e.checkVisibility() && !e.closest("details:not([open])"))
+            .map((e) => [e, e.getBoundingClientRect()]);
+        const found = [];
+        boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+            if (a.contains(b) || b.contains(a)) return;
+            const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+            const down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+            const name = (e) => e.className || e.textContent.slice(0, 40);
+            if (across > 2 && down > 2) found.push([name(a), name(b)]);
+        }));
+        return found;
+    }""")
+    assert overlapping == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark", "grey"])
 @pytest.mark.parametrize("name", ["matmul-naive", "hostile"])
 def test_accessibility(open_report: Open, name: str, theme: str) -> None:

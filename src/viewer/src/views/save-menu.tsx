@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { writeAddress } from "../model/page-state";
 import { csvOf } from "../saving/csv";
 import type { CsvTable } from "../saving/csv";
@@ -110,7 +110,8 @@ function useClosing(
   open: boolean,
   setOpen: (open: boolean) => void,
 ): void {
-  useEffect(() => {
+  // Before the next key, however soon it comes.
+  useLayoutEffect(() => {
     if (!open) return;
     const elsewhere = (event: Event) => {
       if (!root.current?.contains(event.target as Node)) setOpen(false);
