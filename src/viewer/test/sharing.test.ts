@@ -48,7 +48,9 @@ describe("the shape of sharing", () => {
   it("tells of a hub beside neighbours", () => {
     const reading = readSharing(matrix(16, (a, b) => (b - a === 1 ? 500 : a === 0 ? 2 : 0)));
     expect([reading.shape, reading.hub]).toEqual(["neighbours", 0]);
-    expect(describeSharing(reading, false, String).see).toContain("a little with thread 0");
+    const more = readSharing(matrix(64, (a, b) => (b - a === 1 ? 500 : a === 0 ? 200 : 0)));
+    expect([more.shape, more.detail, more.hub]).toEqual(["neighbours", 1, 0]);
+    expect(describeSharing(reading, false, String).see).toContain("all share with thread 0");
   });
   it("is said with names", () => {
     const reading = readSharing(matrix(8, (a, b) => (a === 2 || b === 2 ? 300 : 0)));

@@ -94,7 +94,17 @@ export function readSharing(matrix: SharingMatrix): SharingReading {
   const found = shapeOf(rest.size, rest.shared, pairSums(rest.size, rest.shared));
   // Rows are named as in the whole matrix.
   const detail = found.shape === "hub" ? rest.kept[found.detail]! : found.detail;
-  return { ...found, detail, apart, hub: apart.length > 0 ? -1 : secondaryHub(matrix, found) };
+  const hub = apart.length > 0 || found.shape === "all" ? -1 : soleHub(matrix);
+  if (hub < 0 || found.shape === "hub" || found.shape === "blocks") {
+    return { ...found, detail, apart, hub: found.shape === "hub" ? -1 : hub };
+  }
+  // Its pairs, which are at all distances, would make neighbours seem to be further apart.
+  const others = without(matrix, [hub]);
+  return {
+    ...shapeOf(others.size, others.shared, pairSums(others.size, others.shared)),
+    apart,
+    hub,
+  };
 }
 
 function shapeOf(
@@ -113,20 +123,17 @@ function shapeOf(
   return distance > 0 ? reading("neighbours", distance) : reading("mixed");
 }
 
-/** Where few pairs share (neighbours, blocks): the first row that nearly all others share with. */
-function secondaryHub(
-  { size, shared }: SharingMatrix,
-  { shape }: Pick<SharingReading, "shape">,
-): number {
-  if (shape !== "neighbours" && shape !== "blocks") return -1;
-  const partners = (row: number) => {
+/** The only row that shares something with nearly all others, while most share with few; or -1. */
+function soleHub({ size, shared }: SharingMatrix): number {
+  const partners = Array.from({ length: size }, (_, row) => {
     let count = 0;
     for (let j = 0; j < size; j++) if (j !== row && shared[row * size + j]! > 0) count++;
     return count;
-  };
-  const rows = Array.from({ length: size }, (_, row) => partners(row));
-  const hubs = rows.filter((count) => count >= MOST * size).length;
-  return hubs === 1 ? rows.findIndex((count) => count >= MOST * size) : -1;
+  });
+  const hubs = partners.filter((count) => count >= MOST * size).length;
+  const median = [...partners].sort((a, b) => a - b)[size >> 1]!;
+  if (hubs !== 1 || median > size / 2) return -1;
+  return partners.findIndex((count) => count >= MOST * size);
 }
 
 function idleRows(perRow: Float64Array): number[] {
@@ -237,7 +244,7 @@ export function describeSharing(
   const { see, advice } = inWords(reading, grouped ? "groups of threads" : "threads", name);
   if (reading.hub >= 0) {
     return {
-      see: `${see} Beside that, all share a little with thread ${name(reading.hub)}.`,
+      see: `${see} Beside that, all share with thread ${name(reading.hub)}.`,
       advice,
     };
   }

@@ -70,16 +70,18 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
     <>
       <SplitBar split={traffic.split} label="All accesses" />
       <p class="statement">{reading.see}</p>
-      <Topology report={report} traffic={traffic} theme={theme} />
-      <TrafficMatrix traffic={traffic} />
+      <div class="machine-figures">
+        <Topology report={report} traffic={traffic} theme={theme} />
+        <TrafficMatrix traffic={traffic} />
+      </div>
       <ThreadTraffic report={report} phases={phases} />
       <ReadingAid
         read={
           <p>
             Each box is a <Term of="node" />: above its threads (dots), below its memory. The bands
             lead from threads to the memory that they access, as wide as the number of accesses.
-            Straight down is local, across is remote. In the table, rows are the threads' nodes,
-            columns the pages'.
+            Straight down is local, across is <Term of="remote access">remote</Term>. In the table,
+            rows are the threads' nodes, columns the pages'.
           </p>
         }
         seen

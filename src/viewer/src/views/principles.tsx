@@ -25,8 +25,13 @@ export function Principles({ folded }: { folded: string[] }) {
           all threads write; keep a copy per node of what is only read.
         </li>
         <li>
-          <b>Beware of who initialises.</b> Reading input, zeroing and calloc'ed memory that one
-          thread touches put everything on one node; so do stacks whose arrays others use.
+          <b>Beware of who initialises.</b> Reading input or zeroing with one thread puts everything
+          on that thread's node, and so does <Term of="first touch" /> of calloc'ed memory in a
+          serial loop.
+        </li>
+        <li>
+          <b>Beware of stacks.</b> A stack is on the node where its thread started. Arrays on it
+          that other threads use are far from them: allocate those, and initialise them in parallel.
         </li>
       </ul>
       {folded.length > 0 && (
