@@ -135,7 +135,8 @@ class Windows:
         width = 1
         while -(-wanted.end // width) - wanted.first // width > wanted.columns:
             width *= 2
-        while (window := _window(detail, wanted, width)) is None:
+        threads = self._trace.threads.height
+        while (window := _window(detail, wanted, width, threads)) is None:
             width *= 2
         return window
 
@@ -218,7 +219,7 @@ def _level(width: int, accesses: pl.DataFrame, first: pl.DataFrame) -> _Level:
     return _Level(width, *used, *touched)
 
 
-def _window(detail: _Detail, wanted: Wanted, width: int) -> Window | None:
+def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) -> Window | None:
     """The window in columns of `width` pages; None when that makes too many cells."""
     level = max((one for one in detail.levels if one.width <= width), key=lambda one: one.width)
     begin, end = wanted.first // width, -(-wanted.end // width)
@@ -228,16 +229,20 @@ def _window(detail: _Detail, wanted: Wanted, width: int) -> Window | None:
     first = _rows_within(
         level.first_block, level.first_phase, begin * scale, end * scale, wanted.phases
     )
-    threads = np.union1d(level.thread[accesses], level.first_thread[first])
+    seen = np.zeros(threads_of_run, bool)
+    seen[level.thread[accesses]] = True
+    seen[level.first_thread[first]] = True
+    threads = np.flatnonzero(seen)
     if blocks > 1 and len(threads) * blocks > MOST_CELLS:
         return None
     edges = np.arange(begin, end + 1) * width
     touched = np.diff(np.searchsorted(detail.touched, _as_pages(edges)))
     columns, column_of = _columns(edges, touched, detail.pages)
     size = len(threads) * blocks
+    rank = np.cumsum(seen) - 1
 
     def cells_of(thread: Column, block: Column) -> Indices:
-        return np.searchsorted(threads, thread) * blocks + (block.astype(np.int64) // scale - begin)
+        return rank[thread] * blocks + (block.astype(np.int64) // scale - begin)
 
     cell = cells_of(level.thread[accesses], level.block[accesses])
     reads = np.bincount(cell, level.reads[accesses], size)
@@ -286,7 +291,7 @@ def _columns(edges: Indices, touched: Any, pages: int) -> tuple[WindowColumns, I
 
 
 def _places_of(
-    cells: Indices, threads: Column, blocks: int, column_of: Indices
+    cells: Indices, threads: Indices, blocks: int, column_of: Indices
 ) -> tuple[Column, Column]:
     row: Column = threads[cells // blocks].astype(np.uint32)
     column: Column = column_of[cells % blocks].astype(np.uint32)

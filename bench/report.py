@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How quick the report is: written, opened in Chromium, zoomed; and windows that `view` answers.
+
+The traces are those of tests/synthetic, whose numbers follow from closed forms.
+"""
+
+import os
+import random
+import shutil
+import statistics
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from playwright.sync_api import Browser, sync_playwright
+from rich.console import Console
+
+from bench.measure import machine, run
+from bench.tables import ResultTable, print_table, write_results
+from numascape.report.phases import shown_phases
+from numascape.trace import Trace
+from numascape.view.site import encode_window
+from numascape.view.windows import Wanted, Windows
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from synthetic.patterns import Pattern, many_pages, many_phases, many_threads, naive_matmul
+from synthetic.write import write_pattern
+
+console = Console(stderr=True)
+NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
+CHROMIUM = os.environ.get("NUMASCAPE_CHROMIUM") or shutil.which("chromium")
+WINDOWS = 100
+COLUMNS = 4096
+# When the figures first stand on the screen: two frames after the page says that it is ready.
+DRAWN = """
+new MutationObserver((_, observer) => {
+    if (document.documentElement?.dataset.ready !== "yes") return;
+    observer.disconnect();
+    requestAnimationFrame(() => requestAnimationFrame(() => (window.drawnAt = performance.now())));
+}).observe(document, { subtree: true, childList: true, attributes: true });
+"""
+WAIT = """() => new Promise((done) => {
+    const look = () => window.drawnAt ? done(window.drawnAt) : requestAnimationFrame(look);
+    look();
+})"""
+KEYS = ("+",) * 12 + ("ArrowRight", "ArrowLeft") * 6 + ("]", "[", "-") * 4 + ("0",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A trace, by what is large about it."""
+
+    name: str
+    pattern: Callable[[], Pattern]
+
+
+CASES = (
+    Case("small: 4 threads, 384 pages", lambda: naive_matmul(256, 4)),
+    Case("1024 threads, 9216 pages", many_threads),
+    Case("10 million pages, 64 threads", many_pages),
+    Case("64 threads, 64 phases", many_phases),
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Milliseconds in the browser: until the figures stood there, and of each redrawing."""
+
+    opened: float
+    redrawn: list[float]
+
+
+def seen_in(browser: Browser, report: Path) -> Seen:
+    page = browser.new_page(viewport={"width": 1600, "height": 1000})
+    page.add_init_script(DRAWN)
+    page.goto(report.as_uri())
+    opened = float(page.evaluate(WAIT))
+    page.locator(".figures").focus()
+    for key in KEYS:
+        page.keyboard.press(key)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+    redrawn = page.evaluate(
+        'performance.getEntriesByName("numascape:redraw").map(({ duration }) => duration)'
+    )
+    page.close()
+    return Seen(opened, [float(duration) for duration in redrawn])
+
+
+def report_row(browser: Browser, case: Case, trace: Trace, rounds: int) -> list[str | float | None]:
+    file = trace.path.with_suffix(".html")
+    command = [str(NUMASCAPE), "report", str(trace.path), "-o", str(file)]
+    costs = [run(command) for _ in range(rounds)]
+    seen = [seen_in(browser, file) for _ in range(rounds)]
+    redrawn = [duration for one in seen for duration in one.redrawn]
+    return [
+        case.name,
+        sum(part.stat().st_size for part in trace.path.iterdir()) / 1e6,
+        statistics.median(cost.wall_s for cost in costs),
+        file.stat().st_size / 1e6,
+        statistics.median(one.opened for one in seen) / 1000,
+        statistics.median(redrawn),
+        max(redrawn),
+    ]
+
+
+def view_row(case: Case, trace: Trace) -> list[str | float | None]:
+    """How long `numascape view` takes for the first window of a structure, and for others."""
+    shown = shown_phases(trace)
+    windows = Windows(trace, {}, shown.of)
+    pages = int(trace.structures.item(0, "pages"))
+    chance = random.Random(1)
+
+    def seconds(first: int, end: int) -> float:
+        start = time.perf_counter()
+        wanted = Wanted(0, None, first, end, COLUMNS)
+        encode_window(wanted, windows.answer(wanted))
+        return time.perf_counter() - start
+
+    trace.accesses, trace.first_touch  # noqa: B018  reading them is not the window's cost
+    first = seconds(0, pages)
+    later = []
+    for _ in range(WINDOWS):
+        # From a few pages to all of them, each order of magnitude as often.
+        width = max(1, round(pages ** chance.random()))
+        at = chance.randrange(pages - width + 1)
+        later.append(1000 * seconds(at, at + width))
+    return [case.name, first, statistics.median(later), max(later)]
+
+
+def main(
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 5,
+    write: Annotated[bool, typer.Option(help="Write bench/results/report.md and .json.")] = True,
+) -> None:
+    """Measure how quick the report and `numascape view` are, from small traces to large ones."""
+    reports, views = [], []
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        version = browser.version
+        for number, case in enumerate(CASES):
+            console.print(f"{case.name}: {rounds} rounds")
+            trace = write_pattern(case.pattern(), Path(folder) / f"{number}.numascape")
+            reports.append(report_row(browser, case, trace, rounds))
+            views.append(view_row(case, trace))
+        browser.close()
+    tables = [
+        ResultTable(
+            "Report",
+            ["trace", "trace MB", "written s", "page MB", "opened s", "redrawn ms", "slowest ms"],
+            reports,
+            f"Medians of {rounds} rounds; slowest: of all redrawings. Written: the whole command. "
+            "Opened: from the start of the navigation to the first figures on the screen. Redrawn: "
+            f"after each of {len(KEYS)} keys that zoom and move. Chromium {version}, headless, "
+            "drawing without a graphics processor, 1600 x 1000 pixels.",
+        ),
+        ResultTable(
+            "Windows of numascape view",
+            ["trace", "first s", "later ms", "slowest ms"],
+            views,
+            f"Of the first structure; {WINDOWS} later windows of random place and size.",
+        ),
+    ]
+    for table in tables:
+        print_table(table)
+    if write:
+        for path in write_results("report", machine(), tables):
+            console.print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
