@@ -15,7 +15,7 @@ namespace {
 SpinLock lock;
 PhaseLog phases(shard);
 uint32_t mark = 0;           // phase of the mark in force, 0 = none
-uint32_t region = 0;         // phase of the region that runs, 0 = none
+PhaseIdentity region{};      // the region that runs; kOutside = none
 uint64_t session_begin = 0;  // CLOCK_REALTIME ns
 std::atomic<bool> ended{false};
 
@@ -24,6 +24,13 @@ constexpr uint64_t kMostNameBytes = 255;
 void begin_if_other(ThreadRecorder& recorder, uint32_t phase) {
     if (phase != shard.current_phase()) {
         phases.begin(recorder, phase);
+    }
+}
+
+// Unless a mark is in force.
+void begin_region(ThreadRecorder& recorder) {
+    if (mark == 0) {
+        begin_if_other(recorder, region.kind == PhaseKind::kRegion ? phases.find(region) : 0);
     }
 }
 
@@ -77,18 +84,14 @@ void run_clock(void*) {
 
 void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller) {
     SpinGuard guard(lock);
-    region = phases.find({PhaseKind::kRegion, function, caller, "", 0});
-    if (mark == 0) {
-        begin_if_other(recorder, region);
-    }
+    region = {PhaseKind::kRegion, function, caller, "", 0};
+    begin_region(recorder);
 }
 
 void region_ended(ThreadRecorder& recorder) {
     SpinGuard guard(lock);
-    region = 0;
-    if (mark == 0) {
-        begin_if_other(recorder, 0);
-    }
+    region = {};
+    begin_region(recorder);
 }
 
 void mark_reached(uint64_t pc, uint64_t name) {
@@ -105,7 +108,7 @@ void mark_reached(uint64_t pc, uint64_t name) {
     SpinGuard guard(lock);
     if (length == 0) {
         mark = 0;
-        begin_if_other(*recorder, region);
+        begin_region(*recorder);
         return;
     }
     mark = phases.find({PhaseKind::kMark, pc, 0, text, length});

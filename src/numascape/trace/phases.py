@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from numascape._native.symbols import Frame
 from numascape.naming.frames import is_library
 from numascape.trace.schema import SCHEMAS
 from numascape.trace.shards import (
@@ -86,15 +87,18 @@ def _name(phase: ShardPhase, names: ProcessNames) -> tuple[str, str, int]:
     if phase.kind == PHASE_REGION:
         return _region_name(phase, names)
     if phase.kind == PHASE_MARK:
-        frames = names.frames(phase.place)
-        # The mark itself is in the header's inline function.
-        frame = next((f for f in frames if not f.file.endswith("numascape/phase.h")), frames[0])
+        frame = _outside_header(names.frames(phase.place))[0]
         return phase.name, frame.file, frame.line
     if phase.kind == PHASE_TIME_SLICE:
         return time_slice_name(phase.place, phase.caller), "", 0
     if phase.kind == PHASE_FURTHER:
         return "further phases", "", 0
     return "outside all phases", "", 0
+
+
+def _outside_header(frames: list[Frame]) -> list[Frame]:
+    """Without the inline function by which a program sets a mark."""
+    return [frame for frame in frames if not frame.file.endswith("numascape/phase.h")] or frames
 
 
 def _region_name(phase: ShardPhase, names: ProcessNames) -> tuple[str, str, int]:
@@ -104,7 +108,7 @@ def _region_name(phase: ShardPhase, names: ProcessNames) -> tuple[str, str, int]
     stands in where debug information says nothing of the outlined one.
     """
     outlined = names.frames(phase.place)[-1]
-    callers = names.frames(phase.caller - 1) if phase.caller else [outlined]
+    callers = _outside_header(names.frames(phase.caller - 1)) if phase.caller else [outlined]
     # A function that the compiler inlined is the one that the programmer wrote.
     caller = next((frame for frame in callers if not is_library(frame)), callers[0])
     file, line = (outlined.file, outlined.line) if outlined.line else (caller.file, caller.line)
