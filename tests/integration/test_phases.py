@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,9 @@ def test_time_slices_hold_every_access(record: Any) -> None:
     recording = record("phases", "timed", 1200, every=0.25)
     assert recording.total("data") == (0, int(recording.output) * WHOLE)
     names = recording.trace.phases["name"].to_list()
-    assert names[:4] == [OUTSIDE, "0.00–0.25 s", "0.25–0.50 s", "0.50–0.75 s"]
+    slices = ["0.00", "0.25", "0.50", "0.75"]
+    expected = [f"{a}\N{EN DASH}{b} s" for a, b in pairwise(slices)]
+    assert names[:4] == [OUTSIDE, *expected]
     assert len(by_phase(recording)) >= 4
 
 
