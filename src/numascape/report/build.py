@@ -100,7 +100,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     """
     phases = shown_phases(trace, limits.phases)
     by_phase = _by_phase(trace.accesses, phases)
-    first_touch = _first_touch(trace, phases)
+    first_touch = trace.first_touch.with_columns(phases.positions(trace.first_touch["phase"]))
     per_thread = per_thread_pages(by_phase, len(phases.phases))
     facts = measure(per_thread, first_touch)
     ranked = ranked_structures(trace.structures, facts)
@@ -189,14 +189,6 @@ def _by_phase(accesses: pl.DataFrame, phases: ShownPhases) -> pl.DataFrame:
         .group_by(keys)
         .agg(pl.col("reads", "writes").sum())
     )
-
-
-def _first_touch(trace: Trace, phases: ShownPhases) -> pl.DataFrame:
-    """The trace's first touches with the positions of the phases shown."""
-    table = trace.first_touch
-    if "phase" not in table.columns:
-        return table.with_columns(phase=pl.lit(0, pl.UInt32))
-    return table.with_columns(phases.positions(table["phase"]))
 
 
 def _positions(ranked: pl.DataFrame, structures: int) -> pl.Series:
