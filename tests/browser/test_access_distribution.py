@@ -227,3 +227,75 @@ def test_a_redraw_is_a_performance_measure(open_report: Open) -> None:
         page.wait_for_timeout(50)
     measures = page.evaluate("performance.getEntriesByName('numascape:redraw').length")
     assert measures == 4
+
+
+def pair() -> Pattern:
+    """Two instances of one structure: thread 0 uses the first, thread 1 the second."""
+    pattern = Pattern("pair", 2)
+    s = pattern.structure("list", 8, instances=2)
+    page = np.arange(8)
+    for instance in (0, 1):
+        pattern.access(s, page, instance, 100 * (3 - instance), 0, instance=instance)
+        pattern.touch(s, page, instance, instance=instance)
+        pattern.instances.append((s, instance, (1 << 30) + instance * (1 << 21), 8 * 4096))
+    return pattern
+
+
+def test_instances_are_shown_one_by_one_or_summed(open_pattern: Open) -> None:
+    report = open_pattern(pair())
+    choice = report.page.locator(".instances select")
+    summed = [report.drawn(ACCESSES, 0.5, y) for y in (0.25, 0.75)]
+    assert summed == [True, True]
+    assert "2 instances summed up" in report.page.locator("#structure").inner_text()
+    for instance, rows in (("0", [True, False]), ("1", [False, True])):
+        choice.select_option(instance)
+        report.page.wait_for_url(f"**instance={instance}")
+        assert [report.drawn(ACCESSES, 0.5, y) for y in (0.25, 0.75)] == rows
+        assert [report.drawn(FIRST, 0.5, y) for y in (0.25, 0.75)] == rows
+        heading = report.page.locator("#structure-name").inner_text()
+        assert heading == f"list instance {instance}"
+    assert "60.0" in choice.inner_text()
+    choice.select_option("-1")
+    assert [report.drawn(ACCESSES, 0.5, y) for y in (0.25, 0.75)] == summed
+
+
+def test_figures_follow_the_phases(open_pattern: Open) -> None:
+    pattern = Pattern("p", 2)
+    phases = [pattern.phase("outside"), pattern.phase("<b>first</b>"), pattern.phase("second")]
+    s = pattern.structure("A", 4)
+    pattern.access(s, np.arange(4), 0, 10, 0, phase=phases[1])
+    pattern.access(s, np.arange(4), 1, 10, 0, phase=phases[2])
+    pattern.touch(s, np.arange(4), 0)
+    for address, rows in (("", [True, True]), ("&phases=1", [True, False])):
+        report = open_pattern(pattern, address=f"#v=1{address}")
+        assert [report.drawn(ACCESSES, 0.5, y) for y in (0.25, 0.75)] == rows
+
+
+def test_hostile_names_in_the_tooltip_and_the_difference(open_report: Open) -> None:
+    report = open_report("hostile", address="#v=1&a=0&b=1")
+    page = report.page
+    for i in range(3):
+        page.locator("table.structures .name").nth(i).click()
+        page.locator(".plot.accesses").scroll_into_view_if_needed()
+        page.locator(".plot.accesses").hover()
+        assert "First touch" in page.locator(".tooltip").inner_text()
+        page.mouse.move(1, 1)
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main img, main script, main i, .tooltip b").count() == 0
+    assert report.complaints == []
+
+
+def test_a_narrow_difference_is_zoomed_over_pages_only(open_pattern: Open) -> None:
+    report = open_pattern(teams(), address="#v=1&a=0&b=1")
+    page = report.page
+    plot = page.locator(".plot.difference")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] - 5, steps=3)
+    page.mouse.up()
+    page.wait_for_url("**view=*")
+    x0, x1, y0, y1 = (float(part) for part in page.url.split("view=")[1].split("&")[0].split(","))
+    assert (round(x0), round(x1), y0, y1) == (512, 1024, 0, THREADS)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from browser.opened import Open
 from synthetic.patterns import HOSTILE
@@ -212,21 +212,53 @@ def test_nothing_lies_on_anything_else(open_report: Open, width: int) -> None:
     assert overlapping == []
 
 
+def violations(page: Page) -> list[str]:
+    """What axe-core complains about."""
+    page.evaluate(AXE.read_text())
+    result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{violation['id']}: {node['html'][:200]}"
+        for violation in result["violations"]
+        for node in violation["nodes"][:3]
+    ]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark", "grey"])
-@pytest.mark.parametrize("name", ["matmul-naive", "hostile"])
+@pytest.mark.parametrize("name", ["matmul-naive", "hostile", "many-phases"])
 def test_accessibility(open_report: Open, name: str, theme: str) -> None:
     address = f"#v=1&structure=1&theme={theme}&order=node&a=0&b=1"
     page = open_report(name, address=address).page
     page.get_by_text("The same as a table, by thread").click()
     page.locator(".thread-table tbody tr").last.wait_for()
-    page.evaluate(AXE.read_text())
-    result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    found = [
-        f"{violation['id']}: {node['html'][:200]}"
-        for violation in result["violations"]
-        for node in violation["nodes"][:3]
-    ]
-    assert found == []
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "grey"])
+def test_menus_and_help_are_accessible(open_report: Open, theme: str) -> None:
+    page = open_report("matmul-naive", address=f"#v=1&theme={theme}").page
+    page.get_by_role("button", name=re.compile("Save: Accesses")).click()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Help: keys and pointer").click()
+    page.get_by_role("dialog").wait_for()
+    assert violations(page) == []
+
+
+def test_the_tab_key_reaches_everything_and_leaves_again(open_report: Open) -> None:
+    page = open_report("matmul-naive").page
+    script = """() => {
+        const all = "a[href], button, input, select, summary, [tabindex='0']";
+        const reachable = [...document.querySelectorAll(all)].filter(
+            (e) => e.checkVisibility() && !e.disabled && (e.type !== "radio" || e.checked));
+        window.left = new Set(reachable);
+        document.addEventListener("focusin", (event) => window.left.delete(event.target));
+        return reachable.length;
+    }"""
+    many = page.evaluate(script)
+    assert many > 30
+    for _ in range(many + 20):
+        page.keyboard.press("Tab")
+    assert page.evaluate("() => [...window.left].map((e) => e.outerHTML.slice(0, 120))") == []
 
 
 def test_damaged_data_are_reported_in_the_page(

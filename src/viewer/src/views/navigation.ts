@@ -85,7 +85,8 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
   const onPointerMove = (event: PointerEvent) => {
     const at = pointIn(event);
     if (panning.current) {
-      panBy(panning.current.x - at.x, panning.current.y - at.y);
+      const pagesOnly = (event.currentTarget as HTMLElement).dataset.axis === "x";
+      panBy(panning.current.x - at.x, pagesOnly ? 0 : panning.current.y - at.y);
       panning.current = at;
     } else if (brush) {
       setBrush({ from: brush.from, to: at });
@@ -97,7 +98,8 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const to = pointIn(event);
     const across = Math.abs(to.x - brush.from.x) * box.width;
-    const down = Math.abs(to.y - brush.from.y) * box.height;
+    const pagesOnly = (event.currentTarget as HTMLElement).dataset.axis === "x";
+    const down = pagesOnly ? 0 : Math.abs(to.y - brush.from.y) * box.height;
     setBrush(undefined);
     if (across < CLICK && down < CLICK) return;
     // A flat or narrow drag means one axis only.
