@@ -5,6 +5,9 @@ import { App } from "./views/app";
 import "./style.css";
 import "./styles/figures.css";
 import "./styles/overview.css";
+import "./styles/cards.css";
+import "./styles/machine.css";
+import "./styles/sharing.css";
 import "./styles/phases.css";
 import "./styles/source-lines.css";
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
 import type { Report } from "../src/data/report";
-import { describeSharing, readSharing, sharingOf, strongestPairs } from "../src/model/sharing";
+import { sharingOf, strongestPairs } from "../src/model/sharing";
 import type { SharingMatrix } from "../src/model/sharing";
+import { describeSharing, readSharing } from "../src/model/sharing-shape";
 
 /** A matrix whose pairs share what `between` says; everybody makes 1000 accesses. */
 function matrix(size: number, between: (a: number, b: number) => number): SharingMatrix {

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the shape of the sharing matrix says: computed, so that it says only what is so.
+
+import type { SharingMatrix } from "./sharing";
+
+export type SharingShape = "none" | "hub" | "neighbours" | "blocks" | "all" | "mixed";
+
+export interface SharingReading {
+  shape: SharingShape;
+  /** Row all share with (hub); rows apart (neighbours); rows per block (blocks); else 0. */
+  detail: number;
+  /** Rows that share so little that the shape leaves them out, such as a thread that waits. */
+  apart: number[];
+  /** A row that shares something with nearly every other one, beside the shape; or -1. */
+  hub: number;
+}
+
+/** Sharing below this share of the accesses is none. */
+const NONE = 0.01;
+/** A pattern names what it holds of all sharing from this share on. */
+const MOST = 0.8;
+/** An even matrix: mean deviation of the pairs from their mean, as a part of the mean. */
+const EVEN = 0.5;
+/** Rows that share less than this part of what the median row does are left out. */
+const IDLE = 0.1;
+
+/** Names the shape of a matrix whose rows are in order of thread numbers. */
+export function readSharing(matrix: SharingMatrix): SharingReading {
+  const { size, shared } = matrix;
+  const pairs = pairSums(size, shared);
+  let own = 0;
+  let partners = 0;
+  for (let i = 0; i < size; i++) {
+    own += shared[i * size + i]!;
+    partners += largestOf(size, shared, i);
+  }
+  if (size < 2 || partners < NONE * own || pairs.total === 0) {
+    return { shape: "none", detail: 0, apart: [], hub: -1 };
+  }
+  const idle = idleRows(pairs.perRow);
+  const apart = idle.length <= size / 4 ? idle : [];
+  const rest = without(matrix, apart);
+  const found = shapeOf(rest.size, rest.shared, pairSums(rest.size, rest.shared));
+  // Rows are named as in the whole matrix.
+  const detail = found.shape === "hub" ? rest.kept[found.detail]! : found.detail;
+  const hub = apart.length > 0 || found.shape === "all" ? -1 : soleHub(matrix);
+  if (hub < 0 || found.shape === "hub" || found.shape === "blocks") {
+    return { ...found, detail, apart, hub: found.shape === "hub" ? -1 : hub };
+  }
+  // Its pairs, which are at all distances, would make neighbours seem to be further apart.
+  const others = without(matrix, [hub]);
+  return {
+    ...shapeOf(others.size, others.shared, pairSums(others.size, others.shared)),
+    apart,
+    hub,
+  };
+}
+
+function shapeOf(
+  size: number,
+  shared: Float64Array,
+  pairs: ReturnType<typeof pairSums>,
+): Pick<SharingReading, "shape" | "detail"> {
+  const reading = (shape: SharingShape, detail = 0) => ({ shape, detail });
+  // With two rows there is one pair: nothing to tell shapes apart by.
+  if (size < 3 || isEven(size, shared, pairs.total)) return reading("all");
+  const hub = pairs.perRow.findIndex((sum) => sum >= MOST * pairs.total);
+  if (hub >= 0 && isEven(size, shared, pairs.total, hub)) return reading("hub", hub);
+  const block = blockSize(size, shared, pairs.total);
+  if (block > 0) return reading("blocks", block);
+  const distance = neighbourDistance(size, shared, pairs.total);
+  return distance > 0 ? reading("neighbours", distance) : reading("mixed");
+}
+
+/** The only row that shares something with nearly all others, while most share with few; or -1. */
+function soleHub({ size, shared }: SharingMatrix): number {
+  const partners = Array.from({ length: size }, (_, row) => {
+    let count = 0;
+    for (let j = 0; j < size; j++) if (j !== row && shared[row * size + j]! > 0) count++;
+    return count;
+  });
+  const hubs = partners.filter((count) => count >= MOST * size).length;
+  const median = [...partners].sort((a, b) => a - b)[size >> 1]!;
+  if (hubs !== 1 || median > size / 2) return -1;
+  return partners.findIndex((count) => count >= MOST * size);
+}
+
+function idleRows(perRow: Float64Array): number[] {
+  const median = [...perRow].sort((a, b) => a - b)[perRow.length >> 1]!;
+  return [...perRow.keys()].filter((row) => perRow[row]! < IDLE * median);
+}
+
+function without({ size, shared }: SharingMatrix, rows: readonly number[]) {
+  const kept = Array.from({ length: size }, (_, i) => i).filter((i) => !rows.includes(i));
+  const rest = new Float64Array(kept.length ** 2);
+  kept.forEach((a, i) =>
+    kept.forEach((b, j) => (rest[i * kept.length + j] = shared[a * size + b]!)),
+  );
+  return { size: kept.length, shared: rest, kept };
+}
+
+function pairSums(size: number, shared: Float64Array) {
+  const perRow = new Float64Array(size);
+  let total = 0;
+  for (let i = 0; i < size; i++) {
+    for (let j = i + 1; j < size; j++) {
+      const value = shared[i * size + j]!;
+      perRow[i]! += value;
+      perRow[j]! += value;
+      total += value;
+    }
+  }
+  return { perRow, total };
+}
+
+function largestOf(size: number, shared: Float64Array, row: number): number {
+  let largest = 0;
+  for (let j = 0; j < size; j++) {
+    if (j !== row) largest = Math.max(largest, shared[row * size + j]!);
+  }
+  return largest;
+}
+
+/** Whether all pairs (with `hub`: all pairs of that row) have much the same value. */
+function isEven(size: number, shared: Float64Array, total: number, hub?: number): boolean {
+  const values: number[] = [];
+  for (let i = 0; i < size; i++) {
+    for (let j = i + 1; j < size; j++) {
+      if (hub === undefined || i === hub || j === hub) values.push(shared[i * size + j]!);
+    }
+  }
+  const sum = values.reduce((a, b) => a + b, 0);
+  if (sum < MOST * total) return false;
+  const mean = sum / values.length;
+  const deviation = values.reduce((a, value) => a + Math.abs(value - mean), 0) / values.length;
+  return deviation <= EVEN * mean;
+}
+
+/** The size of equal blocks of rows that share among themselves, or 0. */
+function blockSize(size: number, shared: Float64Array, total: number): number {
+  for (let block = 2; block <= size / 2; block++) {
+    if (size % block !== 0) continue;
+    const inside: number[] = [];
+    for (let i = 0; i < size; i++) {
+      for (let j = i + 1; j < size; j++) {
+        if (Math.floor(i / block) === Math.floor(j / block)) inside.push(shared[i * size + j]!);
+      }
+    }
+    const sum = inside.reduce((a, b) => a + b, 0);
+    if (sum < MOST * total) continue;
+    const mean = sum / inside.length;
+    const deviation = inside.reduce((a, value) => a + Math.abs(value - mean), 0) / inside.length;
+    if (deviation <= EVEN * mean) return block;
+  }
+  return 0;
+}
+
+/** How many rows apart most sharing pairs are, or 0 when that is no neighbourhood. */
+function neighbourDistance(size: number, shared: Float64Array, total: number): number {
+  const furthest = Math.floor(size / 4);
+  let sum = 0;
+  for (let apart = 1; apart <= furthest; apart++) {
+    for (let i = 0; i + apart < size; i++) sum += shared[i * size + i + apart]!;
+    if (sum >= MOST * total) return apart;
+  }
+  return 0;
+}
+
+/** The shape in words; `name` gives the threads behind a row, `grouped`: several each. */
+export function describeSharing(
+  reading: SharingReading,
+  grouped: boolean,
+  name: (row: number) => string,
+): { see: string; advice: string } {
+  const { see, advice } = inWords(reading, grouped ? "groups of threads" : "threads", name);
+  if (reading.hub >= 0) {
+    return {
+      see: `${see} Beside that, all share with thread ${name(reading.hub)}.`,
+      advice,
+    };
+  }
+  if (reading.apart.length === 0) return { see, advice };
+  const rest = reading.apart.map(name).slice(0, 6).join(", ");
+  const more = reading.apart.length > 6 ? " and others" : "";
+  const who = reading.apart.length === 1 ? `Thread ${rest} shares` : `Threads ${rest}${more} share`;
+  return { see: `${see} ${who} far less.`, advice };
+}
+
+function inWords(
+  { shape, detail }: SharingReading,
+  rows: string,
+  name: (row: number) => string,
+): { see: string; advice: string } {
+  switch (shape) {
+    case "none":
+      return {
+        see: "Threads hardly share pages: each works on its own.",
+        advice: "This is good. Pin the threads, and let each touch its own pages first.",
+      };
+    case "all":
+      return {
+        see: "All share with all, to much the same degree.",
+        advice:
+          "No placement is right for every thread. Copy what is only read to every node, " +
+          "interleave what is written, or divide the work so that a thread stays in its own part.",
+      };
+    case "hub":
+      return {
+        see: `All share with thread ${name(detail)}, and hardly with each other.`,
+        advice:
+          "Typical when one thread initialises or collects for the others. Let every thread " +
+          "initialise its own part, and keep what is collected small.",
+      };
+    case "neighbours":
+      return {
+        see:
+          detail === 1
+            ? `Neighbouring ${rows} share, as in a stencil.`
+            : `Those up to ${detail} ${rows} away share, as in a stencil.`,
+        advice:
+          "This suits NUMA: pin the threads in order (OMP_PROC_BIND=close), so that neighbours are " +
+          "on one node and only the nodes' edges cross.",
+      };
+    case "blocks":
+      return {
+        see: `Blocks of ${detail} ${rows} share among themselves, and hardly with others.`,
+        advice:
+          "Put each block on one node: pin the threads in order, as many per node as a block.",
+      };
+    case "mixed":
+      return {
+        see: "Threads share pages, in no simple pattern.",
+        advice:
+          "Order the threads by shared pages (above the access distribution): those that share " +
+          "much belong on the same node.",
+      };
+  }
+}
