@@ -30,8 +30,13 @@ struct GroupAccess {
     uint16_t bytes;
     bool write;
 };
+// What every such description begins with.
+struct PlaceInfo {
+    uint64_t pc;    // of the first access
+    uint32_t site;  // see BlockAccess
+};
 struct GroupInfo {
-    uint64_t pc;  // of the first access; first member of every such description
+    PlaceInfo place;
     uint16_t accesses;
     GroupAccess access[1];
 };

@@ -3,6 +3,7 @@
 // The DynamoRIO client: options, life of the process and of its threads.
 //
 // Options: -directory DIR  where shards go     -no-stack  leave accesses relative to rsp out
+//          -no-lines       do not find out which instructions touch what
 //          -attached       the program was running before
 //          -no-regions     parallel regions are no phases   -no-marks  nor are the program's marks
 //          -every NS       time slices of so many nanoseconds are the phases
@@ -21,7 +22,7 @@
 
 namespace numascape {
 
-Options options{{0}, true, false, true, true, 0, kMaxTables};
+Options options{{0}, true, true, false, true, true, 0, kMaxTables};
 ShardWriter shard;
 
 bool detached = false;
@@ -117,7 +118,7 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
         shard.publish_table(*recorder, slots + static_cast<unsigned>(ThreadSlot::kTable));
     } else {
         if (spare_table == nullptr) {
-            spare_table = static_cast<Slot*>(os::map_sparse(kTableBytes));
+            spare_table = table_in(os::map_sparse(kTableStride));
         }
         write_thread_slot(ThreadSlot::kTable, spare_table);
     }
@@ -290,6 +291,8 @@ bool parse_options(int argc, const char* argv[]) {
             options.directory[sizeof options.directory - 1] = '\0';
         } else if (option == "-no-stack") {
             options.count_stack = false;
+        } else if (option == "-no-lines") {
+            options.lines = false;
         } else if (option == "-attached") {
             options.attached = true;
         } else if (option == "-no-regions") {
@@ -357,6 +360,7 @@ void start(int argc, const char* argv[]) {
     dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
     DR_ASSERT_MSG(slot_segment == DR_SEG_GS, "thread-local storage is not behind gs");
     call_stacks_init();
+    block_heads_init();
     instrument_init();
     out_of_line_init(GLOBAL_DCONTEXT);
     own_stack_index = drmgr_register_tls_field();

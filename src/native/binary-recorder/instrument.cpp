@@ -33,11 +33,11 @@ struct Block {
     BlockScratch scratch;
 };
 
-const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group) {
+const GroupInfo* describe_group(const BlockPlan& plan, const AccessGroup& group, uint32_t site) {
     const uint32_t count = group.reads + group.writes;
     auto* info =
         static_cast<GroupInfo*>(permanent(sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess)));
-    info->pc = plan.access[group.first_access].pc;
+    info->place = {plan.access[group.first_access].pc, site};
     info->accesses = 0;
     for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
         const PlannedAccess& access = plan.access[i];
@@ -81,9 +81,11 @@ void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_
     }
 }
 
-void insert_group(const Emitter& emit, Block& block, const AccessGroup& group, bool last) {
+void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last) {
     void* dc = emit.drcontext;
-    const GroupInfo* info = describe_group(block.plan, group);
+    const AccessGroup& group = block.plan.group[number];
+    const GroupInfo* info =
+        describe_group(block.plan, group, group_site(block.scratch.number, number));
     const Straddle straddle = straddle_of(group);
     PlaceScratch scratch(emit, block.scratch, group.freedom, registers_of(group.operand));
     const reg_id_t a = scratch.take(Role::kAddress);
@@ -160,6 +162,8 @@ dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bo
         state->plan.groups = state->plan.specials = 0;  // our own code
     }
     state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
+    state->scratch.number = options.lines ? number_block(drcontext, tag, state->plan) : kNoBlock;
+    state->scratch.head = state->scratch.number;
     *user_data = state;
     return DR_EMIT_DEFAULT;
 }
@@ -207,13 +211,13 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
         insert_function_hook(emit, dr_fragment_app_pc(tag));
     }
     while (plan.next_group < plan.groups && plan.group[plan.next_group].first == where) {
-        const AccessGroup& group = plan.group[plan.next_group++];
-        insert_group(emit, *block, group, places_left(plan) == 0);
+        const uint32_t number = plan.next_group++;
+        insert_group(emit, *block, number, places_left(plan) == 0);
     }
     while (plan.next_special < plan.specials &&
            plan.special[plan.next_special].instruction == where) {
-        const PlannedSpecial& special = plan.special[plan.next_special++];
-        insert_special(emit, block->scratch, special, places_left(plan) == 0);
+        const uint32_t number = plan.next_special++;
+        insert_special(emit, block->scratch, plan, number, places_left(plan) == 0);
     }
     const reg_id_t name = mark_register(where);
     if (name != DR_REG_NULL) {

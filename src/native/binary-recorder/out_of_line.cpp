@@ -4,6 +4,7 @@
 // returns by a jump. It keeps every register but the arithmetic flags and never touches the
 // program's stack (below rsp may be a leaf function's data). The C++ it calls is compiled for
 // general registers only (-mgeneral-regs-only), so vector registers need no saving.
+#include "block_heads.h"
 #include "dr_api.h"
 #include "os.h"
 #include "phases.h"
@@ -27,13 +28,32 @@ struct SavedRegisters {
 using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
                          const void* registers, uint64_t second, const void* vector);
 
+void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, uint32_t site,
+           uint64_t table) {
+    const auto page = static_cast<uint32_t>(offset >> 4);
+    const auto* slots = reinterpret_cast<const Slot*>(table);
+    if (recorder.current.load(std::memory_order_relaxed) == nullptr) {
+        return;
+    }
+    if (slots == recorder.sampling.table) {
+        count_sample(recorder, page, place.pc, site);
+    } else {
+        shard.touch(recorder, slots, page, place.pc);
+    }
+}
+
 void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
                 uint64_t table, const void*) {
-    if (recorder->current.load(std::memory_order_relaxed) != nullptr) {
-        shard.touch(*recorder, reinterpret_cast<const Slot*>(table),
-                    static_cast<uint32_t>(offset >> 4),
-                    *static_cast<const uint64_t*>(info));  // every description begins with its pc
-    }
+    const auto* place = static_cast<const PlaceInfo*>(info);
+    touch(*recorder, offset, *place, place->site, table);
+}
+
+void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+                  uint64_t table, const void*) {
+    const auto* shape = static_cast<const MaskedShape*>(info);
+    const PlaceInfo& place = shape->place.info;
+    touch(*recorder, offset, place, place.site + (shape->write && place.site != kNoSite ? 1 : 0),
+          table);
 }
 
 void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
@@ -43,6 +63,27 @@ void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const
         const GroupAccess& access = group->access[i];
         shard.count(*recorder, low + access.offset, access.bytes, access.write ? 0 : 1,
                     access.write ? 1 : 0, access.pc);
+    }
+    note_special(*recorder, group->place.site >> kPlaceBits, group->place.site, low, 1);
+}
+
+// A special instruction touched what is at `address` so many times.
+void count_special(ThreadRecorder& recorder, const SpecialPlace& place, uint64_t address,
+                   uint64_t reads, uint64_t writes) {
+    const CountTable* table = recorder.current.load(std::memory_order_relaxed);
+    if (place.block == kNoBlock || table == nullptr) {
+        return;
+    }
+    if (place.own_counter != 0) {
+        auto& own = shard.counter<OwnCounter>(*table, place.block + place.own_counter);
+        own.reads += reads;
+        own.writes += writes;
+    }
+    if (reads != 0) {
+        note_special(recorder, place.block, place.info.site, address, reads);
+    }
+    if (writes != 0) {
+        note_special(recorder, place.block, place.info.site + 1, address, writes);
     }
 }
 
@@ -68,11 +109,17 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
     }
     const uint64_t back =
         (registers->flags & kDirectionFlag) != 0 ? (count - 1) * string->bytes : 0;
+    // A copy's structures are those of its middle: its ends may lie on pages shared with others.
+    const uint64_t middle = count / 2 * string->bytes;
     if (string->reads) {
-        count_elements(*recorder, registers->rsi - back, count, string->bytes, false, string->pc);
+        count_special(*recorder, string->place, registers->rsi - back + middle, count, 0);
+        count_elements(*recorder, registers->rsi - back, count, string->bytes, false,
+                       string->place.info.pc);
     }
     if (string->writes) {
-        count_elements(*recorder, registers->rdi - back, count, string->bytes, true, string->pc);
+        count_special(*recorder, string->place, registers->rdi - back + middle, 0, count);
+        count_elements(*recorder, registers->rdi - back, count, string->bytes, true,
+                       string->place.info.pc);
     }
 }
 
@@ -85,8 +132,9 @@ void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder
               : (test->bytes == 4 ? static_cast<int32_t>(bit) : static_cast<int16_t>(bit));
     const int64_t bits = int64_t{test->bytes} * 8;
     const int64_t operand = bit >= 0 ? bit / bits : -((bits - 1 - bit) / bits);
-    shard.count(*recorder, address + static_cast<uint64_t>(operand * test->bytes), test->bytes, 1,
-                test->write ? 1 : 0, test->pc);
+    address += static_cast<uint64_t>(operand * test->bytes);
+    shard.count(*recorder, address, test->bytes, 1, test->write ? 1 : 0, test->place.info.pc);
+    count_special(*recorder, test->place, address, 1, test->write ? 1 : 0);
 }
 
 uint64_t lowest_lanes(uint64_t mask, uint32_t lanes) {
@@ -111,9 +159,10 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
         return;
     }
     const uint64_t reads = shape->write ? 0 : 1;
+    count_special(*recorder, shape->place, address, reads, 1 - reads);
     if (element == 0 || shape->packed) {
         const uint64_t bytes = element == 0 ? shape->operand_bytes : lanes_in(mask) * element;
-        shard.count(*recorder, address, bytes, reads, 1 - reads, shape->pc);
+        shard.count(*recorder, address, bytes, reads, 1 - reads, shape->place.info.pc);
         return;
     }
     // Each page at most once, when a selected lane touches it; a vector is on two pages at most.
@@ -126,10 +175,10 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
         high_page |= lane + element > boundary;
     }
     if (low_page) {
-        shard.count(*recorder, boundary - 1, 1, reads, 1 - reads, shape->pc);
+        shard.count(*recorder, boundary - 1, 1, reads, 1 - reads, shape->place.info.pc);
     }
     if (high_page) {
-        shard.count(*recorder, boundary, 1, reads, 1 - reads, shape->pc);
+        shard.count(*recorder, boundary, 1, reads, 1 - reads, shape->place.info.pc);
     }
 }
 
@@ -141,8 +190,10 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, c
         const auto lane = static_cast<uint32_t>(__builtin_ctzll(mask));
         const int64_t index = shape->index_bytes == 8 ? static_cast<const int64_t*>(vector)[lane]
                                                       : static_cast<const int32_t*>(vector)[lane];
-        shard.count(*recorder, base + static_cast<uint64_t>(index) * shape->scale,
-                    shape->element_bytes, reads, 1 - reads, shape->pc);
+        const uint64_t address = base + static_cast<uint64_t>(index) * shape->scale;
+        shard.count(*recorder, address, shape->element_bytes, reads, 1 - reads,
+                    shape->place.info.pc);
+        count_special(*recorder, shape->place, address, reads, 1 - reads);
     }
 }
 
@@ -271,10 +322,11 @@ void out_of_line_init(void* drcontext) {
     out_of_line.group = generator.code(touch_slot, count_group);
     out_of_line.repeated_string = generator.code(count_repeated_string, count_repeated_string);
     out_of_line.bit_test = generator.code(count_bit_test, count_bit_test);
-    out_of_line.masked = generator.code(touch_slot, count_masked);
+    out_of_line.masked = generator.code(touch_masked, count_masked);
     out_of_line.function_called = generator.code_with_all_registers(call_function);
     out_of_line.region_returned = generator.code_with_all_registers(return_from_region);
     out_of_line.allocation_returned = generator.code_with_all_registers(return_from_allocation);
+    out_of_line.block_counter = generator.code(block_counter_ran_out, block_counter_ran_out);
     out_of_line.gathered = generator.code(count_gathered, count_gathered);
 }
 

@@ -20,6 +20,7 @@ namespace numascape {
 struct Options {
     char directory[1024];  // where shards go
     bool count_stack;
+    bool lines;            // find out which instructions touch what
     bool attached;         // the program was running before us
     bool regions;          // parallel regions are phases
     bool marks;            // so are the program's marks
@@ -77,7 +78,8 @@ struct OutOfLine {
     app_pc function_called;  // kInfo = FunctionHook
     app_pc allocation_returned;
     app_pc region_returned;
-    app_pc gathered;  // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
+    app_pc block_counter;  // see block_heads.h
+    app_pc gathered;       // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
 };
 extern OutOfLine out_of_line;
 void out_of_line_init(void* drcontext);
@@ -85,9 +87,10 @@ void out_of_line_init(void* drcontext);
 void* permanent(size_t bytes);
 
 // --- special_accesses.cpp
-// `last`: no other place of the block counts after this one.
-void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpecial& special,
-                    bool last);
+// `number` is that of the special access in the plan; `last`: no other place of the block counts
+// after this one.
+void insert_special(const Emitter& emit, BlockScratch& block, const BlockPlan& plan,
+                    uint32_t number, bool last);
 
 // --- call_stacks.cpp
 void call_stacks_init();

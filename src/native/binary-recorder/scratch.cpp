@@ -132,6 +132,7 @@ void thread_started(void* drcontext) {
 
 BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags) {
     BlockScratch scratch{};
+    scratch.number = scratch.head = kNoBlock;
     RegisterSet free = ~plan.used & 0xffff;
     if (flags && (free & kAccumulatorBit) != 0) {
         scratch.reg[index(Role::kFlags)] = DR_REG_RAX;
@@ -207,8 +208,16 @@ reg_id_t PlaceScratch::take_table() {
     return table;
 }
 
+void PlaceScratch::count_block() {
+    if (block_.head != kNoBlock) {
+        insert_block_head(emit_, block_.head, take_table());
+        block_.head = kNoBlock;
+    }
+}
+
 void PlaceScratch::save_flags() {
     if (freedom_.flags_dead) {
+        count_block();
         return;
     }
     flags_saved_ = true;
@@ -222,6 +231,7 @@ void PlaceScratch::save_flags() {
     void* dc = emit_.drcontext;
     emit_.add(INSTR_CREATE_lahf(dc));
     emit_.add(INSTR_CREATE_setcc(dc, OP_seto, opnd_create_reg(DR_REG_AL)));
+    count_block();
 }
 
 void PlaceScratch::restore(bool last) {

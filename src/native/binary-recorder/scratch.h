@@ -10,6 +10,7 @@
 #pragma once
 
 #include "access_groups.h"
+#include "block_heads.h"
 #include "dr_api.h"
 
 namespace numascape {
@@ -37,6 +38,8 @@ struct BlockScratch {
     reg_id_t reg[static_cast<unsigned>(Role::kCount)];
     bool saved;         // the program's values are in their slots
     bool table_loaded;  // kTable's register holds the thread's table
+    uint32_t number;    // of the block, kNoBlock: it has none
+    uint32_t head;      // the number until the block is counted, at its first place; then kNoBlock
 };
 
 // Chooses among the registers that the block does not use. `flags`: some place must save the
@@ -54,12 +57,14 @@ class PlaceScratch {
     reg_id_t take(Role role);
     // The thread's table in a register.
     reg_id_t take_table();
-    // After this the arithmetic flags may be changed, if the program still needs them.
+    // After this the arithmetic flags may be changed, if the program still needs them. At the
+    // block's first place, counts the block.
     void save_flags();
     // Puts back everything that this place saved. `last`: no place of the block follows.
     void restore(bool last);
 
   private:
+    void count_block();
     void save(Role role, reg_id_t reg);
     void reload(Role role, reg_id_t reg);
 

@@ -18,8 +18,12 @@ const T* keep(const T& value) {
     return kept;
 }
 
-uint64_t pc_of(instr_t* instruction) {
-    return reinterpret_cast<uint64_t>(instr_get_app_pc(instruction));
+SpecialPlace place_of(const BlockScratch& block, const BlockPlan& plan, uint32_t number) {
+    instr_t* instruction = plan.special[number].instruction;
+    const auto pc = reinterpret_cast<uint64_t>(instr_get_app_pc(instruction));
+    return {{pc, special_site(block.number, plan, number)},
+            block.number,
+            special_counts(instruction).exact ? 0 : 1 + number};
 }
 
 uint32_t bytes_of(opnd_t operand) {
@@ -45,12 +49,13 @@ MemoryOperand memory_operand(instr_t* instruction) {
     return {opnd_create_null(), false};
 }
 
-void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction) {
+void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
+                            const SpecialPlace& place) {
     const int opcode = instr_get_opcode(instruction);
     const opnd_t element =
         opcode == OP_rep_lods ? instr_get_src(instruction, 0) : instr_get_dst(instruction, 0);
-    const auto* info = keep(RepeatedString{pc_of(instruction), bytes_of(element),
-                                           opcode != OP_rep_stos, opcode != OP_rep_lods});
+    const auto* info = keep(
+        RepeatedString{place, bytes_of(element), opcode != OP_rep_stos, opcode != OP_rep_lods});
     const reg_id_t a = scratch.take(Role::kAddress);
     instr_t* done = INSTR_CREATE_label(emit.drcontext);
     scratch.save_flags();
@@ -59,10 +64,10 @@ void insert_repeated_string(const Emitter& emit, PlaceScratch& scratch, instr_t*
 }
 
 void insert_bit_test(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
-                     const MemoryOperand& memory) {
+                     const MemoryOperand& memory, const SpecialPlace& place) {
     void* dc = emit.drcontext;
     const reg_id_t number = opnd_get_reg(bit_number(instruction));
-    const auto* info = keep(BitTest{pc_of(instruction), bytes_of(memory.operand), memory.write});
+    const auto* info = keep(BitTest{place, bytes_of(memory.operand), memory.write});
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
     insert_address_of(emit, memory.operand, a, b);
@@ -173,20 +178,30 @@ void insert_lane_test(const Emitter& emit, uint32_t lanes, reg_id_t mask) {
     }
 }
 
+bool is_expansion(instr_t* instruction) {
+    const std::string_view name = decode_opcode_name(instr_get_opcode(instruction));
+    return name.find("expand") != std::string_view::npos;
+}
+
+bool masked_write(instr_t* instruction) {
+    // DynamoRIO 11.90 lists what an expansion reads as written.
+    return memory_operand(instruction).write && !is_expansion(instruction);
+}
+
 void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
-                   const MemoryOperand& memory) {
+                   const MemoryOperand& memory, const SpecialPlace& place) {
     void* dc = emit.drcontext;
     const int opcode = instr_get_opcode(instruction);
     const std::string_view name = decode_opcode_name(opcode);
     const bool by_bytes =
         opcode == OP_maskmovdqu || opcode == OP_vmaskmovdqu || opcode == OP_maskmovq;
     const bool mask_last = by_bytes || opcode == OP_vpmaskmovd || opcode == OP_vpmaskmovq;
-    const bool expands = name.find("expand") != std::string_view::npos;
-    const bool packed = expands || name.find("compress") != std::string_view::npos;
+    const bool packed =
+        is_expansion(instruction) || name.find("compress") != std::string_view::npos;
     const uint32_t bytes = packed ? vector_bytes(instruction) : bytes_of(memory.operand);
-    const bool write = memory.write && !expands;  // DynamoRIO 11.90 lists it as written
+    const bool write = masked_write(instruction);
     const uint32_t element = by_bytes ? 1 : element_bytes_of(name, bytes);
-    const auto* info = keep(MaskedShape{pc_of(instruction), element, bytes, packed, write});
+    const auto* info = keep(MaskedShape{place, element, bytes, packed, write});
 
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
@@ -227,7 +242,8 @@ uint32_t bytes_of_register(reg_id_t reg) {
 }
 
 // Element and index sizes by the name: vgatherDPS, vpscatterQD, ... (index letter, element suffix).
-GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_id_t data) {
+GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_id_t data,
+                         const SpecialPlace& place) {
     const std::string_view name = decode_opcode_name(instr_get_opcode(instruction));
     const bool wide = name.ends_with("pd") || name.ends_with("q");
     const bool floating = name.ends_with("ps") || name.ends_with("pd");
@@ -236,7 +252,7 @@ GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_
     const uint32_t index = index_letter == 'q' ? 8 : 4;
     const uint32_t by_data = bytes_of_register(data) / element;
     const uint32_t by_index = bytes_of_register(opnd_get_index(memory.operand)) / index;
-    return {pc_of(instruction),
+    return {place,
             by_data < by_index ? by_data : by_index,
             element,
             index,
@@ -245,7 +261,7 @@ GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_
 }
 
 void insert_gathered(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
-                     const MemoryOperand& memory) {
+                     const MemoryOperand& memory, const SpecialPlace& place) {
     void* dc = emit.drcontext;
     // AVX-512: opmask first, then memory or data. AVX2 gathers: memory, mask; data is written.
     const bool evex = is_opmask(instr_get_src(instruction, 0));
@@ -254,7 +270,7 @@ void insert_gathered(const Emitter& emit, PlaceScratch& scratch, instr_t* instru
     if (!is_vector(data)) {
         return;  // a prefetch
     }
-    const GatherShape shape = gather_shape(instruction, memory, opnd_get_reg(data));
+    const GatherShape shape = gather_shape(instruction, memory, opnd_get_reg(data), place);
     const opnd_t op = memory.operand;
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
@@ -282,10 +298,32 @@ void insert_gathered(const Emitter& emit, PlaceScratch& scratch, instr_t* instru
 
 }  // namespace
 
-void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpecial& special,
-                    bool last) {
+SpecialCounts special_counts(instr_t* instruction) {
+    const int opcode = instr_get_opcode(instruction);
+    const bool write = memory_operand(instruction).write;
+    switch (special_access(instruction)) {
+        case SpecialAccess::kRepeatedString:
+            return {opcode != OP_rep_stos, opcode != OP_rep_lods, false};
+        case SpecialAccess::kBitTest:
+            return {true, write, true};
+        case SpecialAccess::kMasked: {
+            const bool written = masked_write(instruction);
+            return {!written, written, true};
+        }
+        case SpecialAccess::kGathered:
+            return {!write, write, false};
+        case SpecialAccess::kNone:
+            break;
+    }
+    return {false, false, true};
+}
+
+void insert_special(const Emitter& emit, BlockScratch& block, const BlockPlan& plan,
+                    uint32_t number, bool last) {
+    const PlannedSpecial& special = plan.special[number];
     instr_t* instruction = special.instruction;
     const MemoryOperand memory = memory_operand(instruction);
+    const SpecialPlace place = place_of(block, plan, number);
     RegisterSet read = 0;
     for (int i = 0; i < instr_num_srcs(instruction); ++i) {
         read |= registers_of(instr_get_src(instruction, i));
@@ -301,16 +339,16 @@ void insert_special(const Emitter& emit, BlockScratch& block, const PlannedSpeci
             case SpecialAccess::kNone:
                 break;
             case SpecialAccess::kRepeatedString:
-                insert_repeated_string(emit, scratch, instruction);
+                insert_repeated_string(emit, scratch, instruction, place);
                 break;
             case SpecialAccess::kBitTest:
-                insert_bit_test(emit, scratch, instruction, memory);
+                insert_bit_test(emit, scratch, instruction, memory, place);
                 break;
             case SpecialAccess::kMasked:
-                insert_masked(emit, scratch, instruction, memory);
+                insert_masked(emit, scratch, instruction, memory, place);
                 break;
             case SpecialAccess::kGathered:
-                insert_gathered(emit, scratch, instruction, memory);
+                insert_gathered(emit, scratch, instruction, memory, place);
                 break;
         }
     }

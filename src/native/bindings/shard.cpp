@@ -71,6 +71,26 @@ nb::dict placement(PlacementColumns&& columns) {
     return out;
 }
 
+nb::dict sites(SiteColumns&& columns) {
+    nb::dict out;
+    out["site"] = column(std::move(columns.site));
+    out["phase"] = column(std::move(columns.phase));
+    out["pc"] = column(std::move(columns.pc));
+    out["reads"] = column(std::move(columns.reads));
+    out["writes"] = column(std::move(columns.writes));
+    return out;
+}
+
+nb::dict samples(SampleColumns&& columns) {
+    nb::dict out;
+    out["site"] = column(std::move(columns.site));
+    out["phase"] = column(std::move(columns.phase));
+    out["owner"] = column(std::move(columns.owner));
+    out["page"] = column(std::move(columns.page));
+    out["weight"] = column(std::move(columns.weight));
+    return out;
+}
+
 nb::dict header(const ShardHeader& from) {
     nb::dict out;
     out["flags"] = from.flags;
@@ -150,6 +170,8 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["counts"] = counts(std::move(result.counts));
     out["touches"] = touches(std::move(result.touches));
     out["placement"] = placement(std::move(result.placement));
+    out["sites"] = sites(std::move(result.sites));
+    out["samples"] = samples(std::move(result.samples));
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);
     out["phases"] = phases(result.phases);
@@ -183,5 +205,6 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
     shard.attr("FLAG_PHASES_FOLDED") = static_cast<uint32_t>(kShardPhasesFolded);
     shard.attr("FLAG_CHILDREN_LOST") = static_cast<uint32_t>(kShardChildrenLost);
+    shard.attr("FLAG_BLOCKS_LOST") = static_cast<uint32_t>(kShardBlocksLost);
     shard.attr("FLAG_ATTACHED") = static_cast<uint32_t>(kShardAttached);
 }

@@ -11,8 +11,6 @@
 namespace numascape {
 namespace {
 
-// Far from where Linux puts a program's mappings, which must stay within one 2^40 window.
-constexpr uint64_t kTablesBase = 0x1000'0000'0000;
 constexpr uint32_t kPagesPerCountsRecord = 2048;
 static_assert(sizeof(CountsRecord) + kSlotsPerGranule * sizeof(CountPair) <= kChunkBytes &&
               kSlotsPerGranule <= kPagesPerCountsRecord);
@@ -49,23 +47,26 @@ CountTable* ShardWriter::free_table() {
     const bool fresh = index == header_->tables;
     if (index >= most_tables_ ||
         // File systems have limits of their own: ext4 has room for 4095 tables.
-        (fresh && os::truncate(tables_file_, (uint64_t{index} + 1) * kTableBytes) < 0)) {
+        (fresh && os::truncate(tables_file_, (uint64_t{index} + 1) * kTableStride) < 0)) {
         return nullptr;
     }
     CountTable& table = tables_[index];
     if (table.slots == nullptr) {
-        const uint64_t offset = uint64_t{index} * kTableBytes;
-        void* slots = os::map_sparse_file(tables_file_, offset, kTableBytes,
-                                          reinterpret_cast<void*>(kTablesBase + offset));
-        if (os::failed(slots)) {
+        const uint64_t offset = uint64_t{index} * kTableStride;
+        void* memory = os::map_sparse_file(tables_file_, offset, kTableStride,
+                                           reinterpret_cast<void*>(kTablesBase + offset));
+        if (os::failed(memory)) {
             // After a fork the address may hold the forking thread's table: any address will do.
-            slots = os::map_sparse_file(tables_file_, offset, kTableBytes);
+            memory = os::map_sparse_file(tables_file_, offset, kTableStride);
         }
         auto* granules = map_private<GranuleSet>(sizeof(GranuleSet));
-        if (os::failed(slots) || granules == nullptr) {
+        if (table.counters == nullptr) {
+            table.counters = map_private<CounterSet>(sizeof(CounterSet));
+        }
+        if (os::failed(memory) || granules == nullptr || table.counters == nullptr) {
             return nullptr;
         }
-        table.slots = static_cast<Slot*>(slots);
+        table.slots = table_in(memory);
         table.granules = granules;
     }
     header_->tables = fresh ? index + 1 : header_->tables;
@@ -85,6 +86,9 @@ CountTable* ShardWriter::table_for(ThreadRecorder& self, ThreadRecorder& thread,
         return nullptr;
     }
     const auto index = static_cast<uint32_t>(table - tables_);
+    if (table->phase != phase) {
+        flush_counters(self, *table);
+    }
     table->thread = &thread;
     table->phase = phase;
     table->next = thread.first_table;
@@ -157,14 +161,15 @@ void ShardWriter::unlink_table(CountTable& table) {
     thread.table_of_phase[table.phase] = 0;
 }
 
-// Every slot that was used is zero: the next thread can have the table as it is. Its memory is kept
+// Every slot that was used is zero: the next thread can have the table as it is. Block counters, in
+// which threads are not told apart, count on if it is for the same phase. The memory is kept
 // when the thread lives on, for that may be in the middle of a block that counts there.
 void ShardWriter::release_table(CountTable& table, bool keep_memory) {
     const auto index = static_cast<uint32_t>(&table - tables_);
     unlink_table(table);
-    owners_[index].store(0, std::memory_order_release);
+    owners_[index].store(TableOwner{table.phase} << 32, std::memory_order_release);
     if (!keep_memory) {
-        os::unmap(table.slots, kTableBytes);
+        os::unmap(table_memory(table.slots), kTableStride);
         os::unmap(table.granules, sizeof(GranuleSet));
         table.slots = nullptr;
         table.granules = nullptr;
@@ -245,7 +250,7 @@ void ShardWriter::keep_only_table_of(ThreadRecorder& self) {
     }
     for (uint32_t i = 0; i < header_->tables && i < kMaxTables; ++i) {
         if (tables_[i].slots != nullptr && &tables_[i] != current) {
-            os::unmap(tables_[i].slots, kTableBytes);
+            os::unmap(table_memory(tables_[i].slots), kTableStride);
             os::unmap(tables_[i].granules, sizeof(GranuleSet));
         }
         tables_[i] = {};
@@ -268,12 +273,14 @@ bool ShardWriter::map_kept_table(ThreadRecorder& self) {
     if (table == nullptr) {
         return true;
     }
-    if (os::truncate(tables_file_, kTableBytes) < 0 ||
-        os::failed(os::map_sparse_file(tables_file_, 0, kTableBytes, table->slots, true))) {
+    if (os::truncate(tables_file_, kTableStride) < 0 ||
+        os::failed(
+            os::map_sparse_file(tables_file_, 0, kTableStride, table_memory(table->slots), true))) {
         return false;
     }
     header_->tables = 1;
     os::discard(table->granules, sizeof(GranuleSet), false);
+    os::discard(table->counters, sizeof(CounterSet), false);
     os::discard(self.granules, sizeof(GranuleSet), false);
     table->next = 0;
     self.first_table = 1;

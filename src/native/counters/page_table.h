@@ -30,10 +30,10 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 16);
 
-// Which granules of a table have been written: reading a hole of a shared file mapping would fill
-// it. 128 KiB, itself sparse.
-struct GranuleSet {
-    std::atomic<uint64_t> words[kGranules / 64];
+// Which granules have been written: reading a hole of a shared file mapping would fill it.
+template <uint32_t kCount>
+struct BasicGranuleSet {
+    std::atomic<uint64_t> words[kCount / 64];
 
     void insert(uint32_t granule) {
         std::atomic<uint64_t>& word = words[granule / 64];
@@ -46,5 +46,10 @@ struct GranuleSet {
         return (words[granule / 64].load(std::memory_order_relaxed) >> (granule % 64) & 1) != 0;
     }
 };
+
+inline constexpr uint32_t kCountersPerGranule = static_cast<uint32_t>(kPageBytes / 16);
+
+using GranuleSet = BasicGranuleSet<kGranules>;  // of a table's slots; 128 KiB, itself sparse
+using CounterSet = BasicGranuleSet<kCounters / kCountersPerGranule>;  // of its block counters
 
 }  // namespace numascape

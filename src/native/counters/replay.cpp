@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "page_ranges.h"
 #include "page_shares.h"
+#include "site_counts.h"
 
 namespace numascape {
 namespace {
@@ -96,6 +98,15 @@ class Replayer {
     void first_touch(const RecordView& record);
     void placement(const RecordView& record);
     void phase(const RecordView& record);
+    struct PendingSample {
+        uint32_t site;
+        uint32_t phase;
+        double weight;
+        uint64_t time;
+    };
+    void sample(const RecordView& record);
+    void attribute_samples(uint32_t first, uint32_t end, uint64_t time);
+    void attribute(const PendingSample& sample, uint32_t page, uint64_t time);
     // Whose accesses.
     struct Counter {
         uint32_t thread;
@@ -128,6 +139,8 @@ class Replayer {
     std::vector<std::pair<uint32_t, uint32_t>> ambiguous_;
     std::unordered_map<uint32_t, uint32_t> stack_of_thread_;
     Touches touches_;
+    std::map<uint32_t, std::vector<PendingSample>> samples_;  // by page, not attributed yet
+    SiteCounts sites_;
 };
 
 uint32_t Replayer::path_index(std::string_view path) {
@@ -176,13 +189,16 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
             out_.owners.bytes[site->second] += small.bytes;
             out_.owners.blocks[site->second] += small.blocks;
             shares_.add_small(record.header->id, site->second, small.bytes);
+        } else if (record.type() == RecordType::kBlock) {
+            sites_.describe(record);
         }
     }
 }
 
 void Replayer::run(std::vector<RecordView> records) {
     std::erase_if(records, [](const RecordView& record) {
-        return record.type() == RecordType::kCallStack || record.type() == RecordType::kSmallBlocks;
+        return record.type() == RecordType::kCallStack ||
+               record.type() == RecordType::kSmallBlocks || record.type() == RecordType::kBlock;
     });
     std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
         return time_of(a) < time_of(b);
@@ -241,6 +257,18 @@ void Replayer::apply(const RecordView& record) {
             out_.switches.phase.push_back(record.header->id);
             out_.switches.time.push_back(record.as<PhaseSwitchRecord>().time);
             break;
+        case RecordType::kBlockCounts: {
+            const auto& counts = record.as<BlockCountsRecord>();
+            const auto* entries =
+                reinterpret_cast<const BlockCountsEntry*>(record.rest<BlockCountsRecord>().data());
+            for (uint32_t i = 0; i < counts.counters; ++i) {
+                sites_.add_counter(entries[i].number, counts.phase, entries[i].words);
+            }
+            break;
+        }
+        case RecordType::kSample:
+            sample(record);
+            break;
         default:
             break;
     }
@@ -293,6 +321,7 @@ void Replayer::thread_end(const RecordView& record) {
         const uint64_t start = out_.owners.start[at->second];
         const uint32_t last = end_page(start, out_.owners.bytes[at->second]);
         emit_touches(page_of(start), last, at->second);
+        attribute_samples(page_of(start), last, end.time);
     }
 }
 
@@ -315,6 +344,7 @@ void Replayer::module_unload(const RecordView& record) {
         const uint32_t first = page_of(module.start);
         const uint32_t end = end_page(module.start, module.end - module.start);
         emit_remaining_touches(first, end);
+        attribute_samples(first, end, module.time);
         modules_.erase(first, end);
     }
 }
@@ -348,6 +378,7 @@ void Replayer::unmap(const RecordView& record) {
     const uint32_t first = page_of(gone.start);
     const uint32_t end = end_page(gone.start, gone.bytes);
     emit_remaining_touches(first, end);
+    attribute_samples(first, end, gone.time);
     touches_.each(first, end, [](uint32_t, Touch& touch) { touch.present = false; });
     mappings_.erase(first, end);
     modules_.erase(first, end);
@@ -399,6 +430,7 @@ void Replayer::free_block(const RecordView& record) {
     const uint32_t first = page_of(out_.owners.start[owner]);
     const uint32_t end = end_page(out_.owners.start[owner], out_.owners.bytes[owner]);
     emit_touches(first, end, owner);
+    attribute_samples(first, end, freed.time);
     blocks_.erase_value(first, end, owner);  // an overlapping later block keeps its pages
     for (const uint32_t page : {first, first + 1, end - 2, end - 1}) {  // where it may share
         if (page >= first && page < end) {
@@ -429,6 +461,44 @@ void Replayer::placement(const RecordView& record) {
         for (const uint32_t each : shares_.owners(page)) {
             add(each);
         }
+    }
+}
+
+void Replayer::sample(const RecordView& record) {
+    const auto& sample = record.as<SampleRecord>();
+    samples_[record.header->id].push_back(
+        {sample.site, sample.phase, static_cast<double>(sample.weight), sample.time});
+}
+
+// Samples belong to whom the counts of their page belong, which is known when these leave the
+// tables: at `time`.
+void Replayer::attribute_samples(uint32_t first, uint32_t end, uint64_t time) {
+    auto at = samples_.lower_bound(first);
+    for (; at != samples_.end() && at->first < end; at = samples_.erase(at)) {
+        for (const PendingSample& sample : at->second) {
+            attribute(sample, at->first, time);
+        }
+    }
+}
+
+void Replayer::attribute(const PendingSample& sample, uint32_t page, uint64_t time) {
+    const auto add = [&](uint32_t owner, double share) {
+        const bool module = static_cast<OwnerKind>(out_.owners.kind[owner]) == OwnerKind::kModule;
+        sites_.add_sample(sample.site, sample.phase, owner, module ? index_in(owner, page) : 0,
+                          sample.weight * share);
+    };
+    const uint32_t owner = sole_owner(page);
+    if (owner != kNoOwner) {
+        add(owner, 1);
+        return;
+    }
+    const auto shares = shares_.during(page, sample.time, std::max(time, sample.time + 1));
+    double total = 0;
+    for (const PageShares::Share& share : shares) {
+        total += share.weight;
+    }
+    for (const PageShares::Share& share : shares) {
+        add(share.owner, share.weight / total);
     }
 }
 
@@ -543,9 +613,15 @@ void Replayer::emit_remaining_touches(uint32_t first, uint32_t end) {
 }
 
 void Replayer::finish(const ShardReader& shard) {
-    shard.each_table_count([&](const ShardReader::TableCount& entry) {
-        count(entry.page, {entry.thread, entry.phase}, entry.counts, shard.header().last_ticks);
-    });
+    shard.each_table_entry(
+        [&](const ShardReader::TableCount& entry) {
+            count(entry.page, {entry.thread, entry.phase}, entry.counts, shard.header().last_ticks);
+        },
+        [&](const ShardReader::TableCounter& counter) {
+            sites_.add_counter(counter.number, counter.phase, counter.words);
+        });
+    attribute_samples(0, static_cast<uint32_t>(kWindowPages), shard.header().last_ticks);
+    sites_.finish(out_.sites, out_.samples);
     emit_remaining_touches(0, static_cast<uint32_t>(kWindowPages));
     out_.damaged = shard.damaged();
 }

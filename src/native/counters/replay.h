@@ -50,6 +50,17 @@ struct PlacementColumns {
     std::vector<uint32_t> owner, page;
     std::vector<int16_t> node;
 };
+// How often each site's instructions accessed memory, over all threads.
+struct SiteColumns {
+    std::vector<uint32_t> site, phase;
+    std::vector<uint64_t> pc, reads, writes;
+};
+// Whose pages a site touched; `page` is that of a module, else 0. `weight` is in proportion to the
+// accesses.
+struct SampleColumns {
+    std::vector<uint32_t> site, phase, owner, page;
+    std::vector<double> weight;
+};
 struct ThreadRow {
     uint32_t thread;
     uint32_t os_tid;
@@ -85,6 +96,8 @@ struct Replay {
     CountColumns counts;
     TouchColumns touches;
     PlacementColumns placement;
+    SiteColumns sites;
+    SampleColumns samples;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;
     std::vector<PhaseRow> phases;

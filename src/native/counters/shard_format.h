@@ -5,12 +5,12 @@
 //
 //   NAME.shard                                   NAME.tables (sparse)
 //   +--------------------------+ 0               +-----------------------------+ 0
-//   | ShardHeader              |                 | table 0: a thread's slots   |
-//   +--------------------------+ 4 KiB           +-----------------------------+ 4 GiB
-//   | TableOwner[kMaxTables]   |                 | table 1                     |
-//   +--------------------------+ kLogOffset      +-----------------------------+ 8 GiB
-//   | chunk 0 (64 KiB)         |                 | ...                         |
-//   |   ChunkHeader, records   |
+//   | ShardHeader              |                 | table 0: block counters     |
+//   +--------------------------+ 4 KiB           |   slots of a thread         |
+//   | TableOwner[kMaxTables]   |                 +-----------------------------+ kTableStride
+//   +--------------------------+ kLogOffset      | table 1                     |
+//   | chunk 0 (64 KiB)         |                 +-----------------------------+ 2 kTableStride
+//   |   ChunkHeader, records   |                 | ...                         |
 //   +--------------------------+
 //   | chunk 1 ...              |
 //
@@ -19,6 +19,9 @@
 //
 //   slot  = table + ((address & (2^40 - 1)) >> 12) * 16
 //   +0    u64  0 - reads        +8   u64  0 - writes
+//
+// `table` is the address of slot 0; below it, downwards, lie the counters of basic blocks (see
+// block_counters.h): counter = table - 16 * (number + 1).
 //
 // All numbers are little endian. Times are processor time-stamp ticks; the header gives two pairs
 // (ticks, CLOCK_REALTIME ns) to convert them. Records are ordered by their time, not by position.
@@ -38,6 +41,9 @@ inline constexpr unsigned kWindowBits = 40;
 inline constexpr uint64_t kWindowMask = (uint64_t{1} << kWindowBits) - 1;
 inline constexpr uint64_t kWindowPages = uint64_t{1} << (kWindowBits - kPageShift);
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
+inline constexpr uint32_t kCounters = 1 << 22;
+inline constexpr uint64_t kCountersBytes = uint64_t{kCounters} * 16;  // 64 MiB
+inline constexpr uint64_t kTableStride = kCountersBytes + kTableBytes;
 
 inline constexpr uint32_t kMaxTables = 16384;  // one per living thread and phase
 inline constexpr uint32_t kMaxPhases = 65536;
@@ -54,6 +60,7 @@ enum ShardFlags : uint32_t {
     kShardAttached = 32,       // recording began in mid-run: what happened before is unknown
     kShardChildrenLost = 64,   // a forked process could not write its shard
     kShardPhasesFolded = 128,  // some phases are counted together, as kFurtherPhases
+    kShardBlocksLost = 256,    // more basic blocks than kCounters: lines of the rest are unknown
 };
 
 struct ShardHeader {
@@ -75,7 +82,8 @@ struct ShardHeader {
 };
 static_assert(sizeof(ShardHeader) <= kPageBytes);
 
-// Which thread's and phase's counts a table holds: phase << 32 | thread + 1, or 0 when it is free.
+// Which thread's and phase's counts a table holds: phase << 32 | thread + 1. The lower half is 0
+// when the table is free; the phase is that of its block counters then, which are kept.
 // Clearing it is the commit point of a thread's end: before, the table counts; after, the Counts
 // records written at its end do.
 using TableOwner = uint64_t;
@@ -84,7 +92,7 @@ inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
 }
 static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
 
-enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2 };
+enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3 };
 
 struct ChunkHeader {
     uint32_t kind;    // ChunkKind
@@ -110,6 +118,9 @@ enum class RecordType : uint8_t {
     kProcessExit,
     kPhase,
     kPhaseSwitch,
+    kBlock,
+    kBlockCounts,
+    kSample,
 };
 
 // First word of every record. `id` is the window page for first touches, else the thread concerned.
@@ -239,6 +250,47 @@ struct PlacementRecord {
     uint64_t time;
     uint32_t first_page;
     uint32_t pages;
+};
+
+// A basic block that counts accesses; blocks are numbered by their first counter. Followed by a
+// BlockAccess for each of its accesses. In a forked process its parents' records hold too.
+struct BlockRecord {
+    RecordHeader header;  // id = the block
+    uint64_t accesses;
+};
+
+// An instruction's accesses in one execution of its block.
+struct BlockAccess {
+    uint64_t pc;
+    uint16_t place;  // accesses of one place are counted, and sampled, together
+    uint16_t reads;
+    uint16_t writes;
+    // 0: as above. Else how often depends on the data: counter block + own_counter has the sums.
+    uint16_t own_counter;
+};
+inline constexpr uint32_t kPlaceBits = 9;  // a site: block << kPlaceBits | place
+
+// Counters taken out of a table before it counts for another phase. Followed by a BlockCountsEntry
+// for each.
+struct BlockCountsRecord {
+    RecordHeader header;  // id = 0
+    uint64_t time;
+    uint32_t phase;
+    uint32_t counters;
+};
+struct BlockCountsEntry {
+    uint64_t number;
+    uint64_t words[2];
+};
+
+// A site touched a page: an estimate of how often it did so until its next sample, added up while
+// no page changed its owner; `time` is that of the first.
+struct SampleRecord {
+    RecordHeader header;  // id = window page
+    uint64_t time;
+    uint32_t site;
+    uint32_t phase;
+    uint64_t weight;
 };
 
 struct ProcessExitRecord {

@@ -67,6 +67,12 @@ size_t fixed_size(RecordType type) {
             return sizeof(PhaseRecord);
         case RecordType::kPhaseSwitch:
             return sizeof(PhaseSwitchRecord);
+        case RecordType::kBlock:
+            return sizeof(BlockRecord);
+        case RecordType::kBlockCounts:
+            return sizeof(BlockCountsRecord);
+        case RecordType::kSample:
+            return sizeof(SampleRecord);
     }
     return 0;
 }
@@ -83,6 +89,17 @@ bool consistent(const RecordView& record, uint32_t threads) {
             return record.header->id < kWindowPages;
         case RecordType::kSmallBlocks:
             return record.header->id < kWindowPages;
+        case RecordType::kSample:
+            return record.header->id < kWindowPages && record.as<SampleRecord>().phase < kMaxPhases;
+        case RecordType::kBlockCounts: {
+            const auto& counts = record.as<BlockCountsRecord>();
+            return counts.phase < kMaxPhases &&
+                   counts.counters <= (size - sizeof(BlockCountsRecord)) / sizeof(BlockCountsEntry);
+        }
+        case RecordType::kBlock:
+            return record.header->id < kCounters &&
+                   record.as<BlockRecord>().accesses <=
+                       (size - sizeof(BlockRecord)) / sizeof(BlockAccess);
         case RecordType::kThreadStart:
         case RecordType::kThreadEnd:
             return record.header->id < threads;
@@ -136,6 +153,7 @@ uint64_t time_of(const RecordView& record) {
     switch (record.type()) {
         case RecordType::kSmallBlocks:
         case RecordType::kCallStack:
+        case RecordType::kBlock:
             return 0;
         default:
             // Every other record has its time right after the header.
@@ -174,11 +192,15 @@ ShardReader::ShardReader(const std::string& path) : file_(path) {
 
 void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<RecordView>& out) const {
     const auto* chunk_header = reinterpret_cast<const ChunkHeader*>(chunk.data());
-    const bool small = chunk_header->kind == static_cast<uint32_t>(ChunkKind::kSmallBlocks);
+    const auto kind = static_cast<ChunkKind>(chunk_header->kind);
+    // Tables of records, some of them unused.
+    const size_t entry = kind == ChunkKind::kSmallBlocks ? sizeof(SmallBlocksRecord)
+                         : kind == ChunkKind::kSamples   ? sizeof(SampleRecord)
+                                                         : 0;
     if (chunk_header->kind == 0) {
         return;  // handed out, never used
     }
-    const bool known = small || chunk_header->kind == static_cast<uint32_t>(ChunkKind::kLog);
+    const bool known = entry != 0 || kind == ChunkKind::kLog;
     if (!known || chunk_header->used > chunk.size() || chunk_header->used < sizeof(ChunkHeader)) {
         damaged_ += 1;
         return;
@@ -187,8 +209,8 @@ void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<Recor
     while (at + sizeof(RecordHeader) <= chunk_header->used) {
         const auto* header = reinterpret_cast<const RecordHeader*>(chunk.data() + at);
         size_t length = size_t{header->words} * 8;
-        if (small && header->words == 0) {
-            at += sizeof(SmallBlocksRecord);  // an unused entry
+        if (entry != 0 && header->words == 0) {
+            at += entry;
             continue;
         }
         const size_t least = fixed_size(static_cast<RecordType>(header->type));
@@ -237,7 +259,7 @@ std::vector<std::pair<uint64_t, uint64_t>> ShardReader::table_extents(int file,
     return extents;
 }
 
-void ShardReader::read_tables(void (*visit)(void*, const TableCount&), void* argument) const {
+void ShardReader::read_tables(TableVisitor& visitor) const {
     const Descriptor file(tables_path_);
     struct stat status{};
     if (file.get() < 0 || fstat(file.get(), &status) != 0) {
@@ -247,26 +269,51 @@ void ShardReader::read_tables(void (*visit)(void*, const TableCount&), void* arg
     const size_t room = buffer.size() * sizeof(Slot);
     for (const auto& [start, end] :
          table_extents(file.get(), static_cast<uint64_t>(status.st_size))) {
-        for (uint64_t at = start / sizeof(Slot) * sizeof(Slot); at < end; at += room) {
-            const uint64_t table = at / kTableBytes;
-            const ssize_t got = pread(file.get(), buffer.data(), std::min<uint64_t>(room, end - at),
-                                      static_cast<off_t>(at));
+        for (uint64_t at = start / sizeof(Slot) * sizeof(Slot); at < end;) {
+            // Never beyond the table.
+            const uint64_t rest = kTableStride - at % kTableStride;
+            const ssize_t got =
+                pread(file.get(), buffer.data(), std::min({uint64_t{room}, end - at, rest}),
+                      static_cast<off_t>(at));
             if (got < 0) {
                 throw ShardError{tables_path_ + ": " + reason()};
             }
-            const TableOwner owner = table < owners_.size() ? owners_[table] : 0;
-            const auto thread = static_cast<uint32_t>(owner);
-            const auto phase = static_cast<uint32_t>(owner >> 32);
-            if (thread == 0 || thread > header_.threads || phase >= kMaxPhases) {
-                continue;
+            const auto entries = static_cast<size_t>(got) / sizeof(Slot);
+            if (entries == 0) {
+                break;
             }
-            const auto first = static_cast<uint32_t>(at % kTableBytes / sizeof(Slot));
-            for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(Slot); ++i) {
-                if (!buffer[i].empty()) {
-                    visit(argument, {first + static_cast<uint32_t>(i), thread - 1, phase,
-                                     buffer[i].counts()});
-                }
-            }
+            visit_entries(at, std::span(buffer).first(entries), visitor);
+            at += entries * sizeof(Slot);
+        }
+    }
+}
+
+void ShardReader::visit_entries(uint64_t at, std::span<const Slot> entries,
+                                TableVisitor& visitor) const {
+    const uint64_t table = at / kTableStride;
+    if (table >= owners_.size()) {
+        return;
+    }
+    const TableOwner owner = owners_[table];
+    const auto thread = static_cast<uint32_t>(owner);
+    const auto phase = static_cast<uint32_t>(owner >> 32);
+    if (thread > header_.threads || phase >= kMaxPhases) {
+        return;
+    }
+    for (const Slot& entry : entries) {
+        const uint64_t position = at % kTableStride / sizeof(Slot);
+        at += sizeof(Slot);
+        if (entry.empty()) {
+            continue;
+        }
+        if (position < kCounters) {
+            // Of ended threads too.
+            visitor.counter({kCounters - 1 - static_cast<uint32_t>(position),
+                             phase,
+                             {entry.negated_reads, entry.negated_writes}});
+        } else if (thread != 0) {
+            visitor.slot(
+                {static_cast<uint32_t>(position - kCounters), thread - 1, phase, entry.counts()});
         }
     }
 }

@@ -77,14 +77,29 @@ class ShardReader {
         uint32_t phase;
         CountPair counts;
     };
-    // Counts still in the tables: of threads that lived when the process ended.
-    template <typename Visit>
-    void each_table_count(Visit visit) const;
+    // A block counter (block_counters.h) of some table as its two words.
+    struct TableCounter {
+        uint32_t number;
+        uint32_t phase;
+        uint64_t words[2];
+    };
+    // Counts still in the tables, of threads that lived when the process ended; and all block
+    // counters.
+    template <typename OnCount, typename OnCounter>
+    void each_table_entry(OnCount on_count, OnCounter on_counter) const;
 
   private:
     void read_chunk(std::span<const std::byte> chunk, std::vector<RecordView>& out) const;
     std::vector<std::pair<uint64_t, uint64_t>> table_extents(int file, uint64_t size) const;
-    void read_tables(void (*visit)(void*, const TableCount&), void* argument) const;
+    struct TableVisitor {
+        virtual void slot(const TableCount& count) = 0;
+        virtual void counter(const TableCounter& counter) = 0;
+
+      protected:
+        ~TableVisitor() = default;
+    };
+    void read_tables(TableVisitor& visitor) const;
+    void visit_entries(uint64_t at, std::span<const Slot> entries, TableVisitor& visitor) const;
 
     std::string tables_path_;
     MappedFile file_;
@@ -93,11 +108,16 @@ class ShardReader {
     mutable uint64_t damaged_ = 0;
 };
 
-template <typename Visit>
-void ShardReader::each_table_count(Visit visit) const {
-    read_tables(
-        [](void* argument, const TableCount& count) { (*static_cast<Visit*>(argument))(count); },
-        &visit);
+template <typename OnCount, typename OnCounter>
+void ShardReader::each_table_entry(OnCount on_count, OnCounter on_counter) const {
+    struct Visitor final : TableVisitor {
+        Visitor(OnCount& a, OnCounter& b) : on_count(a), on_counter(b) {}
+        void slot(const TableCount& count) override { on_count(count); }
+        void counter(const TableCounter& counter) override { on_counter(counter); }
+        OnCount& on_count;
+        OnCounter& on_counter;
+    } visitor(on_count, on_counter);
+    read_tables(visitor);
 }
 
 }  // namespace numascape

@@ -79,6 +79,7 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     os::unmap(header_, kLogOffset);
     self.chunk = nullptr;
     self.small = nullptr;
+    self.sampling.chunk = nullptr;
     if (!open(shard_file, tables_file, program, parent, 0)) {
         return false;
     }
@@ -167,6 +168,7 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
             release_table(tables_[self->first_table - 1], evicted_);
         }
     }
+    end_sampling(*self);
     close_chunk(self->chunk);
     close_chunk(self->small);
     if (self->granules != nullptr) {
@@ -216,7 +218,18 @@ void* ShardWriter::append(ThreadRecorder& self, RecordType type, uint32_t id, si
 }
 
 void ShardWriter::commit(ThreadRecorder& self, const void* record) {
-    const uint32_t words = static_cast<const RecordHeader*>(record)->words;
+    const auto* header = static_cast<const RecordHeader*>(record);
+    const uint32_t words = header->words;
+    switch (static_cast<RecordType>(header->type)) {
+        case RecordType::kFree:
+        case RecordType::kUnmap:
+        case RecordType::kModuleUnload:
+        case RecordType::kThreadEnd:
+            owners_changed_.store(os::ticks(), std::memory_order_relaxed);
+            break;
+        default:
+            break;
+    }
     std::atomic_ref<uint32_t>(self.chunk->used).fetch_add(words * 8, std::memory_order_release);
 }
 
@@ -256,14 +269,16 @@ void ShardWriter::note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, u
 
 // In the code cache a full disk is a signal that the client gets; in our own code it would end the
 // program, so the disk is asked first.
-void ShardWriter::back_granule(const CountTable& table, uint32_t granule) {
+// The page is asked for from the disk: see above.
+void ShardWriter::back_page(const CountTable& table, int64_t offset) {
     constexpr int kNoSpace = -28;         // ENOSPC
     constexpr int kQuotaExceeded = -122;  // EDQUOT
-    const uint64_t in_table = uint64_t{granule} * kPageBytes;
     const auto index = static_cast<uint64_t>(&table - tables_);
-    const int error = os::reserve(tables_file_, index * kTableBytes + in_table, kPageBytes);
+    const auto at = static_cast<uint64_t>(offset);
+    const int error =
+        os::reserve(tables_file_, index * kTableStride + kCountersBytes + at, kPageBytes);
     if (error == kNoSpace || error == kQuotaExceeded) {
-        survive_full_disk(reinterpret_cast<uint64_t>(table.slots) + in_table);
+        survive_full_disk(reinterpret_cast<uint64_t>(table.slots) + at);
     }
 }
 
@@ -277,7 +292,7 @@ void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, 
     for (uint64_t at = address & ~(kPageBytes - 1); at <= last; at += kPageBytes) {
         const uint32_t page = window_page(at);
         if (!table->granules->contains(page / kSlotsPerGranule)) {
-            back_granule(*table, page / kSlotsPerGranule);
+            back_page(*table, int64_t{page / kSlotsPerGranule} * int64_t{kPageBytes});
         }
         Slot& slot = table->slots[page];
         const bool fresh =
@@ -369,15 +384,21 @@ void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64
 void ShardWriter::close() {
     for (uint32_t i = 0; i < header_->tables; ++i) {
         if (tables_[i].slots != nullptr) {
-            os::unmap(tables_[i].slots, kTableBytes);
+            os::unmap(table_memory(tables_[i].slots), kTableStride);
             os::unmap(tables_[i].granules, sizeof(GranuleSet));
+        }
+        if (tables_[i].counters != nullptr) {
+            os::unmap(tables_[i].counters, sizeof(CounterSet));
         }
     }
     while (threads_ != nullptr) {
         ThreadRecorder* thread = threads_;
         threads_ = thread->next;
         os::unmap(thread->granules, sizeof(GranuleSet));
-        for (ChunkHeader* chunk : {thread->chunk, thread->small}) {
+        if (thread->sampling.table != nullptr) {
+            os::unmap(table_memory(thread->sampling.table), kTableStride);
+        }
+        for (ChunkHeader* chunk : {thread->chunk, thread->small, thread->sampling.chunk}) {
             if (chunk != nullptr) {
                 os::unmap(chunk, kChunkBytes);
             }
@@ -408,7 +429,7 @@ void ShardWriter::stamp() {
 bool ShardWriter::owns(uint64_t address) const {
     for (uint32_t i = 0; header_ != nullptr && i < header_->tables; ++i) {
         if (tables_[i].slots != nullptr &&
-            address - reinterpret_cast<uint64_t>(tables_[i].slots) < kTableBytes) {
+            address - reinterpret_cast<uint64_t>(table_memory(tables_[i].slots)) < kTableStride) {
             return true;
         }
     }

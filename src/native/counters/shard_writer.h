@@ -9,11 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "block_counters.h"
 #include "page_table.h"
 #include "shard_format.h"
 #include "spin_lock.h"
 
 namespace numascape {
+
+// Where tables are: far from where Linux puts a program's mappings, which must stay within one 2^40
+// window.
+inline constexpr uint64_t kTablesBase = 0x1000'0000'0000;
 
 struct ThreadRecorder;
 
@@ -21,9 +26,21 @@ struct ThreadRecorder;
 struct CountTable {
     Slot* slots;             // null: never mapped
     GranuleSet* granules;    // which parts of `slots` are in use
+    CounterSet* counters;    // which of its block counters are; kept when the table is unmapped
     ThreadRecorder* thread;  // null: free
-    uint32_t phase;
-    uint32_t next;  // the thread's next table: index + 1, 0 = none
+    uint32_t phase;          // the last one, when it is free
+    uint32_t next;           // the thread's next table: index + 1, 0 = none
+};
+
+// How a thread finds out which structures its instructions touch; see block_heads.h.
+struct Sampling {
+    Slot* table;         // all zero between samples; null until the first
+    ChunkHeader* chunk;  // this thread's kSamples chunk, null until the first
+    uint64_t weight;     // executions that the sample in progress stands for, 0 = none
+    uint32_t block;      // ... of this block
+    uint32_t begun;      // samples so far
+    uint32_t logged;     // sample records that left the chunk for the log
+    uint32_t random;
 };
 
 struct ThreadRecorder {
@@ -38,6 +55,7 @@ struct ThreadRecorder {
     uint32_t os_tid;
     uint64_t stack_start;
     uint64_t stack_end;
+    Sampling sampling;
     uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
 };
 static_assert(kMaxTables <= 0xffff);
@@ -101,6 +119,24 @@ class ShardWriter {
 
     void add_small_block(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t stack_id);
 
+    // --- Source lines (line_counts.cpp).
+    // Describes a block, whose accesses' sites are block << kPlaceBits | place.
+    void write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
+                     uint32_t accesses);
+    // The block's counter in these slots' table ran out: it gets its next load, and this execution
+    // is to be sampled if the result is true.
+    bool begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block);
+    // Adds to the sample in progress: the site touched the page `weight` times.
+    void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight);
+    // Whether an execution that touches a page so many times is noted although it is no sample.
+    static bool always_noted(const ThreadRecorder& self, uint64_t times);
+    // A counter of a table, backed by the disk.
+    template <typename Counter>
+    Counter& counter(const CountTable& table, uint32_t number) {
+        back_counter(table, number);
+        return counter_at<Counter>(table.slots, number);
+    }
+
     // Gives all memory back, when no thread counts any more but the process goes on. What was
     // recorded is in the files.
     void close();
@@ -128,7 +164,11 @@ class ShardWriter {
     ChunkHeader* new_chunk(ThreadRecorder& self, ChunkKind kind);
     void note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase, uint8_t now,
                     uint8_t flags);
-    void back_granule(const CountTable& table, uint32_t granule);
+    // Takes disk space for the page of the table's memory `offset` bytes from its first slot.
+    void back_page(const CountTable& table, int64_t offset);
+    void back_counter(const CountTable& table, uint32_t number);
+    void flush_counters(ThreadRecorder& self, CountTable& table);
+    void end_sampling(ThreadRecorder& self);
 
     // --- count_tables.cpp; all but table_at with registry_lock_ held
     CountTable& table_at(ThreadRecorder& self, const Slot* slots);
@@ -161,6 +201,7 @@ class ShardWriter {
     int tables_file_ = -1;
     SpinLock registry_lock_;
     std::atomic<bool> disk_full_{false};
+    std::atomic<uint64_t> owners_changed_{0};  // when a page last may have lost its owner
 };
 
 }  // namespace numascape

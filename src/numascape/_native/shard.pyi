@@ -15,6 +15,7 @@ FLAG_REPLACED: int
 FLAG_ATTACHED: int
 FLAG_CHILDREN_LOST: int
 FLAG_PHASES_FOLDED: int
+FLAG_BLOCKS_LOST: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""

@@ -59,6 +59,13 @@ def record(
             help="Count accesses relative to the stack pointer, or leave them out (cheaper).",
         ),
     ] = True,
+    lines: Annotated[
+        bool,
+        typer.Option(
+            "--lines/--no-lines",
+            help="Find out which source lines read and write which structure, or not (cheaper).",
+        ),
+    ] = True,
     phases: Annotated[
         Phases | None,
         typer.Option(
@@ -96,6 +103,7 @@ def record(
         pid=pid,
         seconds=seconds,
         stack=stack,
+        lines=lines,
         quiet=quiet,
         phases=(phases or Phases.ALL).value,
         every_s=every,

@@ -23,6 +23,8 @@ _LAUNCH_ERROR = "launch-error"
 def client_options(session: Session) -> str:
     """The client's options, as its launcher passes them on."""
     options = [] if session.stack else ["-no-stack"]
+    if not session.lines:
+        options.append("-no-lines")
     if session.every_s is not None or session.phases in ("marks", "none"):
         options.append("-no-regions")
     if session.every_s is not None or session.phases in ("regions", "none"):

@@ -35,6 +35,7 @@ class RecordRequest:
     quiet: bool
     phases: str = "all"
     every_s: float | None = None
+    lines: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def observe(
 
     Raises NumascapeError when the program cannot be recorded.
     """
-    session = begin_session(target, program, request.stack, request.phases, request.every_s)
+    session = begin_session(
+        target, program, request.stack, request.phases, request.every_s, request.lines
+    )
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")

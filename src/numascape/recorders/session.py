@@ -58,6 +58,7 @@ class Session:
     ended: Ended | None = None
     phases: str = "all"
     every_s: float | None = None
+    lines: bool = True
 
     def save(self) -> None:
         """Write session.json; the session must stay convertible at any moment."""
@@ -84,6 +85,7 @@ def begin_session(
     stack: bool,
     phases: str = "all",
     every_s: float | None = None,
+    lines: bool = True,
 ) -> Session:
     """Make the folder of a new session beside the trace `target`; NumascapeError if impossible."""
     try:
@@ -94,6 +96,7 @@ def begin_session(
             *(folder.absolute(), program, stack, started, host, machine),
             phases=phases,
             every_s=every_s,
+            lines=lines,
         )
         session.save()
     except OSError as error:
@@ -116,6 +119,7 @@ def read_session(folder: Path) -> Session:
             folder=folder.absolute(),
             program=TypeAdapter(list[str]).validate_python(content.get("program")),
             stack=bool(content.get("stack", True)),
+            lines=bool(content.get("lines", True)),
             started=str(content.get("started", "")),
             host=_HOST.validate_python(content.get("host")),
             machine=_MACHINE.validate_python(content.get("machine")),

@@ -10,9 +10,9 @@ import polars as pl
 
 import numascape
 from numascape.errors import NumascapeError
-from numascape.naming.frames import is_library
 from numascape.trace.host import cpu_nodes
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.lines import Sites, count_lines, merged, structures_of_samples
 from numascape.trace.module_pages import divide
 from numascape.trace.phases import ProcessPhases, process_phases, run_phases
 from numascape.trace.places import PLACE, last_of_each, sort_by, sum_of_each
@@ -48,6 +48,7 @@ class _Part:
     first_touch: pl.DataFrame
     placement: pl.DataFrame
     threads: pl.DataFrame
+    lines: pl.DataFrame
     extents: pl.DataFrame
     phases: ProcessPhases
 
@@ -131,6 +132,8 @@ def _convert_shard(
         renumbered(touched), ["thread", "phase", "time", "pc", "flags"], divided=False
     )
     placement = located(shard.placement, ["node"], divided=False)
+    samples = structures_of_samples(shard.samples, owners, pages, variables)
+    lines = count_lines(Sites(shard.sites, samples), accesses, names.line)
     extents = pl.concat(
         [
             owners.filter(pl.col("kind") != UNKNOWN).select(
@@ -150,6 +153,7 @@ def _convert_shard(
         _first_touches(touches, shard, names, begin),
         last_of_each(placement, PLACE),
         _threads(shard, process, first_thread, begin, session),
+        lines,
         extents,
         process_phases(shard, names, begin),
     )
@@ -178,10 +182,7 @@ def _first_touches(
         if address == 0:
             places.append((address, "the kernel, in a system call", "", 0))
             continue
-        frames = names.frames(address)
-        # Where a library's template was inlined, the program's own line says more.
-        frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
-        places.append((address, frame.function, frame.file, frame.line))
+        places.append((address, *names.place(address)))
     schema = {"pc": pl.UInt64(), "function": pl.String(), "file": pl.String(), "line": pl.UInt32()}
     lines = pl.DataFrame(places, schema=schema, orient="row")
     start = shard.header["start_ns"] - begin
@@ -258,6 +259,9 @@ def _assemble(
         "placement": renumbered(pl.concat([part.placement for part in parts])).with_columns(
             pl.col("node").cast(pl.Int32())
         ),
+        "lines": merged(
+            renumbered(phases.renumbered(part.lines, process)) for process, part in enumerate(parts)
+        ),
         "phases": phases.phases,
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)),
@@ -327,7 +331,7 @@ def _count_pages(accesses: pl.DataFrame) -> int:
 
 def _options(session: Session) -> dict[str, str | int | float | bool]:
     every = {} if session.every_s is None else {"every_s": session.every_s}
-    return {"stack": session.stack, "phases": session.phases, **every}
+    return {"stack": session.stack, "phases": session.phases, "lines": session.lines, **every}
 
 
 def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session) -> TraceInfo:

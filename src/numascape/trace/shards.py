@@ -71,8 +71,9 @@ class Shard:
 
     Frames: `owners` (owner, kind, start, bytes, stack_id, thread, path, flags, blocks), `counts`
     (owner, page, thread, phase, reads, writes), `touches` (owner, page, thread, phase, time, pc,
-    flags), `placement` (owner, page, node), `switches` (phase, time) in order of time. Times are in
-    ticks; `nanoseconds` converts them.
+    flags), `placement` (owner, page, node), `switches` (phase, time) in order of time, `sites`
+    (site, phase, pc, reads, writes), `samples` (site, phase, owner, page, weight; pages only of
+    modules). Times are in ticks; `nanoseconds` converts them.
     """
 
     path: Path
@@ -82,6 +83,8 @@ class Shard:
     counts: pl.DataFrame
     touches: pl.DataFrame
     placement: pl.DataFrame
+    sites: pl.DataFrame
+    samples: pl.DataFrame
     threads: list[ShardThread]
     modules: list[MappedModule]
     phases: list[ShardPhase]
@@ -171,6 +174,8 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         counts=pl.DataFrame(raw["counts"]),
         touches=pl.DataFrame(raw["touches"]),
         placement=pl.DataFrame(raw["placement"]),
+        sites=pl.DataFrame(raw["sites"]),
+        samples=pl.DataFrame(raw["samples"]),
         threads=_by_creation(
             [
                 ShardThread(thread, os_tid, started, ended, _text(name), tuple(cpus))

@@ -11,6 +11,7 @@ import polars as pl
 from numascape._native.symbols import Frame, Symbols
 from numascape._native.symbols import Module as NativeModule
 from numascape.naming.allocations import AllocationName, name_allocations
+from numascape.naming.frames import is_library
 from numascape.trace import module_pages
 from numascape.trace.module_pages import Variable, module_name, variables_on_pages
 from numascape.trace.shards import (
@@ -94,6 +95,17 @@ class ProcessNames:
     def frames(self, address: int) -> list[Frame]:
         """The functions at a code address, innermost first."""
         return self._symbols.frames(address)
+
+    def place(self, address: int) -> tuple[str, str, int]:
+        """Function, file and line of a code address: the program's own, not a library's."""
+        frames = self.frames(address)
+        # Where a library's template was inlined, the program's own line says more.
+        frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
+        return frame.function, frame.file, frame.line
+
+    def line(self, address: int) -> tuple[str, str, int]:
+        """As `place`, but the same for all addresses of which nothing is known."""
+        return self.place(address) if self.frames(address)[0].module else ("", "", 0)
 
     def variables(self) -> tuple[list[Variable], pl.DataFrame]:
         """The modules' variables and their pages; see variables_on_pages."""

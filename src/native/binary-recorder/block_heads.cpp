@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block_heads.h"
+
+#include "access_groups.h"
+#include "counting_code.h"
+#include "drmgr.h"
+#include "os.h"
+#include "recorder.h"
+#include "scratch.h"
+#include "special_accesses.h"
+
+namespace numascape {
+namespace {
+
+constexpr uint32_t kMaxPlaces = BlockPlan::kMaxGroups + 2 * BlockPlan::kMaxSpecials;
+static_assert(kMaxPlaces <= 1u << kPlaceBits);
+static_assert(uint64_t{kCounters} << kPlaceBits <= uint64_t{1} << 32);
+static_assert(1 + BlockPlan::kMaxSpecials < kCountersPerGranule);
+
+constexpr uint32_t kMaxDescribed = BlockPlan::kMaxAccesses + 2 * BlockPlan::kMaxSpecials;
+
+struct Description {
+    BlockAccess access[kMaxDescribed];
+    uint32_t accesses;
+    uint32_t counters;  // the block's own, and one for each instruction that counts by its data
+};
+
+// Blocks by their start; near starts lie near each other, so that the table's memory is used
+// page by page.
+struct KnownBlock {
+    uint64_t signature;  // 0: free
+    uint32_t number;
+};
+constexpr uint64_t kKnownBlocks = uint64_t{kCounters} * 2;
+
+SpinLock known_lock;
+KnownBlock* known = nullptr;
+uint32_t next_counter = 0;
+int description_index = -1;
+
+void add(Description& out, uint64_t pc, uint32_t place, bool write, uint32_t own_counter) {
+    BlockAccess* last = out.accesses > 0 ? &out.access[out.accesses - 1] : nullptr;
+    if (last == nullptr || last->pc != pc || last->place != place ||
+        last->own_counter != own_counter) {
+        last = &out.access[out.accesses++];
+        *last = {pc, static_cast<uint16_t>(place), 0, 0, static_cast<uint16_t>(own_counter)};
+    }
+    (write ? last->writes : last->reads) += 1;
+}
+
+void describe(const BlockPlan& plan, Description& out) {
+    out.accesses = 0;
+    out.counters = 1;
+    for (uint32_t g = 0; g < plan.groups; ++g) {
+        const AccessGroup& group = plan.group[g];
+        for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
+            add(out, plan.access[i].pc, g, plan.access[i].write, 0);
+        }
+    }
+    for (uint32_t s = 0; s < plan.specials; ++s) {
+        const auto pc = reinterpret_cast<uint64_t>(instr_get_app_pc(plan.special[s].instruction));
+        const SpecialCounts counts = special_counts(plan.special[s].instruction);
+        const uint32_t own = counts.exact ? 0 : 1 + s;
+        const uint32_t place = plan.groups + 2 * s;
+        if (counts.reads) {
+            add(out, pc, place, false, own);
+        }
+        if (counts.writes) {
+            add(out, pc, place + 1, true, own);
+        }
+        out.counters = 2 + s;
+    }
+}
+
+uint64_t signature_of(uint64_t start, const Description& description) {
+    uint64_t hash = start * 0x9e3779b97f4a7c15u;
+    for (uint32_t i = 0; i < description.accesses; ++i) {
+        const BlockAccess& access = description.access[i];
+        const uint64_t counts = uint64_t{access.place} << 48 | uint64_t{access.reads} << 32 |
+                                uint64_t{access.writes} << 16 | access.own_counter;
+        hash = (hash ^ access.pc) * 0xc2b2ae3d27d4eb4fu;
+        hash = ((hash >> 29) ^ hash ^ counts) * 0x9e3779b97f4a7c15u;
+    }
+    return hash | 1;
+}
+
+// The block's counters lie in one page of a table.
+uint32_t take_counters(uint32_t count) {
+    const uint32_t left = kCountersPerGranule - next_counter % kCountersPerGranule;
+    next_counter += count > left ? left : 0;
+    if (next_counter + count > kCounters) {
+        shard.set_flag(kShardBlocksLost);
+        return kNoBlock;
+    }
+    next_counter += count;
+    return next_counter - count;
+}
+
+void thread_started(void* drcontext) {
+    drmgr_set_tls_field(drcontext, description_index, os::map_sparse(sizeof(Description)));
+}
+
+void thread_ended(void* drcontext) {
+    os::unmap(drmgr_get_tls_field(drcontext, description_index), sizeof(Description));
+}
+
+}  // namespace
+
+void block_heads_init() {
+    known = static_cast<KnownBlock*>(os::map_sparse(kKnownBlocks * sizeof(KnownBlock)));
+    DR_ASSERT(!os::failed(known));
+    description_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
+}
+
+uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
+    if (plan.groups + plan.specials == 0) {
+        return kNoBlock;
+    }
+    auto& description =
+        *static_cast<Description*>(drmgr_get_tls_field(drcontext, description_index));
+    describe(plan, description);
+    const auto start = reinterpret_cast<uint64_t>(dr_fragment_app_pc(tag));
+    const uint64_t signature = signature_of(start, description);
+    // Null where another thread builds a known block again to find a stopped thread's registers.
+    ThreadRecorder* recorder = self();
+    uint32_t number = kNoBlock;
+    {
+        SpinGuard guard(known_lock);
+        uint64_t at = (start >> 3) % kKnownBlocks;
+        while (known[at].signature != 0 && known[at].signature != signature) {
+            at = (at + 1) % kKnownBlocks;
+        }
+        if (known[at].signature == signature) {
+            return known[at].number;
+        }
+        number = recorder != nullptr ? take_counters(description.counters) : kNoBlock;
+        if (number == kNoBlock) {
+            return kNoBlock;
+        }
+        known[at] = {signature, number};
+    }
+    shard.write_block(*recorder, number, description.access, description.accesses);
+    return number;
+}
+
+uint32_t group_site(uint32_t block, uint32_t group) {
+    return block == kNoBlock ? kNoSite : block << kPlaceBits | group;
+}
+
+uint32_t special_site(uint32_t block, const BlockPlan& plan, uint32_t special) {
+    return block == kNoBlock ? kNoSite : block << kPlaceBits | (plan.groups + 2 * special);
+}
+
+void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table) {
+    void* dc = emit.drcontext;
+    instr_t* go = INSTR_CREATE_label(dc);
+    instr_t* back = INSTR_CREATE_label(dc);
+    emit.add(INSTR_CREATE_sub(
+        dc, opnd_create_base_disp(table, DR_REG_NULL, 0, counter_offset(block), OPSZ_8),
+        OPND_CREATE_INT8(1)));
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(go)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(table)));
+    leave_for(emit, out_of_line.block_counter, reinterpret_cast<void*>(uint64_t{block}), table,
+              back);
+    emit.add(back);
+    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kTable, table);
+    emit.add(go);
+}
+
+namespace {
+
+// The real table under the thread again; returns it. Another thread may switch the phase at any
+// moment.
+const CountTable& end_sample(ThreadRecorder& recorder) {
+    recorder.sampling.weight = 0;
+    const CountTable* table = nullptr;
+    do {
+        table = recorder.current.load(std::memory_order_relaxed);
+        write_thread_slot(ThreadSlot::kTable, table->slots);
+    } while (table != recorder.current.load(std::memory_order_relaxed));
+    return *table;
+}
+
+}  // namespace
+
+void block_counter_ran_out(uint64_t argument, const void* info, ThreadRecorder* recorder,
+                           const void*, uint64_t, const void*) {
+    auto* slots = reinterpret_cast<Slot*>(argument);
+    const auto block = static_cast<uint32_t>(reinterpret_cast<uint64_t>(info));
+    if (recorder->current.load(std::memory_order_relaxed) ==
+        nullptr) {  // a thread that is not counted
+        counter_at<BlockCounter>(slots, block).left = ~uint64_t{0} >> 1;
+        return;
+    }
+    if (slots == recorder->sampling.table) {
+        counter_at<BlockCounter>(slots, block) = {0, 0};
+        const CountTable& real = end_sample(*recorder);
+        auto& counter = shard.counter<BlockCounter>(real, block);
+        counter.left -= 1;
+        if (counter.left != ~uint64_t{0}) {
+            return;
+        }
+        slots = real.slots;
+    }
+    if (shard.begin_sample(*recorder, slots, block)) {
+        write_thread_slot(ThreadSlot::kTable, recorder->sampling.table);
+    }
+}
+
+void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site) {
+    Sampling& sampling = recorder.sampling;
+    const CountPair counts = sampling.table[page].counts();
+    sampling.table[page] = {0, 0};
+    if (site != kNoSite && sampling.weight != 0) {
+        shard.note_sample(recorder, site, page, sampling.weight);
+    }
+    shard.count(recorder, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
+}
+
+void note_special(ThreadRecorder& recorder, uint32_t block, uint32_t site, uint64_t address,
+                  uint64_t times) {
+    const Sampling& sampling = recorder.sampling;
+    const bool always = ShardWriter::always_noted(recorder, times);
+    if (always || (sampling.weight != 0 && sampling.block == block)) {
+        shard.note_sample(recorder, site, window_page(address),
+                          always ? times : sampling.weight * times);
+    }
+}
+
+}  // namespace numascape

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ShardWriter's part for source lines: descriptions of basic blocks, their counters, and samples of
+// which pages their sites touch.
+#include "os.h"
+#include "shard_writer.h"
+
+namespace numascape {
+namespace {
+
+constexpr uint32_t kSampleEntries = 2047;
+static_assert(sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord) <= kChunkBytes);
+
+// A block's first executions are sampled at distances that double, as most blocks run seldom; then
+// at distances that grow more slowly, up to 2^14 on average, or more when the thread has logged
+// much: the log of a run of hours stays small.
+constexpr uint64_t kDoublingUntil = 256;
+constexpr uint64_t kPerExecutions = 16;  // the distance is up to a 16th of the executions so far
+constexpr uint32_t kMostShift = 15;
+constexpr uint32_t kMostShiftEver = 30;
+constexpr uint32_t kLoggedPerShift = 32768;
+
+// Repeated strings of so many elements are noted each time, or longer ones when the thread has
+// logged much: one copy of a whole structure matters more than many of a few words.
+constexpr uint64_t kLeastAlwaysNoted = 64;
+
+// After as many samples a thread's sampling table gives its memory back.
+constexpr uint32_t kSamplesPerDiscard = 512;
+
+uint32_t next_random(uint32_t& state) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+// Of a block that ran so often, to its next sample; at least 1.
+uint64_t most_distance(uint64_t executions, uint32_t shift) {
+    if (executions < kDoublingUntil) {
+        return executions + 1;
+    }
+    const uint64_t distance = executions / kPerExecutions;
+    const uint64_t most = uint64_t{1} << (shift < kMostShiftEver ? shift : kMostShiftEver);
+    return distance < most ? (distance > kDoublingUntil ? distance : kDoublingUntil) : most;
+}
+
+void write_sample(const SampleRecord& from, SampleRecord& to) {
+    to.header.id = from.header.id;
+    to.time = from.time;
+    to.site = from.site;
+    to.phase = from.phase;
+    to.weight = from.weight;
+}
+
+}  // namespace
+
+void ShardWriter::write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
+                              uint32_t accesses) {
+    auto* record = static_cast<BlockRecord*>(
+        append(self, RecordType::kBlock, block, sizeof(BlockRecord) + accesses * sizeof *access));
+    record->accesses = accesses;
+    auto* out = reinterpret_cast<BlockAccess*>(record + 1);
+    for (uint32_t i = 0; i < accesses; ++i) {
+        out[i] = access[i];
+    }
+    commit(self, record);
+}
+
+void ShardWriter::back_counter(const CountTable& table, uint32_t number) {
+    const uint32_t granule = number / kCountersPerGranule;
+    if (!table.counters->contains(granule)) {
+        back_page(table, -int64_t{kPageBytes} * (int64_t{granule} + 1));
+        table.counters->insert(granule);
+    }
+}
+
+bool ShardWriter::begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block) {
+    const CountTable& table = table_at(self, slots);
+    // The program's own code was there just now: the disk has room for it.
+    table.counters->insert(block / kCountersPerGranule);
+    auto& counter = counter_at<BlockCounter>(slots, block);
+    Sampling& sampling = self.sampling;
+    if (sampling.table == nullptr) {
+        // At the top of where tables are: no other is there before there are thousands.
+        const auto index = static_cast<uint64_t>(kMaxTables - 1 - (&table - tables_));
+        void* memory = os::map_sparse(kTableStride,
+                                      reinterpret_cast<void*>(kTablesBase + index * kTableStride));
+        sampling.table = os::failed(memory) ? nullptr : table_in(memory);
+        sampling.random = 0x9e3779b9u * (self.thread + 1) | 1;
+    } else if (sampling.begun % kSamplesPerDiscard == 0) {
+        os::discard(table_memory(sampling.table), kTableStride, false);
+    }
+    const uint32_t shift = kMostShift + sampling.logged / kLoggedPerShift;
+    const uint64_t most = most_distance(counter.executions(), shift);
+    // At random: programs do things alternately.
+    const uint64_t until_next = next_random(sampling.random) % most;
+    counter.loaded += until_next + 1;
+    counter.left = until_next;
+    if (sampling.table == nullptr) {
+        return false;
+    }
+    sampling.begun += 1;
+    sampling.block = block;
+    sampling.weight = until_next + 1;
+    return true;
+}
+
+bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
+    const uint32_t shift = self.sampling.logged / kLoggedPerShift;
+    return shift < kMostShiftEver && times >= kLeastAlwaysNoted << shift;
+}
+
+void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight) {
+    Sampling& sampling = self.sampling;
+    if (sampling.chunk == nullptr) {
+        sampling.chunk = new_chunk(self, ChunkKind::kSamples);
+        sampling.chunk->used = sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord);
+    }
+    auto* entries = reinterpret_cast<SampleRecord*>(sampling.chunk + 1);
+    const uint64_t hash = (page * 0x9e3779b97f4a7c15u) ^ (site * 0xc2b2ae3d27d4eb4fu);
+    SampleRecord& entry = entries[(hash >> 40) % kSampleEntries];
+    const uint32_t phase = self.current.load(std::memory_order_relaxed)->phase;
+    const bool used = entry.header.words != 0;
+    if (used && entry.site == site && entry.header.id == page && entry.phase == phase &&
+        entry.time > owners_changed_.load(std::memory_order_relaxed)) {
+        entry.weight += weight;
+        return;
+    }
+    if (used) {
+        auto* record = static_cast<SampleRecord*>(
+            append(self, RecordType::kSample, entry.header.id, sizeof(SampleRecord)));
+        write_sample(entry, *record);
+        commit(self, record);
+        sampling.logged += 1;
+        entry.header.words = 0;
+    }
+    write_sample({{0, 0, 0, page}, os::ticks(), site, phase, weight}, entry);
+    entry.header.type = static_cast<uint8_t>(RecordType::kSample);
+    std::atomic_ref<uint16_t>(entry.header.words)
+        .store(sizeof(SampleRecord) / 8, std::memory_order_release);
+}
+
+void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {
+    constexpr size_t kMost =
+        sizeof(BlockCountsRecord) + kCountersPerGranule * sizeof(BlockCountsEntry);
+    for (uint32_t granule = 0; granule < kCounters / kCountersPerGranule; ++granule) {
+        if (!table.counters->contains(granule)) {
+            continue;
+        }
+        auto* record =
+            static_cast<BlockCountsRecord*>(append(self, RecordType::kBlockCounts, 0, kMost));
+        auto* entries = reinterpret_cast<BlockCountsEntry*>(record + 1);
+        record->time = os::ticks();
+        record->phase = table.phase;
+        record->counters = 0;
+        for (uint32_t i = 0; i < kCountersPerGranule; ++i) {
+            const uint32_t number = granule * kCountersPerGranule + i;
+            auto& counter = counter_at<BlockCounter>(table.slots, number);
+            if (counter.left != 0 || counter.loaded != 0) {
+                entries[record->counters++] = {number, {counter.left, counter.loaded}};
+                counter = {0, 0};
+            }
+        }
+        record->header.words =
+            static_cast<uint16_t>((sizeof *record + record->counters * sizeof *entries) / 8);
+        commit(self, record);
+    }
+    os::discard(table.counters, sizeof(CounterSet), false);
+}
+
+void ShardWriter::end_sampling(ThreadRecorder& self) {
+    Sampling& sampling = self.sampling;
+    if (sampling.table != nullptr) {
+        os::unmap(table_memory(sampling.table), kTableStride);
+    }
+    if (sampling.chunk == nullptr) {
+        return;
+    }
+    const auto* entries = reinterpret_cast<const SampleRecord*>(sampling.chunk + 1);
+    for (uint32_t i = 0; i < kSampleEntries; ++i) {
+        if (entries[i].header.words != 0) {
+            auto* record = static_cast<SampleRecord*>(
+                append(self, RecordType::kSample, entries[i].header.id, sizeof(SampleRecord)));
+            write_sample(entries[i], *record);
+            commit(self, record);
+        }
+    }
+    os::discard(sampling.chunk, kChunkBytes, true);
+    os::unmap(sampling.chunk, kChunkBytes);
+}
+
+}  // namespace numascape

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "site_counts.h"
+
+#include <cstring>
+
+namespace numascape {
+
+void SiteCounts::describe(const RecordView& block) {
+    const auto rest = block.rest<BlockRecord>();
+    std::vector<BlockAccess> accesses(block.as<BlockRecord>().accesses);
+    std::memcpy(accesses.data(), rest.data(), accesses.size() * sizeof(BlockAccess));
+    blocks_.insert_or_assign(block.header->id, std::move(accesses));
+}
+
+void SiteCounts::add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]) {
+    Sums& sums = counters_[phase][number];
+    sums.executions += BlockCounter{words[0], words[1]}.executions();
+    sums.own.reads += words[0];
+    sums.own.writes += words[1];
+}
+
+void SiteCounts::add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page,
+                            double weight) {
+    samples_[{site, phase, owner, page}] += weight;
+}
+
+SiteCounts::Sums SiteCounts::sums(uint32_t number, uint32_t phase) const {
+    const auto& of_phase = counters_.at(phase);
+    const auto at = of_phase.find(number);
+    return at == of_phase.end() ? Sums{} : at->second;
+}
+
+void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples) const {
+    for (const auto& [block, accesses] : blocks_) {
+        for (const auto& [phase, unused] : counters_) {
+            const uint64_t executions = sums(block, phase).executions;
+            for (const BlockAccess& access : accesses) {
+                OwnCounter counts{executions * access.reads, executions * access.writes};
+                if (access.own_counter != 0) {
+                    const OwnCounter own = sums(block + access.own_counter, phase).own;
+                    counts = {access.reads != 0 ? own.reads : 0,
+                              access.writes != 0 ? own.writes : 0};
+                }
+                if (counts.reads != 0 || counts.writes != 0) {
+                    sites.site.push_back(block << kPlaceBits | access.place);
+                    sites.phase.push_back(phase);
+                    sites.pc.push_back(access.pc);
+                    sites.reads.push_back(counts.reads);
+                    sites.writes.push_back(counts.writes);
+                }
+            }
+        }
+    }
+    for (const auto& [sample, weight] : samples_) {
+        samples.site.push_back(sample.site);
+        samples.phase.push_back(sample.phase);
+        samples.owner.push_back(sample.owner);
+        samples.page.push_back(sample.page);
+        samples.weight.push_back(weight);
+    }
+}
+
+}  // namespace numascape

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "block_counters.h"
+#include "replay.h"
+#include "shard_reader.h"
+
+namespace numascape {
+
+// Puts together how often sites ran (block counters) and whose pages they touched (samples).
+class SiteCounts {
+  public:
+    // A description from this process or one it was forked from; the later one holds.
+    void describe(const RecordView& block);
+    void add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]);
+    void add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page, double weight);
+    void finish(SiteColumns& sites, SampleColumns& samples) const;
+
+  private:
+    struct Sample {
+        uint32_t site, phase, owner, page;
+        auto operator<=>(const Sample&) const = default;
+    };
+    // The two words mean executions or accesses, as the block's description says: both sums.
+    struct Sums {
+        uint64_t executions = 0;
+        OwnCounter own{0, 0};
+    };
+    Sums sums(uint32_t number, uint32_t phase) const;
+
+    std::unordered_map<uint32_t, std::vector<BlockAccess>> blocks_;
+    std::map<uint32_t, std::unordered_map<uint64_t, Sums>> counters_;  // by phase
+    std::map<Sample, double> samples_;
+};
+
+}  // namespace numascape

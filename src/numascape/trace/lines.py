@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which source lines read and write which structure.
+
+How often each instruction accessed memory is known exactly, and so is how often each structure was
+accessed. Which structure an instruction accessed is known from samples of its executions: exactly
+where all its samples are of one structure, which is the rule. Between these margins the samples'
+shares are fitted (iterative proportional fitting, W. E. Deming and F. F. Stephan, 1940).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.trace.schema import SCHEMAS
+
+# A code address as function, file and line.
+Place = tuple[str, str, int]
+
+_NOWHERE: Place = ("", "", 0)
+_KINDS = ("reads", "writes")
+_ROUNDS = 30
+
+_Numbers = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sites:
+    """What the recorder knows of code that accesses memory.
+
+    `counts` (site, phase, pc, reads, writes): the accesses of each instruction, exactly; those of
+    one site go to the same page. `samples` (site, phase, structure, weight): whose pages.
+    """
+
+    counts: pl.DataFrame
+    samples: pl.DataFrame
+
+
+def structures_of_samples(
+    samples: pl.DataFrame, owners: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFrame
+) -> pl.DataFrame:
+    """Samples (site, phase, owner, page, weight) as (site, phase, structure, weight).
+
+    `owners` and (`pages`, `variables`) are those of owner_structures and module_structures; where
+    variables share a page, its samples are divided by their bytes.
+    """
+    whole = samples.join(owners.select("owner", "structure"), on="owner")
+    inside = samples.with_row_index("row").join(pages, on=["owner", "page"], how="left")
+    share = (pl.col("bytes") / pl.col("bytes").sum().over("row")).fill_null(1.0)
+    inside = inside.with_columns(weight=pl.col("weight") * share).join(
+        variables.select("owner", "variable", "structure"),
+        on=["owner", "variable"],
+        nulls_equal=True,
+    )
+    key = ["site", "phase", "structure"]
+    located = pl.concat([frame.select(*key, "weight") for frame in (whole, inside)])
+    return located.group_by(key).agg(pl.col("weight").sum()).sort(key)
+
+
+def count_lines(
+    sites: Sites, accesses: pl.DataFrame, place_of: Callable[[int], Place]
+) -> pl.DataFrame:
+    """The table `lines` of one process.
+
+    Its sums over the lines of a structure and phase are those of `accesses` (structure, phase,
+    reads, writes, ...): what cannot be told is of no line ("", "", 0).
+    """
+    targets = accesses.group_by("structure", "phase").agg(pl.col(_KINDS).sum())
+    if sites.counts.is_empty():
+        return pl.DataFrame(schema=SCHEMAS["lines"])
+    cells = _fitted(_cells(sites), targets)
+    by_pc = sites.counts.join(cells, on=["site", "phase"], suffix="_cell").with_columns(
+        (pl.col(kind) / pl.col(f"{kind}_site") * pl.col(f"{kind}_cell")).fill_nan(0.0).alias(kind)
+        for kind in _KINDS
+    )
+    places = pl.DataFrame(
+        [(pc, *place_of(pc)) for pc in by_pc["pc"].unique().to_list()],
+        schema={"pc": pl.UInt64, "function": pl.String, "file": pl.String, "line": pl.UInt32},
+        orient="row",
+    )
+    key = ["structure", "phase", "function", "file", "line"]
+    lines = by_pc.join(places, on="pc").group_by(key).agg(pl.col(_KINDS).sum())
+    return _exact(lines, targets).select(SCHEMAS["lines"].names())
+
+
+def merged(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Tables `lines` as one, each structure, phase and line once."""
+    key = ["structure", "phase", "function", "file", "line"]
+    summed = pl.concat(tables).group_by(key).agg(pl.col(_KINDS).sum())
+    return summed.sort("structure", "phase", "file", "line", "function")
+
+
+def _cells(sites: Sites) -> pl.DataFrame:
+    """(site, phase, structure, reads, writes, reads_site, writes_site), by the samples alone."""
+    key = ["site", "phase"]
+    totals = sites.counts.group_by(key).agg(pl.col(_KINDS).sum().name.suffix("_site"))
+    # Where a phase ran too shortly for a sample, those of the others must do.
+    anywhere = totals.join(sites.samples, on=key, how="anti").join(
+        sites.samples.drop("phase"), on="site"
+    )
+    sampled = totals.join(sites.samples, on=key)
+    columns = [*totals.columns, "structure", "weight"]
+    both = pl.concat([sampled.select(columns), anywhere.select(columns)])
+    both = both.group_by([*totals.columns, "structure"]).agg(pl.col("weight").sum())
+    share = pl.col("weight") / pl.col("weight").sum().over(key)
+    return both.with_columns((pl.col(f"{kind}_site") * share).alias(kind) for kind in _KINDS)
+
+
+def _fitted(cells: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
+    """`cells` fitted to the sites' totals exactly and to the structures' as far as that allows."""
+    rows = _numbered(cells, ["site", "phase"])
+    columns = _numbered(cells, ["structure", "phase"])
+    wanted = cells.select("structure", "phase").join(
+        targets, on=["structure", "phase"], how="left", maintain_order="left"
+    )
+    fitted = {
+        kind: _fit(
+            cells[kind].to_numpy().astype(np.float64),
+            (rows, cells[f"{kind}_site"].to_numpy().astype(np.float64)),
+            (columns, wanted[kind].fill_null(0).to_numpy().astype(np.float64)),
+        )
+        for kind in _KINDS
+    }
+    return cells.with_columns(pl.Series(kind, values) for kind, values in fitted.items())
+
+
+def _numbered(frame: pl.DataFrame, key: list[str]) -> _Indices:
+    numbers = frame.select(pl.struct(key).rank("dense").cast(pl.Int64) - 1).to_series()
+    return numbers.to_numpy()
+
+
+def _fit(
+    values: _Numbers, rows: tuple[_Indices, _Numbers], columns: tuple[_Indices, _Numbers]
+) -> _Numbers:
+    """`values` scaled to the sums of their columns and then of their rows, in turn.
+
+    `rows` and `columns` give each value its row or column, and that one's sum.
+    """
+    for _ in range(_ROUNDS):
+        for numbers, sums in (columns, rows):
+            now = np.bincount(numbers, weights=values)[numbers]
+            values = values * np.divide(sums, now, out=np.zeros_like(now), where=now > 0)
+    return values
+
+
+def _exact(lines: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
+    """`lines` in whole numbers whose sums are `targets`; the rest is of no line."""
+    key = ["structure", "phase"]
+    both = targets.join(lines, on=key, suffix="_line", how="left").with_columns(
+        pl.col("function", "file").fill_null(""), pl.col("line").fill_null(0)
+    )
+    both = both.sort([*key, "file", "line", "function"])
+    for kind in _KINDS:
+        both = _whole_numbers(both, kind, key)
+    table = both.select(*key, "function", "file", "line", *_KINDS)
+    rest = both.group_by(key).agg(pl.col(f"{kind}_rest").first().alias(kind) for kind in _KINDS)
+    rest = rest.with_columns(
+        function=pl.lit(_NOWHERE[0]),
+        file=pl.lit(_NOWHERE[1]),
+        line=pl.lit(_NOWHERE[2], dtype=pl.UInt32),
+    )
+    summed = (
+        pl.concat([table, rest.select(table.columns)])
+        .group_by([*key, "function", "file", "line"])
+        .agg(pl.col(_KINDS).sum())
+    )
+    used = summed.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
+    return used.sort([*key, "file", "line", "function"])
+
+
+def _whole_numbers(both: pl.DataFrame, kind: str, key: list[str]) -> pl.DataFrame:
+    """Column `kind` in whole numbers, and `kind`_rest: what of the target it leaves."""
+    line: Any = pl.col(f"{kind}_line").fill_null(0.0)
+    target = pl.col(kind).cast(pl.Float64)
+    total = line.sum().over(key)
+    known = pl.min_horizontal(target, total.round())
+    scaled = pl.when(total > 0).then(line / total * known).otherwise(0.0)
+    # Cumulative rounding: the parts add up to the whole.
+    upto = scaled.cum_sum().over(key).round().cast(pl.UInt64)
+    parts = upto - upto.shift(1, fill_value=0).over(key)
+    return both.with_columns(
+        parts.alias(f"{kind}_part"), pl.col(kind).alias(f"{kind}_target")
+    ).with_columns(
+        pl.col(f"{kind}_part").alias(kind),
+        (pl.col(f"{kind}_target") - pl.col(f"{kind}_part").sum().over(key)).alias(f"{kind}_rest"),
+    )
