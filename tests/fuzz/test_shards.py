@@ -63,7 +63,7 @@ def convert_all(folders: list[Path]) -> dict[str, str]:
         input="".join(f"{folder}\n" for folder in folders),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         preexec_fn=limit_memory,
         check=False,
     )
