@@ -73,6 +73,9 @@ describe("what stands out", () => {
     expect(groups.map(({ positions }) => positions)).toEqual([[0, 2], [1]]);
     expect(groups[0]!.stake).toBeCloseTo(0.5);
   });
+
+  it("is nothing when little is at stake", () =>
+    expect(standingOut([structure({ reading: reading("serial", 4) })], 1000)).toEqual([]));
 });
 
 describe("readers and writers", () => {

@@ -12,6 +12,9 @@ export interface Group {
   stake: number;
 }
 
+/** Below this share of the accesses nothing stands out. */
+const MINOR = 0.005;
+
 export function standingOut(structures: Structure[], accesses: number, most = 3): Group[] {
   const groups = new Map<string, Group>();
   structures.forEach(({ reading }, position) => {
@@ -23,5 +26,8 @@ export function standingOut(structures: Structure[], accesses: number, most = 3)
     group.stake += reading.stake / Math.max(1, accesses);
     groups.set(key, group);
   });
-  return [...groups.values()].sort((a, b) => b.stake - a.stake).slice(0, most);
+  return [...groups.values()]
+    .filter(({ stake }) => stake >= MINOR)
+    .sort((a, b) => b.stake - a.stake)
+    .slice(0, most);
 }

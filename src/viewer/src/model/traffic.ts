@@ -140,6 +140,7 @@ export function readTraffic(traffic: NodeTraffic, percent: (share: number) => st
   }
   const see =
     `${percent(split.local / all)} of the accesses stay on the thread's own node, ` +
-    `${percent(split.remote / all)} go to another node's memory.`;
+    `${percent(split.remote / all)} go to another node's memory` +
+    (split.unknown / all >= UNSURE ? `; of ${percent(split.unknown / all)} it is not known.` : ".");
   return { see, advice } satisfies TrafficReading;
 }
