@@ -9,7 +9,7 @@
 import type { Matrix } from "./matrix";
 
 /** Pairs of threads that are compared in columns, at most; beyond it columns are sampled. */
-const PAIRS = 5_000_000;
+const PAIRS = 3_000_000;
 /** Threads beyond this are clustered in stretches of neighbours. */
 const MOST = 1400;
 /** Weight of being near in the structure, for threads that share nothing. */

@@ -46,7 +46,8 @@ function HowToRead() {
       </p>
       <p>
         <b>Difference.</b> Name two threads or groups, A and B. The bands are their averages, and
-        what A has more (purple) or B (orange); in grey, B's part is hatched. White: no difference.
+        what A has more (purple) or B (orange); in grey, B's part is hatched. The middle of the
+        scale: no difference.
       </p>
     </details>
   );

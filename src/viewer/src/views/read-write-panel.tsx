@@ -6,9 +6,12 @@ import { pixel } from "../draw/colour";
 import { fillPixels } from "../draw/surface";
 import type { Surface } from "../draw/surface";
 import * as show from "../model/format";
+import { threadSums } from "../model/matrix";
 import { readWriteOf } from "../model/read-write";
+import type { CsvTable } from "../saving/csv";
 import type { Matrices } from "./app";
 import { Canvas } from "./canvas";
+import { SaveMenu } from "./save-menu";
 
 interface Props {
   report: Report;
@@ -31,7 +34,7 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
   const shared = positions.filter((position) => report.structures[position]!.kind !== "stack");
   const shown = shared.slice(0, MOST);
   return (
-    <section aria-labelledby="read-write">
+    <section aria-labelledby="read-write" data-figure="read-write">
       <div class="heading">
         <h2 id="read-write">Who reads, who writes</h2>
         <ul class="uses">
@@ -41,6 +44,10 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
             </li>
           ))}
         </ul>
+        <SaveMenu
+          title="Who reads, who writes"
+          table={() => usesTable(report, matrix, shown, numbers)}
+        />
       </div>
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of readers and writers">
         <table class="read-write">
@@ -88,6 +95,23 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
       </p>
     </section>
   );
+}
+
+/** One row per structure and thread that uses it. */
+function usesTable(
+  report: Report,
+  matrix: Matrices,
+  positions: number[],
+  numbers: number[],
+): CsvTable {
+  const rows = positions.flatMap((position) => {
+    const { reads, writes } = threadSums(matrix(position));
+    const { name } = report.structures[position]!;
+    return numbers.flatMap((thread, row) =>
+      reads[row]! + writes[row]! > 0 ? [[name, thread, reads[row]!, writes[row]!]] : [],
+    );
+  });
+  return { columns: ["structure", "thread", "reads", "writes"], rows };
 }
 
 function drawUse(
