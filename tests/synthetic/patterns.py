@@ -83,7 +83,7 @@ class Pattern:
         self,
         structure: int,
         page: np.ndarray[Any, Any],
-        thread: np.ndarray[Any, Any],
+        thread: np.ndarray[Any, Any] | int,
         reads: np.ndarray[Any, Any] | int,
         writes: np.ndarray[Any, Any] | int,
         instance: int = 0,

@@ -76,7 +76,8 @@ def _surroundings(facts: Facts, setting: Setting) -> list[str]:
     sentences = []
     if setting.used_at is not None and setting.used_at[1] >= MOSTLY:
         where, share = setting.used_at
-        sentences.append(f"{percent(share)} of its accesses come from {where}.")
+        sentence = f"{percent(share)} of its accesses come from {where}."
+        sentences.append(sentence[:1].upper() + sentence[1:])
     if setting.remote is not None and setting.nodes > 1 and facts.accesses:
         sentences.append(
             f"In this run, {percent(setting.remote)} of its accesses went to another node."
