@@ -28,7 +28,6 @@ export function MachinePanel({ report, phases, theme }: Props) {
     <section class="panel machine" aria-labelledby="machine" data-figure>
       <div class="heading">
         <h2 id="machine">Machine and traffic</h2>
-        {several && <SplitLegend split={traffic.split} />}
         <SaveMenu title="Machine and traffic" table={() => trafficTable(traffic)} />
       </div>
       {several ? (
@@ -69,6 +68,7 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
   return (
     <>
       <SplitBar split={traffic.split} label="All accesses" />
+      <SplitLegend split={traffic.split} />
       <p class="statement">{reading.see}</p>
       <div class="machine-figures">
         <Topology report={report} traffic={traffic} theme={theme} />

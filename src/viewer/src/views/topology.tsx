@@ -159,7 +159,7 @@ function cpuText(cpus: number[], narrow: boolean): string {
 }
 
 function memoryText(node: number | undefined, bytes: number, narrow: boolean): string {
-  if (node === undefined) return narrow ? "?" : "unknown pages";
+  if (node === undefined) return narrow ? "?" : "unknown";
   return bytes > 0 ? show.bytes(bytes) : "memory";
 }
 

@@ -4,7 +4,8 @@ import type { NodeTraffic } from "../model/traffic";
 
 /** Nodes from which on only their numbers fit. */
 const DENSE = 8;
-const UNCERTAIN = "several or unknown";
+/** As in the drawing. */
+const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an unknown node" };
 
 /** The bands of the drawing as numbers: threads' nodes by pages' nodes. */
 export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
@@ -25,15 +26,16 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
         <thead>
           <tr>
             <td>
-              <span class="corner">
-                {dense ? "threads ↓ pages →" : "threads on ↓ · pages on →"}
-              </span>
+              <span class="corner">threads ↓ pages →</span>
             </td>
             {columns.map((column) => (
-              <th key={column} scope="col" class="number">
-                {dense && column < nodes.length
-                  ? nodes[column]
-                  : nameOf(nodes, column, dense ? "?" : "unknown")}
+              <th
+                key={column}
+                scope="col"
+                class="number"
+                title={column === nodes.length ? UNCERTAIN.pages : undefined}
+              >
+                {dense && column < nodes.length ? nodes[column] : nameOf(nodes, column, dense)}
               </th>
             ))}
             <th scope="col" class="number">
@@ -44,8 +46,8 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
         <tbody>
           {rows.map((row) => (
             <tr key={row}>
-              <th scope="row" title={row === nodes.length ? UNCERTAIN : undefined}>
-                {nameOf(nodes, row, dense ? "?" : UNCERTAIN)}
+              <th scope="row" title={row === nodes.length ? UNCERTAIN.threads : undefined}>
+                {nameOf(nodes, row, dense)}
               </th>
               {columns.map((column) => {
                 const number = accesses[row * size + column]!;
@@ -78,8 +80,9 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
   );
 }
 
-function nameOf(nodes: number[], index: number, otherwise: string): string {
-  return index < nodes.length ? `node ${nodes[index]}` : otherwise;
+function nameOf(nodes: number[], index: number, dense: boolean): string {
+  if (index === nodes.length) return dense ? "?" : "uncertain";
+  return `node ${nodes[index]}`;
 }
 
 function kindOf(nodes: number, row: number, column: number): string {
