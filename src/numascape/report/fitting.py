@@ -29,14 +29,17 @@ INSTANCE = 8
 """An instance is folded like a structure that has so many times its cells."""
 
 
-def encode_within(started: Draft, budget: int) -> str:
-    """Return the encoded report, at most ``budget`` characters long."""
+def encode_within(started: Draft, budget: int) -> tuple[str, Draft]:
+    """Return the encoded report, at most ``budget`` characters long, and the draft that it shows.
+
+    Where folding pages is not enough, that is one with other limits.
+    """
     for limits in LEVELS:
         if limits != started.limits and started.again is not None:
             started = dataclasses.replace(started.again(limits), run=started.run)
         text = _fold_until_within(started, budget)
         if text is not None:
-            return text
+            return text, started
     raise NumascapeError(
         f"the report does not fit into {budget} bytes even when folded: "
         "the trace names too many threads or structures"

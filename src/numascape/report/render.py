@@ -28,7 +28,7 @@ def render(started: Draft, path: Path) -> int:
 
     The file appears complete or not at all. Raises NumascapeError when it cannot be written.
     """
-    page = fill(viewer_page(), started, SIZE)
+    page, _ = fill(viewer_page(), started, SIZE)
     try:
         with replacing_file(path) as beside:
             beside.write_bytes(page)
@@ -39,8 +39,11 @@ def render(started: Draft, path: Path) -> int:
     return len(page)
 
 
-def fill(template: str, started: Draft, size: int) -> bytes:
-    """Put the report's data and title into the viewer page ``template``."""
+def fill(template: str, started: Draft, size: int) -> tuple[bytes, Draft]:
+    """Put the report's data and title into the viewer page ``template``.
+
+    Returns the page, of at most ``size`` bytes, and the draft that it shows.
+    """
     program = Path(str(started.run.get("program", ""))).name[:200]
     title = f"<title>{html.escape(program)} · Numascape</title>"
     head, mark, tail = template.partition(_DATA)
@@ -50,7 +53,8 @@ def fill(template: str, started: Draft, size: int) -> bytes:
         )
     head = head.replace(_TITLE, title, 1)
     room = size - len((head + mark + tail).encode())
-    return (head + mark + encode_within(started, room) + tail).encode()
+    text, shown = encode_within(started, room)
+    return (head + mark + text + tail).encode(), shown
 
 
 def viewer_page() -> str:

@@ -25,10 +25,10 @@ from numascape.view.windows import Windows
 def site_of(trace: Trace) -> Site:
     """Everything that is served of `trace`, under a secret that nobody can guess."""
     started = draft(trace, readable_sources(trace.info, None))
-    page, policy = served_page(viewer_page(), started)
-    named = zip(started.places.function, started.places.file, started.places.line, strict=True)
+    page, policy, shown = served_page(viewer_page(), started)
+    named = zip(shown.places.function, shown.places.file, shown.places.line, strict=True)
     places = {place: number for number, place in enumerate(named)}
-    phases = shown_phases(trace)
+    phases = shown_phases(trace, shown.limits.phases)
     extent = Extent(
         tuple(trace.structures["pages"]), tuple(trace.structures["instances"]), len(phases.phases)
     )

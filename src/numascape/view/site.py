@@ -63,8 +63,8 @@ class Extent:
     phases: int
 
 
-def served_page(template: str, started: Draft) -> tuple[bytes, str]:
-    """The report's page, which may ask this server for windows, and its policy.
+def served_page(template: str, started: Draft) -> tuple[bytes, str, Draft]:
+    """The report's page, which may ask this server for windows, its policy, and what it shows.
 
     Raises NumascapeError when the viewer's page is another than this version's.
     """
@@ -75,8 +75,8 @@ def served_page(template: str, started: Draft) -> tuple[bytes, str]:
         raise NumascapeError(
             "the viewer page does not say what it may load; install numascape again (pip install .)"
         )
-    page = fill(opened, dataclasses.replace(started, run=run), SIZE)
-    return page, f"{policy[1]}; frame-ancestors 'none'"
+    page, shown = fill(opened, dataclasses.replace(started, run=run), SIZE)
+    return page, f"{policy[1]}; frame-ancestors 'none'", shown
 
 
 class Site:

@@ -130,8 +130,9 @@ def test_phases_are_folded_when_columns_are_not_enough(
     tmp_path: Path, budget: int, phases: int
 ) -> None:
     trace = noisy(tmp_path)
-    text = encode_within(draft(trace), budget)
+    text, shown = encode_within(draft(trace), budget)
     assert len(text) <= budget
+    assert len(shown.phases) == phases
     report, planes = decode(text)
     assert len(report["phases"]) == phases
     begin = column(planes, report["cells"]["begin"])
@@ -143,7 +144,7 @@ def test_phases_are_folded_when_columns_are_not_enough(
 def test_a_served_page_s_run_survives_folding(tmp_path: Path) -> None:
     started = draft(noisy(tmp_path))
     marked = dataclasses.replace(started, run={**started.run, "detail_url": "detail"})
-    report, _ = decode(encode_within(marked, 60_000))
+    report, _ = decode(encode_within(marked, 60_000)[0])
     assert report["run"]["detail_url"] == "detail"
 
 

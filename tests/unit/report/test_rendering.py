@@ -69,7 +69,7 @@ def test_the_largest_structures_are_folded_until_the_report_fits(tmp_path: Path)
     pattern.access(small, page[:, :16], thread, 1 << 26, 1)
     pattern.touch(small, page[:, :16], 0)
     trace = write_pattern(pattern, tmp_path / "n.numascape")
-    text = encode_within(draft(trace), 100_000)
+    text, _ = encode_within(draft(trace), 100_000)
     assert 30_000 < len(text) <= 100_000
     report, planes = decode(text)
     widths = {s["name"]: s["pages_per_column"] for s in report["structures"]}
@@ -88,7 +88,7 @@ def test_names_are_cut_when_folding_is_not_enough(tmp_path: Path) -> None:
         pattern.access(s, np.array(0), np.array(0), 1, 0)
         pattern.touch(s, np.array([0]), 0)
     started = draft(write_pattern(pattern, tmp_path / "n.numascape"))
-    report, _ = decode(encode_within(started, 40_000))
+    report, _ = decode(encode_within(started, 40_000)[0])
     assert {len(entry["name"]) for entry in report["structures"]} == {160}
 
 
@@ -100,7 +100,7 @@ def test_what_cannot_fit_is_refused(tmp_path: Path) -> None:
 
 def test_hostile_names_are_inside_the_data_only(tmp_path: Path) -> None:
     started = draft(write_pattern(patterns.hostile(), tmp_path / "h.numascape"))
-    page = fill(TEMPLATE, started, SIZE).decode()
+    page = fill(TEMPLATE, started, SIZE)[0].decode()
     assert "pwned" not in page.replace("window.pwned = 1&lt;/script&gt;", "")
     assert page.count("<script") == 1
     assert re.fullmatch(r"[A-Za-z0-9+/=]+", page.split('octet-stream">')[1].split("<")[0])
@@ -161,7 +161,7 @@ def test_the_page_is_written_whole_into_its_place(tmp_path: Path) -> None:
 
 def test_a_thousand_threads_fit(tmp_path: Path) -> None:
     trace = write_pattern(patterns.many_threads(), tmp_path / "t.numascape")
-    report, planes = decode(encode_within(draft(trace), SIZE))
+    report, planes = decode(encode_within(draft(trace), SIZE)[0])
     assert len(report["threads"]) == 1024
     assert sum(column(planes, report["cells"]["writes"])) == trace.accesses["writes"].sum()
 
