@@ -31,6 +31,11 @@ def not_seen(shards: list[Shard], accesses: int) -> list[str]:
             "There were more phases than the recorder can count apart: the rest is counted as "
             'the phase "further phases".'
         )
+    if any(shard.has(native.FLAG_BLOCKS_LOST) for shard in shards):
+        sentences.append(
+            "The program has more code than the recorder can tell apart: which source lines use "
+            "a structure is not known for all of it."
+        )
     killed = sum(
         not shard.has(native.FLAG_ENDED | native.FLAG_REPLACED | native.FLAG_DETACHED)
         for shard in shards

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From counts of instructions and samples of their pages to counts of lines and structures."""
+
+import polars as pl
+
+from numascape.trace.lines import Sites, count_lines, merged
+from numascape.trace.schema import SCHEMAS
+
+PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}
+
+
+def sites(
+    counts: list[tuple[int, int, int, int, int]], samples: list[tuple[int, int, int, float]]
+) -> Sites:
+    u32, u64 = pl.UInt32, pl.UInt64
+    return Sites(
+        pl.DataFrame(
+            counts,
+            schema={"site": u32, "phase": u32, "pc": u64, "reads": u64, "writes": u64},
+            orient="row",
+        ),
+        pl.DataFrame(
+            samples,
+            schema={"site": u32, "phase": u32, "structure": u32, "weight": pl.Float64},
+            orient="row",
+        ),
+    )
+
+
+def accesses(rows: list[tuple[int, int, int, int]]) -> pl.DataFrame:
+    names = ("structure", "phase", "reads", "writes")
+    return pl.DataFrame(rows, orient="row", schema={n: SCHEMAS["accesses"][n] for n in names})
+
+
+def test_a_site_of_one_structure_keeps_its_counts() -> None:
+    known = sites([(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)], [(1, 0, 5, 2.0)])
+    lines = count_lines(known, accesses([(5, 0, 70, 30)]), PLACES.__getitem__)
+    assert lines.rows() == [(5, 0, "f", "a.c", 1, 70, 0), (5, 0, "f", "a.c", 2, 0, 30)]
+
+
+def test_a_site_of_two_structures_is_fitted_to_their_counts() -> None:
+    known = sites([(1, 0, 10, 100, 0)], [(1, 0, 5, 1.0), (1, 0, 6, 1.0)])
+    lines = count_lines(known, accesses([(5, 0, 75, 0), (6, 0, 25, 0)]), PLACES.__getitem__)
+    assert lines.select("structure", "reads").rows() == [(5, 75), (6, 25)]
+
+
+def test_what_no_site_explains_is_of_no_line() -> None:
+    known = sites([(1, 0, 10, 60, 0)], [(1, 0, 5, 1.0)])
+    lines = count_lines(known, accesses([(5, 0, 100, 9), (6, 0, 4, 0)]), PLACES.__getitem__)
+    assert lines.rows() == [
+        (5, 0, "", "", 0, 40, 9),
+        (5, 0, "f", "a.c", 1, 60, 0),
+        (6, 0, "", "", 0, 4, 0),
+    ]
+
+
+def test_a_phase_without_samples_takes_those_of_another() -> None:
+    known = sites([(1, 0, 10, 8, 0), (1, 1, 10, 2, 0)], [(1, 0, 5, 1.0)])
+    lines = count_lines(known, accesses([(5, 0, 8, 0), (5, 1, 2, 0)]), PLACES.__getitem__)
+    assert lines.select("phase", "line", "reads").rows() == [(0, 1, 8), (1, 1, 2)]
+
+
+def test_more_than_a_structure_counted_is_cut_down() -> None:
+    known = sites([(1, 0, 10, 30, 0), (2, 0, 20, 10, 0)], [(1, 0, 5, 1.0), (2, 0, 5, 1.0)])
+    lines = count_lines(known, accesses([(5, 0, 20, 0)]), PLACES.__getitem__)
+    assert lines["reads"].to_list() == [15, 5]
+
+
+def test_without_sites_there_is_no_line() -> None:
+    assert count_lines(sites([], []), accesses([(5, 0, 1, 1)]), PLACES.__getitem__).is_empty()
+
+
+def test_processes_are_put_together() -> None:
+    known = sites([(1, 0, 10, 70, 0)], [(1, 0, 5, 2.0)])
+    lines = count_lines(known, accesses([(5, 0, 70, 0)]), PLACES.__getitem__)
+    assert merged([lines, lines]).rows() == [(5, 0, "f", "a.c", 1, 140, 0)]
