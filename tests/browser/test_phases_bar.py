@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
+from playwright.sync_api import Locator
 
 from browser.opened import Open, Opened
 from synthetic.heat import FILL, PAGES, READ, THREADS, WRITE, heat
@@ -31,7 +34,7 @@ def counts(report: Opened, name: str) -> tuple[int, int, int]:
     return reads, writes, int(row.locator("td.number").nth(4).inner_text())
 
 
-def chip(report: Opened, name: str):  # type: ignore[no-untyped-def]
+def chip(report: Opened, name: str) -> Locator:
     return report.page.locator(".phase", has_text=name)
 
 
@@ -76,11 +79,11 @@ def test_the_address_keeps_the_phases(report: Opened) -> None:
 
 
 @pytest.mark.parametrize("key", ["Shift", "Control"])
-def test_shift_and_control_add(report: Opened, key: str) -> None:
+def test_shift_and_control_add(report: Opened, key: Literal["Shift", "Control"]) -> None:
     chip(report, "outside").click()
-    chip(report, "sweep").click(modifiers=[key])  # type: ignore[list-item]
+    chip(report, "sweep").click(modifiers=[key])
     assert pressed(report) == ["outside", "sweep"]
-    chip(report, "outside").click(modifiers=[key])  # type: ignore[list-item]
+    chip(report, "outside").click(modifiers=[key])
     assert pressed(report) == ["sweep"]
 
 
