@@ -106,6 +106,16 @@ def test_an_address_opens_its_structure(open_report: Open) -> None:
     assert report.page.locator("#structure-name").inner_text() == "B"
 
 
+def test_skipping_to_the_figures_keeps_the_address(open_report: Open) -> None:
+    page = open_report("matmul-naive", address="#v=1&structure=1&order=node").page
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**#v=1&structure=1&order=node")
+    page.wait_for_timeout(300)
+    assert page.url.endswith("#v=1&structure=1&order=node")
+    assert page.locator("#structure-name").inner_text() == "B"
+
+
 def test_the_run_is_described(open_report: Open) -> None:
     report = open_report("matmul-naive")
     texts = report.page.locator("header, .facts").all_inner_texts()

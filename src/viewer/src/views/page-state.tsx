@@ -43,7 +43,9 @@ export function PageStateProvider({ extents, children }: Props) {
     };
     const follow = () => {
       const state = readAddress(location.hash, extents);
+      // A link to another place of the page is followed, but is no state.
       if (state) store.change(state);
+      else later();
     };
     store.listeners.add(later);
     window.addEventListener("hashchange", follow);
