@@ -60,11 +60,11 @@ def test_hostile_names_are_shown_not_executed(open_report: Open) -> None:
 def test_structures_are_sorted(open_report: Open) -> None:
     report = open_report("bucketsort")
     assert report.names() == ["key_buff", "bucket_ptrs", "key_array"]
-    report.page.get_by_role("button", name="Name").click()
+    report.page.get_by_role("button", name="Name", exact=True).click()
     assert report.names() == ["bucket_ptrs", "key_array", "key_buff"]
-    report.page.get_by_role("button", name="Writes").click()
+    report.page.get_by_role("button", name="Writes", exact=True).click()
     assert report.names() == ["key_buff", "bucket_ptrs", "key_array"]
-    report.page.get_by_role("button", name="Writes").click()
+    report.page.get_by_role("button", name="Writes", exact=True).click()
     assert report.names() == ["key_array", "bucket_ptrs", "key_buff"]
     heading = report.page.get_by_role("columnheader", name="Writes")
     assert heading.get_attribute("aria-sort") == "ascending"
