@@ -1,99 +1,200 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the documents' pictures: records the examples and photographs their reports.
+"""Renders the documents' pictures: of reports, of the terminal, and figures for papers.
 
-Run it from the checkout after `make -C examples`, with the Python that Numascape is installed in:
+The examples are recorded here and now, on whatever machine this is. A run on four nodes is made up
+(tests/synthetic), because few machines that build this have them; the documents say so.
 
-    .venv/bin/python docs/images/render.py
+Run it from the checkout after `make -C examples`, with the Python that Numascape is installed in;
+with names it renders only these:
+
+    .venv/bin/python docs/images/render.py [PICTURE ...]
 """
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+from rich.console import Console
+from rich.text import Text
+
+import numascape
 
 IMAGES = Path(__file__).parent
-EXAMPLES = IMAGES.parents[1] / "examples" / "build"
+ROOT = IMAGES.parents[1]
+EXAMPLES = ROOT / "examples" / "build"
 NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
+sys.path.insert(0, str(ROOT / "tests"))
+from synthetic.heat import heat  # noqa: E402
+from synthetic.patterns import Pattern, seismic  # noqa: E402
+from synthetic.write import write_pattern  # noqa: E402
+
+MADE_UP: dict[str, Callable[[], Pattern]] = {"heat": heat, "stencil": seismic}
+# Everything is drawn at once, and nothing lies over something else.
+AT_REST = ".phases-bar { position: static !important; }"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What is recorded, and what of its report is photographed."""
+    """What of a report is photographed; `run` is an example with its options, or a made-up run."""
 
     name: str
-    example: str
-    options: tuple[str, ...]
-    structure: str
-    part: str
-    """CSS selector of what is photographed; empty for the page below its header."""
+    run: tuple[str, ...]
+    address: str = ""
+    structure: str = ""
+    part: str = ""
+    """CSS selector; empty for the page from what stands out to the table of structures."""
     scheme: str = "light"
-    measure: str = "both"
+    phases_bar: bool = False
+    """Photograph the window with the bar at its bottom."""
 
 
 PICTURES = (
-    Picture("report", "matmul", ("naive", "-t", "16"), "B", ""),
-    Picture("report-dark", "seismic", ("serial", "-t", "16"), "w->vx", "", "dark"),
-    Picture("seismic-serial", "seismic", ("serial", "-t", "16"), "w->vx", ".figure-grid"),
-    Picture("seismic-parallel", "seismic", ("parallel", "-t", "16"), "w->vx", ".figure-grid"),
-    Picture("matmul-naive", "matmul", ("naive", "-t", "16"), "B", ".figure-grid"),
-    Picture("matmul-block", "matmul", ("block", "-t", "16"), "C", ".figure-grid", measure="writes"),
+    Picture("report", ("matmul", "naive", "-t", "16"), structure="B"),
+    Picture(
+        "report-dark",
+        ("seismic", "serial", "-t", "16"),
+        structure="w->vx",
+        part="#structure",
+        scheme="dark",
+    ),
+    Picture("seismic-serial", ("seismic", "serial", "-t", "16"), "", "w->vx", ".figure-grid"),
+    Picture("seismic-parallel", ("seismic", "parallel", "-t", "16"), "", "w->vx", ".figure-grid"),
+    Picture("matmul-naive", ("matmul", "naive", "-t", "16"), "", "B", ".figure-grid"),
+    Picture(
+        "matmul-block", ("matmul", "block", "-t", "16"), "&measure=writes", "C", ".figure-grid"
+    ),
+    Picture("sharing", ("seismic", "parallel", "-t", "16"), part="section.sharing"),
+    Picture("traffic", ("heat",), part="section.machine"),
+    Picture(
+        "source-lines",
+        ("seismic", "serial", "-t", "16"),
+        structure="w->vx",
+        part="section:has(#source-lines)",
+    ),
+    Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "w->vx", phases_bar=True),
 )
 
 
-def main() -> None:
-    """Render every picture."""
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+def main(wanted: list[str]) -> None:
+    """Render the pictures called so, or every picture."""
+
+    def chosen(name: str) -> bool:
+        return not wanted or name in wanted
+
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),
-            args=["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
-        for picture in PICTURES:
-            photograph(browser, picture, record(picture, Path(folder)))
+        for picture in filter(lambda one: chosen(one.name), PICTURES):
+            photograph(browser, picture, report_of(picture.run, folder))
+        if chosen("show"):
+            photograph_terminal(browser, trace_of(("stencil",), folder))
         browser.close()
+        plot = numascape.open(trace_of(("stencil",), folder)).plot
+        if chosen("plot-access"):
+            plot.access("grid->vx").savefig(IMAGES / "plot-access.png", dpi=220)
+        if chosen("plot-strip"):
+            plot.strip(title=False).savefig(IMAGES / "plot-strip.png", dpi=220)
+        if chosen("plot-phases"):
+            recorded = trace_of(("seismic", "serial", "-t", "16"), folder)
+            figure = numascape.open(recorded).plot.phases(width=14)
+            figure.savefig(IMAGES / "plot-phases.png", dpi=220)
 
 
-def record(picture: Picture, folder: Path) -> Path:
-    """The report of the picture's example; made once for each way of running it."""
-    page = folder / f"{picture.example}-{'-'.join(picture.options)}.html"
+def trace_of(run: tuple[str, ...], folder: Path) -> Path:
+    """The trace of the run; each is recorded, or made up, once."""
+    trace = folder / f"{'-'.join(run)}.numascape"
+    if trace.exists():
+        return trace
+    if run[0] in MADE_UP:
+        return write_pattern(MADE_UP[run[0]](), trace).path
+    command = [NUMASCAPE, "record", "-q", "-o", trace, "--", *run]
+    subprocess.run(command, check=True, cwd=folder, env={"PATH": str(EXAMPLES)})
+    return trace
+
+
+def report_of(run: tuple[str, ...], folder: Path) -> Path:
+    """The report of the run's trace."""
+    trace = trace_of(run, folder)
+    page = trace.with_suffix(".html")
     if not page.exists():
-        trace = page.with_suffix(".numascape")
-        program = EXAMPLES / picture.example
-        run = [NUMASCAPE, "record", "-o", trace, "--", program.name, *picture.options]
-        subprocess.run(run, check=True, cwd=folder, env={"PATH": str(EXAMPLES)})
-        subprocess.run([NUMASCAPE, "report", trace, "-o", page], check=True)
+        subprocess.run([NUMASCAPE, "report", "-q", trace, "-o", page], check=True)
     return page
 
 
 def photograph(browser: Browser, picture: Picture, report: Path) -> None:
     """Write the picture of the opened report as PNG."""
-    size = {"width": 1360, "height": 860}
+    # So high that everything is in the window: what is not is drawn when it is scrolled to.
+    height = 860 if picture.phases_bar else 4000
+    size = {"width": 1360, "height": height}
     page = browser.new_page(viewport=size, color_scheme=picture.scheme, device_scale_factor=1.5)
-    page.goto(report.as_uri())
+    page.goto(f"{report.as_uri()}#v=1{picture.address}")
     page.wait_for_selector("html[data-ready=yes]")
-    page.locator("table.structures .name").get_by_text(picture.structure, exact=True).click()
-    page.get_by_label(picture.measure, exact=True).check(force=True)
+    if picture.structure:
+        page.locator("table.structures .name").get_by_text(picture.structure, exact=True).click()
     page.mouse.move(0, 0)
     file = IMAGES / f"{picture.name}.png"
-    if picture.part:
-        page.locator(picture.part).screenshot(path=file)
+    if picture.phases_bar:
+        page.locator(".figure-grid").evaluate("grid => grid.scrollIntoView({ block: 'end' })")
+        page.wait_for_timeout(500)
+        page.screenshot(path=file)
     else:
-        # The header names this machine, which says nothing to a reader of the documents.
-        top = page.locator("#standing-out").bounding_box()
-        bottom = page.locator("#structure").bounding_box()
-        assert top
-        assert bottom
-        height = bottom["y"] + bottom["height"] - top["y"] + 32
-        clip = {"x": 0, "y": top["y"] - 16, "width": size["width"], "height": height}
-        page.screenshot(path=file, full_page=True, clip=clip)
+        page.add_style_tag(content=AT_REST)
+        page.wait_for_timeout(500)
+        if picture.part:
+            page.locator(picture.part).first.screenshot(path=file)
+        else:
+            photograph_page(page, file)
+    page.close()
+    print(file)
+
+
+def photograph_page(page: Page, file: Path) -> None:
+    """From what stands out to the structures, without what this machine is called."""
+    page.add_style_tag(content="section:has(> dl.facts), dl.facts { display: none !important; }")
+    top = page.locator("#standing-out").bounding_box()
+    bottom = page.locator("table.structures").bounding_box()
+    assert top
+    assert bottom
+    height = bottom["y"] + bottom["height"] - top["y"] + 32
+    clip = {"x": 0, "y": top["y"] - 16, "width": 1360, "height": height}
+    page.screenshot(path=file, full_page=True, clip=clip)
+
+
+def photograph_terminal(browser: Browser, trace: Path) -> None:
+    """What `numascape show` prints on a terminal of 100 columns with colours."""
+    command = [NUMASCAPE, "show", trace.name]
+    colours = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color"}
+    printed = subprocess.run(
+        command,
+        cwd=trace.parent,
+        env={**os.environ, **colours, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    terminal = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
+    terminal.print(Text.from_ansi(printed.rstrip()))
+    page = browser.new_page(viewport={"width": 1300, "height": 1200}, device_scale_factor=1)
+    svg = terminal.export_svg(title=f"numascape show {trace.name}")
+    page.set_content(f"<body style='margin: 0'>{svg}</body>")
+    file = IMAGES / "show.png"
+    page.locator("svg").screenshot(path=file, omit_background=True)
     page.close()
     print(file)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

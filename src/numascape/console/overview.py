@@ -156,8 +156,9 @@ def _print_phases(console: Console, trace: Trace, *, every: bool) -> None:
     )
     total = int(rows["reads"].sum()) + int(rows["writes"].sum())
     accesses = pl.col("reads") + pl.col("writes")
-    # In order of time where all are shown, else those that matter.
-    shown = rows if every or rows.height <= _PHASES else rows.sort(-accesses).head(_PHASES)
+    shown = (
+        rows if every or rows.height <= _PHASES else rows.top_k(_PHASES, by=accesses).sort("phase")
+    )
     headings = ("Phase", "No.", "Times", "Seconds", "Reads", "Writes", "Share", "Threads", "Where")
     cells = [
         [
@@ -176,7 +177,8 @@ def _print_phases(console: Console, trace: Trace, *, every: bool) -> None:
     console.print()
     console.print(table_of(headings, cells, console.width, ("Phase", "Where")))
     if rows.height > shown.height:
-        console.print(f"{rows.height - shown.height} phases with fewer accesses: --all")
+        rest = rows.height - shown.height
+        console.print(f"{rest} phases with fewer accesses are not shown (--all)", soft_wrap=True)
 
 
 def _print_traffic(console: Console, trace: Trace) -> None:

@@ -90,6 +90,7 @@ def draw_phases(figure: Figure, phases: PhaseTimes, name: str | None, style: Sty
     """When each phase ran, darker the more of the time; and its reads and writes."""
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])
     rows = len(phases.names)
+    longest = max(12, round(2.6 * style.width))
     left.pcolormesh(
         np.linspace(0, phases.seconds, phases.ran.shape[1] + 1),
         np.arange(rows + 1) - 0.5,
@@ -98,7 +99,7 @@ def draw_phases(figure: Figure, phases: PhaseTimes, name: str | None, style: Sty
         norm=Normalize(0, 1),
         rasterized=True,
     )
-    left.set_yticks(range(rows), [shown_name(text, 22) for text in phases.names])
+    left.set_yticks(range(rows), [shown_name(text, longest) for text in phases.names])
     left.set_ylim(rows - 0.5, -0.5)
     left.set_xlim(0, phases.seconds)
     left.set_xlabel("time (s)")

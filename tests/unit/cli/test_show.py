@@ -19,7 +19,14 @@ from rich.text import Text
 from numascape.console.strips import strip_of, users_of
 from numascape.figures.palette import CATEGORIES
 from numascape.trace import Trace, TraceInfo, write_trace
-from synthetic.patterns import Pattern, block_matmul, hostile, many_threads, sparse
+from synthetic.patterns import (
+    Pattern,
+    block_matmul,
+    hostile,
+    many_phases,
+    many_threads,
+    sparse,
+)
 from synthetic.write import write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -236,3 +243,17 @@ def test_names_are_safe_for_a_terminal(tmp_path: Path) -> None:
         out = printed(path, "--structure", number)
         assert "\x1b" not in out
         assert "\u202e" not in out
+
+
+def test_of_many_phases_those_with_most_accesses_are_shown(
+    numascape: Numascape, tmp_path: Path
+) -> None:
+    path = write_pattern(many_phases(8, 30, 64), tmp_path / "many.numascape").path
+    status, out, err = numascape("show", path)
+    assert (status, err) == (0, "")
+    assert sum(line.startswith("step ") for line in out.splitlines()) == 20
+    assert "10 phases with fewer accesses are not shown (--all)" in out
+    every = numascape("show", path, "--all")[1]
+    assert sum(line.startswith("step ") for line in every.splitlines()) == 30
+    one = numascape("show", path, "--structure", "table")[1]
+    assert sum(line.startswith("step ") for line in one.splitlines()) == 16
