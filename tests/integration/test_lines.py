@@ -115,9 +115,15 @@ def test_lines_of_parallel_regions_count_all_threads_and_in_their_phase(record: 
         ("small_reuse", []),
         ("fields", []),
         ("new", []),
+        ("processes", ["fork"]),
+        ("processes", ["forks"]),
+        ("endings", ["kill"]),
+        ("many_threads", [200]),
     ],
 )
-def test_lines_add_up_to_the_accesses(record: Any, program: str, arguments: list[str]) -> None:
+def test_lines_add_up_to_the_accesses(
+    record: Any, program: str, arguments: list[str | int]
+) -> None:
     recording = record(program, *arguments)
     assert_sums_are_those_of_accesses(recording)
     unknown = recording.trace.lines.filter(pl.col("function") == "")["reads"].sum()
