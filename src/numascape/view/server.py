@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Final
+from typing import Any, Final
 
 from numascape.errors import NumascapeError
 from numascape.view.site import Answer, Site, refusal
@@ -39,6 +39,11 @@ class _Server(ThreadingHTTPServer):
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one reader; end quietly when Polars raises Ctrl-C in this thread too."""
+        with suppress(KeyboardInterrupt):
+            super().process_request_thread(request, client_address)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of readers who left; their browser shows them what matters."""

@@ -8,6 +8,7 @@ STEP^2 pages, ...; then each answer looks at a few entries per column, however l
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -141,8 +142,13 @@ class Windows:
         return window
 
     def prepare(self, structure: int) -> None:
-        """Sort the pages of a structure, so that its first window is answered quickly too."""
-        self._detail(structure, None)
+        """Sort the pages of a structure, so that its first window is answered quickly too.
+
+        To be run by a thread of its own.
+        """
+        # Polars raises Ctrl-C in whichever thread it works in, not in the main thread alone.
+        with suppress(KeyboardInterrupt):
+            self._detail(structure, None)
 
     def _detail(self, structure: int, instance: int | None) -> _Detail:
         key = (structure, instance)

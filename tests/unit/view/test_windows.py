@@ -152,3 +152,14 @@ def test_what_was_sorted_is_dropped_when_there_is_too_much(
     windows.answer(Wanted(1, None, 0, 10, 10))
     assert list(windows._details) == [(1, None)]
     assert cells(windows.answer(Wanted(0, None, 0, 10, 10))) == before
+
+
+def test_an_interrupt_while_preparing_is_left_to_the_main_thread(
+    windows: Windows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(windows, "_measure", interrupted)
+    windows.prepare(0)
+    assert list(windows._details) == []
