@@ -124,6 +124,8 @@ def _convert_shard(
         )
 
     known = shard.counts.filter(pl.col("thread").is_in(list(numbers)))
+    # A phase that gave its counters up has several rows for a page; a page is divided once.
+    known = sum_of_each(known, ["owner", "page", "thread", "phase"], ["reads", "writes"])
     accesses = located(renumbered(known), ["thread", "phase", "reads", "writes"], divided=True)
     accesses = accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
     accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], ["reads", "writes"])
