@@ -254,6 +254,7 @@ void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
 
 // DynamoRIO is about to stop all threads and to send them on without it.
 void before_detach() {
+    stop_clock();
     // On the release thread, which has no recorder: it gets one now, for these records only.
     ThreadRecorder* recorder = self();
     finish_shard(kShardDetached, recorder != nullptr ? recorder : shard.start_writer());
@@ -263,6 +264,7 @@ void before_detach() {
 }
 
 void process_ended() {
+    stop_clock();
     if (detached) {
         phases_close();
         shard.close();

@@ -129,6 +129,7 @@ void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
 }
 
 dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
+    start_wanted_clock();
     for (instr_t* i = instrlist_first_app(block); i != nullptr; i = instr_get_next_app(i)) {
         const int opcode = instr_get_opcode(i);
         if (opcode == OP_rep_cmps || opcode == OP_repne_cmps || opcode == OP_rep_scas ||

@@ -5,6 +5,8 @@
 // counts.
 #include "phases.h"
 
+#include <linux/futex.h>
+
 #include "os.h"
 #include "phase_log.h"
 #include "recorder.h"
@@ -17,7 +19,9 @@ PhaseLog phases(shard);
 uint32_t mark = 0;           // phase of the mark in force, 0 = none
 PhaseIdentity region{};      // the region that runs; kOutside = none
 uint64_t session_begin = 0;  // CLOCK_REALTIME ns
-std::atomic<bool> ended{false};
+std::atomic<bool> clock_wanted{false};
+std::atomic<bool> clock_runs{false};
+std::atomic<uint32_t> clock_stopped{0};
 
 constexpr uint64_t kMostNameBytes = 255;
 
@@ -68,15 +72,26 @@ uint64_t follow_clock(ThreadRecorder& recorder) {
     return end - since;
 }
 
+// DynamoRIO must not suspend this thread while it holds a lock that others need, and must not go
+// while it runs: stop_clock.
 void run_clock(void*) {
-    // Detaching waits for this thread no longer than this.
-    constexpr uint64_t kLongestSleep = 20;
-    constexpr uint64_t kMillisecond = 1000000;
+    constexpr uint64_t kSecond = 1000000000;
     ThreadRecorder* writer = shard.start_writer();
     dr_client_thread_set_suspendable(false);
-    while (writer != nullptr && !ended.load()) {
-        const uint64_t left = follow_clock(*writer) / kMillisecond + 1;
-        dr_sleep(static_cast<int>(left < kLongestSleep ? left : kLongestSleep));
+    while (writer != nullptr && clock_stopped.load() == 0) {
+        const uint64_t left = follow_clock(*writer);
+        const timespec wait{static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
+        os::call(SYS_futex, reinterpret_cast<long>(&clock_stopped), FUTEX_WAIT_PRIVATE, 0,
+                 reinterpret_cast<long>(&wait));
+    }
+    dr_client_thread_set_suspendable(true);
+    clock_runs.store(false);
+}
+
+void start_clock() {
+    clock_runs.store(true);
+    if (!dr_create_client_thread(run_clock, nullptr)) {
+        clock_runs.store(false);
     }
 }
 
@@ -124,14 +139,28 @@ void phases_after_fork() {
     SpinGuard guard(lock);
     phases.after_fork(*recorder);
     if (options.every_ns != 0) {
-        dr_create_client_thread(run_clock, nullptr);
+        start_clock();
+    }
+}
+
+void stop_clock() {
+    clock_stopped.store(1);
+    while (clock_runs.load()) {
+        os::call(SYS_futex, reinterpret_cast<long>(&clock_stopped), FUTEX_WAKE_PRIVATE, 1);
+        os::yield();
     }
 }
 
 void phases_close() {
-    ended.store(true);
     SpinGuard guard(lock);
     phases.close();
+}
+
+// DynamoRIO cannot run threads of its own before it runs the program.
+void start_wanted_clock() {
+    if (clock_wanted.load(std::memory_order_relaxed) && clock_wanted.exchange(false)) {
+        start_clock();
+    }
 }
 
 void phases_init() {
@@ -141,7 +170,7 @@ void phases_init() {
     shard.limit_tables(options.most_tables);
     if (options.every_ns != 0) {
         session_begin = read_session_begin();
-        dr_create_client_thread(run_clock, nullptr);
+        clock_wanted.store(true);
     }
 }
 

@@ -14,7 +14,11 @@ namespace numascape {
 
 // --- phases.cpp
 void phases_init();
+// When the program's first code is about to run.
+void start_wanted_clock();
 void phases_after_fork();
+// At the end, or before detaching: the clock's thread is gone when it returns.
+void stop_clock();
 void phases_close();  // nobody counts any more
 // The first region of the process begins, or its last one ends.
 void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller);
