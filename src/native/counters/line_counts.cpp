@@ -11,13 +11,7 @@ namespace {
 constexpr uint32_t kSampleEntries = 2047;
 static_assert(sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord) <= kChunkBytes);
 
-// A block's first executions are sampled at distances that double, as most blocks run seldom; then
-// at distances that grow more slowly, up to 2^14 on average, or more when the thread has logged
-// much: the log of a run of hours stays small.
-constexpr uint64_t kDoublingUntil = 256;
-constexpr uint64_t kPerExecutions = 16;  // the distance is up to a 16th of the executions so far
-constexpr uint32_t kMostShift = 15;
-constexpr uint32_t kMostShiftEver = 30;
+// Strata become larger when the thread has logged much: the log of a run of hours stays small.
 constexpr uint32_t kLoggedPerShift = 32768;
 
 // Repeated strings of so many elements are noted each time, or longer ones when the thread has
@@ -34,14 +28,9 @@ uint32_t next_random(uint32_t& state) {
     return state;
 }
 
-// Of a block that ran so often, to its next sample; at least 1.
-uint64_t most_distance(uint64_t executions, uint32_t shift) {
-    if (executions < kDoublingUntil) {
-        return executions + 1;
-    }
-    const uint64_t distance = executions / kPerExecutions;
-    const uint64_t most = uint64_t{1} << (shift < kMostShiftEver ? shift : kMostShiftEver);
-    return distance < most ? (distance > kDoublingUntil ? distance : kDoublingUntil) : most;
+uint32_t most_shift(uint32_t logged) {
+    const uint32_t shift = kLeastStratumShift + logged / kLoggedPerShift;
+    return shift < kMostStratumShift ? shift : kMostStratumShift;
 }
 
 void write_sample(const SampleRecord& from, SampleRecord& to) {
@@ -90,10 +79,12 @@ bool ShardWriter::begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block
     } else if (sampling.begun % kSamplesPerDiscard == 0) {
         os::discard(table_memory(sampling.table), kTableStride, false);
     }
-    const uint32_t shift = kMostShift + sampling.logged / kLoggedPerShift;
-    const uint64_t most = most_distance(counter.executions(), shift);
-    // At random: programs do things alternately.
-    const uint64_t until_next = next_random(sampling.random) % most;
+    const uint32_t shift = most_shift(sampling.logged);
+    const uint64_t execution = counter.executions() - 1;
+    const Stratum stratum = stratum_of(execution, shift);
+    const Stratum next = stratum_of(stratum.begin + stratum.size, shift);
+    const uint64_t sampled_next = next.begin + next_random(sampling.random) % next.size;
+    const uint64_t until_next = sampled_next - execution - 1;
     counter.loaded += until_next + 1;
     counter.left = until_next;
     if (sampling.table == nullptr) {
@@ -101,13 +92,13 @@ bool ShardWriter::begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block
     }
     sampling.begun += 1;
     sampling.block = block;
-    sampling.weight = until_next + 1;
+    sampling.weight = stratum.size;
     return true;
 }
 
 bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
     const uint32_t shift = self.sampling.logged / kLoggedPerShift;
-    return shift < kMostShiftEver && times >= kLeastAlwaysNoted << shift;
+    return shift < kMostStratumShift && times >= kLeastAlwaysNoted << shift;
 }
 
 void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight) {

@@ -4,7 +4,9 @@
 How often each instruction accessed memory is known exactly, and so is how often each structure was
 accessed. Which structure an instruction accessed is known from samples of its executions: exactly
 where all its samples are of one structure, which is the rule. Between these margins the samples'
-shares are fitted (iterative proportional fitting, W. E. Deming and F. F. Stephan, 1940).
+shares are fitted (iterative proportional fitting, W. E. Deming and F. F. Stephan, 1940), and what
+is less certain gives way more (the scale factors of J.-C. Deville and C.-E. Särndal's generalised
+raking, 1992).
 """
 
 from __future__ import annotations
@@ -140,13 +142,26 @@ def _fit(
 ) -> _Numbers:
     """`values` scaled to the sums of their columns and then of their rows, in turn.
 
-    `rows` and `columns` give each value its row or column, and that one's sum.
+    `rows` and `columns` give each value its row or column, and that one's sum. The variance of a
+    row's share p of n samples is sum ** 2 * p * (1 - p) / n: relative to the value, it is about
+    sum / n, and n grows like the sum's logarithm.
     """
+    uncertainty = rows[1] / np.log2(2 + rows[1])
+    largest = np.zeros(columns[0].max(initial=0) + 1)
+    np.maximum.at(largest, columns[0], uncertainty)
+    most = largest[columns[0]]
+    gives_way = np.divide(uncertainty, most, out=np.ones_like(most), where=most > 0)
     for _ in range(_ROUNDS):
-        for numbers, sums in (columns, rows):
-            now = np.bincount(numbers, weights=values)[numbers]
-            values = values * np.divide(sums, now, out=np.zeros_like(now), where=now > 0)
+        values = values * _scale(values, columns) ** gives_way
+        values = values * _scale(values, rows)
     return values
+
+
+def _scale(values: _Numbers, parts: tuple[_Indices, _Numbers]) -> _Numbers:
+    """What takes each value to its part's sum."""
+    numbers, sums = parts
+    now = np.bincount(numbers, weights=values)[numbers]
+    return np.divide(sums, now, out=np.zeros_like(now), where=now > 0)
 
 
 def _exact(lines: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:

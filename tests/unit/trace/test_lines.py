@@ -44,6 +44,21 @@ def test_a_site_of_two_structures_is_fitted_to_their_counts() -> None:
     assert lines.select("structure", "reads").rows() == [(5, 75), (6, 25)]
 
 
+def test_of_two_sites_the_more_certain_keeps_its_shares() -> None:
+    known = sites(
+        [(1, 0, 10, 1_000_000, 0), (2, 0, 20, 1000, 0)],
+        [(1, 0, 5, 0.45), (1, 0, 6, 0.55), (2, 0, 5, 0.5), (2, 0, 6, 0.5)],
+    )
+    wanted = accesses([(5, 0, 500_500, 0), (6, 0, 500_500, 0)])
+    lines = count_lines(known, wanted, PLACES.__getitem__)
+    small = lines.filter(pl.col("file") == "b.c")["reads"].to_list()
+    assert all(abs(reads - 500) < 2 for reads in small)
+    assert lines.group_by("structure").agg(pl.col("reads").sum()).sort("structure").rows() == [
+        (5, 500_500),
+        (6, 500_500),
+    ]
+
+
 def test_what_no_site_explains_is_of_no_line() -> None:
     known = sites([(1, 0, 10, 60, 0)], [(1, 0, 5, 1.0)])
     lines = count_lines(known, accesses([(5, 0, 100, 9), (6, 0, 4, 0)]), PLACES.__getitem__)
