@@ -143,9 +143,10 @@ def test_marks_need_no_symbols(record: Any) -> None:
     whole, stripped = record("phases", "marks", 6), record("phases_stripped", "marks", 6)
     assert list(phases(stripped)) == list(phases(whole))
 
-    def sums(recording: Any) -> list[tuple[int, ...]]:
-        rows = recording.trace.accesses.filter(pl.col("phase") > 0)
-        return rows.group_by("phase").agg(pl.col("reads", "writes").sum()).sort("phase").rows()
+    def sums(recording: Any) -> dict[str, list[Any]]:
+        rows: pl.DataFrame = recording.trace.accesses.filter(pl.col("phase") > 0)
+        sums = rows.group_by("phase").agg(pl.col("reads", "writes").sum()).sort("phase")
+        return sums.to_dict(as_series=False)
 
     assert sums(stripped) == sums(whole)
 
@@ -283,8 +284,9 @@ def test_attached_in_the_midst_of_regions(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        attach = [command, "record", "-q", "--pid", str(process.pid), "--seconds", "2"]
-        subprocess.run([*attach, "-o", target], check=True, timeout=120)
+        attach: list[str | Path] = [command, "record", "-q", "--seconds", "2"]
+        attach += ["--pid", str(process.pid), "-o", target]
+        subprocess.run(attach, check=True, timeout=120)
         time.sleep(0.2)
         os.kill(process.pid, signal.SIGUSR1)
         assert process.wait(60) == 0

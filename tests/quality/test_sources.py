@@ -72,10 +72,10 @@ def test_viewer_passes_its_own_tests() -> None:
 def test_every_source_names_the_licence() -> None:
     def named(path: Path) -> bool:
         start = path.read_text().split("\n", 2)[:2]
-        return any(
-            line.startswith(f"{COMMENT[path.suffix]} SPDX-License-Identifier: Apache-2.0")
-            for line in start
-        )
+        # A header for C of any age has the older kind of comment.
+        comments = (COMMENT[path.suffix], "/*") if path.suffix == ".h" else (COMMENT[path.suffix],)
+        lines = tuple(f"{comment} SPDX-License-Identifier: Apache-2.0" for comment in comments)
+        return any(line.startswith(lines) for line in start)
 
     assert [str(path.relative_to(ROOT)) for path in sources(*COMMENT) if not named(path)] == []
 
