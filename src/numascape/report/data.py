@@ -12,6 +12,7 @@ single instances of some), T of threads, P of phases, N of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,15 @@ class Reading:
     """One or two words for the structures table, e.g. ``serial first touch``; may be empty."""
 
 
+class Owner(str, Enum):
+    """Who decides on a structure's memory."""
+
+    PROGRAM = "program"
+    RUNTIME = "runtime"
+    """A library of the language, of the system, or of message passing."""
+    STACK = "stack"
+
+
 @dataclass(frozen=True)
 class StructureEntry:
     """One row of the structures table; sizes in bytes, pages in trace pages.
@@ -50,6 +60,7 @@ class StructureEntry:
     structure: int
     name: str
     kind: str
+    owner: Owner
     size: int
     pages: int
     instances: int

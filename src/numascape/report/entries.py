@@ -48,6 +48,7 @@ def structure_entry(
         structure=row["structure"],
         name=printable(row["name"]),
         kind=printable(row["kind"], 32),
+        owner=setting.owner,
         size=row["size"],
         pages=row["pages"],
         instances=row["instances"],

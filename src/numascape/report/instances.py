@@ -138,6 +138,7 @@ def _entry(row: dict[str, Any], parent: StructureEntry) -> StructureEntry:
         structure=row["structure"],
         name=parent.name,
         kind=parent.kind,
+        owner=parent.owner,
         size=row["size"],
         pages=row["pages"],
         instances=1,

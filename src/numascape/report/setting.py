@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,7 @@ import polars as pl
 
 from numascape.naming.frames import is_library_module
 from numascape.naming.runtime_objects import RUNTIME_NAMES
-from numascape.report.data import Lines, Loop, Places, Traffic
-
-
-class Owner(Enum):
-    """Who decides on a structure's memory."""
-
-    PROGRAM = "program"
-    RUNTIME = "runtime"
-    """A library of the language, of the system, or of message passing."""
-    STACK = "stack"
+from numascape.report.data import Lines, Loop, Owner, Places, Traffic
 
 
 @dataclass(frozen=True)

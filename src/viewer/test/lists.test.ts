@@ -40,10 +40,10 @@ describe("the list of structures", () => {
     };
     const some = [
       few("A", 980),
-      few("Stack#0", 9, { kind: "stack" }),
-      few("state", 5, { module: "/usr/lib/libgomp.so.1" }),
+      few("Stack#0", 9, { owner: "stack" }),
+      few("state", 5, { owner: "runtime" }),
       few("B", 6),
-      few("Stack#1", 30, { kind: "stack" }),
+      few("Stack#1", 30, { owner: "stack" }),
     ];
     const all = { rows: some, accesses: 1000, runAccesses: 1000 };
     const shown = listed(all, wanted);

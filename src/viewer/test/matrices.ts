@@ -21,6 +21,7 @@ export function structure(named: Partial<Structure> = {}): Structure {
     pages: 0,
     instances: 1,
     module: "",
+    owner: "program",
     function: "",
     file: "",
     line: 0,

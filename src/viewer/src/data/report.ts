@@ -19,6 +19,8 @@ export interface Structure {
   structure: number;
   name: string;
   kind: string;
+  /** Who decides on its memory. */
+  owner: "program" | "runtime" | "stack";
   size: number;
   pages: number;
   instances: number;

@@ -55,27 +55,11 @@ export function structureRows(report: Report, phases: readonly number[]): Struct
 const MINOR = 0.0001;
 /** Stacks, and what belongs to the language's and the threads' runtime, below this one. */
 const MINOR_RUNTIME = 0.01;
-/** Files of runtime libraries: their memory is not the program's to lay out. */
-const RUNTIME = /^(ld-|ld\.|lib(c|m|dl|rt|pthread|gomp|omp|iomp5|stdc\+\+|c\+\+|gcc_s)[.-]|\[v)/;
-const RUNTIME_NAMES = new Set([
-  "allocator's own memory and free blocks",
-  "dynamic linker",
-  "standard I/O buffers",
-  "thread-local storage",
-]);
 
 /** By the whole run, so that rows do not come and go with the phases. */
 function isMinor({ structure }: StructureRow, runAccesses: number): boolean {
-  const limit = isStack(structure) || isRuntime(structure) ? MINOR_RUNTIME : MINOR;
+  const limit = structure.owner === "program" ? MINOR : MINOR_RUNTIME;
   return structure.reads + structure.writes < limit * runAccesses;
-}
-
-function isStack({ kind }: Structure): boolean {
-  return kind === "stack";
-}
-
-function isRuntime({ name, module }: Structure): boolean {
-  return RUNTIME_NAMES.has(name) || RUNTIME.test(module.slice(module.lastIndexOf("/") + 1));
 }
 
 export interface Folded {
@@ -87,7 +71,7 @@ export interface Folded {
 
 export function folded({ rows, accesses, runAccesses }: StructureRows): Folded {
   const minor = rows.filter((row) => isMinor(row, runAccesses));
-  const stacks = minor.filter(({ structure }) => isStack(structure)).length;
+  const stacks = minor.filter(({ structure }) => structure.owner === "stack").length;
   const sum = minor.reduce((total, { reads, writes }) => total + reads + writes, 0);
   return { stacks, others: minor.length - stacks, share: sum / Math.max(1, accesses) };
 }
