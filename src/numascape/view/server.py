@@ -29,6 +29,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: str, port: int, site: Site) -> None:
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.site = site
+        self.connections: set[socket.socket] = set()
         super().__init__((address, port), _Handler)
         self.hosts = frozenset(
             f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost", f"[{LOOPBACK_6}]")
@@ -40,10 +41,25 @@ class _Server(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)
+        super().process_request(request, client_address)
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer one reader; end quietly when Polars raises Ctrl-C in this thread too."""
         with suppress(KeyboardInterrupt):
             super().process_request_thread(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.connections.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """End the connections that readers keep open, too: nobody is answered any more."""
+        super().server_close()
+        for connection in tuple(self.connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of readers who left; their browser shows them what matters."""

@@ -244,6 +244,16 @@ def test_an_interrupt_ends_it_well(trace_folder: Path, options: list[str]) -> No
     assert ("no browser was found here" in told) == (options == [])
 
 
+def test_a_connection_that_a_reader_keeps_ends_with_the_server(trace_folder: Path) -> None:
+    with serving(site_of(Trace.read(trace_folder))) as address:
+        kept = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+        kept.request("GET", urlsplit(address).path)
+        assert kept.getresponse().read()
+        assert kept.sock is not None
+    assert kept.sock.recv(1) == b""
+    kept.close()
+
+
 def test_a_port_that_is_taken_is_one_line(
     numascape: Numascape, trace_folder: Path, served: Served
 ) -> None:
