@@ -29,7 +29,7 @@
 #include "dr_api.h"
 #include "dr_config.h"
 #include "dr_inject.h"
-#include "restart_call.h"
+#include "injector_calls.h"
 
 namespace {
 
@@ -84,18 +84,29 @@ void write_options(const std::string& home, const std::string& directory,
     }
 }
 
-void inject(const std::string& home, const Target& target) {
+struct Injected {
+    const Target& target;
+    std::string library;
+};
+
+bool inject_library(void* argument) {
+    const auto& [target, library] = *static_cast<const Injected*>(argument);
     void* injection = nullptr;
-    const std::string library = home + "/lib64/release/libdynamorio.so";
-    restart_interrupted_call_of(target.pid);
-    const bool injected = dr_inject_prepare_to_attach(target.pid, target.executable.c_str(), false,
-                                                      &injection) == 0 &&
-                          dr_inject_process_inject(injection, true, library.c_str()) &&
-                          dr_inject_process_run(injection);
-    if (!injected) {
-        fail(why_not_traced(target));
+    if (dr_inject_prepare_to_attach(target.pid, target.executable.c_str(), false, &injection) !=
+            0 ||
+        !dr_inject_process_inject(injection, true, library.c_str()) ||
+        !dr_inject_process_run(injection)) {
+        return false;
     }
     dr_inject_process_exit(injection, false);
+    return true;
+}
+
+void inject(const std::string& home, const Target& target) {
+    Injected injected{target, home + "/lib64/release/libdynamorio.so"};
+    if (const auto untraced = watch_injection(target.pid, inject_library, &injected)) {
+        fail(why_not_traced(target, *untraced));
+    }
 }
 
 // What DynamoRIO takes for its own signal: SIGILL queued with these contents (a siginfo_t's first

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "injector_calls.h"
 #include "release_thread.h"
 
 namespace numascape {
@@ -181,10 +182,17 @@ std::string examine(int pid, const std::string& home, const std::string& directo
     return "";
 }
 
-std::string why_not_traced(const Target& target) {
+std::string why_not_traced(const Target& target, const Untraced& untraced) {
     const std::string process = "process " + std::to_string(target.pid);
     if (kill(target.pid, 0) != 0 && errno == ESRCH) {
         return process + " ended before it could be recorded";
+    }
+    if (!untraced.reason.empty()) {
+        return process + " " + untraced.reason;
+    }
+    if (untraced.error != EPERM) {
+        return "the recorder cannot be put into " + process +
+               (untraced.error != 0 ? std::string(": ") + std::strerror(untraced.error) : "");
     }
     std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
     int scope = 0;

@@ -7,6 +7,8 @@
 
 namespace numascape {
 
+struct Untraced;
+
 struct Target {
     int pid = 0;
     std::string executable;  // path of the running file
@@ -17,8 +19,8 @@ struct Target {
 // A process of another user gets `directory` as its own, so that it can write there.
 std::string examine(int pid, const std::string& home, const std::string& directory, Target& target);
 
-// Why tracing failed after `examine` found nothing against it.
-std::string why_not_traced(const Target& target);
+// Why tracing failed after `examine` found nothing against it: one line.
+std::string why_not_traced(const Target& target, const Untraced& untraced);
 
 // Whether our client is mapped in the process.
 bool is_recorded(int pid);
