@@ -73,6 +73,9 @@ void bind_symbols(nb::module_& module) {
         .def_ro("offset", &symbols::Frame::offset,
                 "Bytes from the start of the function that is not inlined")
         .def_ro("inlined", &symbols::Frame::inlined)
+        .def_ro("entry_line", &symbols::Frame::entry_line,
+                "Where the function that is not inlined begins; 0 for other addresses than its "
+                "first, and when unknown")
         .def("__repr__", [](const symbols::Frame& self) { return text(describe(self)); });
 
     nb::class_<symbols::Global>(m, "Global", "A variable with static storage")

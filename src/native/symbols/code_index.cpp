@@ -4,6 +4,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "debug_entries.h"
 
@@ -32,6 +33,31 @@ void set_source_line(Dwarf_Die& unit, Dwarf_Addr pc, Frame& frame) {
     frame.file = source_path(unit, dwarf_linesrc(line, nullptr, nullptr));
     frame.line = static_cast<std::uint32_t>(std::max(number, 0));
     frame.column = static_cast<std::uint32_t>(std::max(column, 0));
+}
+
+// Of several rows for a function's first address, the first one tells where it begins; those after
+// it belong to its first statements.
+std::uint32_t entry_line(Dwarf_Die& unit, Dwarf_Addr function_start) {
+    Dwarf_Lines* lines = nullptr;
+    std::size_t count = 0;
+    if (dwarf_getsrclines(&unit, &lines, &count) != 0) return 0;
+    const auto address_of = [&](std::size_t i) {
+        Dwarf_Addr address = 0;
+        dwarf_lineaddr(dwarf_onesrcline(lines, i), &address);
+        return address;
+    };
+    const auto rows = std::views::iota(std::size_t{0}, count);
+    for (auto at = std::ranges::lower_bound(rows, function_start, {}, address_of);
+         at != rows.end() && address_of(*at) == function_start; ++at) {
+        Dwarf_Line* line = dwarf_onesrcline(lines, *at);
+        bool ends_sequence = false;
+        int number = 0;
+        if (dwarf_lineendsequence(line, &ends_sequence) == 0 && !ends_sequence &&
+            dwarf_lineno(line, &number) == 0 && number > 0) {
+            return static_cast<std::uint32_t>(number);
+        }
+    }
+    return 0;
 }
 
 // Where the code of `inlined` was called from: the location in the frame around it.
@@ -153,6 +179,7 @@ std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
         }
         frames.push_back(std::move(frame));
     }
+    if (pc == function_start) frames.back().entry_line = entry_line(*unit, pc);
     return frames;
 }
 

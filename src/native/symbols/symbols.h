@@ -37,6 +37,9 @@ struct Frame {
     std::uint32_t column = 0;  // 1-based in bytes, 0 when unknown
     std::uint64_t offset = 0;  // bytes from the start of the function that is not inlined
     bool inlined = false;      // part of the code of the next frame
+    // Where the function that is not inlined begins; 0 when unknown, and for other addresses than
+    // its first. `line` is that of the first instruction, which may be a later one.
+    std::uint32_t entry_line = 0;
 };
 
 // A variable with static storage: its memory exists once per process and has a fixed address.

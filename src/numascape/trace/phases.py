@@ -111,7 +111,8 @@ def _region_name(phase: ShardPhase, names: ProcessNames) -> tuple[str, str, int]
     callers = _outside_header(names.frames(phase.caller - 1)) if phase.caller else [outlined]
     # A function that the compiler inlined is the one that the programmer wrote.
     caller = next((frame for frame in callers if not is_library(frame)), callers[0])
-    file, line = (outlined.file, outlined.line) if outlined.line else (caller.file, caller.line)
+    line = outlined.entry_line or outlined.line
+    file, line = (outlined.file, line) if line else (caller.file, caller.line)
     if not line:
         return f"{caller.function}, parallel region {outlined.function}", "", 0
     return f"{caller.function}, parallel region at {file.rpartition('/')[2]}:{line}", file, line
