@@ -148,6 +148,16 @@ def test_a_process_of_which_all_threads_sleep_is_released(programs: Path, attach
     assert (output, process.returncode) == ("right\n", 42)
 
 
+def test_threads_in_one_page_of_code_and_signals_are_unharmed(
+    programs: Path, attach: Attach
+) -> None:
+    with running(programs / "shared_page") as process:
+        for _ in range(3):
+            recording = attach(process.pid, 0.2)
+            assert len(recording.trace.threads) == 2
+        assert end(process) == ("right\n", 42)
+
+
 def test_attaching_twice(programs: Path, attach: Attach) -> None:
     with running(programs / "attached", "1") as process:
         for _ in range(2):
