@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""amalgamate.py OUTPUT: writes all headers into one file that includes the standard's alone.
+
+Left out are the adapters to other libraries (executor_*.hpp), which need these.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "numascape"
+OWN = re.compile(r'#include "numascape/(\w+\.hpp)"\n')
+OTHER = re.compile(r"#include <(.+)>\n")
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+def in_order(name: str, done: list[str]) -> None:
+    """Append what the header needs, and then the header itself, unless they are there already."""
+    if name in done:
+        return
+    for needed in OWN.findall((FOLDER / name).read_text()):
+        in_order(needed, done)
+    done.append(name)
+
+
+def amalgamated() -> str:
+    """Return the text of the one header."""
+    names: list[str] = []
+    for path in sorted(FOLDER.glob("*.hpp")):
+        if not path.name.startswith("executor_"):
+            in_order(path.name, names)
+    texts = [(FOLDER / name).read_text() for name in names]
+    includes = sorted({header for text in texts for header in OTHER.findall(text)})
+    lines = [LICENCE, "// Numascape's headers in one file, made by amalgamate.py.\n#pragma once\n\n"]
+    lines += [f"#include <{header}>\n" for header in includes]
+    for name, text in zip(names, texts, strict=True):
+        body = OTHER.sub("", OWN.sub("", text)).replace(LICENCE, "").replace("#pragma once\n", "")
+        lines.append(f"\n// ---- {name} ----\n" + re.sub(r"\n{3,}", "\n\n", body))
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    output = Path(sys.argv[1])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(amalgamated())

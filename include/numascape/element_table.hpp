@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What segmented_vector and numa_vector have in common: one reservation, a table of its segments,
+// and the construction and destruction of the elements by the workers that own them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "numascape/executor.hpp"
+#include "numascape/initial_value.hpp"
+#include "numascape/layout.hpp"
+#include "numascape/page_memory.hpp"
+#include "numascape/placement_report.hpp"
+#include "numascape/segmented_iterator.hpp"
+#include "numascape/topology.hpp"
+
+namespace numascape::detail {
+
+template <class T>
+constexpr void check_element_type() {
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>,
+                  "numascape: elements are objects, not references, functions or arrays");
+    static_assert(std::is_same_v<T, std::remove_cv_t<T>>,
+                  "numascape: elements are neither const nor volatile");
+    static_assert(std::is_nothrow_destructible_v<T>,
+                  "numascape: an element's destructor must not throw");
+}
+
+// A layout without nodes gets those of this machine that have memory and CPUs.
+template <class Layout>
+Layout with_nodes(const Layout& layout) {
+    if (!layout.nodes().empty()) return layout;
+    const std::vector<int> nodes = topology::of_machine().memory_nodes(true);
+    return layout.on(
+        node_list{std::span{nodes}.first(std::min(nodes.size(), node_list::capacity))});
+}
+
+// How the pages of a table's extents are asked for.
+struct page_request {
+    page_size page;
+    placing how;
+    when_full full;
+};
+
+template <class T>
+class element_table {
+  public:
+    element_table() = default;
+
+    // Constructs the elements of `extents`, each segment by the worker of its node. When one of
+    // them throws, or a node is full and that is an error, the others are destroyed by their
+    // workers, the memory is given back, and that exception leaves.
+    template <class Executor, class Initial>
+    element_table(Executor& executor, std::vector<segment_extent> extents, std::size_t alignment,
+                  page_request request, const Initial& initial)
+        : extents_{std::move(extents)},
+          memory_{extents_.back().region + extents_.back().region_bytes, alignment},
+          segments_{std::make_unique<segment_record<T>[]>(extents_.size() + 1)} {
+        fill_segments();
+        // First all pages, then all elements, because an element may reach into the next region.
+        executor.bulk(nodes_, [&](std::size_t k) {
+            std::byte* const start = memory_.data() + extents_[k].region;
+            const std::size_t size = extents_[k].region_bytes;
+            system::place(start, size, nodes_[k], request.page, request.how, request.full);
+            if (request.how == placing::first_touch) system::populate(start, size);
+        });
+        construct(executor, initial);
+    }
+    element_table(element_table&& other) noexcept
+        : extents_{std::exchange(other.extents_, {})},
+          memory_{std::move(other.memory_)},
+          segments_{std::move(other.segments_)},
+          nodes_{std::exchange(other.nodes_, {})} {}
+    element_table& operator=(element_table&& other) noexcept {
+        std::swap(extents_, other.extents_);
+        std::swap(memory_, other.memory_);
+        std::swap(segments_, other.segments_);
+        std::swap(nodes_, other.nodes_);
+        return *this;
+    }
+    ~element_table() { destroy(serial_executor{}); }
+
+    // Destroys the elements, each segment by the worker of its node.
+    template <class Executor>
+    void destroy(Executor&& executor) {
+        if constexpr (!std::is_trivially_destructible_v<T>)
+            executor.bulk(nodes_, [&](std::size_t k) {
+                std::destroy(segments_[k].first, segments_[k].last);
+            });
+        nodes_.clear();
+        segments_.reset();
+        extents_.clear();
+        memory_ = system::reservation{};
+    }
+
+    const std::vector<int>& nodes() const noexcept { return nodes_; }
+    const segment_record<T>* front() const noexcept { return segments_.get(); }
+    const segment_record<T>* sentinel() const noexcept { return segments_.get() + nodes_.size(); }
+
+    placement_report verify() const {
+        std::vector<page_place> pages;
+        for (std::size_t k = 0; k < extents_.size(); ++k) {
+            const std::byte* at = memory_.data() + extents_[k].region;
+            for (const int node : system::nodes_of_pages(at, extents_[k].region_bytes)) {
+                pages.push_back({at, k, nodes_[k], node});
+                at += system::page_bytes();
+            }
+        }
+        return placement_report{std::move(pages)};
+    }
+
+  private:
+    void fill_segments() {
+        const std::size_t count = extents_.size();
+        segment_record<T>* const table = segments_.get();
+        nodes_.reserve(count);
+        for (std::size_t k = 0; k < count; ++k) {
+            const segment_extent& extent = extents_[k];
+            T* const first = at(extent.offset);
+            table[k] = {first, first + extent.size, extent.index, extent.node,
+                        table, table + count};
+            nodes_.push_back(extent.node);
+        }
+        T* const end = at(memory_.size());
+        table[count] = {end, end,   extents_.back().index + extents_.back().size,
+                        0,   table, table + count};
+    }
+    T* at(std::size_t offset) const noexcept {
+        return reinterpret_cast<T*>(memory_.data() + offset);
+    }
+
+    template <class Executor, class Initial>
+    void construct(Executor& executor, const Initial& initial) {
+        std::vector<char> constructed(nodes_.size(), 0);
+        try {
+            executor.bulk(nodes_, [&](std::size_t k) {
+                initial.construct(segments_[k].first, segments_[k].last, segments_[k].index);
+                constructed[k] = 1;
+            });
+        } catch (...) {
+            executor.bulk(nodes_, [&](std::size_t k) {
+                if (constructed[k] != 0) std::destroy(segments_[k].first, segments_[k].last);
+            });
+            throw;
+        }
+    }
+
+    std::vector<segment_extent> extents_;
+    system::reservation memory_;
+    std::unique_ptr<segment_record<T>[]> segments_;  // one more than nodes_: the sentinel
+    std::vector<int> nodes_;
+};
+
+}  // namespace numascape::detail

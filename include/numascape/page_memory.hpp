@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The boundary to the operating system: address ranges, their policy, and where their pages are.
+// Everything here is a Linux system call; nothing else in the library makes one, except the
+// threads that bind themselves (topology.hpp).
+#pragma once
+
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace numascape {
+
+// The size of pages that a range asks for. `base` is the kernel's own (4 KiB on x86-64); `kib64`
+// aligns to 64 KiB and lets the kernel use such pages where it has them (multi-size THP, Arm);
+// `mib2` asks for transparent huge pages.
+enum class page_size : std::uint32_t { base = 4096, kib64 = 65536, mib2 = 2097152 };
+
+constexpr std::size_t bytes(page_size page) noexcept {
+    return static_cast<std::size_t>(page);
+}
+
+// What happens when a node has no free page left: the kernel takes the nearest node that has one
+// (`spill`), or construction throws `node_full` and leaves nothing behind (`fail`).
+enum class when_full { spill, fail };
+
+// Who decides where a page goes: a policy of the range (`bind`), or the thread that touches it
+// first (`first_touch`).
+enum class placing { bind, first_touch };
+
+// Some pages did not get onto the node that they were meant for, under when_full::fail.
+class node_full : public std::bad_alloc {
+  public:
+    explicit node_full(int node)
+        : message_{"node " + std::to_string(node) + " has not enough free memory"} {}
+    const char* what() const noexcept override { return message_.c_str(); }
+
+  private:
+    std::string message_;
+};
+
+namespace system {
+
+inline std::size_t page_bytes() noexcept {
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+constexpr std::size_t round_up(std::size_t value, std::size_t power_of_two) noexcept {
+    return (value + power_of_two - 1) & ~(power_of_two - 1);
+}
+
+[[noreturn]] inline void throw_errno(const std::string& what) {
+    throw std::system_error{errno, std::generic_category(), what};
+}
+
+// Asks that the pages of a range, not yet touched, come from `node` while it has any.
+// A kernel without NUMA has nothing to choose, and everything is right. Throws std::system_error.
+inline void prefer_node(void* start, std::size_t size, int node) {
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    std::array<unsigned long, 1024 / bits> mask{};
+    if (node < 0 || static_cast<std::size_t>(node) >= bits * mask.size()) {
+        errno = EINVAL;
+        throw_errno("node " + std::to_string(node));
+    }
+    mask[static_cast<std::size_t>(node) / bits] |= 1UL << (static_cast<std::size_t>(node) % bits);
+    // The kernel reads one bit less than it is told.
+    if (syscall(SYS_mbind, start, size, MPOL_PREFERRED, mask.data(), bits * mask.size() + 1, 0) ==
+            0 ||
+        errno == ENOSYS)
+        return;
+    if (errno == EPERM)
+        throw_errno("mbind is not permitted here (a container may need CAP_SYS_NICE)");
+    throw_errno("mbind to node " + std::to_string(node));
+}
+
+inline void interleave(void* start, std::size_t size, std::span<const int> nodes) {
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    std::array<unsigned long, 1024 / bits> mask{};
+    for (const int node : nodes)
+        mask.at(static_cast<std::size_t>(node) / bits) |=
+            1UL << (static_cast<std::size_t>(node) % bits);
+    const auto result =
+        syscall(SYS_mbind, start, size, MPOL_INTERLEAVE, mask.data(), bits * mask.size() + 1, 0);
+    if (result != 0 && errno != ENOSYS) throw_errno("mbind to interleave");
+}
+
+// Makes every page of a fresh range present, as the range's policy says. Throws std::bad_alloc.
+inline void populate(void* start, std::size_t size) {
+#ifdef MADV_POPULATE_WRITE
+    if (size == 0 || madvise(start, size, MADV_POPULATE_WRITE) == 0) return;
+    if (errno == ENOMEM || errno == EFAULT) throw std::bad_alloc{};
+#endif
+    // Kernels before 5.14. A page that nobody touched is zero, and stays so.
+    for (std::size_t at = 0; at < size; at += page_bytes())
+        static_cast<volatile std::byte*>(start)[at] = std::byte{0};
+}
+
+// The node of each page of a range, page by page; a negative number is an error of move_pages(2):
+// -ENOENT is a page that nobody has touched. Throws std::system_error.
+inline std::vector<int> nodes_of_pages(const void* start, std::size_t size) {
+    constexpr std::size_t batch = 512;
+    const std::size_t page = page_bytes();
+    const std::size_t count = (size + page - 1) / page;
+    std::vector<int> nodes(count, 0);
+    std::array<void*, batch> addresses{};
+    for (std::size_t done = 0; done < count;) {
+        const std::size_t part = std::min(batch, count - done);
+        for (std::size_t i = 0; i < part; ++i)
+            addresses[i] =
+                const_cast<std::byte*>(static_cast<const std::byte*>(start)) + (done + i) * page;
+        // No target nodes: the call only asks.
+        if (syscall(SYS_move_pages, 0, part, addresses.data(), nullptr, nodes.data() + done, 0) !=
+            0) {
+            if (errno == ENOSYS) return nodes;  // no NUMA in this kernel: all is node 0
+            throw_errno("move_pages cannot tell where pages are");
+        }
+        done += part;
+    }
+    return nodes;
+}
+
+// An owned range of addresses without policy or content; memory comes when it is touched.
+class reservation {
+  public:
+    reservation() = default;
+
+    // `size` bytes at a multiple of `alignment` (a power of two). Throws std::bad_alloc.
+    reservation(std::size_t size, std::size_t alignment) {
+        if (size == 0) return;
+        const std::size_t page = page_bytes();
+        if (size > std::numeric_limits<std::ptrdiff_t>::max() - alignment - page)
+            throw std::bad_alloc{};
+        size = round_up(size, page);
+        const std::size_t slack = alignment > page ? alignment : 0;
+        void* const got = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (got == MAP_FAILED) throw std::bad_alloc{};
+        auto* const low = static_cast<std::byte*>(got);
+        const std::size_t before =
+            slack == 0 ? 0
+                       : round_up(reinterpret_cast<std::uintptr_t>(low), alignment) -
+                             reinterpret_cast<std::uintptr_t>(low);
+        if (before > 0) munmap(low, before);
+        if (slack > before) munmap(low + before + size, slack - before);
+        start_ = low + before;
+        size_ = size;
+    }
+    reservation(reservation&& other) noexcept
+        : start_{std::exchange(other.start_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
+    reservation& operator=(reservation&& other) noexcept {
+        std::swap(start_, other.start_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~reservation() {
+        if (start_ != nullptr) munmap(start_, size_);
+    }
+
+    std::byte* data() const noexcept { return start_; }
+    std::size_t size() const noexcept { return size_; }
+
+    // Gives up ownership; whoever takes it unmaps it.
+    std::byte* release() noexcept {
+        size_ = 0;
+        return std::exchange(start_, nullptr);
+    }
+
+  private:
+    std::byte* start_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Asks for a page size for a fresh range; a kernel that has no such pages uses its own.
+inline void advise_pages(void* start, std::size_t size, page_size page, placing how) {
+    if (size == 0) return;
+    // A 2 MiB page may lie over 64 KiB parts of several nodes, unless policies keep these apart.
+    const bool huge = page == page_size::mib2 || (page == page_size::kib64 && how == placing::bind);
+    madvise(start, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
+// Gives a fresh range, which starts and ends at pages, its page size and its node.
+// Throws node_full, std::system_error.
+inline void place(void* start, std::size_t size, int node, page_size page, placing how,
+                  when_full full) {
+    if (size == 0) return;
+    advise_pages(start, size, page, how);
+    if (how == placing::bind) prefer_node(start, size, node);
+    if (how == placing::bind && full == when_full::fail) {
+        populate(start, size);
+        const std::vector<int> nodes = nodes_of_pages(start, size);
+        if (std::any_of(nodes.begin(), nodes.end(), [&](int is) { return is != node; }))
+            throw node_full{node};
+    }
+}
+
+}  // namespace system
+}  // namespace numascape

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine's NUMA nodes as Linux describes them in /sys, and on which of them a thread is.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "numascape/page_memory.hpp"
+
+namespace numascape {
+
+// A node: the CPUs of it that this process may use, whether it has memory, and its distances to
+// the nodes of `topology::nodes()`, in their order, in the kernel's unit (10 is local).
+struct numa_node {
+    int id = 0;
+    std::vector<int> cpus;
+    bool has_memory = true;
+    std::vector<int> distances;
+};
+
+namespace detail {
+
+// Reads a kernel list such as "0-3,8,10-11"; anything else ends the reading.
+inline std::vector<int> parse_cpu_list(std::string_view text) {
+    std::vector<int> numbers;
+    std::size_t at = 0;
+    const auto number = [&] {
+        int value = 0;
+        for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
+            value = std::min(value * 10 + (text[at] - '0'), 1 << 20);
+        return value;
+    };
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
+        const int first = number();
+        int last = first;
+        if (at < text.size() && text[at] == '-') {
+            ++at;
+            last = number();
+        }
+        for (int value = first; value <= last; ++value) numbers.push_back(value);
+        if (at < text.size() && text[at] == ',') ++at;
+    }
+    return numbers;
+}
+
+inline std::string first_line(const std::filesystem::path& path) {
+    std::ifstream file{path};
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// The CPUs that the calling thread may run on; empty when the kernel does not say.
+inline std::vector<int> allowed_cpus() {
+    std::vector<unsigned long> mask(1024 / sizeof(unsigned long));
+    const long got =
+        syscall(SYS_sched_getaffinity, 0, mask.size() * sizeof(unsigned long), mask.data());
+    std::vector<int> cpus;
+    constexpr int bits = 8 * sizeof(unsigned long);
+    for (int cpu = 0; cpu < got * 8; ++cpu)
+        if (mask[static_cast<std::size_t>(cpu / bits)] >> (cpu % bits) & 1) cpus.push_back(cpu);
+    return cpus;
+}
+
+}  // namespace detail
+
+// Binds the calling thread to CPUs. Throws std::system_error.
+inline void bind_this_thread(std::span<const int> cpus) {
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    std::vector<unsigned long> mask(1024 / sizeof(unsigned long));
+    for (const int cpu : cpus)
+        mask.at(static_cast<std::size_t>(cpu) / bits) |= 1UL
+                                                         << (static_cast<std::size_t>(cpu) % bits);
+    if (syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) != 0)
+        system::throw_errno("cannot bind the thread to its node's CPUs");
+}
+
+// Binds the calling thread while it exists.
+class bound_to {
+  public:
+    explicit bound_to(std::span<const int> cpus) : before_{detail::allowed_cpus()} {
+        bind_this_thread(cpus);
+    }
+    bound_to(const bound_to&) = delete;
+    bound_to& operator=(const bound_to&) = delete;
+    ~bound_to() {
+        try {
+            bind_this_thread(before_);
+        } catch (const std::system_error&) {  // these CPUs went away; the thread stays where it is
+        }
+    }
+
+  private:
+    std::vector<int> before_;
+};
+
+// The node of the CPU that the calling thread is on just now; no system call on x86-64 and Arm.
+inline int current_node() noexcept {
+    unsigned cpu = 0;
+    unsigned node = 0;
+    return getcpu(&cpu, &node) == 0 ? static_cast<int>(node) : 0;
+}
+
+// The nodes of a machine, in ascending order of their numbers. A value; it does not change when
+// CPUs go offline.
+//
+//     const auto machine = numascape::topology::of_machine();
+//     for (const auto& node : machine.nodes()) std::cout << node.id << '\n';
+class topology {
+  public:
+    // This machine, restricted to the CPUs that the calling thread may use.
+    static topology of_machine() { return {"/sys", detail::allowed_cpus()}; }
+
+    // The machine of a /sys tree at `root`, and of its CPUs those in `allowed`. Without nodes there
+    // (a kernel without NUMA) it has one node with all of them.
+    topology(const std::filesystem::path& root, std::span<const int> allowed) {
+        const std::filesystem::path folder = root / "devices/system/node";
+        const auto with_memory = detail::parse_cpu_list(detail::first_line(folder / "has_memory"));
+        for (const int id : detail::parse_cpu_list(detail::first_line(folder / "online"))) {
+            const std::filesystem::path place = folder / ("node" + std::to_string(id));
+            numa_node node{id, {}, true, {}};
+            for (const int cpu : detail::parse_cpu_list(detail::first_line(place / "cpulist")))
+                if (std::find(allowed.begin(), allowed.end(), cpu) != allowed.end())
+                    node.cpus.push_back(cpu);
+            node.has_memory =
+                std::find(with_memory.begin(), with_memory.end(), id) != with_memory.end();
+            std::ifstream distances{place / "distance"};
+            for (int distance = 0; distances >> distance;) node.distances.push_back(distance);
+            nodes_.push_back(std::move(node));
+        }
+        if (nodes_.empty()) nodes_.push_back({0, {allowed.begin(), allowed.end()}, true, {10}});
+    }
+
+    explicit topology(std::vector<numa_node> nodes) : nodes_{std::move(nodes)} {}
+
+    const std::vector<numa_node>& nodes() const noexcept { return nodes_; }
+
+    // The numbers of the nodes that have memory; `with_cpus`: only of those with CPUs, too, unless
+    // there is none.
+    std::vector<int> memory_nodes(bool with_cpus = false) const {
+        std::vector<int> ids;
+        for (const numa_node& node : nodes_)
+            if (node.has_memory && (!with_cpus || !node.cpus.empty())) ids.push_back(node.id);
+        return ids.empty() && with_cpus ? memory_nodes() : ids;
+    }
+
+    // The kernel's distance between two nodes; far away when it does not know one of them.
+    int distance(int from, int to) const noexcept {
+        for (const numa_node& node : nodes_)
+            if (node.id == from)
+                for (std::size_t i = 0; i < node.distances.size() && i < nodes_.size(); ++i)
+                    if (nodes_[i].id == to) return node.distances[i];
+        return from == to ? 10 : std::numeric_limits<int>::max();
+    }
+
+    // The position in `candidates` of the one nearest to `node`; the first of equals. There must be
+    // one.
+    std::size_t nearest(int node, std::span<const int> candidates) const noexcept {
+        std::size_t best = 0;
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            if (candidates[i] == node) return i;
+            if (distance(node, candidates[i]) < distance(node, candidates[best])) best = i;
+        }
+        return best;
+    }
+
+  private:
+    std::vector<numa_node> nodes_;
+};
+
+}  // namespace numascape
