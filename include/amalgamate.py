@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "numascape"
-OWN = re.compile(r'#include "numascape/(\w+\.hpp)"\n')
-OTHER = re.compile(r"#include <(.+)>\n")
+OWN = re.compile(r'^#include "numascape/(\w+\.hpp)"\n', re.MULTILINE)
+OTHER = re.compile(r"^#include <(.+)>\n", re.MULTILINE)
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 
 

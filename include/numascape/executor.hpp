@@ -60,13 +60,17 @@ class first_exception {
             }
         }
     }
+    // Throws what was kept, if anything, and starts anew.
     void rethrow() {
+        task_ = none;
         if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
     }
 
   private:
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
     std::mutex mutex_;
-    std::size_t task_ = std::numeric_limits<std::size_t>::max();
+    std::size_t task_ = none;
     std::exception_ptr exception_;
 };
 

@@ -7,8 +7,8 @@
 //     numascape::sort(v, std::greater<>{});              // in the calling thread
 //     numascape::sort(v.begin() + 10, v.end());
 //
-// Not stable. When the comparison throws, the range holds its elements in some order, provided that
-// moving one does not throw.
+// Not stable. When the comparison throws, the elements are in some order, and as with std::sort,
+// which sorts the buffers, one of each part may be left moved from.
 #pragma once
 
 #include <algorithm>

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After construction every page of a C++ container is on the node that its layout says.
+
+One program constructs them all in each guest, and asks the guest's kernel page by page.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.conftest import make
+from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
+from vm.kernel import NoKernelError, guest_kernel
+
+PROGRAMS = Path(__file__).parent / "programs"
+LIMIT_S = 300
+OVERFILL_MIB = 192
+HUGE_KIB = 2048
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A guest; its last node is too small for 192 MiB."""
+
+    nodes: list[GuestNode]
+
+    @property
+    def with_cpus(self) -> list[int]:
+        return [number for number, node in enumerate(self.nodes) if node.cpus]
+
+    @property
+    def small(self) -> int:
+        return len(self.nodes) - 1
+
+
+MACHINES = {
+    "two nodes": Machine([GuestNode(2, 640), GuestNode(1, OVERFILL_MIB - 32)]),
+    "four nodes, one without CPUs": Machine(
+        [GuestNode(1, 512), GuestNode(1, 512), GuestNode(1, 512), GuestNode(0, OVERFILL_MIB - 32)]
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the program printed in a guest, by the names of its containers."""
+
+    machine: Machine
+    printed: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=MACHINES)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    reason = why_impossible()
+    if reason is not None:
+        pytest.skip(f"no guest: {reason}")
+    try:
+        kernel = guest_kernel()
+    except NoKernelError as error:
+        pytest.skip(f"no guest: {error}")
+    build = request.config.cache.mkdir("guest-programs")
+    make(PROGRAMS, f"BUILD={build}")
+    machine = MACHINES[request.param]
+    folder = tmp_path_factory.mktemp("guest")
+    try:
+        run_in_guest(
+            machine.nodes, f"{build / 'containers'} {machine.small}\n", folder, kernel, LIMIT_S
+        )
+    except GuestError as error:
+        pytest.fail(str(error), pytrace=False)
+    lines = map(json.loads, (folder / "output").read_text().splitlines())
+    return Run(machine, {line["name"]: line for line in lines})
+
+
+def wanted(layout: str, segments: int, nodes: list[int]) -> list[int]:
+    """The node of each segment, by the definition of the layout."""
+    if layout == "cyclic":
+        return [nodes[k % len(nodes)] for k in range(segments)]
+    return [nodes[k * len(nodes) // segments] for k in range(segments)]
+
+
+@pytest.mark.parametrize("page", ["4K", "64K", "2M"])
+@pytest.mark.parametrize("layout", ["block", "blocks", "cyclic", "weighted"])
+@pytest.mark.parametrize("placing", ["bind", "touch"])
+def test_every_page_of_a_segment_is_on_its_node(
+    run: Run, layout: str, page: str, placing: str
+) -> None:
+    nodes = run.machine.with_cpus
+    counts = {"block": len(nodes), "blocks": 3 * len(nodes), "cyclic": 10, "weighted": 2}
+    printed = run.printed[f"segmented {layout} {page} {placing}"]
+    assert printed["ok"] and printed["misplaced"] == 0
+    segments = printed["segments"]
+    assert [s["node"] for s in segments] == wanted(layout, counts[layout], nodes)
+    pages = [list(s["pages"]) for s in segments]
+    assert pages == [[str(s["node"])] for s in segments]
+    assert sum(sum(s["pages"].values()) for s in segments) >= 600_000 * 8 / 4096
+
+
+@pytest.mark.parametrize("page", ["4K", "64K", "2M"])
+@pytest.mark.parametrize("layout", ["block", "blocks", "cyclic", "weighted"])
+@pytest.mark.parametrize("placing", ["bind", "touch"])
+def test_a_contiguous_vector_is_divided_at_pages(
+    run: Run, layout: str, page: str, placing: str
+) -> None:
+    printed = run.printed[f"contiguous {layout} {page} {placing}"]
+    assert printed["ok"] and printed["misplaced"] == 0
+    segments = [s for s in printed["segments"] if s["pages"]]
+    # The last element of a segment may reach into the next one's first page; here none does.
+    assert [list(s["pages"]) for s in segments] == [[str(s["node"])] for s in segments]
+    total = sum(sum(s["pages"].values()) for s in segments)
+    assert total == -(-600_000 * 8 // 4096)
+    if (layout, page) in {("block", "4K"), ("blocks", "4K")}:
+        assert {s["node"] for s in segments} == set(run.machine.with_cpus)
+
+
+def test_pages_have_the_size_that_was_asked_for(run: Run) -> None:
+    for placing in ("bind", "touch"):
+        for segment in run.printed[f"segmented blocks 2M {placing}"]["segments"]:
+            assert segment["huge_kib"] >= HUGE_KIB
+        for segment in run.printed[f"segmented blocks 4K {placing}"]["segments"]:
+            assert segment["huge_kib"] == 0
+
+
+def test_one_thread_places_by_policy_but_not_by_first_touch(run: Run) -> None:
+    assert run.printed["segmented block 4K bind serial"]["ok"]
+    touched = run.printed["segmented block 4K touch serial"]
+    assert not touched["ok"] and touched["misplaced"] > 0
+    places = {node for s in touched["segments"] for node in s["pages"]}
+    assert len(places) == 1  # the constructing thread's node
+
+
+def test_each_node_has_its_copy(run: Run) -> None:
+    nodes = [str(node) for node in run.machine.with_cpus]
+    for name in ("replicated array", "replicated object", "per node"):
+        parts = run.printed[name]["parts"]
+        assert [list(part) for part in parts] == [[node] for node in nodes], name
+        assert all(sum(part.values()) >= 117 for part in parts)
+    assert run.printed["local"]["parts"] == [{node: 1} for node in nodes]
+
+
+def test_allocators_take_memory_of_their_nodes(run: Run) -> None:
+    every = [str(node) for node in range(len(run.machine.nodes))]
+    assert [list(part) for part in run.printed["allocator"]["parts"]] == [[n] for n in every]
+    (interleaved,) = run.printed["interleaved"]["parts"]
+    assert sorted(interleaved) == every
+    assert max(interleaved.values()) - min(interleaved.values()) <= 1
+
+
+def test_a_full_node_spills_or_fails_as_declared(run: Run) -> None:
+    spilled = run.printed["spill"]
+    small = str(run.machine.small)
+    (segment,) = spilled["segments"]
+    elsewhere = sum(count for node, count in segment["pages"].items() if node != small)
+    assert elsewhere == spilled["misplaced"] > 0
+    assert spilled["absent"] == 0 and not spilled["ok"]
+    assert segment["pages"][small] > 1000
+    assert run.printed["fail"]["thrown"] == f"node {small} has not enough free memory"
+    assert run.printed["after"]["ok"]
