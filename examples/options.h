@@ -20,7 +20,7 @@ static long whole_number(const char* option, const char* text, long least, long 
     return value;
 }
 
-static _Noreturn void out_of_memory(size_t bytes) {
+__attribute__((noreturn)) static void out_of_memory(size_t bytes) {
     fprintf(stderr, "no memory for %zu bytes; choose a smaller size\n", bytes);
     exit(2);
 }
