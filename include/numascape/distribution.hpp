@@ -13,6 +13,7 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 #include "numascape/node_list.hpp"
 
@@ -60,14 +61,15 @@ class end_locator {
 
 // A distribution tells, for n elements on a machine with some nodes: the number of segments (at
 // least one), the first element of segment k (monotone; for k = segments it is n), and makes the
-// function from an index below n to the segment that holds it.
+// function from an index below n to the segment that holds it. When it is cyclic, segments get
+// their nodes in turn.
 template <class D>
 concept distribution =
     std::regular<D> && requires(const D d, std::size_t n, std::size_t nodes, std::size_t k) {
         { d.segments(n, nodes) } -> std::same_as<std::size_t>;
         { d.first(k, n, nodes) } -> std::same_as<std::size_t>;
         { d.locator(n, nodes)(k) } -> std::convertible_to<std::size_t>;
-        { D::is_cyclic } -> std::convertible_to<bool>;
+        { d.is_cyclic() } -> std::same_as<bool>;
     };
 
 inline constexpr std::size_t max_grain = std::size_t{1} << 40;
@@ -77,7 +79,7 @@ inline constexpr std::size_t max_grain = std::size_t{1} << 40;
 // or cells of a grid stay together.
 class block {
   public:
-    static constexpr bool is_cyclic = false;
+    static constexpr bool is_cyclic() noexcept { return false; }
 
     constexpr block() = default;
     constexpr explicit block(std::size_t count, std::size_t grain = 1)
@@ -95,6 +97,10 @@ class block {
     }
     constexpr divider locator(std::size_t n, std::size_t nodes) const noexcept {
         return divider{length(n, nodes)};
+    }
+    friend std::string to_text(const block& d) {
+        return "block" + (d.count_ != 0 ? " " + std::to_string(d.count_) : std::string{}) +
+               (d.grain_ != 1 ? " grain " + std::to_string(d.grain_) : std::string{});
     }
     bool operator==(const block&) const = default;
 
@@ -119,7 +125,7 @@ class block_cyclic {
     static_assert(Length > 0, "numascape: a block has at least one element");
 
   public:
-    static constexpr bool is_cyclic = true;
+    static constexpr bool is_cyclic() noexcept { return true; }
 
     constexpr block_cyclic() = default;
 
@@ -134,13 +140,14 @@ class block_cyclic {
                                              std::size_t /*nodes*/) const noexcept {
         return {};
     }
+    friend std::string to_text(const block_cyclic&) { return "cyclic " + std::to_string(Length); }
     bool operator==(const block_cyclic&) const = default;
 };
 
 template <>
 class block_cyclic<dynamic_length> {
   public:
-    static constexpr bool is_cyclic = true;
+    static constexpr bool is_cyclic() noexcept { return true; }
 
     constexpr block_cyclic() = default;
     constexpr explicit block_cyclic(std::size_t length) : length_{length} {
@@ -157,6 +164,9 @@ class block_cyclic<dynamic_length> {
     constexpr divider locator(std::size_t /*n*/, std::size_t /*nodes*/) const noexcept {
         return divider{std::min(length_, std::size_t{1} << 62)};
     }
+    friend std::string to_text(const block_cyclic& d) {
+        return "cyclic " + std::to_string(d.length_);
+    }
     bool operator==(const block_cyclic&) const = default;
 
   private:
@@ -169,7 +179,7 @@ block_cyclic(std::size_t) -> block_cyclic<dynamic_length>;
 // number of CPUs. Weights are integers; 0 makes an empty segment. Lengths are multiples of `grain`.
 class weighted {
   public:
-    static constexpr bool is_cyclic = false;
+    static constexpr bool is_cyclic() noexcept { return false; }
     static constexpr std::size_t capacity = node_list::capacity;
 
     constexpr weighted() { sums_[1] = count_ = 1; }
@@ -204,6 +214,12 @@ class weighted {
         end_locator result;
         for (std::size_t k = 0; k < count_; ++k) result.add(first(k + 1, n, nodes));
         return result;
+    }
+    friend std::string to_text(const weighted& d) {
+        std::string text = "weighted";
+        for (std::size_t k = 0; k < d.count_; ++k)
+            text += " " + std::to_string(d.sums_[k + 1] - d.sums_[k]);
+        return text + (d.grain_ != 1 ? " grain " + std::to_string(d.grain_) : std::string{});
     }
     bool operator==(const weighted&) const = default;
 

@@ -125,9 +125,17 @@ class worker_groups {
 
 // Threads of its own, each bound to the CPUs of one node. One bulk at a time; not from inside one.
 //
-//     numascape::node_threads workers;
-//     numascape::segmented_vector<double> v{workers, numascape::layout{}, 1'000'000, 0.0};
-//     numascape::for_each(workers, v, [](double& x) { x += 1; });
+//     #include <numascape/executor.hpp>
+//     #include <cstdio>
+//     #include <vector>
+//
+//     int main() {
+//         numascape::node_threads workers;
+//         const std::vector<int> nodes = numascape::topology::of_machine().memory_nodes(true);
+//         workers.bulk(nodes, [&](std::size_t k) {
+//             std::printf("on node %d\n", nodes[k] == numascape::current_node() ? nodes[k] : -1);
+//         });
+//     }
 class node_threads {
   public:
     explicit node_threads(topology machine = topology::of_machine(), std::size_t per_node = 0)

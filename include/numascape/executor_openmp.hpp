@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenMP's threads as an executor; compile with -fopenmp.
 //
-//     numascape::openmp_executor threads;
-//     numascape::for_each(threads, v, [](double& x) { x += 1; });
+//     #include <numascape/executor_openmp.hpp>
+//     #include <numascape/parallel_algorithm.hpp>
+//     #include <numascape/segmented_vector.hpp>
+//
+//     int main() {
+//         numascape::openmp_executor threads;
+//         numascape::segmented_vector<double> v{threads, numascape::layout{}, 1000, 1.0};
+//         numascape::for_each(threads, v, [](double& x) { x += 1; });
+//         return v[999] == 2 ? 0 : 1;
+//     }
 #pragma once
 
 #ifndef _OPENMP

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneTBB's arenas as an executor; link with TBB::tbb.
 //
-//     tbb::task_arena arena;
-//     numascape::tbb_executor tasks{arena};
-//     numascape::for_each(tasks, v, [](double& x) { x += 1; });
+//     #include <numascape/executor_tbb.hpp>
+//     #include <numascape/parallel_algorithm.hpp>
+//     #include <numascape/segmented_vector.hpp>
+//
+//     int main() {
+//         tbb::task_arena arena;
+//         numascape::tbb_executor tasks{arena};
+//         numascape::segmented_vector<double> v{tasks, numascape::layout{}, 1000, 1.0};
+//         numascape::for_each(tasks, v, [](double& x) { x += 1; });
+//         return v[999] == 2 ? 0 : 1;
+//     }
 #pragma once
 
 #include <oneapi/tbb/parallel_for.h>

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where elements go: a value that can be computed, printed and compared without any memory.
 //
-//     using namespace numascape;
-//     constexpr auto where = layout{block{8}}.on({0, 1, 2, 3}).pages(page_size::mib2);
-//     static_assert(where.segments(1000) == 8 && where.node(2, 1000) == 1);
-//     std::cout << where.describe(1'000'000, sizeof(double));
+//     #include <numascape/layout.hpp>
+//     #include <cstdio>
+//
+//     int main() {
+//         using namespace numascape;
+//         constexpr auto where = layout{block{8}}.on({0, 1, 2, 3}).pages(page_size::mib2);
+//         static_assert(where.segments(1000) == 8 && where.node(2, 1000) == 1);
+//         std::printf("%s", where.describe(1'000'000, sizeof(double)).c_str());
+//     }
 //
 // A layout has three parts: the distribution of elements over segments (distribution.hpp), the node
 // of each segment, and the shape in memory (page size, padding, offset).
@@ -90,6 +95,7 @@ class layout {
 
     constexpr const Distribution& distribution() const noexcept { return distribution_; }
     constexpr const node_list& nodes() const noexcept { return nodes_; }
+    constexpr node_order order() const noexcept { return order_; }
     constexpr page_size page() const noexcept { return page_; }
     constexpr std::size_t padding() const noexcept { return padding_; }
     constexpr std::size_t stagger() const noexcept { return stagger_; }
@@ -106,7 +112,7 @@ class layout {
     }
     constexpr int node(std::size_t k, std::size_t n) const {
         if (nodes_.empty()) return 0;
-        const bool grouped = order_ == node_order::grouped && !Distribution::is_cyclic;
+        const bool grouped = order_ == node_order::grouped && !distribution_.is_cyclic();
         return grouped ? nodes_[k * nodes_.size() / segments(n)] : nodes_[k % nodes_.size()];
     }
     // The function from an element's index to its segment, made for n elements.

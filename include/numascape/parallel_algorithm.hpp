@@ -5,6 +5,20 @@
 // arrays, and must have the output's size.
 //
 // Functions that are passed in are called by several workers at a time.
+//
+//     #include <numascape/parallel_algorithm.hpp>
+//     #include <numascape/segmented_vector.hpp>
+//     #include <vector>
+//
+//     int main() {
+//         using namespace numascape;
+//         node_threads workers;
+//         segmented_vector<double> x{workers, layout{block{4}}, 1000, 2.0};
+//         segmented_vector<double> y{workers, layout{block{4}}, 1000};
+//         transform(workers, x, std::vector<double>(1000, 1.0), y, std::plus<>{});
+//         inclusive_scan(workers, y, y, std::plus<>{}, 0.0);
+//         return y[999] == 3000 && reduce(workers, x, 0.0, std::plus<>{}) == 2000 ? 0 : 1;
+//     }
 #pragma once
 
 #include <cstddef>

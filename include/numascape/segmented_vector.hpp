@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A vector in segments, each on pages of its own and on a node that its layout chooses.
 //
-//     #include <numascape/algorithm.hpp>
+//     #include <numascape/parallel_algorithm.hpp>
 //     #include <numascape/segmented_vector.hpp>
 //     #include <cstdio>
 //

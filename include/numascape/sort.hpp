@@ -3,9 +3,21 @@
 // worker in a buffer near to it; then the boundaries of the parts in the whole order are searched
 // among the sorted buffers, and each worker merges into its own part what belongs there.
 //
-//     numascape::sort(workers, v);                       // by an executor's workers
-//     numascape::sort(v, std::greater<>{});              // in the calling thread
-//     numascape::sort(v.begin() + 10, v.end());
+//     #include <numascape/segmented_vector.hpp>
+//     #include <numascape/sort.hpp>
+//     #include <functional>
+//
+//     int main() {
+//         using namespace numascape;
+//         node_threads workers;
+//         segmented_vector<int> v{layout{block{4}}, 1000, from_index{[](std::size_t i) {
+//                                     return static_cast<int>(i * 7 % 1000);
+//                                 }}};
+//         sort(workers, v);             // by an executor's workers
+//         sort(v, std::greater<>{});    // in the calling thread
+//         sort(v.begin() + 10, v.end());
+//         return v[0] == 999 && v[10] == 0 ? 0 : 1;
+//     }
 //
 // Not stable. When the comparison throws, the elements are in some order, and as with std::sort,
 // which sorts the buffers, one of each part may be left moved from.

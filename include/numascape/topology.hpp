@@ -115,8 +115,14 @@ inline int current_node() noexcept {
 // The nodes of a machine, in ascending order of their numbers. A value; it does not change when
 // CPUs go offline.
 //
-//     const auto machine = numascape::topology::of_machine();
-//     for (const auto& node : machine.nodes()) std::cout << node.id << '\n';
+//     #include <numascape/topology.hpp>
+//     #include <cstdio>
+//
+//     int main() {
+//         const auto machine = numascape::topology::of_machine();
+//         for (const auto& node : machine.nodes())
+//             std::printf("node %d: %zu CPUs\n", node.id, node.cpus.size());
+//     }
 class topology {
   public:
     // This machine, restricted to the CPUs that the calling thread may use.

@@ -31,7 +31,7 @@ class CallFrame(Protocol):
 
 _LIBRARY_FUNCTION = re.compile(
     r"std::|__gnu_cxx::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"
-    r"|(boost|absl|folly|tbb|Eigen|Kokkos|arma|blaze|xt|thrust)::"  # containers of other people's
+    r"|(boost|absl|folly|tbb|Eigen|Kokkos|arma|blaze|xt|thrust|numascape)::"  # containers
     r"|<(alloc|core|std|hashbrown)::|__rust_|__rdl_|__rg_"
     r"|_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc)\b|_PyMem_"
     r"|(__libc_|__GI_)?_*(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|mmap)\b"

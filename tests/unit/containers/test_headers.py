@@ -31,6 +31,7 @@ WITH_EXAMPLES = {
     "executor_tbb",
     "flattened",
     "layout",
+    "layout_text",
     "memory_resource",
     "numa_vector",
     "parallel_algorithm",

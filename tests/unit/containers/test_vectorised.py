@@ -74,10 +74,10 @@ def innermost_loops(body: str) -> list[list[str]]:
 def test_the_inner_loop_works_on_vectors(
     loops: dict[str, list[list[str]]], function: str
 ) -> None:
-    vectorised = [loop for loop in loops[function] if any(map(PACKED.match, loop))]
-    assert vectorised, loops[function]
-    for loop in vectorised:
-        assert not any(re.match(r"call|v(add|mul|fmadd\d+)sd ", text) for text in loop)
+    # Beside the main loop there are the ones for what is left at a segment's end.
+    main = max(loops[function], key=lambda loop: sum(map(bool, map(PACKED.match, loop))))
+    assert any(map(PACKED.match, main)), loops[function]
+    assert not any(re.match(r"call|v(add|mul|fmadd\d+)sd ", text) for text in main)
 
 
 def test_the_loop_over_the_naive_iterator_does_not(loops: dict[str, list[list[str]]]) -> None:

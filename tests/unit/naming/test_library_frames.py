@@ -25,6 +25,7 @@ class AnyFrame:
         AnyFrame("operator new"),
         AnyFrame("operator new[]"),
         AnyFrame("Eigen::internal::aligned_malloc"),
+        AnyFrame("numascape::system::reservation::reservation"),
         AnyFrame("solve", file="/usr/include/c++/12/bits/new_allocator.h"),
         AnyFrame("solve", file="/usr/include/hdf5/H5Gpublic.h"),
         AnyFrame("alloc::raw_vec::finish_grow", file=""),

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "numascape/layout_text.hpp"
+
 using namespace numascape;
 
 namespace {
@@ -113,6 +115,33 @@ TEST(Layout, RefusesWhatCannotBe) {
     EXPECT_THROW((weighted{0, 0}), std::invalid_argument);
     EXPECT_THROW((node_list{0, -1}), std::invalid_argument);
     EXPECT_THROW(node_list(std::vector<int>(65, 0)), std::length_error);
+}
+
+TEST(LayoutText, IsReadAsItWasWritten) {
+    for (const char* text :
+         {"block", "block 8", "block 8 grain 1024; nodes 0 1 2 3; pages 2M; padding 4096",
+          "cyclic 4096; nodes 1 0", "weighted 3 0 1 grain 7; pages 64K; stagger 192; in turn",
+          "block 2; first touch", "block; fail"})
+        EXPECT_EQ(to_text(parse_layout(text)), text);
+    EXPECT_EQ(to_text(layout{block_cyclic<64>{}}.on({2})), "cyclic 64; nodes 2");
+    const any_layout cyclic = parse_layout("cyclic 10; nodes 4 5");
+    EXPECT_EQ(cyclic.node(3, 100), 5);
+    EXPECT_EQ(cyclic.extents(100, 8, 8), (layout{block_cyclic{10}}.on({4, 5}).extents(100, 8, 8)));
+    expect_partition(parse_layout("weighted 1 2 3"), 100);
+    expect_partition(parse_layout("block 7 grain 3"), 100);
+}
+
+TEST(LayoutText, SaysWhichPartIsWrong) {
+    for (const char* text : {"", "blocks", "block x", "block 1 2", "cyclic", "cyclic 0", "weighted",
+                             "weighted 0", "block; pages 1G", "block; nodes -1", "block; nodes 0 a",
+                             "block; quickly", "cyclic 99999999999999999999", "block 3 grain 0"})
+        EXPECT_THROW((void)parse_layout(text), std::invalid_argument) << text;
+    try {
+        (void)parse_layout("block 2; pages 1G");
+        FAIL();
+    } catch (const std::invalid_argument& error) {
+        EXPECT_STREQ(error.what(), "\"1G\" in a layout: pages are 4K, 64K or 2M");
+    }
 }
 
 TEST(Layout, DescribesItself) {
