@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/setup-stamp
 # What the installation is made from. Python files are not in it, because they are used in place.
 SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
-	$(shell find cmake src/native src/viewer -name node_modules -prune -o -name dist -prune \
+	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
 	-o -type f -print 2>/dev/null)
 
 .PHONY: demo test setup native format clean

@@ -31,7 +31,10 @@ def amalgamated() -> str:
             in_order(path.name, names)
     texts = [(FOLDER / name).read_text() for name in names]
     includes = sorted({header for text in texts for header in OTHER.findall(text)})
-    lines = [LICENCE, "// Numascape's headers in one file, made by amalgamate.py.\n#pragma once\n\n"]
+    lines = [
+        LICENCE,
+        "// Numascape's headers in one file, made by amalgamate.py.\n#pragma once\n\n",
+    ]
     lines += [f"#include <{header}>\n" for header in includes]
     for name, text in zip(names, texts, strict=True):
         body = OTHER.sub("", OWN.sub("", text)).replace(LICENCE, "").replace("#pragma once\n", "")

@@ -37,7 +37,9 @@ def test_each_worker_touches_and_uses_its_segment(record: Any, examples: Path) -
     quarter = PAGES // THREADS
     owners = dict(first.select("page", "thread").iter_rows())
     assert sorted(owners) == list(range(PAGES))
-    by_segment = [{owners[p] for p in range(k * quarter, (k + 1) * quarter)} for k in range(THREADS)]
+    by_segment = [
+        {owners[p] for p in range(k * quarter, (k + 1) * quarter)} for k in range(THREADS)
+    ]
     assert all(len(owner) == 1 for owner in by_segment)
     workers = [owner.pop() for owner in by_segment]
     assert sorted(workers) == [1, 2, 3, 4]

@@ -31,6 +31,9 @@ def test_the_package_has_what_was_built(installed: Path) -> None:
     names = [
         "py.typed",
         "report/viewer.html",
+        "include/numascape/segmented_vector.hpp",
+        "single_include/numascape.hpp",
+        "share/cmake/numascape/numascape-config.cmake",
         "_recorder/lib64/release/libdynamorio.so",
         "_recorder/ext/lib64/release/libdrmgr.so",
         "_recorder/DynamoRIO-License.txt",

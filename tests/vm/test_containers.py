@@ -91,7 +91,7 @@ def test_every_page_of_a_segment_is_on_its_node(
     nodes = run.machine.with_cpus
     counts = {"block": len(nodes), "blocks": 3 * len(nodes), "cyclic": 10, "weighted": 2}
     printed = run.printed[f"segmented {layout} {page} {placing}"]
-    assert printed["ok"] and printed["misplaced"] == 0
+    assert (printed["ok"], printed["misplaced"]) == (True, 0)
     segments = printed["segments"]
     assert [s["node"] for s in segments] == wanted(layout, counts[layout], nodes)
     pages = [list(s["pages"]) for s in segments]
@@ -106,7 +106,7 @@ def test_a_contiguous_vector_is_divided_at_pages(
     run: Run, layout: str, page: str, placing: str
 ) -> None:
     printed = run.printed[f"contiguous {layout} {page} {placing}"]
-    assert printed["ok"] and printed["misplaced"] == 0
+    assert (printed["ok"], printed["misplaced"]) == (True, 0)
     segments = [s for s in printed["segments"] if s["pages"]]
     # The last element of a segment may reach into the next one's first page; here none does.
     assert [list(s["pages"]) for s in segments] == [[str(s["node"])] for s in segments]
@@ -127,7 +127,8 @@ def test_pages_have_the_size_that_was_asked_for(run: Run) -> None:
 def test_one_thread_places_by_policy_but_not_by_first_touch(run: Run) -> None:
     assert run.printed["segmented block 4K bind serial"]["ok"]
     touched = run.printed["segmented block 4K touch serial"]
-    assert not touched["ok"] and touched["misplaced"] > 0
+    assert not touched["ok"]
+    assert touched["misplaced"] > 0
     places = {node for s in touched["segments"] for node in s["pages"]}
     assert len(places) == 1  # the constructing thread's node
 
@@ -155,7 +156,7 @@ def test_a_full_node_spills_or_fails_as_declared(run: Run) -> None:
     (segment,) = spilled["segments"]
     elsewhere = sum(count for node, count in segment["pages"].items() if node != small)
     assert elsewhere == spilled["misplaced"] > 0
-    assert spilled["absent"] == 0 and not spilled["ok"]
+    assert (spilled["ok"], spilled["absent"]) == (False, 0)
     assert segment["pages"][small] > 1000
     assert run.printed["fail"]["thrown"] == f"node {small} has not enough free memory"
     assert run.printed["after"]["ok"]

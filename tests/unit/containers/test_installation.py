@@ -33,8 +33,8 @@ def test_all_headers_are_installed(installed: Path) -> None:
 
 
 def test_a_project_finds_and_uses_them(installed: Path, tmp_path: Path) -> None:
-    configure = ["cmake", "-S", CONSUMER, "-B", tmp_path, "-G", "Ninja"]
-    expect_success(*configure, f"-DCMAKE_PREFIX_PATH={installed}")
+    found_in = f"-DCMAKE_PREFIX_PATH={installed}"
+    expect_success("cmake", "-S", CONSUMER, "-B", tmp_path, "-G", "Ninja", found_in)
     jobs = str(os.cpu_count() or 1)
     expect_success("cmake", "--build", tmp_path, "--parallel", jobs)
     for program in ("consumer", "single"):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import platform
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -71,9 +70,7 @@ def innermost_loops(body: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("function", ["triad", "sum", "dot", "scale"])
-def test_the_inner_loop_works_on_vectors(
-    loops: dict[str, list[list[str]]], function: str
-) -> None:
+def test_the_inner_loop_works_on_vectors(loops: dict[str, list[list[str]]], function: str) -> None:
     # Beside the main loop there are the ones for what is left at a segment's end.
     main = max(loops[function], key=lambda loop: sum(map(bool, map(PACKED.match, loop))))
     assert any(map(PACKED.match, main)), loops[function]
