@@ -91,7 +91,9 @@ class element_table {
     void destroy(Executor&& executor) {
         if constexpr (!std::is_trivially_destructible_v<T>)
             executor.bulk(nodes_, [&](std::size_t k) {
-                std::destroy(segments_[k].first, segments_[k].last);
+                // Once only, even if the executor fails and the destructor comes here again.
+                T* const last = std::exchange(segments_[k].last, segments_[k].first);
+                std::destroy(segments_[k].first, last);
             });
         nodes_.clear();
         segments_.reset();
@@ -144,9 +146,15 @@ class element_table {
                 constructed[k] = 1;
             });
         } catch (...) {
-            executor.bulk(nodes_, [&](std::size_t k) {
-                if (constructed[k] != 0) std::destroy(segments_[k].first, segments_[k].last);
-            });
+            const auto undo = [&](std::size_t k) {
+                if (std::exchange(constructed[k], 0) != 0)
+                    std::destroy(segments_[k].first, segments_[k].last);
+            };
+            try {
+                executor.bulk(nodes_, undo);
+            } catch (...) {  // the executor has failed; this thread does the rest
+                serial_executor{}.bulk(nodes_, undo);
+            }
             throw;
         }
     }

@@ -111,8 +111,7 @@ class numa_vector {
     template <node_executor Executor>
         requires std::copy_constructible<T>
     numa_vector(Executor&& executor, const numa_vector& other)
-        : numa_vector{executor, other.layout_, other.size_,
-                      from_index{[&](std::size_t i) -> const T& { return other[i]; }}} {}
+        : numa_vector{executor, other.layout_, other.size_, elements_of{other}} {}
     numa_vector(numa_vector&& other) noexcept
         : layout_{other.layout_},
           size_{std::exchange(other.size_, 0)},
@@ -165,6 +164,14 @@ class numa_vector {
     }
 
   private:
+    struct elements_of {
+        const numa_vector& source;
+
+        void construct(T* first, T* last, std::size_t index) const {
+            std::uninitialized_copy_n(source.data() + index, last - first, first);
+        }
+    };
+
     Layout layout_{};
     std::size_t size_ = 0;
     detail::element_table<T> table_;

@@ -68,6 +68,16 @@ class per_node {
                   one_each<decltype(construct)>{construct}};
     }
 
+    per_node(per_node&&) noexcept = default;
+    // Exchanges, so that objects are destroyed before the memory that they have from their node.
+    per_node& operator=(per_node&& other) noexcept {
+        std::swap(slots_, other.slots_);
+        std::swap(pages_, other.pages_);
+        std::swap(memory_, other.memory_);
+        std::swap(table_, other.table_);
+        return *this;
+    }
+
     // The object nearest to the calling thread, and that of a node (throws std::out_of_range).
     T& local() noexcept { return *table_.front()[slots_.near()].first; }
     const T& local() const noexcept { return *table_.front()[slots_.near()].first; }

@@ -55,6 +55,16 @@ class replicated {
                   copy_of{source, memory_}};
     }
 
+    replicated(replicated&&) noexcept = default;
+    // Exchanges, so that objects are destroyed before the memory that they have from their node.
+    replicated& operator=(replicated&& other) noexcept {
+        std::swap(slots_, other.slots_);
+        std::swap(pages_, other.pages_);
+        std::swap(memory_, other.memory_);
+        std::swap(table_, other.table_);
+        return *this;
+    }
+
     // The copy nearest to the calling thread, and the one on a node (throws std::out_of_range).
     const T& local() const noexcept { return *table_.front()[slots_.near()].first; }
     const T& on(int node) const { return *table_.front()[slots_.of(node)].first; }

@@ -90,8 +90,7 @@ class segmented_vector {
     template <node_executor Executor>
         requires std::copy_constructible<T>
     segmented_vector(Executor&& executor, const segmented_vector& other)
-        : segmented_vector{executor, other.layout_, other.size_,
-                           from_index{[&](std::size_t i) -> const T& { return other[i]; }}} {}
+        : segmented_vector{executor, other.layout_, other.size_, elements_of{other}} {}
     segmented_vector(segmented_vector&& other) noexcept
         : layout_{other.layout_},
           size_{std::exchange(other.size_, 0)},
@@ -159,6 +158,16 @@ class segmented_vector {
     }
 
   private:
+    // Copies of the elements of a vector of the same layout, whose segments are the same.
+    struct elements_of {
+        const segmented_vector& source;
+
+        void construct(T* first, T* last, std::size_t index) const {
+            const auto from = source.part(index, static_cast<std::size_t>(last - first));
+            std::uninitialized_copy(from.begin(), from.end(), first);
+        }
+    };
+
     T& element(std::size_t i) const noexcept {
         const segment_record<T>& home = table_.front()[locator_(i)];
         return home.first[i - home.index];

@@ -14,6 +14,7 @@
 
 #include "numascape/executor_openmp.hpp"
 #include "numascape/executor_tbb.hpp"
+#include "numascape/segmented_vector.hpp"
 
 using namespace numascape;
 
@@ -97,6 +98,39 @@ TEST(NodeThreads, NeedCpus) {
     EXPECT_THROW(node_threads{topology{none}}, std::invalid_argument);
     const std::vector<numa_node> elsewhere{{0, {1000}, true, {10}}};
     EXPECT_THROW(node_threads{topology{elsewhere}}, std::system_error);
+}
+
+// Fails at every bulk after some.
+struct Failing {
+    int left;
+    template <class F>
+    void bulk(std::span<const int> nodes, F&& f) {
+        for (std::size_t k = 0; k < nodes.size(); ++k) {
+            if (k == 1 && left-- <= 0) throw std::runtime_error{"executor"};
+            f(k);
+        }
+    }
+};
+
+TEST(FailingExecutor, LeavesNoElementAndDestroysNoneTwice) {
+    static int living = 0;
+    struct Counted {
+        Counted() { ++living; }
+        ~Counted() { --living; }
+    };
+    using Vector = segmented_vector<Counted>;
+    for (int bulks = 0; bulks < 2; ++bulks) {
+        Failing executor{bulks};
+        EXPECT_THROW((Vector{executor, layout{block{4}}, 100}), std::runtime_error);
+        EXPECT_EQ(living, 0);
+    }
+    {
+        Failing executor{2};
+        Vector v{executor, layout{block{4}}, 100};
+        EXPECT_EQ(living, 100);
+        EXPECT_THROW(v.clear(executor), std::runtime_error);
+    }
+    EXPECT_EQ(living, 0);
 }
 
 TEST(Serial, StopsAtAnException) {

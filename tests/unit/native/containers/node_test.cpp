@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "numascape/memory_resource.hpp"
+#include "numascape/parallel_algorithm.hpp"
 #include "numascape/per_node.hpp"
 #include "numascape/replicated.hpp"
 #include "numascape/topology.hpp"
@@ -71,7 +72,7 @@ TEST(Topology, HasOneNodeWhereTheKernelKnowsNone) {
 TEST(Replicated, HasACopyOnEachNode) {
     const replicated<std::pmr::vector<int>> numbers{{2, 3, 5}};
     EXPECT_EQ(numbers->size(), 3U);
-    EXPECT_EQ(&numbers.local(), &numbers.on(numbers.nodes()[numbers.nodes().size() == 1 ? 0 : 0]));
+    for (const int node : numbers.nodes()) EXPECT_EQ(numbers.on(node), numbers.local());
     EXPECT_EQ((*numbers)[2], 5);
     EXPECT_TRUE(numbers.verify().ok());
     EXPECT_THROW((void)numbers.on(99), std::out_of_range);
@@ -83,6 +84,29 @@ TEST(Replicated, HasACopyOnEachNode) {
     EXPECT_EQ(copies.local()[999], words[999]);
     const replicated<double[]> nothing{std::span<const double>{}};
     EXPECT_TRUE(nothing.local().empty());
+}
+
+TEST(Replicated, IsMovedWithItsMemory) {
+    using Numbers = std::pmr::vector<int>;
+    replicated<Numbers> a{Numbers(1000, 1)};
+    replicated<Numbers> b{Numbers(2000, 2)};
+    a = std::move(b);
+    EXPECT_EQ(a->size(), 2000U);
+    const replicated<Numbers> c{std::move(a)};
+    EXPECT_EQ(c->back(), 2);
+    per_node<Numbers> lists;
+    lists.local().assign(1000, 3);
+    per_node<Numbers> others;
+    others.local().assign(500, 4);
+    lists = std::move(others);
+    EXPECT_EQ(lists.local().size(), 500U);
+}
+
+TEST(PerNode, GivesEachObjectToAWorkerOfItsNode) {
+    node_threads workers;
+    per_node<std::pmr::vector<int>> lists;
+    for_each(workers, lists, [](std::pmr::vector<int>& list) { list.assign(10, current_node()); });
+    for (const int node : lists.nodes()) EXPECT_EQ(lists.on(node).back(), node);
 }
 
 TEST(PerNode, HasOneObjectOnEachNode) {
