@@ -79,6 +79,13 @@ PICTURES = (
     ),
     Picture("seismic-serial", ("seismic", "serial", "-t", "16"), "", "w->vx", ".figure-grid"),
     Picture("seismic-parallel", ("seismic", "parallel", "-t", "16"), "", "w->vx", ".figure-grid"),
+    Picture("containers-vector", ("containers", "-t", "16", "vector"), "", "cells", ".figure-grid"),
+    Picture(
+        "containers-segmented",
+        ("containers", "-t", "16", "segmented"),
+        structure="cells",
+        part=".figure-grid",
+    ),
     Picture("matmul-naive", ("matmul", "naive", "-t", "16"), "", "B", ".figure-grid"),
     Picture(
         "matmul-block", ("matmul", "block", "-t", "16"), "&measure=writes", "C", ".figure-grid"
