@@ -5,6 +5,7 @@ All ways of a kernel take turns in each round, in one process, so that whatever 
 does falls on all of them; a ratio is the median over the rounds.
 """
 
+import re
 import statistics
 import subprocess
 from collections import defaultdict
@@ -68,7 +69,17 @@ def ratio(times: Times, kernel: str, way: str) -> float | None:
     return statistics.median(value / plain for value, plain in pairs)
 
 
-def table(program: Path, size: Size, rounds: int) -> ResultTable:
+def boost_note(boost: Path | None) -> str:
+    """Which Boost was measured; nothing without one."""
+    if boost is None:
+        return ""
+    text = (boost / "boost" / "version.hpp").read_text()
+    version = re.search(r'BOOST_LIB_VERSION "([\d_]+)"', text)
+    number = version[1].replace("_", ".") if version else "of unknown version"
+    return f" Boost.Container's segmented algorithms are those of Boost {number}."
+
+
+def table(program: Path, size: Size, rounds: int, boost: Path | None) -> ResultTable:
     console.print(f"{size.elements} elements: {rounds} rounds")
     base = measured(program, size, rounds, "4K")
     huge = measured(program, size, rounds, "2M")
@@ -95,8 +106,9 @@ def table(program: Path, size: Size, rounds: int) -> ResultTable:
         ],
         rows,
         "Beside the first, columns are CPU time over that of the plain loop over a std::vector: "
-        "below 1 is faster. Four segments; one thread. The plain loop over a sum adds in order, each "
-        "addition after the one before; reduce may add in any order, as std::reduce.",
+        "below 1 is faster. Four segments; one thread. The plain loop over a sum adds in order, "
+        "each addition after the one before; reduce may add in any order, as std::reduce."
+        + boost_note(boost),
     )
 
 
@@ -114,7 +126,7 @@ def main(
     """Measure loops over segmented vectors against the plain loop over a std::vector."""
     try:
         program = compile_kernels(boost)
-        tables = [table(program, size, rounds) for size in SIZES]
+        tables = [table(program, size, rounds, boost) for size in SIZES]
     except subprocess.CalledProcessError as failure:
         console.print(f"{failure.cmd[0]}: status {failure.returncode}", markup=False)
         raise typer.Exit(1) from None
