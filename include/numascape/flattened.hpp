@@ -25,8 +25,7 @@
 
 namespace numascape {
 
-// Bidirectional. Outer is the iterator of a range of forward ranges that outlive it; `outer_last`
-// says where these end, because an inner range may be empty.
+// Bidirectional. Outer is the iterator of a range of bidirectional ranges that outlive it.
 template <std::bidirectional_iterator Outer>
 class flattened_iterator {
     using inner_range = std::remove_reference_t<std::iter_reference_t<Outer>>;
@@ -38,7 +37,7 @@ class flattened_iterator {
         using local_iterator = std::ranges::iterator_t<inner_range>;
 
         segment_iterator() = default;
-        segment_iterator(Outer at, Outer first, Outer last) : at_{at}, first_{first}, last_{last} {}
+        segment_iterator(Outer at, Outer last) : at_{at}, last_{last} {}
 
         local_iterator begin() const {
             return at_ == last_ ? local_iterator{} : std::ranges::begin(*at_);
@@ -61,7 +60,6 @@ class flattened_iterator {
 
       private:
         Outer at_{};
-        Outer first_{};
         Outer last_{};
     };
 
@@ -124,10 +122,10 @@ class flattened : public std::ranges::view_base {
         : first_{std::ranges::begin(ranges)}, last_{std::ranges::end(ranges)} {}
 
     iterator begin() const {
-        const typename iterator::segment_iterator segment{first_, first_, last_};
+        const typename iterator::segment_iterator segment{first_, last_};
         return {segment, segment.begin()};
     }
-    iterator end() const { return {{last_, first_, last_}, {}}; }
+    iterator end() const { return {{last_, last_}, {}}; }
 
   private:
     std::ranges::iterator_t<R> first_;

@@ -32,6 +32,7 @@ WITH_EXAMPLES = {
     "flattened",
     "layout",
     "layout_text",
+    "machine_layout",
     "memory_resource",
     "numa_vector",
     "parallel_algorithm",

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "numascape/layout_text.hpp"
+#include "numascape/machine_layout.hpp"
 #include "numascape/memory_resource.hpp"
 #include "numascape/parallel_algorithm.hpp"
 #include "numascape/per_node.hpp"
@@ -67,6 +69,16 @@ TEST(Topology, HasOneNodeWhereTheKernelKnowsNone) {
     ASSERT_EQ(machine.nodes().size(), 1U);
     EXPECT_EQ(machine.nodes()[0].cpus, (std::vector{4, 5}));
     EXPECT_EQ(machine.memory_nodes(true), std::vector{0});
+}
+
+TEST(MachineLayout, DividesByCpus) {
+    const topology machine{std::vector<numa_node>{
+        {0, {0, 1, 2}, true, {}}, {1, {}, true, {}}, {2, {3}, true, {}}, {3, {4, 5}, false, {}}}};
+    const auto where = layout_by_cpus(machine, 10);
+    EXPECT_EQ(to_text(where), "weighted 3 1 grain 10; nodes 0 2");
+    EXPECT_EQ(where.first(1, 1000), 750U);
+    const topology none{std::vector<numa_node>{{4, {}, true, {}}}};
+    EXPECT_EQ(to_text(layout_by_cpus(none)), "weighted 1; nodes 4");
 }
 
 TEST(Replicated, HasACopyOnEachNode) {
