@@ -78,7 +78,7 @@ class page_policy {
                           placing::bind, full_);
         } else {
             system::advise_pages(memory.data(), memory.size(), page_, placing::bind);
-            system::interleave(memory.data(), memory.size(), nodes());
+            system::set_policy(memory.data(), memory.size(), MPOL_INTERLEAVE, nodes());
         }
         return memory.release();
     }

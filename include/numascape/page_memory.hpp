@@ -66,35 +66,47 @@ constexpr std::size_t round_up(std::size_t value, std::size_t power_of_two) noex
     throw std::system_error{errno, std::generic_category(), what};
 }
 
-// Asks that the pages of a range, not yet touched, come from `node` while it has any.
-// A kernel without NUMA has nothing to choose, and everything is right. Throws std::system_error.
-inline void prefer_node(void* start, std::size_t size, int node) {
-    constexpr std::size_t bits = 8 * sizeof(unsigned long);
-    std::array<unsigned long, 1024 / bits> mask{};
-    if (node < 0 || static_cast<std::size_t>(node) >= bits * mask.size()) {
-        errno = EINVAL;
-        throw_errno("node " + std::to_string(node));
+// Numbers of nodes or CPUs as the kernel's calls take them: one bit for each.
+class number_mask {
+  public:
+    static constexpr std::size_t bits = 16384;
+
+    // Throws std::system_error (EINVAL) for a number that no kernel has.
+    void set(int number) {
+        if (number < 0 || static_cast<std::size_t>(number) >= bits) {
+            errno = EINVAL;
+            throw_errno("number " + std::to_string(number));
+        }
+        words_[static_cast<std::size_t>(number) / word] |=
+            1UL << static_cast<std::size_t>(number) % word;
     }
-    mask[static_cast<std::size_t>(node) / bits] |= 1UL << (static_cast<std::size_t>(node) % bits);
-    // The kernel reads one bit less than it is told.
-    if (syscall(SYS_mbind, start, size, MPOL_PREFERRED, mask.data(), bits * mask.size() + 1, 0) ==
-            0 ||
+    bool has(int number) const noexcept {
+        return words_[static_cast<std::size_t>(number) / word] >>
+                   static_cast<std::size_t>(number) % word &
+               1;
+    }
+    unsigned long* data() noexcept { return words_.data(); }
+    static constexpr std::size_t bytes = bits / 8;
+
+  private:
+    static constexpr std::size_t word = 8 * sizeof(unsigned long);
+    std::array<unsigned long, bits / word> words_{};
+};
+
+// Gives a range, not yet touched, a policy of mbind(2). A kernel without NUMA has nothing to
+// choose, and everything is right. Throws std::system_error.
+inline void set_policy(void* start, std::size_t size, int mode, std::span<const int> nodes) {
+    number_mask mask;
+    for (const int node : nodes) mask.set(node);
+    // The kernel reads one bit less than it is told, and refuses nodes that it cannot have.
+    if (syscall(SYS_mbind, start, size, mode, mask.data(), mask.bits + 1, 0) == 0 ||
         errno == ENOSYS)
         return;
     if (errno == EPERM)
         throw_errno("mbind is not permitted here (a container may need CAP_SYS_NICE)");
-    throw_errno("mbind to node " + std::to_string(node));
-}
-
-inline void interleave(void* start, std::size_t size, std::span<const int> nodes) {
-    constexpr std::size_t bits = 8 * sizeof(unsigned long);
-    std::array<unsigned long, 1024 / bits> mask{};
-    for (const int node : nodes)
-        mask.at(static_cast<std::size_t>(node) / bits) |=
-            1UL << (static_cast<std::size_t>(node) % bits);
-    const auto result =
-        syscall(SYS_mbind, start, size, MPOL_INTERLEAVE, mask.data(), bits * mask.size() + 1, 0);
-    if (result != 0 && errno != ENOSYS) throw_errno("mbind to interleave");
+    std::string text;
+    for (const int node : nodes) text += " " + std::to_string(node);
+    throw_errno("mbind to node" + text);
 }
 
 // Makes every page of a fresh range present, as the range's policy says. Throws std::bad_alloc.
@@ -197,7 +209,7 @@ inline void place(void* start, std::size_t size, int node, page_size page, placi
                   when_full full) {
     if (size == 0) return;
     advise_pages(start, size, page, how);
-    if (how == placing::bind) prefer_node(start, size, node);
+    if (how == placing::bind) set_policy(start, size, MPOL_PREFERRED, {&node, 1});
     if (how == placing::bind && full == when_full::fail) {
         populate(start, size);
         const std::vector<int> nodes = nodes_of_pages(start, size);

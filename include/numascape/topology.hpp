@@ -63,13 +63,11 @@ inline std::string first_line(const std::filesystem::path& path) {
 
 // The CPUs that the calling thread may run on; empty when the kernel does not say.
 inline std::vector<int> allowed_cpus() {
-    std::vector<unsigned long> mask(1024 / sizeof(unsigned long));
-    const long got =
-        syscall(SYS_sched_getaffinity, 0, mask.size() * sizeof(unsigned long), mask.data());
+    system::number_mask mask;
+    const long got = syscall(SYS_sched_getaffinity, 0, mask.bytes, mask.data());
     std::vector<int> cpus;
-    constexpr int bits = 8 * sizeof(unsigned long);
     for (int cpu = 0; cpu < got * 8; ++cpu)
-        if (mask[static_cast<std::size_t>(cpu / bits)] >> (cpu % bits) & 1) cpus.push_back(cpu);
+        if (mask.has(cpu)) cpus.push_back(cpu);
     return cpus;
 }
 
@@ -77,12 +75,9 @@ inline std::vector<int> allowed_cpus() {
 
 // Binds the calling thread to CPUs. Throws std::system_error.
 inline void bind_this_thread(std::span<const int> cpus) {
-    constexpr std::size_t bits = 8 * sizeof(unsigned long);
-    std::vector<unsigned long> mask(1024 / sizeof(unsigned long));
-    for (const int cpu : cpus)
-        mask.at(static_cast<std::size_t>(cpu) / bits) |= 1UL
-                                                         << (static_cast<std::size_t>(cpu) % bits);
-    if (syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) != 0)
+    system::number_mask mask;
+    for (const int cpu : cpus) mask.set(cpu);
+    if (syscall(SYS_sched_setaffinity, 0, mask.bytes, mask.data()) != 0)
         system::throw_errno("cannot bind the thread to its node's CPUs");
 }
 

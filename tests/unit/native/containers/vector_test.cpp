@@ -166,6 +166,8 @@ TYPED_TEST(Vectors, InitialiseAsAsked) {
 TYPED_TEST(Vectors, SayWhatCannotBe) {
     using V = typename TypeParam::template of<double>;
     EXPECT_THROW((V{layout{}, std::size_t{1} << 60}), std::exception);
+    for (const int node : {63, 1023, 1024, 16383, 16384, 1 << 30})
+        EXPECT_THROW((V{layout{}.on({node}), 1}), std::system_error) << node;
     const std::size_t n = 1 << 20;  // 8 MiB, of which no page is touched
     const std::size_t before = address_space();
     for (int round = 0; round < 50; ++round) {
