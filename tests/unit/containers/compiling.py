@@ -15,10 +15,10 @@ STRICT = ("-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedan
 
 
 def compiled(
-    source: str, *options: str | Path, include: Path = INCLUDE
+    source: str, *options: str | Path, compiler: str = "g++"
 ) -> subprocess.CompletedProcess[str]:
     """Give C++ to the compiler, with warnings as errors, and return what it says."""
-    command: Sequence[str | Path] = ["g++", *STRICT, f"-I{include}", "-x", "c++", "-"]
+    command: Sequence[str | Path] = [compiler, *STRICT, f"-I{INCLUDE}", "-x", "c++", "-"]
     return subprocess.run(
         [str(word) for word in [*command, *options]],
         input=source,

@@ -54,6 +54,24 @@ def test_a_header_needs_no_other_before_it(header: Path) -> None:
     assert result.returncode == 0, result.stderr[:3000]
 
 
+def test_clang_accepts_what_gcc_accepts() -> None:
+    own = "".join(f'#include "numascape/{header.name}"\n' for header in HEADERS)
+    mains = [
+        re.sub(r"^#include.*\n", "", program, flags=re.MULTILINE).replace("int main(", f"int f{n}(")
+        for n, program in enumerate(EXAMPLES.values())
+    ]
+    standard = {
+        line
+        for program in EXAMPLES.values()
+        for line in re.findall(r"^#include <[^/]+>$", program, re.MULTILINE)
+    }
+    source = "\n".join([*sorted(standard), own, *mains])
+    # An example's main may end without a return.
+    options = ["-fsyntax-only", "-fopenmp", "-Wno-return-type"]
+    result = compiled(source, *options, compiler="clang++")
+    assert result.returncode == 0, result.stderr[:3000]
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_compiles_and_runs(name: str, tmp_path: Path) -> None:
     program = tmp_path / "example"
