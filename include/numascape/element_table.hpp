@@ -8,6 +8,8 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -30,6 +32,13 @@ constexpr void check_element_type() {
                   "numascape: elements are neither const nor volatile");
     static_assert(std::is_nothrow_destructible_v<T>,
                   "numascape: an element's destructor must not throw");
+}
+
+// The index, or std::out_of_range.
+inline std::size_t checked(std::size_t i, std::size_t size) {
+    if (i >= size)
+        throw std::out_of_range{"element " + std::to_string(i) + " of " + std::to_string(size)};
+    return i;
 }
 
 // A layout without nodes gets those of this machine that have memory and CPUs.
@@ -68,7 +77,6 @@ class element_table {
             std::byte* const start = memory_.data() + extents_[k].region;
             const std::size_t size = extents_[k].region_bytes;
             system::place(start, size, nodes_[k], request.page, request.how, request.full);
-            if (request.how == placing::first_touch) system::populate(start, size);
         });
         construct(executor, initial);
     }

@@ -123,7 +123,8 @@ class worker_groups {
 
 }  // namespace detail
 
-// Threads of its own, each bound to the CPUs of one node. One bulk at a time; not from inside one.
+// Threads of its own, each bound to the CPUs of one node. Bulks of several threads take turns; one
+// from inside another of the same executor, which could never end, throws std::logic_error.
 //
 //     #include <numascape/executor.hpp>
 //     #include <cstdio>
@@ -159,8 +160,12 @@ class node_threads {
 
     template <std::invocable<std::size_t> F>
     void bulk(std::span<const int> nodes, F&& f) {
+        for (const std::thread& thread : threads_)
+            if (thread.get_id() == std::this_thread::get_id())
+                throw std::logic_error{"a bulk inside a bulk of the same node_threads"};
         const auto tasks = groups_.tasks_by_worker(nodes);
         const std::function<void(std::size_t)> call = std::ref(f);
+        const std::lock_guard turn{turn_};
         std::unique_lock lock{mutex_};
         tasks_ = &tasks;
         call_ = &call;
@@ -204,7 +209,8 @@ class node_threads {
 
     detail::worker_groups groups_;
     detail::first_exception errors_;
-    std::mutex mutex_;
+    std::mutex turn_;   // held during a bulk
+    std::mutex mutex_;  // of what follows
     std::condition_variable start_;
     std::condition_variable done_;
     std::size_t generation_ = 0;

@@ -133,3 +133,7 @@ class flattened : public std::ranges::view_base {
 };
 
 }  // namespace numascape
+
+// Its iterators outlive it; they are of the range of ranges.
+template <std::ranges::bidirectional_range R>
+inline constexpr bool std::ranges::enable_borrowed_range<numascape::flattened<R>> = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts made for a machine whose nodes are not alike.
+// Layouts made for a machine whose nodes are not alike: this one, or a described one
+// (machine_document.hpp).
 //
 //     #include <numascape/machine_layout.hpp>
 //     #include <numascape/segmented_vector.hpp>
@@ -13,9 +14,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "numascape/layout.hpp"
@@ -23,18 +28,62 @@
 
 namespace numascape {
 
-// One segment for each node with memory and CPUs, as long as its share of these CPUs, so that equal
-// threads have equal parts; without any CPU equal segments on all nodes with memory. Lengths are
-// multiples of `grain`. Throws std::length_error beyond 64 nodes.
-inline layout<weighted> layout_by_cpus(const topology& machine, std::size_t grain = 1) {
-    const std::vector<int> nodes = machine.memory_nodes(true);
+namespace detail {
+
+// One segment on each of the nodes, as long in proportion as weight(node), which is above 0 or
+// unknown (0); `quantity` is its name.
+template <class Weight>
+layout<weighted> layout_by(const topology& machine, bool with_cpus, std::size_t grain,
+                           const char* quantity, Weight weight) {
+    const std::vector<int> nodes = machine.memory_nodes(with_cpus);
+    std::vector<double> shares;
+    for (const int id : nodes) {
+        const auto at = std::find_if(machine.nodes().begin(), machine.nodes().end(),
+                                     [&](const numa_node& node) { return node.id == id; });
+        shares.push_back(static_cast<double>(weight(*at)));
+        if (!(shares.back() > 0))
+            throw std::invalid_argument{std::string{"the "} + quantity + " of node " +
+                                        std::to_string(id) + " is unknown"};
+    }
+    // Small whole numbers stay what they are; others are exact to a millionth of the largest.
+    const double largest = shares.empty() ? 1 : *std::max_element(shares.begin(), shares.end());
+    const bool small = largest <= 1e6 && std::all_of(shares.begin(), shares.end(),
+                                                     [](double s) { return s == std::floor(s); });
     std::vector<std::uint32_t> weights;
-    for (const numa_node& node : machine.nodes())
-        if (std::find(nodes.begin(), nodes.end(), node.id) != nodes.end())
-            weights.push_back(
-                std::max<std::uint32_t>(1, static_cast<std::uint32_t>(node.cpus.size())));
+    for (const double share : shares) {
+        const double scaled = small ? share : std::max(1.0, std::round(share / largest * 1e6));
+        weights.push_back(static_cast<std::uint32_t>(scaled));
+    }
     return layout{weighted{std::span<const std::uint32_t>{weights}, grain}}.on(
         node_list{std::span<const int>{nodes}});
+}
+
+}  // namespace detail
+
+// In all of these lengths are multiples of `grain`. They throw std::length_error beyond 64 nodes.
+
+// One segment for each node with memory and CPUs, as long as its share of these CPUs, so that equal
+// threads have equal parts; without any CPU equal segments on all nodes with memory.
+inline layout<weighted> layout_by_cpus(const topology& machine, std::size_t grain = 1) {
+    return detail::layout_by(machine, true, grain, "number of CPUs", [](const numa_node& node) {
+        return std::max<std::size_t>(1, node.cpus.size());
+    });
+}
+
+// One segment for each node with memory, as long as its share of all memory, so that none is full
+// before the others. Throws std::invalid_argument where a node's memory is unknown.
+inline layout<weighted> layout_by_memory(const topology& machine, std::size_t grain = 1) {
+    return detail::layout_by(machine, false, grain, "memory",
+                             [](const numa_node& node) { return node.memory_bytes; });
+}
+
+// One segment for each node with memory, as long as its share of the bandwidth, so that reading all
+// takes each memory the same time; also for memory of different kinds (DRAM, HBM, CXL). Throws
+// std::invalid_argument where a node's bandwidth is unknown: have it measured by
+// `numascape machine probe`.
+inline layout<weighted> layout_by_bandwidth(const topology& machine, std::size_t grain = 1) {
+    return detail::layout_by(machine, false, grain, "bandwidth",
+                             [](const numa_node& node) { return node.bandwidth; });
 }
 
 }  // namespace numascape

@@ -142,6 +142,13 @@ class numa_vector {
 
     T& operator[](std::size_t i) noexcept { return data()[i]; }
     const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+    // Throws std::out_of_range.
+    T& at(std::size_t i) { return data()[detail::checked(i, size_)]; }
+    const T& at(std::size_t i) const { return data()[detail::checked(i, size_)]; }
+    T& front() noexcept { return data()[0]; }
+    const T& front() const noexcept { return data()[0]; }
+    T& back() noexcept { return data()[size_ - 1]; }
+    const T& back() const noexcept { return data()[size_ - 1]; }
     T* begin() noexcept { return data(); }
     T* end() noexcept { return data() + size_; }
     const T* begin() const noexcept { return data(); }

@@ -34,7 +34,8 @@ constexpr std::size_t bytes(page_size page) noexcept {
 }
 
 // What happens when a node has no free page left: the kernel takes the nearest node that has one
-// (`spill`), or construction throws `node_full` and leaves nothing behind (`fail`).
+// (`spill`), or construction throws `node_full` and leaves nothing behind (`fail`). By first touch,
+// `fail` is also what happens when the page went to another node because the thread was there.
 enum class when_full { spill, fail };
 
 // Who decides where a page goes: a policy of the range (`bind`), or the thread that touches it
@@ -44,8 +45,11 @@ enum class placing { bind, first_touch };
 // Some pages did not get onto the node that they were meant for, under when_full::fail.
 class node_full : public std::bad_alloc {
   public:
-    explicit node_full(int node)
-        : message_{"node " + std::to_string(node) + " has not enough free memory"} {}
+    explicit node_full(int node, placing how = placing::bind)
+        : message_{how == placing::bind
+                       ? "node " + std::to_string(node) + " has not enough free memory"
+                       : "pages for node " + std::to_string(node) +
+                             " were first touched on another node, or it is full"} {}
     const char* what() const noexcept override { return message_.c_str(); }
 
   private:
@@ -203,19 +207,20 @@ inline void advise_pages(void* start, std::size_t size, page_size page, placing 
     madvise(start, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
-// Gives a fresh range, which starts and ends at pages, its page size and its node.
-// Throws node_full, std::system_error.
+// Gives a fresh range, which starts and ends at pages, its page size and its node, and by first
+// touch, which is the calling thread's, its pages. Throws node_full, std::bad_alloc,
+// std::system_error.
 inline void place(void* start, std::size_t size, int node, page_size page, placing how,
                   when_full full) {
     if (size == 0) return;
     advise_pages(start, size, page, how);
     if (how == placing::bind) set_policy(start, size, MPOL_PREFERRED, {&node, 1});
-    if (how == placing::bind && full == when_full::fail) {
-        populate(start, size);
-        const std::vector<int> nodes = nodes_of_pages(start, size);
-        if (std::any_of(nodes.begin(), nodes.end(), [&](int is) { return is != node; }))
-            throw node_full{node};
-    }
+    if (how == placing::bind && full == when_full::spill) return;
+    populate(start, size);
+    if (full == when_full::spill) return;
+    const std::vector<int> nodes = nodes_of_pages(start, size);
+    if (std::any_of(nodes.begin(), nodes.end(), [&](int is) { return is != node; }))
+        throw node_full{node, how};
 }
 
 }  // namespace system

@@ -256,3 +256,7 @@ class segment_range : public std::ranges::view_base {
 };
 
 }  // namespace numascape
+
+// Its iterators outlive it; they are of the container.
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<numascape::segment_range<T>> = true;

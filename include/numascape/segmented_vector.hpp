@@ -124,8 +124,8 @@ class segmented_vector {
     T& operator[](std::size_t i) noexcept { return element(i); }
     const T& operator[](std::size_t i) const noexcept { return element(i); }
     // Throws std::out_of_range.
-    T& at(std::size_t i) { return element(checked(i)); }
-    const T& at(std::size_t i) const { return element(checked(i)); }
+    T& at(std::size_t i) { return element(detail::checked(i, size_)); }
+    const T& at(std::size_t i) const { return element(detail::checked(i, size_)); }
     T& front() noexcept { return *begin(); }
     const T& front() const noexcept { return *begin(); }
     T& back() noexcept { return *--end(); }
@@ -172,12 +172,6 @@ class segmented_vector {
         const segment_record<T>& home = table_.front()[locator_(i)];
         return home.first[i - home.index];
     }
-    std::size_t checked(std::size_t i) const {
-        if (i >= size_)
-            throw std::out_of_range{"element " + std::to_string(i) + " of " +
-                                    std::to_string(size_)};
-        return i;
-    }
     template <class U>
     segmented_iterator<U> first() const noexcept {
         const segment_record<T>* const front = table_.front();
@@ -196,7 +190,7 @@ class segmented_vector {
     template <class U>
     std::span<U> part_of(std::size_t i, std::size_t n) const {
         if (n == 0) return {};
-        const segment_record<T>& home = table_.front()[locator_(checked(i))];
+        const segment_record<T>& home = table_.front()[locator_(detail::checked(i, size_))];
         const std::size_t begin = i - home.index;
         if (n > static_cast<std::size_t>(home.last - home.first) - begin)
             throw std::out_of_range{"a part of " + std::to_string(n) + " elements from element " +

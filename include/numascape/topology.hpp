@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -20,13 +21,16 @@
 
 namespace numascape {
 
-// A node: the CPUs of it that this process may use, whether it has memory, and its distances to
-// the nodes of `topology::nodes()`, in their order, in the kernel's unit (10 is local).
+// A node: the CPUs of it that this process may use, whether it has memory, its distances to the
+// nodes of `topology::nodes()`, in their order, in the kernel's unit (10 is local), the size of its
+// memory, and what a node's CPUs read from it at most, in GB/s (10^9 bytes); 0 where nobody knows.
 struct numa_node {
     int id = 0;
     std::vector<int> cpus;
     bool has_memory = true;
     std::vector<int> distances;
+    std::uint64_t memory_bytes = 0;
+    double bandwidth = 0;
 };
 
 namespace detail {
@@ -52,6 +56,16 @@ inline std::vector<int> parse_cpu_list(std::string_view text) {
         if (at < text.size() && text[at] == ',') ++at;
     }
     return numbers;
+}
+
+// The size of a node's memory in its `meminfo`, a line of which is "Node 0 MemTotal: 16311740 kB".
+inline std::uint64_t memory_in(const std::filesystem::path& meminfo) {
+    std::ifstream file{meminfo};
+    std::string word;
+    std::uint64_t kib = 0;
+    while (file >> word)
+        if (word == "MemTotal:" && file >> kib) return kib * 1024;
+    return 0;
 }
 
 inline std::string first_line(const std::filesystem::path& path) {
@@ -130,7 +144,7 @@ class topology {
         const auto with_memory = detail::parse_cpu_list(detail::first_line(folder / "has_memory"));
         for (const int id : detail::parse_cpu_list(detail::first_line(folder / "online"))) {
             const std::filesystem::path place = folder / ("node" + std::to_string(id));
-            numa_node node{id, {}, true, {}};
+            numa_node node{id, {}, true, {}, detail::memory_in(place / "meminfo")};
             for (const int cpu : detail::parse_cpu_list(detail::first_line(place / "cpulist")))
                 if (std::find(allowed.begin(), allowed.end(), cpu) != allowed.end())
                     node.cpus.push_back(cpu);

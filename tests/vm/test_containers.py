@@ -133,6 +133,26 @@ def test_one_thread_places_by_policy_but_not_by_first_touch(run: Run) -> None:
     assert len(places) == 1  # the constructing thread's node
 
 
+def test_segments_are_as_long_as_their_nodes_memory(run: Run) -> None:
+    printed = run.printed["by memory"]
+    assert (printed["ok"], printed["misplaced"]) == (True, 0)
+    pages = [s["pages"] for s in printed["segments"]]
+    assert [list(p) for p in pages] == [[str(n)] for n in range(len(run.machine.nodes))]
+    # The kernel keeps some memory of each node for itself, of node 0 most.
+    sizes = [node.memory_mib for node in run.machine.nodes]
+    for node, size in enumerate(sizes[1:], start=1):
+        share = pages[node][str(node)] / sum(sum(p.values()) for p in pages)
+        assert share == pytest.approx(size / sum(sizes), rel=0.25)
+
+
+def test_the_parts_of_a_plan_are_on_their_nodes(run: Run) -> None:
+    printed = run.printed["by parts"]
+    assert printed["ok"]
+    one, two = (s["pages"] for s in printed["segments"])
+    assert (list(one), list(two)) == (["1"], ["0"])
+    assert one["1"] == -(-600_000 * 8 // 4 // 4096)
+
+
 def test_each_node_has_its_copy(run: Run) -> None:
     nodes = [str(node) for node in run.machine.with_cpus]
     for name in ("replicated array", "replicated object", "per node"):
@@ -159,4 +179,6 @@ def test_a_full_node_spills_or_fails_as_declared(run: Run) -> None:
     assert (spilled["ok"], spilled["absent"]) == (False, 0)
     assert segment["pages"][small] > 1000
     assert run.printed["fail"]["thrown"] == f"node {small} has not enough free memory"
+    assert run.printed["touch"]["thrown"] is None
+    assert "were first touched on another node" in run.printed["touch fail"]["thrown"]
     assert run.printed["after"]["ok"]

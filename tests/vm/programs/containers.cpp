@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "numascape/layout_text.hpp"
+#include "numascape/machine_layout.hpp"
 #include "numascape/memory_resource.hpp"
 #include "numascape/numa_vector.hpp"
 #include "numascape/per_node.hpp"
@@ -118,6 +120,14 @@ void construct_layouts(node_threads& workers, std::size_t nodes) {
           segmented_vector<double>{layout{}.first_touched(), elements});
 }
 
+// Layouts that come from elsewhere: the machine, and the parts of a plan.
+void construct_given(node_threads& workers, const topology& machine) {
+    const auto by_memory = layout_by_memory(machine);
+    print("by memory", segmented_vector<double, layout<weighted>>{workers, by_memory, elements});
+    const any_layout parts = parse_layout("parts 0-0.25@1,0.25-1@0");
+    print("by parts", segmented_vector<double, any_layout>{workers, parts, elements});
+}
+
 void construct_copies(node_threads& workers) {
     const std::vector<double> table(elements / 10, 0.5);
     const replicated<double[]> array{workers, table};
@@ -159,16 +169,25 @@ void allocate(const topology& machine) {
     print_parts("interleaved", std::vector{nodes_of(v.data(), v.size() * 8)});
 }
 
+// Constructs where a full node is an error, and prints what was thrown.
+template <class Executor, class Layout>
+void refuse(const char* name, Executor&& executor, const Layout& where, std::size_t n) {
+    try {
+        const segmented_vector<double> v{executor, where.when_node_is_full(when_full::fail), n};
+        std::printf("{\"name\": \"%s\", \"thrown\": null}\n", name);
+    } catch (const node_full& full) {
+        std::printf("{\"name\": \"%s\", \"thrown\": \"%s\"}\n", name, full.what());
+    }
+}
+
 void overfill(node_threads& workers, int small) {
     const std::size_t n = (192UL << 20) / sizeof(double);
     const auto where = layout{block{1}}.on({small});
     print("spill", segmented_vector<double>{workers, where, n});
-    try {
-        const segmented_vector<double> v{workers, where.when_node_is_full(when_full::fail), n};
-        std::printf("{\"name\": \"fail\", \"thrown\": null}\n");
-    } catch (const node_full& full) {
-        std::printf("{\"name\": \"fail\", \"thrown\": \"%s\"}\n", full.what());
-    }
+    refuse("fail", workers, where, n);
+    // Workers touch pages on their nodes; one thread touches all on its own.
+    refuse("touch", workers, layout{}.first_touched(), elements);
+    refuse("touch fail", serial_executor{}, layout{block{2}}.on({0, 1}).first_touched(), elements);
     // What the failure left is free again.
     print("after",
           segmented_vector<double>{workers, where.when_node_is_full(when_full::fail), elements});
@@ -181,6 +200,7 @@ int main(int count, char** arguments) {
     const topology machine = topology::of_machine();
     node_threads workers{machine};
     construct_layouts(workers, machine.memory_nodes(true).size());
+    construct_given(workers, machine);
     construct_copies(workers);
     allocate(machine);
     overfill(workers, small);

@@ -93,6 +93,29 @@ TEST(NodeThreads, GiveTheSameTasksToTheSameThreads) {
     EXPECT_NE(first[0], first[1]);
 }
 
+TEST(NodeThreads, TakeTurnsWithTheBulksOfSeveralThreads) {
+    node_threads workers;
+    const std::vector<int> nodes(8, 0);
+    std::vector<long> sums(8, 0);  // without turns two bulks would add to one of them at a time
+    const auto add = [&] {
+        for (int round = 0; round < 50; ++round)
+            workers.bulk(nodes, [&](std::size_t k) { ++sums[k]; });
+    };
+    std::thread other{add};
+    add();
+    other.join();
+    EXPECT_EQ(sums, std::vector<long>(8, 100));
+}
+
+TEST(NodeThreads, RefuseABulkInsideABulk) {
+    node_threads workers;
+    const std::vector<int> nodes(2, 0);
+    const auto inner = [](std::size_t) {};
+    EXPECT_THROW(workers.bulk(nodes, [&](std::size_t) { workers.bulk(nodes, inner); }),
+                 std::logic_error);
+    workers.bulk(nodes, inner);  // works again
+}
+
 TEST(NodeThreads, NeedCpus) {
     const std::vector<numa_node> none{{0, {}, true, {10}}};
     EXPECT_THROW(node_threads{topology{none}}, std::invalid_argument);

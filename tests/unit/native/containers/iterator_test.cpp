@@ -36,6 +36,8 @@ static_assert(std::same_as<std::ranges::range_value_t<Segments>, std::span<int>>
 static_assert(
     std::same_as<std::ranges::range_value_t<decltype(std::declval<const Vector&>().segments())>,
                  std::span<const int>>);
+static_assert(std::ranges::borrowed_range<Segments>);
+static_assert(std::ranges::borrowed_range<flattened<std::vector<Vector>>>);
 static_assert(segmented<Vector::iterator> && !segmented<int*>);
 using Nested = flattened<std::vector<Vector>>::iterator;
 static_assert(std::bidirectional_iterator<Nested> && segmented<Nested>);

@@ -25,6 +25,7 @@ static_assert(layout{block_cyclic<64>{}}.on({4, 2}).node(3, 1000) == 2);
 static_assert(layout{weighted{3, 1}}.on({0, 1}).first(1, 1000) == 750);
 static_assert(four == layout{block{8}}.on({0, 1, 2, 3}).pages(page_size::mib2));
 static_assert(four != four.padded(1));
+static_assert(layout_from_parts({{0, 0.25, 1}, {0.25, 1, 0}}) == layout{weighted{1, 3}}.on({1, 0}));
 
 TEST(Divider, IsExactDivision) {
     std::uint64_t random = 88172645463325252;  // xorshift
@@ -142,6 +143,34 @@ TEST(LayoutText, SaysWhichPartIsWrong) {
     } catch (const std::invalid_argument& error) {
         EXPECT_STREQ(error.what(), "\"1G\" in a layout: pages are 4K, 64K or 2M");
     }
+}
+
+TEST(LayoutText, TakesThePartsOfAPlan) {
+    EXPECT_EQ(to_text(parse_layout("parts 0-0.25@1,0.25-1@0 grain 8; pages 2M")),
+              "weighted 1 3 grain 8; nodes 1 0; pages 2M");
+    EXPECT_EQ(to_text(parse_layout("parts 0-1@3")), "weighted 1; nodes 3");
+    const any_layout thirds = parse_layout(
+        "parts 0-0.333333333@0,0.333333333-0.666666667@0,"
+        "0.666666667-1@1");
+    for (const std::size_t n : {3, 9, 3'000'000, 300'000'000}) {
+        EXPECT_NEAR(static_cast<double>(thirds.first(1, n)), static_cast<double>(n) / 3, 1.0);
+        EXPECT_EQ(thirds.node(1, n), 0);
+        EXPECT_EQ(thirds.node(2, n), 1);
+    }
+    expect_partition(parse_layout("parts 0-0.1@0,0.1-0.1@1,0.1-0.7@0,0.7-1@2"), 1000);
+}
+
+TEST(LayoutText, RefusesPartsThatAreNoWhole) {
+    for (const char* text :
+         {"parts", "parts 0-1", "parts 0@1", "parts 0-1@-1", "parts 0-0.5@0", "parts 0.5-1@0",
+          "parts 0-0.5@0,0.6-1@1", "parts 0-0.6@0,0.5-1@1", "parts 0-2@0", "parts nan-1@0",
+          "parts 0-nan@0", "parts 0-inf@0", "parts 0-1@0 0-1@1", "parts 0-1@0; nodes 1",
+          "parts 0-1@0 grain 0", "parts -0.5-1@0", "parts 1-0@0", "parts @-"})
+        EXPECT_THROW((void)parse_layout(text), std::invalid_argument) << text;
+    std::vector<layout_part> many(65, layout_part{0, 0, 0});
+    many.back().last = 1;
+    EXPECT_THROW((void)layout_from_parts(many), std::length_error);
+    EXPECT_THROW((void)layout_from_parts({}), std::invalid_argument);
 }
 
 TEST(Layout, DescribesItself) {

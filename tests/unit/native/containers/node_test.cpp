@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "numascape/layout_text.hpp"
-#include "numascape/machine_layout.hpp"
 #include "numascape/memory_resource.hpp"
 #include "numascape/parallel_algorithm.hpp"
 #include "numascape/per_node.hpp"
@@ -45,6 +43,7 @@ TEST(Topology, ReadsNodesFromATree) {
     write(folder / "has_memory", "0,3");
     write(folder / "node0/cpulist", "0-1");
     write(folder / "node0/distance", "10 20 30");
+    write(folder / "node0/meminfo", "Node 0 MemTotal:  2048 kB\nNode 0 MemFree:  1 kB");
     write(folder / "node2/cpulist", "2-3");
     write(folder / "node2/distance", "20 10 17");
     write(folder / "node3/cpulist", "");
@@ -55,6 +54,8 @@ TEST(Topology, ReadsNodesFromATree) {
     EXPECT_EQ(machine.nodes()[0].cpus, std::vector{0});  // CPU 1 is not allowed
     EXPECT_EQ(machine.nodes()[1].cpus, (std::vector{2, 3}));
     EXPECT_FALSE(machine.nodes()[1].has_memory);
+    EXPECT_EQ(machine.nodes()[0].memory_bytes, 2048U * 1024);
+    EXPECT_EQ(machine.nodes()[1].memory_bytes, 0U);
     EXPECT_TRUE(machine.nodes()[2].cpus.empty());
     EXPECT_EQ(machine.memory_nodes(), (std::vector{0, 3}));
     EXPECT_EQ(machine.memory_nodes(true), std::vector{0});
@@ -69,16 +70,6 @@ TEST(Topology, HasOneNodeWhereTheKernelKnowsNone) {
     ASSERT_EQ(machine.nodes().size(), 1U);
     EXPECT_EQ(machine.nodes()[0].cpus, (std::vector{4, 5}));
     EXPECT_EQ(machine.memory_nodes(true), std::vector{0});
-}
-
-TEST(MachineLayout, DividesByCpus) {
-    const topology machine{std::vector<numa_node>{
-        {0, {0, 1, 2}, true, {}}, {1, {}, true, {}}, {2, {3}, true, {}}, {3, {4, 5}, false, {}}}};
-    const auto where = layout_by_cpus(machine, 10);
-    EXPECT_EQ(to_text(where), "weighted 3 1 grain 10; nodes 0 2");
-    EXPECT_EQ(where.first(1, 1000), 750U);
-    const topology none{std::vector<numa_node>{{4, {}, true, {}}}};
-    EXPECT_EQ(to_text(layout_by_cpus(none)), "weighted 1; nodes 4");
 }
 
 TEST(Replicated, HasACopyOnEachNode) {

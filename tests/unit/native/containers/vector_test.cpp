@@ -159,6 +159,8 @@ TYPED_TEST(Vectors, InitialiseAsAsked) {
     EXPECT_TRUE(untouched.verify().ok());
     const V touched{layout{block{3}}.first_touched(), 10'000, default_init};
     EXPECT_EQ(touched.verify().absent(), 0U);
+    const auto strict = layout{block{3}}.on({0}).first_touched().when_node_is_full(when_full::fail);
+    EXPECT_EQ((V{strict, 10'000, default_init}).verify().absent(), 0U);
     EXPECT_EQ(fives, (V{layout{block{3}}, 10'000, 5}));
     EXPECT_FALSE(fives == zeros);
 }
@@ -204,6 +206,15 @@ TEST(SegmentedVector, ChecksIndexesAndParts) {
     EXPECT_EQ(v.back(), 99);
 }
 
+TEST(SegmentedVector, IsDeducedFromItsArguments) {
+    const segmented_vector v{layout{block_cyclic<64>{}}, 10, 2.5};
+    static_assert(
+        std::same_as<decltype(v), const segmented_vector<double, layout<block_cyclic<64>>>>);
+    const numa_vector w{layout{}, 10, 'x'};
+    static_assert(std::same_as<decltype(w), const numa_vector<char>>);
+    EXPECT_EQ(v[9] + static_cast<double>(w[9]), 2.5 + 'x');
+}
+
 TEST(SegmentedVector, SegmentsStartOnPagesOfTheirOwn) {
     const segmented_vector<double> v{layout{block{8}}.pages(page_size::mib2), 1000};
     for (const std::span<const double> segment : v.segments())
@@ -213,6 +224,9 @@ TEST(SegmentedVector, SegmentsStartOnPagesOfTheirOwn) {
 TEST(NumaVector, IsContiguousAndDividedAtPages) {
     numa_vector<double> v{layout{block{3}}, 10'000, 1.0};
     EXPECT_EQ(&v[9999] - v.data(), 9999);
+    EXPECT_EQ(&v.front(), v.data());
+    EXPECT_EQ(&v.back(), &v.at(9999));
+    EXPECT_THROW((void)v.at(10'000), std::out_of_range);
     std::size_t expected = 0;
     for (const std::span<double> segment : v.segments()) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(segment.data()) % 4096, 0U);
