@@ -12,6 +12,7 @@
 
 #include "numascape/algorithm.hpp"
 #include "numascape/flattened.hpp"
+#include "numascape/layout_text.hpp"
 #include "numascape/segmented_vector.hpp"
 
 using namespace numascape;
@@ -45,22 +46,20 @@ static_assert(segmented<segmented_iterator_traits<Nested>::local_iterator>);
 
 constexpr auto index = [](std::size_t i) { return static_cast<int>(i); };
 
-// Many layouts: one segment, more segments than elements, empty ones at both ends and between.
-template <class F>
-void with_layouts(F f) {
-    f(layout{});
-    f(layout{block{1}});
-    f(layout{block{3}});
-    f(layout{block{50}});
-    f(layout{block_cyclic<4>{}});
-    f(layout{weighted{0, 0, 3, 0, 1, 0}});
-    f(layout{weighted{0, 1}}.padded(1).staggered(4));
-}
+// One segment, more segments than elements, empty ones at both ends and between.
+constexpr auto layouts = {"block",
+                          "block 1",
+                          "block 3",
+                          "block 50",
+                          "cyclic 4",
+                          "weighted 0 0 3 0 1 0",
+                          "weighted 0 1; padding 1; stagger 4"};
+using Any = segmented_vector<int, any_layout>;
 
 TEST(Iterator, GoesOverAllElementsBothWays) {
-    with_layouts([](const auto& where) {
+    for (const char* const where : layouts) {
         for (const std::size_t n : {0, 1, 2, 17, 40}) {
-            segmented_vector<int, std::decay_t<decltype(where)>> v{where, n, from_index{index}};
+            Any v{parse_layout(where), n, from_index{index}};
             int expected = 0;
             for (const int x : v) ASSERT_EQ(x, expected++);
             ASSERT_EQ(expected, static_cast<int>(n));
@@ -68,13 +67,13 @@ TEST(Iterator, GoesOverAllElementsBothWays) {
             for (auto it = std::make_reverse_iterator(v.end()); it.base() != v.begin(); ++it)
                 ASSERT_EQ(*it, static_cast<int>(n) - 1 - expected++);
         }
-    });
+    }
 }
 
 TEST(Iterator, IsRandomAccess) {
-    with_layouts([](const auto& where) {
+    for (const char* const where : layouts) {
         const std::ptrdiff_t n = 23;
-        segmented_vector<int, std::decay_t<decltype(where)>> v{where, n, from_index{index}};
+        Any v{parse_layout(where), n, from_index{index}};
         const auto begin = v.begin();
         for (std::ptrdiff_t i = 0; i <= n; ++i) {
             for (std::ptrdiff_t j = 0; j <= n; ++j) {
@@ -90,7 +89,7 @@ TEST(Iterator, IsRandomAccess) {
         }
         ASSERT_EQ(v.end() - v.begin(), n);
         ASSERT_EQ(v.begin() + n, v.end());
-    });
+    }
 }
 
 TEST(Iterator, ComposesWhatItWasTakenApartInto) {
