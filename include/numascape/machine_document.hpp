@@ -13,9 +13,8 @@
 //             "nodes": [{"node": 0, "cpus": [0, 1], "memory_bytes": 17179869184},
 //                       {"node": 1, "cpus": [], "memory_bytes": 8589934592}],
 //             "bandwidths": [{"values": [[30.5, 15.25], [null, null]], "operation": "read"}]})");
-//         const auto where = layout_by_bandwidth(machine);
-//         std::printf("%s", where.describe(1000, sizeof(double)).c_str());  // two thirds, one
-//         third
+//         const auto where = layout_by_bandwidth(machine);  // two thirds on node 0
+//         std::printf("%s", where.describe(1000, sizeof(double)).c_str());
 //     }
 #pragma once
 

@@ -28,6 +28,13 @@ def compiled(
     )
 
 
+def precompiled(header: Path) -> None:
+    """Compile a header so that GCC takes the result, beside it, where it is included first."""
+    output = header.with_name(f"{header.name}.gch")
+    command = ["g++", *STRICT, f"-I{INCLUDE}", "-x", "c++-header", str(header), "-o", str(output)]
+    subprocess.run(command, check=True)
+
+
 def examples(text: str, comment: str) -> list[str]:
     """Every complete program in the text: from its first #include to the end of its main.
 

@@ -31,7 +31,9 @@ WITH_EXAMPLES = {
     "executor_tbb",
     "flattened",
     "layout",
+    "layout_parts",
     "layout_text",
+    "machine_document",
     "machine_layout",
     "memory_resource",
     "numa_vector",
@@ -50,35 +52,51 @@ def test_every_type_has_an_example() -> None:
 
 @pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
 def test_a_header_needs_no_other_before_it(header: Path) -> None:
-    result = compiled(f'#include "numascape/{header.name}"\n', "-fsyntax-only", "-fopenmp")
+    """Its example needs nothing that it does not include, either."""
+    own = [program for name, program in EXAMPLES.items() if name.split()[0] == header.name]
+    source = f'#include "numascape/{header.name}"\n{"".join(own)}'
+    result = compiled(source, "-fsyntax-only", "-fopenmp")
     assert result.returncode == 0, result.stderr[:3000]
+
+
+def all_examples() -> str:
+    """One program of all: its argument is the number of the example that it runs."""
+    includes = {f'#include "numascape/{header.name}"' for header in HEADERS} | {"#include <cstdlib>"}
+    functions = []
+    for number, program in enumerate(EXAMPLES.values()):
+        includes.update(re.findall(r"^#include <[^/]+>$", program, re.MULTILINE))
+        body = re.sub(r"^#include.*\n", "", program, flags=re.MULTILINE)
+        body = body.replace("int main(", f"int example_{number}(").rstrip().removesuffix("}")
+        functions.append(f"{body}    return 0;\n}}\n")  # which only main may leave out
+    cases = "".join(f"case {n}: return example_{n}();\n" for n in range(len(functions)))
+    main = f"int main(int, char** words) {{ switch (std::atoi(words[1])) {{\n{cases}}} return 99; }}"
+    return "\n".join([*sorted(includes), *functions, main, ""])
 
 
 def test_clang_accepts_what_gcc_accepts() -> None:
-    own = "".join(f'#include "numascape/{header.name}"\n' for header in HEADERS)
-    mains = [
-        re.sub(r"^#include.*\n", "", program, flags=re.MULTILINE).replace("int main(", f"int f{n}(")
-        for n, program in enumerate(EXAMPLES.values())
-    ]
-    standard = {
-        line
-        for program in EXAMPLES.values()
-        for line in re.findall(r"^#include <[^/]+>$", program, re.MULTILINE)
-    }
-    source = "\n".join([*sorted(standard), own, *mains])
-    # An example's main may end without a return.
-    options = ["-fsyntax-only", "-fopenmp", "-Wno-return-type"]
-    result = compiled(source, *options, compiler="clang++")
+    result = compiled(all_examples(), "-fsyntax-only", "-fopenmp", compiler="clang++")
     assert result.returncode == 0, result.stderr[:3000]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("examples") / "examples"
+    result = compiled(all_examples(), "-o", path, "-fopenmp", "-pthread", "-ltbb")
+    assert result.returncode == 0, result.stderr[:3000]
+    return path
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_compiles_and_runs(name: str, tmp_path: Path) -> None:
-    program = tmp_path / "example"
-    libraries = ["-ltbb"] if "tbb" in name else []
-    result = compiled(EXAMPLES[name], "-o", program, "-fopenmp", "-pthread", *libraries)
-    assert result.returncode == 0, result.stderr[:3000]
-    subprocess.run([program], check=True, capture_output=True, timeout=60)
+def test_an_example_runs(program: Path, name: str) -> None:
+    number = str(list(EXAMPLES).index(name))
+    subprocess.run([program, number], check=True, capture_output=True, timeout=60)
+
+
+def test_examples_of_a_document_stand_alone() -> None:
+    for name, text in EXAMPLES.items():
+        if name.startswith(DOCUMENT.name):
+            result = compiled(text, "-fsyntax-only")
+            assert result.returncode == 0, result.stderr[:3000]
 
 
 def test_the_headers_have_no_global_state() -> None:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from unit.containers.compiling import compiled
+from unit.containers.compiling import compiled, precompiled
 
-PROLOGUE = """
+INCLUDES = """
 #include <numascape/algorithm.hpp>
 #include <numascape/memory_resource.hpp>
 #include <numascape/numa_vector.hpp>
@@ -16,6 +19,8 @@ PROLOGUE = """
 #include <numascape/segmented_vector.hpp>
 #include <numascape/sort.hpp>
 #include <memory>
+"""
+PROLOGUE = """
 using namespace numascape;
 struct Throwing { ~Throwing() noexcept(false) {} };
 struct NoDefault { explicit NoDefault(int) {} };
@@ -69,14 +74,28 @@ MISUSES = {
 }
 
 
-def test_the_prologue_compiles() -> None:
-    result = compiled(PROLOGUE + "}\n", "-fsyntax-only")
+@pytest.fixture(scope="module")
+def prologue(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The headers, compiled once: GCC takes the file beside them of this name."""
+    header = tmp_path_factory.mktemp("prologue") / "prologue.hpp"
+    header.write_text(INCLUDES)
+    precompiled(header)
+    return header
+
+
+def checked(prologue: Path, statement: str) -> subprocess.CompletedProcess[str]:
+    source = f"{PROLOGUE}    {statement}\n}}\n"
+    return compiled(source, "-include", prologue, "-fsyntax-only", "-Winvalid-pch")
+
+
+def test_the_prologue_compiles(prologue: Path) -> None:
+    result = checked(prologue, "")
     assert result.returncode == 0, result.stderr[:3000]
 
 
 @pytest.mark.parametrize("misuse", MISUSES)
-def test_misuse_is_a_compile_error_that_says_why(misuse: str) -> None:
+def test_misuse_is_a_compile_error_that_says_why(prologue: Path, misuse: str) -> None:
     statement, message = MISUSES[misuse]
-    result = compiled(f"{PROLOGUE}    {statement}\n}}\n", "-fsyntax-only")
+    result = checked(prologue, statement)
     assert result.returncode != 0
     assert any(words in result.stderr for words in message.split("|")), result.stderr[:3000]
