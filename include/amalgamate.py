@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """amalgamate.py OUTPUT: writes all headers into one file that includes the standard's alone.
 
-Left out are the adapters to other libraries (executor_*.hpp), which need these.
+Left out are the adapters to other libraries (executor_*.hpp, boost_*.hpp).
 """
 
 import re
@@ -27,7 +27,7 @@ def amalgamated() -> str:
     """Return the text of the one header."""
     names: list[str] = []
     for path in sorted(FOLDER.glob("*.hpp")):
-        if not path.name.startswith("executor_"):
+        if not path.name.startswith(("executor_", "boost_")):
             in_order(path.name, names)
     texts = [(FOLDER / name).read_text() for name in names]
     includes = sorted({header for text in texts for header in OTHER.findall(text)})

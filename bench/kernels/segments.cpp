@@ -22,6 +22,8 @@
 #ifdef BOOST
 #include <boost/container/experimental/segmented_for_each.hpp>
 #include <boost/container/experimental/segmented_transform.hpp>
+
+#include "numascape/boost_iterators.hpp"
 #endif
 
 namespace {
@@ -103,6 +105,14 @@ void stencil_by_segments(Arrays& s) {
     }
 }
 
+#ifdef BOOST
+// Boost's algorithm assigns its function, which a lambda with captures does not allow.
+struct Sum {
+    double value = 0;
+    void operator()(double x) { value += x; }
+};
+#endif
+
 const std::vector<Way> ways{
     {"triad", "std::vector",
      [](Arrays& s) {
@@ -166,9 +176,8 @@ const std::vector<Way> ways{
      }},
     {"sum", "Boost",
      [](Arrays& s) {
-         double sum = 0;
-         boost::container::segmented_for_each(s.y.begin(), s.y.end(), [&](double x) { sum += x; });
-         sink = sum;
+         const Sum sum = boost::container::segmented_for_each(s.y.begin(), s.y.end(), Sum{});
+         sink = sum.value;
      }},
 #endif
 };

@@ -3,8 +3,8 @@
 // Algorithms", 1998): an iterator that goes on from segment to segment, which an algorithm can take
 // apart into a segment and a local position, so that its inner loop runs over plain pointers.
 //
-// The traits have the shape that Boost.Container's experimental segmented algorithms expect too,
-// and the iterators have the members by which these recognise them without a specialisation.
+// The traits have the shape that Boost.Container's experimental segmented algorithms expect, too:
+// boost_iterators.hpp hands them on.
 #pragma once
 
 #include <algorithm>

@@ -26,6 +26,7 @@ EXAMPLES = {
 # Headers that define what users name; the others are parts of these.
 WITH_EXAMPLES = {
     "algorithm",
+    "boost_iterators",
     "executor",
     "executor_openmp",
     "executor_tbb",

@@ -11,9 +11,24 @@
 #include <vector>
 
 #include "numascape/algorithm.hpp"
+#include "numascape/boost_iterators.hpp"
 #include "numascape/flattened.hpp"
 #include "numascape/layout_text.hpp"
 #include "numascape/segmented_vector.hpp"
+
+// As Boost.Container documents its traits; Debian 12 has no Boost with them.
+namespace boost::container {
+struct segmented_iterator_tag {
+    static constexpr bool value = true;
+};
+struct non_segmented_iterator_tag {
+    static constexpr bool value = false;
+};
+template <class Iterator>
+struct segmented_iterator_traits {
+    using is_segmented_iterator = non_segmented_iterator_tag;
+};
+}  // namespace boost::container
 
 using namespace numascape;
 
@@ -43,6 +58,13 @@ static_assert(segmented<Vector::iterator> && !segmented<int*>);
 using Nested = flattened<std::vector<Vector>>::iterator;
 static_assert(std::bidirectional_iterator<Nested> && segmented<Nested>);
 static_assert(segmented<segmented_iterator_traits<Nested>::local_iterator>);
+
+template <class Iterator>
+using boost_tag =
+    typename boost::container::segmented_iterator_traits<Iterator>::is_segmented_iterator;
+static_assert(std::same_as<boost_tag<Vector::iterator>, boost::container::segmented_iterator_tag>);
+static_assert(std::same_as<boost_tag<Nested>, boost::container::segmented_iterator_tag>);
+static_assert(std::same_as<boost_tag<int*>, boost::container::non_segmented_iterator_tag>);
 
 constexpr auto index = [](std::size_t i) { return static_cast<int>(i); };
 
@@ -100,6 +122,18 @@ TEST(Iterator, ComposesWhatItWasTakenApartInto) {
     const auto first = traits::segment(v.begin());
     EXPECT_EQ(traits::compose(first, traits::end(first)), v.begin() + 3);
     EXPECT_EQ(traits::begin(traits::segment(v.end())), traits::local(v.end()));
+}
+
+TEST(Iterator, IsTakenApartByTheTraitsOfBoost) {
+    using traits = boost::container::segmented_iterator_traits<Vector::iterator>;
+    Vector v{layout{block{4}}, 10, from_index{index}};
+    int sum = 0;
+    auto segment = traits::segment(v.begin());
+    for (; segment != traits::segment(v.end()); ++segment)
+        for (traits::local_iterator it = traits::begin(segment); it != traits::end(segment); ++it)
+            sum += *it;
+    EXPECT_EQ(sum, 45);
+    EXPECT_EQ(traits::compose(traits::segment(v.begin()), traits::local(v.begin())), v.begin());
 }
 
 TEST(Iterator, OfAnEmptyVectorIsItsEnd) {
