@@ -108,9 +108,9 @@ inline void set_policy(void* start, std::size_t size, int mode, std::span<const 
         return;
     if (errno == EPERM)
         throw_errno("mbind is not permitted here (a container may need CAP_SYS_NICE)");
-    std::string text;
-    for (const int node : nodes) text += " " + std::to_string(node);
-    throw_errno("mbind to node" + text);
+    std::string text = "mbind to node";
+    for (const int node : nodes) text.append(1, ' ').append(std::to_string(node));
+    throw_errno(text);
 }
 
 // Makes every page of a fresh range present, as the range's policy says. Throws std::bad_alloc.

@@ -62,7 +62,9 @@ def test_a_header_needs_no_other_before_it(header: Path) -> None:
 
 def all_examples() -> str:
     """One program of all: its argument is the number of the example that it runs."""
-    includes = {f'#include "numascape/{header.name}"' for header in HEADERS} | {"#include <cstdlib>"}
+    includes = {f'#include "numascape/{header.name}"' for header in HEADERS} | {
+        "#include <cstdlib>"
+    }
     functions = []
     for number, program in enumerate(EXAMPLES.values()):
         includes.update(re.findall(r"^#include <[^/]+>$", program, re.MULTILINE))
@@ -70,7 +72,9 @@ def all_examples() -> str:
         body = body.replace("int main(", f"int example_{number}(").rstrip().removesuffix("}")
         functions.append(f"{body}    return 0;\n}}\n")  # which only main may leave out
     cases = "".join(f"case {n}: return example_{n}();\n" for n in range(len(functions)))
-    main = f"int main(int, char** words) {{ switch (std::atoi(words[1])) {{\n{cases}}} return 99; }}"
+    main = (
+        f"int main(int, char** words) {{ switch (std::atoi(words[1])) {{\n{cases}}} return 99; }}"
+    )
     return "\n".join([*sorted(includes), *functions, main, ""])
 
 
