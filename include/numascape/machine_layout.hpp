@@ -17,7 +17,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -54,6 +54,9 @@ layout<weighted> layout_by(const topology& machine, bool with_cpus, std::size_t 
         const double scaled = small ? share : std::max(1.0, std::round(share / largest * 1e6));
         weights.push_back(static_cast<std::uint32_t>(scaled));
     }
+    std::uint32_t divisor = 0;
+    for (const std::uint32_t each : weights) divisor = std::gcd(divisor, each);
+    for (std::uint32_t& each : weights) each /= divisor;
     return layout{weighted{std::span<const std::uint32_t>{weights}, grain}}.on(
         node_list{std::span<const int>{nodes}});
 }

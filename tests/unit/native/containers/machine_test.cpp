@@ -164,6 +164,7 @@ TEST(MachineLayout, DividesByMemoryAndBandwidth) {
     EXPECT_EQ(memory.first(1, 7'000), 4'000U);
     EXPECT_EQ(memory.first(2, 7'000), 6'000U);
     EXPECT_EQ(memory.node(2, 7'000), 4);
+    EXPECT_EQ(to_text(memory), "weighted 4 2 1 grain 2; nodes 0 1 4");
     const auto bandwidth = layout_by_bandwidth(machine);
     EXPECT_NEAR(static_cast<double>(bandwidth.first(1, 1'215'000)), 400'000, 2);
     EXPECT_NEAR(static_cast<double>(bandwidth.first(2, 1'215'000)), 605'000, 2);
