@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine as a JSON document: reading that believes nothing, and writing that can be read.
+
+Reading is strict about the fields named in `description`, and lenient about others, so that later
+versions may add some.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from numascape.atomic import replacing_file
+from numascape.errors import NumascapeError
+from numascape.machine.description import Machine, problem
+
+FORMAT: Final = "numascape machine"
+VERSION: Final = 1
+# A machine of 64 nodes and 1024 CPUs with everything known needs a fiftieth of it.
+LARGEST_FILE: Final = 16 << 20
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What every version of the document has."""
+
+    format: str
+    version: int
+
+
+_HEADER: Final = TypeAdapter(_Header)
+_MACHINE: Final = TypeAdapter(Machine)
+
+
+def read_machine(path: Path) -> Machine:
+    """Read and check a machine's JSON document; NumascapeError says what is wrong."""
+    return decode_machine(read_bounded(path), str(path))
+
+
+def read_bounded(path: Path) -> bytes:
+    """The file's content; NumascapeError when it cannot be read or is too large."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise NumascapeError(
+                f"{path} is no machine: it is larger than {LARGEST_FILE >> 20} MiB"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+
+
+def decode_machine(text: bytes, name: str) -> Machine:
+    """The machine in a document's text; `name` is where it came from, for errors."""
+    try:
+        header = _HEADER.validate_json(text)
+        if header.format != FORMAT:
+            raise NumascapeError(f"{name} is no machine: its format is {header.format[:40]!r}")
+        if header.version != VERSION:
+            raise NumascapeError(
+                f"{name} has format version {header.version}, and this Numascape reads version "
+                f"{VERSION}: write it again with `numascape machine probe` or export"
+            )
+        machine = _MACHINE.validate_json(text, strict=True)
+    except ValidationError as error:
+        raise NumascapeError(f"{name} is no valid machine: {_first_problem(error)}") from error
+    wrong = problem(machine)
+    if wrong is not None:
+        raise NumascapeError(f"{name} is no valid machine: {wrong}")
+    return machine
+
+
+def encode_machine(machine: Machine) -> bytes:
+    """The document's text: fields that say nothing are left out, a matrix has a line per row."""
+    fields: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    for field in dataclasses.fields(machine):
+        value = getattr(machine, field.name)
+        if value not in ((), None):
+            fields[field.name] = _plain(value)
+    return (_text(fields, 0) + "\n").encode()
+
+
+def write_machine(machine: Machine, path: Path) -> None:
+    """Write the document, complete or not at all. Raises OSError."""
+    with replacing_file(path) as beside:
+        beside.write_bytes(encode_machine(machine))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {
+            field.name: _plain(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if getattr(value, field.name) not in ("", None) or field.default is dataclasses.MISSING
+        }
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _text(value: Any, depth: int) -> str:
+    """JSON with lists of numbers on one line each."""
+    inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, dict) and value:
+        items = (f"{json.dumps(key)}: {_text(item, depth + 1)}" for key, item in value.items())
+        return "{" + inner + f",{inner}".join(items) + outer + "}"
+    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
+        return (
+            "[" + inner + f",{inner}".join(_text(item, depth + 1) for item in value) + outer + "]"
+        )
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _first_problem(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part)[:40] for part in found["loc"])
+    return f"{where}: {found['msg']}" if where else found["msg"]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine for other programs: Scotch's target architecture, and matrices as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Literal
+
+from numascape.errors import NumascapeError
+from numascape.machine.description import Machine
+from numascape.machine.factors import Known, bandwidths, latencies, numa_factors
+
+Figure = Literal["factors", "latency", "bandwidth", "distances"]
+
+
+def matrix_csv(machine: Machine, figure: Figure) -> str:
+    """A line per node of CPUs, a column per node of memory; empty where nothing is known.
+
+    NUMA factors have no unit, latencies are in ns, bandwidths in GB/s, distances are SLIT's.
+    """
+    if figure == "distances":
+        values = machine.distances.values if machine.distances else ()
+    else:
+        values = _figure(machine, figure).values
+    if not any(value is not None for row in values for value in row):
+        raise NumascapeError(f"nothing is known of the {figure} of {machine.name}")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["node", *(node.node for node in machine.nodes)])
+    for node, row in zip(machine.nodes, values, strict=True):
+        cells = ("" if value is None else f"{value:.6g}" for value in row)
+        writer.writerow([node.node, *cells])
+    return text.getvalue()
+
+
+def _figure(machine: Machine, figure: Figure) -> Known:
+    if figure == "factors":
+        return numa_factors(machine)
+    return latencies(machine) if figure == "latency" else bandwidths(machine)
+
+
+# Scotch's distances are whole numbers: this one is between cores of a node, whose factor is 1.
+_UNIT = 10
+
+
+def scotch_architecture(machine: Machine) -> str:
+    """The cores as terminals of a decomposition-defined target (`deco 0`; Scotch user's guide).
+
+    The binary tree of domains halves the list of cores, which stand in the order of their nodes.
+    Distance is 10 times the NUMA factor, the larger of both directions: Scotch knows one.
+    """
+    place = {cpu: i for i, node in enumerate(machine.nodes) for cpu in node.cpus}
+    cores = sorted((core for core in machine.cores if core), key=lambda core: place[core[0]])
+    factors = numa_factors(machine).values
+    terminals = _terminals(1, len(cores))
+    lines = ["deco", "0", f"{len(cores)}\t{max(terminals)}"]
+    lines += [f"{label}\t1\t{terminal}" for label, terminal in enumerate(terminals)]
+    for second in range(1, len(cores)):
+        row = (
+            _distance(factors, place[cores[first][0]], place[cores[second][0]], machine)
+            for first in range(second)
+        )
+        lines.append(" ".join(map(str, row)))
+    return "\n".join(lines) + "\n"
+
+
+def _terminals(domain: int, cores: int) -> list[int]:
+    """Numbers of the leaves below `domain`, whose halves are 2 x domain and 2 x domain + 1."""
+    if cores == 1:
+        return [domain]
+    half = (cores + 1) // 2
+    return [*_terminals(2 * domain, half), *_terminals(2 * domain + 1, cores - half)]
+
+
+def _distance(
+    factors: tuple[tuple[float | None, ...], ...], i: int, j: int, machine: Machine
+) -> int:
+    there, back = factors[i][j], factors[j][i]
+    if there is None or back is None:
+        raise NumascapeError(
+            f"the NUMA factor between nodes {machine.nodes[i].node} and {machine.nodes[j].node} of "
+            f"{machine.name} is unknown, and Scotch needs all of them"
+        )
+    return max(1, round(_UNIT * max(there, back)))

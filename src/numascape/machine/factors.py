@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NUMA factors from the best that is known of a machine, and which knowledge that was.
+
+NUMA factor (i, j) = read latency from node i to memory of node j / read latency on node i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numascape.machine.description import Machine, Matrix, Provenance
+
+
+@dataclass(frozen=True)
+class Known:
+    """A matrix put together pair by pair, with the provenance of each value."""
+
+    values: tuple[tuple[float | None, ...], ...]
+    provenance: tuple[tuple[Provenance | None, ...], ...]
+
+    def sources(self) -> list[Provenance]:
+        """The provenances that occur, each once, the most frequent first."""
+        every = [cell for row in self.provenance for cell in row if cell is not None]
+        return sorted(dict.fromkeys(every), key=every.count, reverse=True)
+
+
+_LOCAL = Provenance("assumed", "memory of the same node, by definition")
+
+
+def numa_factors(machine: Machine) -> Known:
+    """The NUMA factor of each pair; rows of nodes without CPUs are unknown.
+
+    A pair takes the first that has it: measured, HMAT or published latencies in the machine's
+    order, factors published as such, and the ratio of SLIT distances.
+    """
+    rows = []
+    for i, node in enumerate(machine.nodes):
+        if node.cpus:
+            rows.append([_factor(machine, i, j) for j in range(len(machine.nodes))])
+        else:
+            rows.append([(None, None)] * len(machine.nodes))
+    return _known(rows)
+
+
+def latencies(machine: Machine) -> Known:
+    """Read latency of each pair in ns, from the first matrix that has it."""
+    return _first(machine, machine.latencies)
+
+
+def bandwidths(machine: Machine, operation: str = "read") -> Known:
+    """Bandwidth of each pair in GB/s, from the first matrix of the operation that has it."""
+    return _first(machine, tuple(m for m in machine.bandwidths if m.operation == operation))
+
+
+_Cell = tuple[float | None, Provenance | None]
+
+
+def _factor(machine: Machine, i: int, j: int) -> _Cell:
+    for matrix in machine.latencies:
+        own, other = matrix.values[i][i], matrix.values[i][j]
+        if own is not None and other is not None:
+            return other / own, matrix.provenance
+    for matrix in machine.factors:
+        value = matrix.values[i][j]
+        if value is not None:
+            return value, matrix.provenance
+    if machine.distances is not None:
+        own, other = machine.distances.values[i][i], machine.distances.values[i][j]
+        if own is not None and other is not None:
+            return other / own, machine.distances.provenance
+    return (1.0, _LOCAL) if i == j else (None, None)
+
+
+def _first(machine: Machine, matrices: tuple[Matrix, ...]) -> Known:
+    size = len(machine.nodes)
+    return _known([[_value(matrices, i, j) for j in range(size)] for i in range(size)])
+
+
+def _value(matrices: tuple[Matrix, ...], i: int, j: int) -> _Cell:
+    for matrix in matrices:
+        value = matrix.values[i][j]
+        if value is not None:
+            return value, matrix.provenance
+    return None, None
+
+
+def _known(rows: list[list[_Cell]]) -> Known:
+    return Known(
+        tuple(tuple(cell[0] for cell in row) for row in rows),
+        tuple(tuple(cell[1] for cell in row) for row in rows),
+    )

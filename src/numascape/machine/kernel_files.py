@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel's own files say of nodes, CPUs and memory. Every reader takes a root path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from numascape.machine.kernel_lists import parse_cpu_list, parse_mask
+
+_NODES = "sys/devices/system/node"
+
+
+def node_cpus(root: Path) -> dict[int, tuple[int, ...]]:
+    """The CPUs of each online node: empty for one without, no nodes on a kernel without NUMA."""
+    found = {}
+    for folder in (root / _NODES).glob("node[0-9]*"):
+        number = folder.name.removeprefix("node")
+        cpus = _cpus_of(folder)
+        if number.isdecimal() and cpus is not None:
+            found[int(number)] = cpus
+    return dict(sorted(found.items()))
+
+
+def _cpus_of(folder: Path) -> tuple[int, ...] | None:
+    # Kernels before 2.6.29 have only the mask.
+    return _parsed(folder / "cpulist", parse_cpu_list) or _parsed(folder / "cpumap", parse_mask)
+
+
+def _parsed(path: Path, parse: Callable[[str], Sequence[int]]) -> tuple[int, ...] | None:
+    try:
+        return tuple(parse(path.read_text()))
+    except (OSError, ValueError):
+        return None
+
+
+def memory_bytes(meminfo: Path) -> int:
+    """MemTotal of a meminfo file, in bytes; 0 when it cannot be read."""
+    try:
+        for line in meminfo.read_text().splitlines():
+            name, _, rest = line.partition(":")
+            if name.endswith("MemTotal"):
+                return int(rest.split()[0]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return 0
+
+
+def processor(root: Path) -> str | None:
+    """The processor's name, from the first line of /proc/cpuinfo that has one."""
+    try:
+        for line in (root / "proc/cpuinfo").read_text(errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name" and value.strip():
+                return " ".join(value.split())[:100]
+    except OSError:
+        pass
+    return None

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where machines come from: this host, files, folders, texts, and the ones that are shipped."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from numascape.errors import NumascapeError
+from numascape.installation import installed_file
+from numascape.machine.description import Machine, MachineNode, Provenance
+from numascape.machine.document import decode_machine, read_bounded, read_machine
+from numascape.machine.hwloc_xml import machine_from_xml
+from numascape.machine.kernel_files import node_cpus, processor
+from numascape.machine.snapshots import unpack
+from numascape.machine.topology import folder_text, topology_xml
+
+_SYNTHETIC: Final = re.compile(
+    r"(?i)^(\(.*\)\s*)?\[?(pack(age)?|socket|node|numa(node)?|group|die|core|pu|l\d+[di]?(cache)?)\b"
+)
+
+
+def open_machine(source: str | None) -> Machine:
+    """The machine that `source` names; this host for None.
+
+    A file: Numascape's JSON, hwloc's XML, or a tarball of /sys and /proc. A folder: a copy of /sys
+    and /proc, or `/`. Else the name of a shipped machine, or a synthetic description for hwloc,
+    such as `package:2 node:2 core:8 pu:1`. Raises NumascapeError.
+    """
+    if source is None:
+        return read_host()
+    path = Path(source)
+    try:
+        exists, is_folder = path.exists(), path.is_dir()
+    except (OSError, ValueError) as error:
+        raise NumascapeError(f"there is no machine {source[:80]!r}") from error
+    if is_folder:
+        return read_root(path, source)
+    if exists:
+        return _read_file(path)
+    if source in shipped_machines():
+        return read_shipped(source)
+    if _SYNTHETIC.match(source):
+        return read_synthetic(source)
+    raise NumascapeError(
+        f"there is no machine {source[:80]!r}: give a file (JSON, hwloc XML, tarball), a folder "
+        f"with sys and proc, a synthetic description, or one of {', '.join(shipped_machines())}"
+    )
+
+
+def read_host() -> Machine:
+    """This host, as hwloc sees it."""
+    machine = machine_from_xml(topology_xml("host", "", "this host"), "this host", firmware=True)
+    return _by_kernel(machine, Path("/"))
+
+
+def read_root(root: Path, name: str) -> Machine:
+    """The host whose /sys and /proc are below `root`."""
+    if folder_text(root) == "/":
+        return read_host()
+    if not (root / "sys").is_dir() and not (root / "proc").is_dir():
+        raise NumascapeError(f"{name} is no machine: the folder holds neither sys/ nor proc/")
+    text = topology_xml("root", folder_text(root), name)
+    return _by_kernel(machine_from_xml(text, name, firmware=True), root)
+
+
+def read_synthetic(text: str) -> Machine:
+    """The machine of a synthetic description for hwloc; nothing is known of its memory's speed."""
+    name = f"{text[:80]!r}"
+    machine = machine_from_xml(topology_xml("synthetic", text, name), name, firmware=False)
+    # hwloc gives every synthetic node the same invented distances or memory: an assumption.
+    assumed = Provenance("assumed", "hwloc's default for synthetic machines")
+    if machine.distances is not None:
+        machine = replace(machine, distances=replace(machine.distances, provenance=assumed))
+    return replace(
+        machine,
+        latencies=tuple(replace(matrix, provenance=assumed) for matrix in machine.latencies),
+        bandwidths=tuple(replace(matrix, provenance=assumed) for matrix in machine.bandwidths),
+    )
+
+
+def read_xml(path: Path) -> Machine:
+    """The machine of an hwloc XML file of any version."""
+    read_bounded(path)
+    text = topology_xml("xml", str(path.resolve()), str(path))
+    return machine_from_xml(text, str(path), firmware=False)
+
+
+def read_tarball(path: Path) -> Machine:
+    """The host whose /sys and /proc are in a tarball."""
+    with tempfile.TemporaryDirectory(prefix="numascape-machine-") as folder:
+        return read_root(unpack(path, Path(folder)), str(path))
+
+
+def shipped_machines() -> list[str]:
+    """The names of the machines that come with Numascape."""
+    return sorted(path.stem for path in installed_file("machines").glob("*.json"))
+
+
+def read_shipped(name: str) -> Machine:
+    """A machine that comes with Numascape, by its name."""
+    return read_machine(installed_file(f"machines/{name}.json"))
+
+
+def _read_file(path: Path) -> Machine:
+    try:
+        with path.open("rb") as file:
+            start = file.read(512).lstrip()
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    if start.startswith(b"{"):
+        return decode_machine(read_bounded(path), str(path))
+    if start.startswith(b"<"):
+        return read_xml(path)
+    if path.is_file() and tarfile.is_tarfile(path):
+        return read_tarball(path)
+    raise NumascapeError(
+        f"{path} is no machine: it is neither JSON nor hwloc XML nor a tarball of /sys and /proc"
+    )
+
+
+def _by_kernel(machine: Machine, root: Path) -> Machine:
+    """The machine with its CPUs on the nodes on which the kernel has them.
+
+    Without NUMA in the kernel, or when its files do not agree with hwloc on which CPUs there are,
+    hwloc's nodes stay.
+    """
+    machine = replace(machine, name=processor(root) or machine.name)
+    kernel, every = node_cpus(root), set(machine.cpus)
+    mine = {node.node: tuple(cpu for cpu in kernel.get(node.node, ()) if cpu in every)
+            for node in machine.nodes}  # fmt: skip
+    if set(mine) - set(kernel) or sorted(cpu for cpus in mine.values() for cpu in cpus) != sorted(
+        every
+    ):
+        return machine
+    nodes = (
+        MachineNode(node.node, mine[node.node], node.memory_bytes, node.kind)
+        for node in machine.nodes
+    )
+    return replace(machine, nodes=tuple(nodes))
