@@ -22,13 +22,14 @@ COMMENT = {
 # What each part of the library may import; design: dependencies point one way.
 MAY_IMPORT = {
     "naming": {"naming"},
-    "trace": {"trace", "naming"},
-    "recorders": {"recorders", "trace"},
+    "machine": {"machine"},
+    "trace": {"trace", "naming", "machine"},
+    "recorders": {"recorders", "trace", "machine"},
     "report": {"report", "trace", "naming"},
     "view": {"view", "report", "trace"},
     "console": {"console", "figures", "report", "trace"},
-    "figures": {"figures", "report", "trace"},
-    "commands": {"recorders", "report", "view", "console", "figures", "trace"},
+    "figures": {"figures", "report", "trace", "machine"},
+    "commands": {"recorders", "report", "view", "console", "figures", "trace", "machine"},
 }
 # Modules beside the parts, which every part may use.
 EVERYWHERE = {"errors", "atomic", "installation", "terminal", "_native"}

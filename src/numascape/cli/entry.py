@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import convert, export, plot, record, report, show, view
+from numascape.commands import convert, export, machine, plot, record, report, show, view
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command()(show.show)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)
+app.add_typer(machine.app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -95,7 +96,15 @@ def run(arguments: list[str]) -> int:
 
 def _help_command(arguments: list[str]) -> str:
     verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    return " ".join(["numascape", *(verb for verb in verbs if verb == arguments[0]), "--help"])
+    named = [verb for verb in verbs if verb == arguments[0]]
+    if arguments[0] == machine.app.info.name:
+        inner = {
+            command.callback.__name__
+            for command in machine.app.registered_commands
+            if command.callback
+        }
+        named = [arguments[0], *(verb for verb in arguments[1:2] if verb in inner)]
+    return " ".join(["numascape", *named, "--help"])
 
 
 def _flush() -> None:

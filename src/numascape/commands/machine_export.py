@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `machine export`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+from numascape.commands.machine_show import MachineOption
+
+
+class Format(str, Enum):
+    """What other programs read."""
+
+    hwloc_xml = "hwloc-xml"
+    scotch = "scotch"
+    csv = "csv"
+    json = "json"
+
+
+class FigureOfPairs(str, Enum):
+    """What a CSV matrix holds."""
+
+    factors = "factors"
+    latency = "latency"
+    bandwidth = "bandwidth"
+    distances = "distances"
+
+
+def export(
+    form: Annotated[
+        Format, typer.Option("--format", "-f", help="What to write.", show_default=False)
+    ],
+    machine: MachineOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Else standard output.", show_default=False
+        ),
+    ] = None,
+    figure: Annotated[
+        FigureOfPairs, typer.Option("--figure", help="For csv: the matrix.")
+    ] = FigureOfPairs.factors,
+) -> None:
+    """Write a machine for other programs.
+
+    hwloc-xml has latency and bandwidth as memory attributes, which `lstopo --memattrs` shows;
+    scotch is a target architecture of its cores; csv is one matrix; json is Numascape's own.
+
+    Example: `numascape machine export --machine numa32 --format scotch -o numa32.tgt`
+    """
+    from numascape.machine.document import encode_machine
+    from numascape.machine.export_hwloc import hwloc_xml
+    from numascape.machine.exports import matrix_csv, scotch_architecture
+    from numascape.machine.sources import open_machine
+
+    opened = open_machine(machine)
+    if form is Format.hwloc_xml:
+        text = hwloc_xml(opened)
+    elif form is Format.scotch:
+        text = scotch_architecture(opened)
+    elif form is Format.csv:
+        text = matrix_csv(opened, figure.value)
+    else:
+        text = encode_machine(opened).decode()
+    if output is None:
+        print(text, end="")
+        return
+    from numascape.atomic import replacing_file
+
+    with replacing_file(output) as beside:
+        beside.write_text(text)
+    terminal.say(f"wrote {output}")

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `machine show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.panel import Panel
+from rich.style import Style as TextStyle
+from rich.table import Table
+from rich.text import Text
+
+from numascape import terminal
+
+if TYPE_CHECKING:
+    from numascape.machine.description import Machine, MachineNode
+    from numascape.machine.factors import Known
+
+MachineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="MACHINE",
+        help="A file (JSON, hwloc XML, tarball of /sys and /proc), a folder with sys and proc, "
+        "a shipped machine's name, or a synthetic description; else this host.",
+        show_default=False,
+    ),
+]
+
+
+def show(
+    machine: MachineOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Draw it to a .svg, .png, .pdf or .html instead.",
+            show_default=False,
+        ),
+    ] = None,
+    names: Annotated[
+        bool, typer.Option("--list", help="Print the names of the shipped machines.")
+    ] = False,
+) -> None:
+    """Print a machine: packages, nodes, memory, caches, CPUs, and what is known of its memory.
+
+    The NUMA factor of a pair is its read latency over that of the node's own memory. It comes from
+    measured, firmware's (HMAT) or published latencies, else from firmware's distances (SLIT);
+    which of them is written below it.
+
+    Example: `numascape machine show --machine xeon-6980p-snc3`
+    """
+    from numascape.machine.sources import open_machine, shipped_machines
+
+    if names:
+        print("\n".join(shipped_machines()))
+        return
+    opened = open_machine(machine)
+    if output is not None:
+        _draw(opened, output)
+    else:
+        print_machine(opened, terminal.output())
+
+
+def _draw(machine: Machine, file: Path) -> None:
+    from numascape.figures.machine_file import save_machine
+
+    save_machine(machine, file)
+    terminal.say(f"wrote {file}")
+
+
+def print_machine(machine: Machine, console: Console) -> None:
+    """Print the machine's boxes, its matrices, where they are from, and its notes."""
+    console.print(Text(terminal.printable(machine.name), "bold"))
+    width = min(console.width, 100)
+    for title, nodes in _packages(machine):
+        console.print(_package(machine, title, nodes, width))
+    if len(machine.nodes) > 1:
+        _print_matrices(machine, console)
+    from numascape.machine.wording import provenance_text
+
+    if machine.provenance is not None:
+        line = f"topology: {provenance_text(machine.provenance)}"
+        console.print(Text(terminal.printable(line), "dim"), soft_wrap=True)
+    for note in machine.notes:
+        console.print(terminal.printable(f"note: {note}"), soft_wrap=True)
+
+
+def _packages(machine: Machine) -> list[tuple[str, list[MachineNode]]]:
+    """Title and nodes of each box: a node is where most of its CPUs are."""
+    owned: list[list[MachineNode]] = [[] for _ in machine.packages]
+    rest = []
+    for node in machine.nodes:
+        shared = [len(set(node.cpus) & set(package)) for package in machine.packages]
+        if shared and max(shared) > 0:
+            owned[shared.index(max(shared))].append(node)
+        else:
+            rest.append(node)
+    boxes = [(f"package {i}", nodes) for i, nodes in enumerate(owned) if nodes]
+    return [*boxes, ("memory without CPUs of its own", rest)] if rest else boxes
+
+
+def _package(machine: Machine, title: str, nodes: list[MachineNode], width: int) -> Panel:
+    from numascape.machine.kernel_lists import format_cpu_list
+    from numascape.machine.wording import bytes_text, cache_text
+
+    table = Table.grid(padding=(0, 2))
+    usable = set(machine.usable_cpus)
+    for node in nodes:
+        memory = bytes_text(node.memory_bytes) if node.memory_bytes else "memory size unknown"
+        kind = f" {terminal.printable(node.kind)}" if node.kind else ""
+        cpus = Text(f"CPUs {format_cpu_list(node.cpus)}" if node.cpus else "no CPUs")
+        if node.cpus and not usable.issuperset(node.cpus):
+            allowed = format_cpu_list(usable & set(node.cpus)) or "none"
+            cpus.append(f" (allowed: {allowed})", "yellow")
+        table.add_row(Text(f"node {node.node}", "bold"), memory + kind, cpus)
+        table.add_row("", "", Text(cache_text(machine, node), "dim"))
+    return Panel(table, title=title, title_align="left", width=width)
+
+
+def _print_matrices(machine: Machine, console: Console) -> None:
+    from numascape.machine.factors import bandwidths, latencies, numa_factors
+
+    for title, known, digits in (
+        ("NUMA factors", numa_factors(machine), 2),
+        ("read latency, ns", latencies(machine), 0),
+        ("read bandwidth, GB/s", bandwidths(machine), 1),
+    ):
+        between = [
+            value for i, row in enumerate(known.values) for j, value in enumerate(row) if i != j
+        ]
+        if any(value is not None for value in between):
+            _print_matrix(machine, title, known, digits, console)
+        elif title == "NUMA factors":
+            console.print("NUMA factors between nodes: unknown")
+
+
+def _print_matrix(
+    machine: Machine, title: str, known: Known, digits: int, console: Console
+) -> None:
+    from numascape.machine.wording import provenance_text
+
+    values = [value for row in known.values for value in row if value is not None]
+    low, high = min(values), max(values)
+    table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    table.add_column("from/to", justify="right")
+    for node in machine.nodes:
+        table.add_column(str(node.node), justify="right", no_wrap=True)
+    for node, row in zip(machine.nodes, known.values, strict=True):
+        if node.cpus:
+            table.add_row(str(node.node), *(_cell(value, low, high, digits) for value in row))
+    console.print(table)
+    for source in known.sources():
+        line = f"  {provenance_text(source)}"
+        if source.source != "memory of the same node, by definition":
+            console.print(Text(terminal.printable(line), "dim"), soft_wrap=True)
+
+
+def _cell(value: float | None, low: float, high: float, digits: int) -> Text:
+    """The number on a ground from green (least) over yellow to red (most)."""
+    if value is None:
+        return Text("-", "dim")
+    share = (value - low) / (high - low) if high > low else 0.0
+    red, green = min(255, int(90 + 330 * share)), min(200, int(330 - 260 * share))
+    style = TextStyle(color=f"rgb({red},{max(green, 60)},80)")
+    return Text(f"{value:.{digits}f}", style)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of a machine: packages, nodes, caches and CPUs, and the matrices between nodes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.gridspec import GridSpec
+from matplotlib.patches import Rectangle
+
+from numascape.figures.drawing import TraceFigure
+from numascape.figures.style import SETTINGS, Style
+from numascape.machine.description import Machine, MachineNode
+from numascape.machine.factors import Known, bandwidths, latencies, numa_factors
+from numascape.machine.kernel_lists import format_cpu_list
+from numascape.machine.wording import bytes_text, cache_text
+
+PICTURE_CM: Final = 17.0
+# Beyond it numbers in cells could not be read.
+_MOST_WRITTEN: Final = 12
+_NODE_COLUMNS: Final = 4
+_CPU_COLUMNS: Final = 16
+
+
+@dataclass(frozen=True)
+class NodeBox:
+    """Where a node is drawn, in units of a CPU cell; y grows downwards."""
+
+    node: MachineNode
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Boxes of packages (x, y, width, height) and of nodes, and the size of all."""
+
+    packages: tuple[tuple[float, float, float, float], ...]
+    nodes: tuple[NodeBox, ...]
+    width: float
+    height: float
+
+
+def lay_out(machine: Machine) -> Layout:
+    """Place packages below each other, a package's nodes beside each other, at most 4 in a row.
+
+    A node belongs to the package that has most of its CPUs; nodes without CPUs come last.
+    """
+    owners: list[list[MachineNode]] = [[] for _ in machine.packages] or [[]]
+    homeless = []
+    for node in machine.nodes:
+        shared = [len(set(node.cpus) & set(package)) for package in machine.packages] or [0]
+        if max(shared) > 0:
+            owners[shared.index(max(shared))].append(node)
+        else:
+            homeless.append(node)
+    most = max((len(node.cpus) for node in machine.nodes), default=1)
+    columns = min(_CPU_COLUMNS, max(most, 8))
+    width = columns + 1.0
+    y, packages, boxes = 0.0, [], []
+    for nodes in [*owners, homeless]:
+        if not nodes:
+            continue
+        top = y
+        y += 0.4
+        for start in range(0, len(nodes), _NODE_COLUMNS):
+            row = nodes[start : start + _NODE_COLUMNS]
+            height = max(2.8 + math.ceil(max(len(n.cpus), 1) / columns) for n in row)
+            boxes += [
+                NodeBox(node, 0.4 + i * (width + 0.6), y, width, height)
+                for i, node in enumerate(row)
+            ]
+            y += height + 0.4
+        across = min(len(nodes), _NODE_COLUMNS) * (width + 0.6) + 0.2
+        packages.append((0.0, top, across, y - top))
+        y += 0.8
+    return Layout(tuple(packages), tuple(boxes), max(package[2] for package in packages), y - 0.8)
+
+
+def draw_machine(machine: Machine, style: Style | None = None) -> TraceFigure:
+    """Draw the machine; matrices of what is known follow below its boxes."""
+    style = style or Style(width=PICTURE_CM)
+    layout = lay_out(machine)
+    matrices = _matrices(machine)
+    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
+    del settings["backend"]
+    with mpl.rc_context(settings):
+        drawn = TraceFigure(layout="constrained")
+        boxes_cm = style.width * layout.height / max(layout.width, 30.0)
+        side = style.width / max(2, len(matrices))
+        heights = [boxes_cm, side] if matrices else [boxes_cm]
+        own = sum(heights) + 1.2
+        drawn.set_size_inches(style.size(own))
+        grid = GridSpec(len(heights), max(len(matrices), 1), drawn, height_ratios=heights)
+        _draw_boxes(drawn.add_subplot(grid[0, :]), machine, layout)
+        for i, (title, known) in enumerate(matrices):
+            _draw_matrix(drawn.add_subplot(grid[1, i]), machine, title, known, style)
+        if style.title:
+            drawn.suptitle(machine.name, fontsize=9)
+        drawn.draw_without_rendering()
+    return drawn
+
+
+def _matrices(machine: Machine) -> list[tuple[str, Known]]:
+    if len(machine.nodes) < 2:
+        return []
+    found = [
+        ("NUMA factor", numa_factors(machine)),
+        ("read latency, ns", latencies(machine)),
+        ("read bandwidth, GB/s", bandwidths(machine)),
+    ]
+    return [
+        (title, known)
+        for title, known in found
+        if any(
+            value is not None and i != j
+            for i, row in enumerate(known.values)
+            for j, value in enumerate(row)
+        )
+    ]
+
+
+def _draw_boxes(axes: Axes, machine: Machine, layout: Layout) -> None:
+    axes.set_xlim(-0.2, max(layout.width, 30.0) + 0.2)
+    axes.set_ylim(layout.height + 0.2, -0.2)
+    axes.set_aspect("equal", anchor="W")
+    axes.axis("off")
+    for x, y, width, height in layout.packages:
+        axes.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor="#888888"))
+    for box in layout.nodes:
+        _draw_node(axes, machine, box)
+
+
+def _draw_node(axes: Axes, machine: Machine, box: NodeBox) -> None:
+    node, usable = box.node, set(machine.usable_cpus)
+    face = "#eef4fb" if node.cpus else "#fbf3e6"
+    axes.add_patch(
+        Rectangle((box.x, box.y), box.width, box.height, facecolor=face, edgecolor="#333333")
+    )
+    memory = bytes_text(node.memory_bytes) if node.memory_bytes else "size unknown"
+    kind = f" {node.kind}" if node.kind else ""
+    axes.text(box.x + 0.3, box.y + 0.8, f"node {node.node}", va="center", fontweight="bold")
+    axes.text(box.x + box.width - 0.3, box.y + 0.8, memory + kind, va="center", ha="right")
+    axes.text(box.x + 0.3, box.y + 1.7, cache_text(machine, node), va="center", fontsize=5.5)
+    columns = int(box.width - 1)
+    written = len(node.cpus) <= 64
+    for i, cpu in enumerate(node.cpus):
+        x, y = box.x + 0.5 + i % columns, box.y + 2.3 + i // columns
+        colour = "#9cc3e8" if cpu in usable else "#dddddd"
+        axes.add_patch(Rectangle((x + 0.06, y + 0.06), 0.88, 0.88, facecolor=colour, linewidth=0))
+        if written:
+            axes.text(x + 0.5, y + 0.5, str(cpu), ha="center", va="center", fontsize=4)
+    if not node.cpus:
+        axes.text(box.x + 0.5, box.y + 2.8, "memory only", va="center", fontsize=6)
+    elif not written:
+        text = format_cpu_list(node.cpus)
+        axes.text(box.x + box.width / 2, box.y + 2.6, text, ha="center", va="center", fontsize=5)
+
+
+def _draw_matrix(axes: Axes, machine: Machine, title: str, known: Known, style: Style) -> None:
+    values = np.array(
+        [[np.nan if value is None else value for value in row] for row in known.values]
+    )
+    axes.imshow(values, cmap=style.intensity, interpolation="nearest")
+    names = [str(node.node) for node in machine.nodes]
+    ticks = range(0, len(names), max(1, len(names) // 16))
+    axes.set_xticks(ticks, [names[i] for i in ticks])
+    axes.set_yticks(ticks, [names[i] for i in ticks])
+    axes.set_xlabel("memory of node")
+    axes.set_ylabel("CPUs of node")
+    kinds = ", ".join(dict.fromkeys(source.kind for source in known.sources()))
+    axes.set_title(f"{title} ({kinds})")
+    if len(names) > _MOST_WRITTEN:
+        return
+    low, high = np.nanmin(values), np.nanmax(values)
+    digits = 2 if title == "NUMA factor" else 0
+    for (i, j), value in np.ndenumerate(values):
+        if not math.isnan(value):
+            dark = high > low and (value - low) / (high - low) > 0.55
+            axes.text(j, i, f"{value:.{digits}f}", ha="center", va="center",
+                      fontsize=5.5, color="white" if dark else "black")  # fmt: skip
