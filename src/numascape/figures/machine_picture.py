@@ -49,39 +49,47 @@ class Layout:
 
 
 def lay_out(machine: Machine) -> Layout:
-    """Place packages below each other, a package's nodes beside each other, at most 4 in a row.
+    """Place the nodes of a package beside each other, and packages too, at most 4 nodes in a row.
 
     A node belongs to the package that has most of its CPUs; nodes without CPUs come last.
     """
-    owners: list[list[MachineNode]] = [[] for _ in machine.packages] or [[]]
-    homeless = []
-    for node in machine.nodes:
-        shared = [len(set(node.cpus) & set(package)) for package in machine.packages] or [0]
-        if max(shared) > 0:
-            owners[shared.index(max(shared))].append(node)
-        else:
-            homeless.append(node)
     most = max((len(node.cpus) for node in machine.nodes), default=1)
     columns = min(_CPU_COLUMNS, max(most, 8))
     width = columns + 1.0
-    y, packages, boxes = 0.0, [], []
-    for nodes in [*owners, homeless]:
-        if not nodes:
-            continue
-        top = y
-        y += 0.4
+    packages: list[tuple[float, float, float, float]] = []
+    boxes: list[NodeBox] = []
+    x = y = bottom = 0.0
+    for nodes in _by_package(machine):
+        across = min(len(nodes), _NODE_COLUMNS) * (width + 0.6) + 0.2
+        if x > 0 and x + across > _NODE_COLUMNS * (width + 1.6):
+            x, y = 0.0, bottom + 0.8
+        inner = y + 0.4
         for start in range(0, len(nodes), _NODE_COLUMNS):
             row = nodes[start : start + _NODE_COLUMNS]
             height = max(2.8 + math.ceil(max(len(n.cpus), 1) / columns) for n in row)
             boxes += [
-                NodeBox(node, 0.4 + i * (width + 0.6), y, width, height)
+                NodeBox(node, x + 0.4 + i * (width + 0.6), inner, width, height)
                 for i, node in enumerate(row)
             ]
-            y += height + 0.4
-        across = min(len(nodes), _NODE_COLUMNS) * (width + 0.6) + 0.2
-        packages.append((0.0, top, across, y - top))
-        y += 0.8
-    return Layout(tuple(packages), tuple(boxes), max(package[2] for package in packages), y - 0.8)
+            inner += height + 0.4
+        packages.append((x, y, across, inner - y))
+        bottom = max(bottom, inner)
+        x += across + 0.6
+    return Layout(
+        tuple(packages), tuple(boxes), max(left + wide for left, _, wide, _ in packages), bottom
+    )
+
+
+def _by_package(machine: Machine) -> list[list[MachineNode]]:
+    owners: list[list[MachineNode]] = [[] for _ in machine.packages]
+    homeless = []
+    for node in machine.nodes:
+        shared = [len(set(node.cpus) & set(package)) for package in machine.packages]
+        if shared and max(shared) > 0:
+            owners[shared.index(max(shared))].append(node)
+        else:
+            homeless.append(node)
+    return [nodes for nodes in [*owners, homeless] if nodes]
 
 
 def draw_machine(machine: Machine, style: Style | None = None) -> TraceFigure:
@@ -165,14 +173,16 @@ def _draw_node(axes: Axes, machine: Machine, box: NodeBox) -> None:
 
 
 def _draw_matrix(axes: Axes, machine: Machine, title: str, known: Known, style: Style) -> None:
+    askers = [i for i, node in enumerate(machine.nodes) if node.cpus]
     values = np.array(
-        [[np.nan if value is None else value for value in row] for row in known.values]
+        [[np.nan if value is None else value for value in known.values[i]] for i in askers]
     )
     axes.imshow(values, cmap=style.intensity, interpolation="nearest")
     names = [str(node.node) for node in machine.nodes]
     ticks = range(0, len(names), max(1, len(names) // 16))
     axes.set_xticks(ticks, [names[i] for i in ticks])
-    axes.set_yticks(ticks, [names[i] for i in ticks])
+    rows = range(0, len(askers), max(1, len(askers) // 16))
+    axes.set_yticks(rows, [names[askers[i]] for i in rows])
     axes.set_xlabel("memory of node")
     axes.set_ylabel("CPUs of node")
     kinds = ", ".join(dict.fromkeys(source.kind for source in known.sources()))

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops, for a type V of vectors with `width` doubles and the static functions load, store,
+// stream (a non-temporal store), set, add, fma, sum and fence. Included once for each instruction
+// set, by a file that is compiled for it; everything here is therefore in an unnamed namespace.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels.h"
+
+namespace numascape::machine {
+namespace {
+
+inline constexpr double kScalar = 3.0;
+// Independent sums hide the latency of additions.
+inline constexpr std::size_t kSums = 8;
+
+template <typename V>
+double read(const Vectors& v, std::size_t count) {
+    static_assert(kBlock % (kSums * V::width) == 0);
+    typename V::Type sums[kSums];
+    for (auto& sum : sums) sum = V::set(0.0);
+    for (std::size_t i = 0; i < count; i += kSums * V::width) {
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < kSums; k++) {
+            sums[k] = V::add(sums[k], V::load(v.a + i + k * V::width));
+        }
+    }
+    double total = 0;
+    for (const auto& sum : sums) total += V::sum(sum);
+    return total;
+}
+
+template <typename V, bool NonTemporal>
+void put(double* to, typename V::Type value) {
+    if constexpr (NonTemporal) {
+        V::stream(to, value);
+    } else {
+        V::store(to, value);
+    }
+}
+
+// Stores value(i) to each vector of a; value is inlined.
+template <typename V, bool NonTemporal, typename Value>
+double fill(const Vectors& v, std::size_t count, Value value) {
+    constexpr std::size_t unroll = 4;
+    static_assert(kBlock % (unroll * V::width) == 0);
+    for (std::size_t i = 0; i < count; i += unroll * V::width) {
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < unroll; k++) {
+            put<V, NonTemporal>(v.a + i + k * V::width, value(i + k * V::width));
+        }
+    }
+    if constexpr (NonTemporal) V::fence();
+    return v.a[0];
+}
+
+template <typename V, bool NonTemporal>
+double write(const Vectors& v, std::size_t count) {
+    const auto scalar = V::set(kScalar);
+    return fill<V, NonTemporal>(v, count, [=](std::size_t) { return scalar; });
+}
+
+template <typename V, bool NonTemporal>
+double copy(const Vectors& v, std::size_t count) {
+    return fill<V, NonTemporal>(v, count, [&v](std::size_t i) { return V::load(v.b + i); });
+}
+
+template <typename V, bool NonTemporal>
+double stream(const Vectors& v, std::size_t count) {
+    const auto scalar = V::set(kScalar);
+    return fill<V, NonTemporal>(v, count, [&v, scalar](std::size_t i) {
+        return V::fma(scalar, V::load(v.c + i), V::load(v.b + i));
+    });
+}
+
+template <typename V, bool NonTemporal>
+double triad(const Vectors& v, std::size_t count) {
+    return fill<V, NonTemporal>(v, count, [&v](std::size_t i) {
+        return V::fma(V::load(v.c + i), V::load(v.d + i), V::load(v.b + i));
+    });
+}
+
+template <typename V>
+std::vector<Operation> operations_of() {
+    return {{"read", 1, 8, read<V>},
+            {"write", 1, 8, write<V, false>},
+            {"write-nt", 1, 8, write<V, true>},
+            {"copy", 2, 16, copy<V, false>},
+            {"copy-nt", 2, 16, copy<V, true>},
+            {"stream", 3, 24, stream<V, false>},
+            {"stream-nt", 3, 24, stream<V, true>},
+            {"triad", 4, 32, triad<V, false>},
+            {"triad-nt", 4, 32, triad<V, true>}};
+}
+
+}  // namespace
+}  // namespace numascape::machine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops over vectors of doubles that move memory as fast as the processor can, one set for each
+// instruction set; the best that the processor has is chosen at run time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace numascape::machine {
+
+// The vectors of a loop, each of the same number of doubles and aligned to 64 bytes.
+struct Vectors {
+    double* a;
+    const double* b;
+    const double* c;
+    const double* d;
+};
+
+// Runs once over `count` doubles of each vector, a multiple of kBlock. What it returns depends on
+// what was read, so that reading cannot be left out.
+using Kernel = double (*)(const Vectors& vectors, std::size_t count);
+
+inline constexpr std::size_t kBlock = 64;
+
+// A loop, and the bytes that it moves for each element as a program sees it: a store counts once,
+// although without non-temporal stores the line is read first.
+struct Operation {
+    std::string_view name;
+    unsigned vectors;            // how many of a, b, c, d
+    unsigned bytes_per_element;  // 8 for each vector
+    Kernel kernel;
+};
+
+// read: the sum of a; write: a = s; copy: a = b; stream: a = b + s c (STREAM's triad);
+// triad: a = b + c d (the vector triad of Schönauer and of likwid-bench); -nt: with stores that
+// bypass the caches.
+struct InstructionSet {
+    std::string_view name;
+    std::vector<Operation> operations;
+};
+
+// The sets that this processor has, the widest first; never empty.
+std::vector<InstructionSet> instruction_sets();
+
+// Each set's operations; empty where the compiler's target has no such instructions.
+std::vector<Operation> baseline_operations();
+std::vector<Operation> avx2_operations();
+std::vector<Operation> avx512_operations();
+
+}  // namespace numascape::machine

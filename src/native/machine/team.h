@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads that are each bound to a CPU and start their work at the same moment.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "pinning.h"
+
+namespace numascape::machine {
+
+// All members of a team wait until all have come. Spins, since sleeping would let the clock drop;
+// yields now and then, for machines with fewer free CPUs than threads.
+class Barrier {
+  public:
+    explicit Barrier(std::size_t members) : members_(members) {}
+    void wait();
+
+  private:
+    const std::size_t members_;
+    std::atomic<std::size_t> arrived_{0};
+    std::atomic<std::size_t> round_{0};
+};
+
+// Runs work(member) in one thread for each CPU, bound to it, and returns when all have ended.
+// When a thread cannot be bound, none runs, and the exception is thrown here; work must not throw.
+void run_team(const Pinning& pinning, std::span<const unsigned> cpus,
+              const std::function<void(std::size_t)>& work);
+
+// How often the calling thread had to give up its CPU to another one. A sample during which that
+// happened says more of the other program than of the memory, and is taken again.
+long interruptions();
+
+// Seconds of a clock that nobody sets.
+double now();
+
+}  // namespace numascape::machine
