@@ -105,7 +105,8 @@ void measure_size(std::size_t member, const BandwidthRequest& request, const Par
     }
     const auto moved =
         static_cast<double>(count * request.operation.bytes_per_element * request.cpus.size());
-    Point point{.at = static_cast<double>(bytes)};
+    Point point;
+    point.at = static_cast<double>(bytes);
     unsigned spare = request.effort.samples * (Effort::tries - 1);
     while (point.samples.size() < request.effort.samples) {
         const Stopwatch::Lap taken = lap();

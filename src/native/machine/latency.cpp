@@ -91,7 +91,8 @@ void measure_latency(const Pinning& pinning, const LatencyRequest& request, cons
                           std::max(bytes / kLine, std::size_t{1}));
             chaser.warm_up();
             chaser.calibrate(request.effort.sample_s);
-            Point point{.at = static_cast<double>(bytes)};
+            Point point;
+            point.at = static_cast<double>(bytes);
             chaser.take(request.effort, point);
             report.point(point);
         }
@@ -171,7 +172,8 @@ void measure_loaded_latency(const Pinning& pinning, const LoadRequest& request,
             load.set_delay(delay);
             wait_for(kSettle);
             chaser.calibrate(request.effort.sample_s);
-            Point point{.at = static_cast<double>(delay)};
+            Point point;
+            point.at = static_cast<double>(delay);
             const double before = load.bytes();
             const double start = now();
             chaser.take(request.effort, point);
