@@ -20,7 +20,7 @@ struct Effort {
     unsigned samples = 15;
     double sample_s = 0.002;
     // A sample that was interrupted is taken again, up to this many of them for each wanted one.
-    static constexpr unsigned tries = 8;
+    static constexpr unsigned tries = 4;
 };
 
 // Where the memory of a measurement turned out to be, of all its buffers together.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from numascape.commands.machine_export import export
+from numascape.commands.machine_probe import probe
 from numascape.commands.machine_show import show
 
 app = typer.Typer(
@@ -16,3 +17,4 @@ app = typer.Typer(
 )
 app.command()(show)
 app.command()(export)
+app.command()(probe)

@@ -35,7 +35,17 @@ Rows = tuple[tuple[Positive | None, ...], ...]
 # physical units; SLIT: relative), what others wrote of such a machine, what a file said without
 # saying how it knew, and a guess.
 ProvenanceKind = Literal["measured", "hmat", "slit", "published", "given", "assumed"]
-Operation = Literal["read", "write", "write-nt", "copy", "copy-nt", "triad", "triad-nt", "sum"]
+Operation = Literal[
+    "read",
+    "write",
+    "write-nt",
+    "copy",
+    "copy-nt",
+    "stream",
+    "stream-nt",
+    "triad",
+    "triad-nt",
+]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `machine probe`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numascape import terminal
+
+if TYPE_CHECKING:
+    from numascape.machine.probing import Probe
+
+
+def probe(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the machine as JSON; else only show it.",
+            show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer figures, under a minute on two sockets.")
+    ] = False,
+    spread: Annotated[
+        float,
+        typer.Option(
+            "--spread",
+            min=0.001,
+            max=1.0,
+            metavar="SHARE",
+            help="Refuse figures whose 95 % confidence interval is wider, to each side.",
+        ),
+    ] = 0.1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+) -> None:
+    """Measure this host's memory: latency and bandwidth between all nodes, and its caches.
+
+    Threads are bound to CPUs, memory to nodes, and the kernel is asked where it really is. What
+    disturbs the figures is said; a figure that is too uncertain is refused.
+
+    Example: `numascape machine probe --quick -o machine.json`
+    """
+    from numascape.commands.machine_show import print_machine
+    from numascape.machine.conditions import conditions
+    from numascape.machine.document import write_machine
+    from numascape.machine.probing import Probe, Wanted
+    from numascape.machine.sources import read_host
+
+    for sentence in conditions(Path("/")):
+        terminal.say(f"note: {sentence}")
+    probed = Probe(read_host(), Wanted(quick, spread, time.strftime("%Y-%m-%d")))
+    steps = list(probed.steps())
+    for step in terminal.track(steps, len(steps), "Measuring", quiet):
+        step.run()
+    _say_how_it_went(probed)
+    machine = probed.result()
+    if output is None:
+        print_machine(machine, terminal.output())
+        return
+    write_machine(machine, output)
+    terminal.say(f"wrote {output}; next:")
+    terminal.suggest("machine", "show", "--machine", str(output))
+
+
+def _say_how_it_went(probed: Probe) -> None:
+    if not probed.huge:
+        terminal.say("note: memory was in small pages, so latencies include address translation")
+    if probed.interrupted:
+        terminal.say(
+            f"note: {probed.interrupted} samples were interrupted by other programs and repeated"
+        )

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures a machine: which figures, with how much memory, from which CPUs; and judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from numascape.errors import NumascapeError
+from numascape.machine.description import (
+    Controllers,
+    Curve,
+    Machine,
+    MachineNode,
+    Matrix,
+    Operation,
+    Provenance,
+)
+from numascape.machine.measuring import Measured, check_placement, measure
+from numascape.machine.statistics import Estimate
+
+KIBIBYTE: Final = 1 << 10
+_SMALLEST: Final = 4 * KIBIBYTE
+_LEAST_OUTSIDE: Final = 64 << 20
+_MOST_OUTSIDE: Final = 4 << 30
+_MOST_QUICK: Final = 512 << 20
+_OPERATIONS: Final[tuple[Operation, ...]] = (
+    "read", "write", "write-nt", "copy", "copy-nt", "stream", "stream-nt", "triad", "triad-nt",
+)  # fmt: skip
+# Pauses between blocks of 4 KiB, from none to almost no load.
+_DELAYS: Final = (0, 5, 20, 50, 100, 200, 500, 1000, 5000)
+# A figure whose spread is too large is measured again before it is refused.
+_ATTEMPTS: Final = 3
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to probe; `spread` is the largest confidence interval's half width over its median."""
+
+    quick: bool = False
+    spread: float = 0.1
+    date: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A measurement to come: what it is, and the function that makes it."""
+
+    name: str
+    run: Callable[[], object]
+
+
+class Probe:
+    """The measurements of one machine, as steps to run one after the other."""
+
+    def __init__(self, machine: Machine, wanted: Wanted) -> None:
+        """Plan for `machine`, which must be this host."""
+        self.machine = machine
+        self.wanted = wanted
+        usable = set(machine.usable_cpus)
+        allowed = machine.allowed_nodes
+        self.askers = [
+            (i, cores) for i, node in enumerate(machine.nodes) if (cores := _cores(machine, node))
+        ]
+        self.targets = [
+            (j, node)
+            for j, node in enumerate(machine.nodes)
+            if node.memory_bytes and (allowed is None or node.node in allowed)
+        ]
+        if not usable or not self.askers or not self.targets:
+            raise NumascapeError("there is no CPU or no memory here that may be used")
+        self.outside = outside_bytes(machine, wanted.quick)
+        self.huge = True
+        self.interrupted = 0
+        self.latency: dict[tuple[int, int], Estimate] = {}
+        self.bandwidth: dict[tuple[Operation, int, int], Estimate] = {}
+        self.controllers: dict[int, Estimate] = {}
+        self.curves: dict[int, Curve] = {}
+        self.loaded: list[Curve] = []
+        self.scaling: list[Curve] = []
+
+    def steps(self) -> Iterator[Step]:
+        """Everything to measure; run each step once, in this order."""
+        yield from self._latency_steps()
+        yield from self._bandwidth_steps()
+        for j, node in self.targets:
+            yield Step(f"all CPUs reading node {node.node}", lambda j=j: self._controller(j))  # type: ignore[misc]
+        for operation in ("read", "triad"):
+            yield Step(f"{operation} by 1 to all threads", lambda o=operation: self._scale(o))  # type: ignore[misc]
+        yield Step("latency under load", self._load)
+
+    def result(self) -> Machine:
+        """The machine with what was measured before what was known already."""
+        machine, made = self.machine, self._provenance("random pointer chase")
+        moved = self._provenance("vector loops, one thread per core")
+        bandwidths = [
+            self._matrix({(i, j): e for (o, i, j), e in self.bandwidth.items() if o == operation},
+                         moved, operation)
+            for operation in dict.fromkeys(key[0] for key in self.bandwidth)
+        ]  # fmt: skip
+        size = range(len(machine.nodes))
+        reading = Controllers(
+            tuple(_median(self.controllers.get(j)) for j in size),
+            moved,
+            tuple(_half_width(self.controllers.get(j)) for j in size),
+        )
+        return replace(
+            machine,
+            latencies=(self._matrix(self.latency, made, "read"), *machine.latencies),
+            bandwidths=(*bandwidths, *machine.bandwidths),
+            controllers=(reading, *machine.controllers),
+            latency_by_size=(*self.curves.values(), *machine.latency_by_size),
+            loaded_latency=(*self.loaded, *machine.loaded_latency),
+            scaling=(*self.scaling, *machine.scaling),
+        )
+
+    def _latency_steps(self) -> Iterator[Step]:
+        for i, _ in self.askers:
+            for j, node in self.targets:
+                name = f"latency from node {self.machine.nodes[i].node} to {node.node}"
+                yield Step(name, lambda i=i, j=j: self._latency(i, j))  # type: ignore[misc]
+        for i, _ in self.askers[: 1 if self.wanted.quick else None]:
+            name = f"caches of node {self.machine.nodes[i].node}"
+            yield Step(name, lambda i=i: self._latency_by_size(i))  # type: ignore[misc]
+
+    def _bandwidth_steps(self) -> Iterator[Step]:
+        for operation in _OPERATIONS[: 1 if self.wanted.quick else None]:
+            for i, _ in self.askers:
+                for j, node in self.targets:
+                    name = f"{operation} from node {self.machine.nodes[i].node} to {node.node}"
+                    yield Step(
+                        name,
+                        lambda o=operation, i=i, j=j: self._bandwidth(o, i, j),  # type: ignore[misc]
+                    )
+
+    def _latency(self, i: int, j: int) -> None:
+        cpu = dict(self.askers)[i][0]
+        node = self.machine.nodes[j]
+        self.latency[i, j] = self._certain(
+            f"the latency from node {self.machine.nodes[i].node} to node {node.node}",
+            lambda: self._run("latency", j, cpu=cpu, node=node.node, bytes=self._bytes(j)),
+        )
+
+    def _latency_by_size(self, i: int) -> None:
+        own = next((j for j, _ in self.targets if j == i), self.targets[0][0])
+        cpu, node = dict(self.askers)[i][0], self.machine.nodes[own]
+        sizes = sweep(_SMALLEST, self._bytes(own), 1 if self.wanted.quick else 3)
+        found = self._run("latency", own, cpu=cpu, node=node.node, bytes=sizes)
+        self.curves[i] = Curve(
+            tuple((point.at, point.estimate.median) for point in found.points),
+            self._provenance("random pointer chase"),
+            self.machine.nodes[i].node,
+            node.node,
+        )
+
+    def _bandwidth(self, operation: Operation, i: int, j: int) -> None:
+        cpus, node = dict(self.askers)[i], self.machine.nodes[j]
+        self.bandwidth[operation, i, j] = self._certain(
+            f"{operation} bandwidth from node {self.machine.nodes[i].node} to node {node.node}",
+            lambda: self._stream(operation, j, cpus, [node.node] * len(cpus)),
+        )
+
+    def _controller(self, j: int) -> None:
+        cpus = [cpu for _, cores in self.askers for cpu in cores]
+        node = self.machine.nodes[j].node
+        self.controllers[j] = self._certain(
+            f"the bandwidth of node {node}",
+            lambda: self._stream("read", j, cpus, [node] * len(cpus)),
+        )
+
+    def _scale(self, operation: Operation) -> None:
+        """Threads fill node after node, each with memory of its own node where there is some."""
+        placed = [(cpu, self._home(i)) for i, cores in self.askers for cpu in cores]
+        points = []
+        for count in thread_counts(len(placed), [len(cores) for _, cores in self.askers]):
+            cpus, nodes = zip(*placed[:count], strict=True)
+            known = self._certain(
+                f"{operation} bandwidth of {count} threads",
+                lambda c=cpus, n=nodes: self._stream(operation, None, list(c), list(n)),  # type: ignore[misc]
+            )
+            points.append((float(count), known.median))
+        made = self._provenance("vector loops, memory of each thread's node")
+        self.scaling.append(Curve(tuple(points), made, operation=operation))
+
+    def _load(self) -> None:
+        i, cores = self.askers[0]
+        others = cores[1:] or [cpu for k, more in self.askers if k != i for cpu in more]
+        if not others:
+            return  # with one CPU there is nobody to make a load
+        j = next((j for j, _ in self.targets if j == i), self.targets[0][0])
+        node = self.machine.nodes[j]
+        part = min(self._bytes(j), self._room(j) // (len(others) + 1))
+        found = self._run(
+            "loaded", j, cpu=cores[0], node=node.node, cpus=others, bytes=part, delays=_DELAYS
+        )
+        points = sorted((p.load_gb_s, p.estimate.median) for p in found.points if p.load_gb_s > 0)
+        made = self._provenance(f"random pointer chase while {len(others)} CPUs read")
+        self.loaded.append(Curve(tuple(points), made, self.machine.nodes[i].node, node.node))
+
+    def _stream(
+        self, operation: Operation, j: int | None, cpus: list[int], nodes: list[int]
+    ) -> Measured:
+        place = self.targets[0][0] if j is None else j
+        size = self._bytes(place) if len(set(nodes)) == 1 else self._bytes(place) * len(set(nodes))
+        return self._run(
+            "bandwidth", j, operation=operation, cpus=cpus, nodes=nodes, bytes=size, sample_ms=5
+        )
+
+    def _run(self, kind: str, j: int | None, **options: object) -> Measured:
+        samples = 9 if self.wanted.quick else 15
+        found = measure(kind, samples=samples, **options)
+        node = self.machine.nodes[self.targets[0][0] if j is None else j].node
+        check_placement(found, node, alone=len(self.machine.nodes) == 1)
+        self.huge = self.huge and 2 * found.setting.huge_bytes >= found.setting.all_bytes
+        self.interrupted += sum(point.interrupted for point in found.points)
+        return found
+
+    def _certain(self, what: str, run: Callable[[], Measured]) -> Estimate:
+        """The best of a few attempts, if it is certain enough."""
+        best: Estimate | None = None
+        for _ in range(_ATTEMPTS):
+            found = run().points[-1].estimate
+            best = found if best is None or found.spread < best.spread else best
+            if best.spread <= self.wanted.spread:
+                return best
+        raise NumascapeError(
+            f"{what} is uncertain by {best.spread if best else 0:.0%}, more than --spread "
+            f"{self.wanted.spread:.0%}: let nothing else run, or allow more"
+        )
+
+    def _home(self, i: int) -> int:
+        """The node of memory for threads of node i: its own, else the first one."""
+        numbers = [node.node for _, node in self.targets]
+        own = self.machine.nodes[i].node
+        return own if own in numbers else numbers[0]
+
+    def _room(self, j: int) -> int:
+        return self.machine.nodes[j].memory_bytes // 4
+
+    def _bytes(self, j: int) -> int:
+        """Several times the last cache, if the node has the room."""
+        return max(min(self.outside, self._room(j)), 1 << 20)
+
+    def _provenance(self, method: str) -> Provenance:
+        pages = "huge pages" if self.huge else "small pages"
+        return Provenance(
+            "measured", f"numascape machine probe: {method}, {pages}", self.wanted.date
+        )
+
+    def _matrix(
+        self, known: dict[tuple[int, int], Estimate], made: Provenance, operation: Operation
+    ) -> Matrix:
+        size = range(len(self.machine.nodes))
+        return Matrix(
+            tuple(tuple(_median(known.get((i, j))) for j in size) for i in size),
+            made,
+            tuple(tuple(_half_width(known.get((i, j))) for j in size) for i in size),
+            operation,
+        )
+
+
+def outside_bytes(machine: Machine, quick: bool) -> int:
+    """Memory that no cache holds: four times the caches of the last level that a node has."""
+    last = max((cache.level for cache in machine.caches if cache.kind == "unified"), default=0)
+    total = max(
+        (
+            sum(cache.bytes for group in cache.groups if set(group) & set(node.cpus))
+            for node in machine.nodes
+            for cache in machine.caches
+            if cache.level == last and cache.kind == "unified"
+        ),
+        default=0,
+    )
+    wanted = max(4 * total, _LEAST_OUTSIDE)
+    most = max(_MOST_QUICK, 2 * total) if quick else _MOST_OUTSIDE
+    return min(wanted, most, _MOST_OUTSIDE)
+
+
+def sweep(smallest: int, largest: int, per_octave: int) -> list[int]:
+    """Sizes from `smallest` to `largest`, `per_octave` to each doubling, in whole cache lines."""
+    sizes, step = [], 0
+    while (size := smallest * 2 ** (step / per_octave)) < largest:
+        sizes.append(int(size) // 64 * 64)
+        step += 1
+    return [*sizes, largest // 64 * 64]
+
+
+def thread_counts(total: int, per_node: list[int]) -> list[int]:
+    """1, 2, 4, ... and whole nodes, up to all."""
+    counts = {1 << k for k in range(total.bit_length()) if 1 << k <= total}
+    filled = 0
+    for cores in per_node:
+        filled += cores
+        counts.add(filled)
+    return sorted(counts)
+
+
+def _cores(machine: Machine, node: MachineNode) -> list[int]:
+    """The first usable CPU of each of the node's cores, in order."""
+    usable = set(machine.usable_cpus) & set(node.cpus)
+    cores = [sorted(usable & set(core)) for core in machine.cores]
+    first = [core[0] for core in cores if core]
+    return sorted(first) or sorted(usable)
+
+
+def _median(known: Estimate | None) -> float | None:
+    return None if known is None else float(f"{known.median:.5g}")
+
+
+def _half_width(known: Estimate | None) -> float | None:
+    return None if known is None or not known.half_width else float(f"{known.half_width:.3g}")
