@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typer
 
+from numascape.commands.machine_bench import bench
 from numascape.commands.machine_export import export
 from numascape.commands.machine_probe import probe
 from numascape.commands.machine_show import show
@@ -18,3 +19,4 @@ app = typer.Typer(
 app.command()(show)
 app.command()(export)
 app.command()(probe)
+app.command()(bench)

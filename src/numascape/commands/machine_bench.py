@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `machine bench`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+
+
+class ExperimentName(str, Enum):
+    """The loops."""
+
+    triad = "triad"
+    sum = "sum"
+    copy = "copy"
+
+
+def bench(
+    experiment: Annotated[
+        ExperimentName,
+        typer.Argument(help="triad: a = b + c d; sum: s = s + a; copy: a = b.", show_default=False),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The plot, .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="The points as CSV.", show_default=False),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", min=1, help="At most so many.", show_default=False),
+    ] = None,
+    sockets: Annotated[
+        int | None,
+        typer.Option("--sockets", min=1, help="Only on so many.", show_default=False),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer lengths.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+) -> None:
+    """Measure a loop's bandwidth over the length of its vectors, from cache to memory.
+
+    One line for 1, 2, 4 ... threads, one per core, on one socket (1S) and on all; on several
+    sockets also with serial first touch, where the first thread touches all memory. Bytes are
+    those the program names: a store counts once. Without -o and --csv, CSV goes to the output.
+
+    Example: `numascape machine bench triad -o triad.svg`
+    """  # fmt: skip
+    from numascape.atomic import replacing_file
+    from numascape.figures.drawing import check_target, save
+    from numascape.machine.benchmarks import lengths, plan, results_csv, run_series
+    from numascape.machine.conditions import conditions
+    from numascape.machine.sources import read_host
+
+    if output is not None:
+        check_target(output)
+    for sentence in conditions(Path("/")):
+        terminal.say(f"note: {sentence}")
+    machine = read_host()
+    series = plan(machine, sockets, threads)
+    sizes = lengths(machine, quick)
+    results = [
+        result
+        for one in terminal.track(series, len(series), "Measuring", quiet)
+        for result in run_series(machine, experiment.value, one, sizes)
+    ]
+    text = results_csv(experiment.value, results)
+    if table is not None:
+        with replacing_file(table) as beside:
+            beside.write_text(text)
+        terminal.say(f"wrote {table}")
+    elif output is None:
+        print(text, end="")
+    if output is not None:
+        from numascape.figures.bench_picture import draw_bench
+
+        save(draw_bench(machine, experiment.value, results), output)
+        terminal.say(f"wrote {output}")

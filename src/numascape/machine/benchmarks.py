@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bandwidth of vector loops over their length, from the first cache to memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from numascape.errors import NumascapeError
+from numascape.machine.description import Machine, Operation
+from numascape.machine.measuring import Measured, measure
+from numascape.machine.probing import outside_bytes, sweep, thread_counts
+
+Experiment = Literal["triad", "sum", "copy"]
+Touch = Literal["parallel", "serial"]
+# a = b + c d, the vector triad; the sum of a; a = b.
+OPERATIONS: Final[dict[Experiment, Operation]] = {"triad": "triad", "sum": "read", "copy": "copy"}
+BYTES_PER_ELEMENT: Final[dict[Experiment, int]] = {"triad": 32, "sum": 8, "copy": 16}
+FLOPS_PER_ELEMENT: Final[dict[Experiment, int]] = {"triad": 2, "sum": 1, "copy": 0}
+_SMALLEST: Final = 2048
+_PER_OCTAVE: Final = 2
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of the plot: `threads` on `sockets` sockets, memory touched as `touch` says."""
+
+    threads: int
+    sockets: int
+    touch: Touch
+    cpus: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """How the plot and the CSV call it: `4 threads, 2S, serial first touch`."""
+        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        touch = "" if self.touch == "parallel" else ", serial first touch"
+        return f"{threads}, {self.sockets}S{touch}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One point: bytes of all vectors of all threads, GB/s and its confidence interval."""
+
+    series: Series
+    bytes: int
+    gb_s: float
+    half_width: float
+    interrupted: int
+
+
+def plan(machine: Machine, sockets: int | None, most_threads: int | None) -> list[Series]:
+    """1, 2, 4, ... threads on one socket and on all; on several, with serial first touch too.
+
+    One thread per core. Threads on several sockets are dealt out evenly.
+    """
+    usable = set(machine.usable_cpus)
+    packages = [
+        sorted(min(usable & set(core)) for core in machine.cores if usable & set(core) & set(one))
+        for one in machine.packages
+    ]
+    packages = [cores for cores in packages if cores]
+    if sockets is not None and sockets > len(packages):
+        raise NumascapeError(f"{sockets} sockets are wanted, and there are {len(packages)}")
+    series: list[Series] = []
+    for used in [1, len(packages)] if sockets is None else [sockets]:
+        if used == 1 and series:
+            continue
+        cores = _dealt(packages[:used])
+        counts = [n for n in thread_counts(len(cores), [len(cores)]) if n >= used]
+        for count in counts:
+            if most_threads is None or count <= most_threads:
+                touches: tuple[Touch, ...] = ("parallel", "serial") if used > 1 else ("parallel",)
+                series += [Series(count, used, touch, tuple(cores[:count])) for touch in touches]
+    return series
+
+
+def _dealt(packages: list[list[int]]) -> list[int]:
+    longest = max(map(len, packages))
+    return [cores[i] for i in range(longest) for cores in packages if i < len(cores)]
+
+
+def lengths(machine: Machine, quick: bool) -> list[int]:
+    """Bytes of all vectors together: from the first cache to several times the last."""
+    return sweep(_SMALLEST, outside_bytes(machine, quick), 1 if quick else _PER_OCTAVE)
+
+
+def run_series(
+    machine: Machine, experiment: Experiment, series: Series, sizes: list[int]
+) -> Iterator[Result]:
+    """Measure one line of the plot."""
+    home = {cpu: node.node for node in machine.nodes for cpu in node.cpus}
+    parallel = series.touch == "parallel"
+    # Memory cannot be bound where a node has CPUs only; first touch then finds the nearest.
+    bound = parallel and all(
+        node.memory_bytes for node in machine.nodes if set(node.cpus) & set(series.cpus)
+    )
+    # Below it a thread would have less than one block of each vector.
+    least = series.threads * 64 * BYTES_PER_ELEMENT[experiment]
+    found: Measured = measure(
+        "bandwidth",
+        operation=OPERATIONS[experiment],
+        cpus=series.cpus,
+        nodes=[home[cpu] for cpu in series.cpus] if bound else None,
+        touch=None if parallel else "serial",
+        bytes=[size for size in sizes if size >= least],
+        samples=9,
+    )
+    for point in found.points:
+        known = point.estimate
+        yield Result(series, int(point.at), known.median, known.half_width, point.interrupted)
+
+
+def results_csv(experiment: Experiment, results: list[Result]) -> str:
+    """A line per point; elements is the length of one vector, all threads' parts together."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ["experiment", "threads", "sockets", "first_touch", "bytes", "elements", "gb_s",
+         "gb_s_half_width", "gflop_s", "interrupted"]
+    )  # fmt: skip
+    size, flops = BYTES_PER_ELEMENT[experiment], FLOPS_PER_ELEMENT[experiment]
+    for result in results:
+        series = result.series
+        writer.writerow(
+            [experiment, series.threads, series.sockets, series.touch, result.bytes,
+             result.bytes // size, f"{result.gb_s:.5g}", f"{result.half_width:.3g}",
+             f"{result.gb_s / size * flops:.5g}", result.interrupted]
+        )  # fmt: skip
+    return text.getvalue()
