@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from numascape.machine import Machine, MachineNode
 from numascape.trace import TraceInfo, write_trace
-from numascape.trace.info import Host, Machine, MachineNode, Process, Recorder, Times, Totals
+from numascape.trace.info import Host, Process, Recorder, Times, Totals
 from numascape.trace.schema import SCHEMAS
 
 Tables = dict[str, pl.DataFrame]

@@ -20,8 +20,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from numascape.errors import NumascapeError
-from numascape.trace.host import this_host, this_machine
-from numascape.trace.info import Host, Machine
+from numascape.machine.description import Machine
+from numascape.machine.sources import read_host
+from numascape.trace.host import this_host
+from numascape.trace.info import Host
 
 FILE_NAME = "session.json"
 
@@ -91,7 +93,8 @@ def begin_session(
     try:
         folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.recording-", dir=target.parent))
         started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        host, machine = this_host(Path("/"), platform.uname()), this_machine(Path("/"))
+        machine = read_host()
+        host = this_host(Path("/"), platform.uname(), machine)
         session = Session(
             *(folder.absolute(), program, stack, started, host, machine),
             phases=phases,

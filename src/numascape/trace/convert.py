@@ -10,7 +10,7 @@ import polars as pl
 
 import numascape
 from numascape.errors import NumascapeError
-from numascape.trace.host import cpu_nodes
+from numascape.machine.description import cpu_nodes
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.lines import Sites, count_lines, merged, structures_of_samples
 from numascape.trace.module_pages import divide

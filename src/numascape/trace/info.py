@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from numascape.errors import NumascapeError
+from numascape.machine.description import Count, Machine, problem
 from numascape.trace.schema import FORMAT, OPTIONAL, SCHEMAS, VERSION
 
 FILE_NAME: Final = "trace.json"
@@ -23,13 +24,6 @@ FILE_NAME: Final = "trace.json"
 LARGEST_FILE: Final = 16 << 20
 
 
-def _fits_64_bits(value: int) -> int:
-    if value > (1 << 64) - 1:
-        raise ValueError("greater than 2^64 - 1")
-    return value
-
-
-Count = Annotated[int, Field(ge=0), AfterValidator(_fits_64_bits)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -52,23 +46,6 @@ class Host:
     cpus: Count
     nodes: Count
     memory_bytes: Count
-
-
-@dataclass(frozen=True)
-class MachineNode:
-    """A NUMA node: its number, its CPUs' numbers, its memory."""
-
-    node: Count
-    cpus: tuple[Count, ...]
-    memory_bytes: Count
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The machine's NUMA nodes."""
-
-    name: str
-    nodes: tuple[MachineNode, ...]
 
 
 @dataclass(frozen=True)
@@ -167,6 +144,9 @@ def read_info(folder: Path) -> TraceInfo:
         info = _INFO.validate_json(text, strict=True)
     except ValidationError as error:
         raise NumascapeError(f"{path} is damaged: {_first_problem(error)}") from error
+    wrong = problem(info.machine)
+    if wrong is not None:
+        raise NumascapeError(f"{path} is damaged: machine: {wrong}")
     for table in SCHEMAS:
         if table not in info.tables and table not in OPTIONAL:
             raise NumascapeError(f"{path} is damaged: it does not list the table {table}")
@@ -186,6 +166,6 @@ def encode_info(info: TraceInfo) -> bytes:
 
 
 def _first_problem(error: ValidationError) -> str:
-    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part)[:40] for part in problem["loc"])
-    return f"{where}: {problem['msg']}" if where else problem["msg"]
+    found = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part)[:40] for part in found["loc"])
+    return f"{where}: {found['msg']}" if where else found["msg"]

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from numascape import NumascapeError
+from numascape.machine import Machine, MachineNode
 from numascape.recorders.session import FILE_NAME, Ended, Session, begin_session, read_session
-from numascape.trace.info import Host, Machine, MachineNode
+from numascape.trace.info import Host
 
 
 @pytest.fixture
