@@ -34,6 +34,19 @@ class GuestNode:
     memory_mib: int
 
 
+@dataclass(frozen=True)
+class Firmware:
+    """What ACPI says of the guest's nodes: SLIT's distances, and HMAT if there are latencies.
+
+    HMAT's latencies (ns) and bandwidths (GiB/s) are by node of CPUs, then node of memory; a node
+    without CPUs has a row of its own all the same, which is not used.
+    """
+
+    distances: Sequence[Sequence[int]]
+    latencies: Sequence[Sequence[int]] = ()
+    bandwidths: Sequence[Sequence[int]] = ()
+
+
 def why_impossible() -> str | None:
     """Why no guest can run here; None when it can."""
     if platform.machine() != "x86_64":
@@ -48,7 +61,12 @@ def why_impossible() -> str | None:
 
 
 def run_in_guest(
-    nodes: Sequence[GuestNode], job: str, folder: Path, kernel: Path, limit_s: float
+    nodes: Sequence[GuestNode],
+    job: str,
+    folder: Path,
+    kernel: Path,
+    limit_s: float,
+    firmware: Firmware | None = None,
 ) -> None:
     """Boot `kernel`, run the shell script `job` there in `folder`, and wait for its end.
 
@@ -56,7 +74,7 @@ def run_in_guest(
     """
     (folder / "job").write_text(job)
     with _shared("root", Path("/"), folder) as root, _shared("work", folder, folder) as work:
-        command = [*_machine(nodes), *_storage(root, work, folder), *_boot(kernel)]
+        command = [*_machine(nodes, firmware), *_storage(root, work, folder), *_boot(kernel)]
         try:
             result = subprocess.run(
                 command,
@@ -110,11 +128,12 @@ def _shared(tag: str, source: Path, folder: Path) -> Iterator[Path]:
         server.wait()
 
 
-def _machine(nodes: Sequence[GuestNode]) -> list[str]:
+def _machine(nodes: Sequence[GuestNode], firmware: Firmware | None) -> list[str]:
     cpus = sum(node.cpus for node in nodes)
+    hmat = firmware is not None and bool(firmware.latencies)
     # A node is made of sockets; with one CPU in each, nodes need not be of the same size.
     words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
-    words += ["-machine", "q35", *_processor()]
+    words += ["-machine", "q35,hmat=on" if hmat else "q35", *_processor()]
     words += ["-smp", f"{cpus},sockets={cpus},cores=1,threads=1"]
     words += ["-m", f"{sum(node.memory_mib for node in nodes)}M"]
     first = 0
@@ -123,8 +142,25 @@ def _machine(nodes: Sequence[GuestNode]) -> list[str]:
         memory = f"memory-backend-memfd,id=memory{number},size={node.memory_mib}M,share=on"
         words += ["-object", memory]
         place = f",cpus={first}-{first + node.cpus - 1}" if node.cpus else ""
+        if hmat:
+            place += f",initiator={number if node.cpus else 0}"
         words += ["-numa", f"node,nodeid={number},memdev=memory{number}{place}"]
         first += node.cpus
+    return words if firmware is None else words + _tables(nodes, firmware)
+
+
+def _tables(nodes: Sequence[GuestNode], firmware: Firmware) -> list[str]:
+    """SLIT and HMAT."""
+    words = []
+    for i, row in enumerate(firmware.distances):
+        for j, distance in enumerate(row):
+            words += ["-numa", f"dist,src={i},dst={j},val={distance}"]
+    for i, row in enumerate(firmware.latencies):
+        for j, latency in enumerate(row if nodes[i].cpus else ()):
+            pair = f"hmat-lb,initiator={i},target={j},hierarchy=memory,data-type"
+            bandwidth = firmware.bandwidths[i][j]
+            words += ["-numa", f"{pair}=access-latency,latency={latency}"]
+            words += ["-numa", f"{pair}=access-bandwidth,bandwidth={bandwidth}G"]
     return words
 
 

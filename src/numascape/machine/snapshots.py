@@ -20,8 +20,14 @@ MOST_MEMBERS: Final = 500_000
 LARGEST_MEMBER: Final = 4 << 20
 LARGEST_TOTAL: Final = 256 << 20
 _WANTED: Final = re.compile(
-    r"(sys/(devices/system/(cpu|node)|kernel/mm|bus/(cpu|node|dax)|fs/cgroup|devices/virtual/dmi"
-    r"|class/dmi|firmware|devices/platform|devices/LNXSYSTM)|proc|var/run/hwloc|dev/cpuset)(/|$)"
+    r"(sys/(devices/system/(cpu|node)|kernel/mm/hugepages|bus/(cpu|node|dax)|fs/cgroup"
+    r"|devices/virtual/dmi|class/dmi|firmware/devicetree|devices/platform|devices/LNXSYSTM)"
+    r"|proc/(cpuinfo|meminfo|cmdline|mounts|cgroups|device-tree|self|sys/kernel|driver)"
+    r"|var/run/hwloc|dev/cpuset)(/|$)"
+)
+# Thousands of files on a large machine, of which hwloc reads none.
+_SKIPPED: Final = re.compile(
+    r"/(cpuidle|thermal_throttle|microcode|power|uevent|crash_notes\w*|vmstat|numastat|memory\d+)(/|$)"
 )
 
 
@@ -49,7 +55,7 @@ def unpack(tarball: Path, folder: Path) -> Path:
 def _place(name: str) -> PurePosixPath | None:
     """Where the member goes, below one folder at most; None when it is not wanted."""
     parts = [part for part in PurePosixPath(name).parts if part != "."]
-    if ".." in parts or "/" in parts or "\0" in name:
+    if ".." in parts or "/" in parts or "\0" in name or _SKIPPED.search(name):
         return None
     for skipped in (0, 1):
         if _WANTED.match("/".join(parts[skipped:])):
