@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the probe measures, next to likwid-bench, STREAM and multichase.
+
+All tools' runs alternate, so that whatever else the machine does falls on all. Memory is in huge
+pages for all that can: for likwid-bench and STREAM through malloc's tunable. One thread on CPU 0.
+"""
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bench.measure import machine
+from bench.tables import ResultTable, print_table, write_results
+from numascape.errors import NumascapeError
+from numascape.machine.measuring import measure
+from numascape.machine.probing import outside_bytes
+from numascape.machine.sources import read_host
+
+console = Console(stderr=True)
+# glibc's malloc asks for huge pages then (glibc 2.35 and newer).
+HUGE = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+CPU = 0
+# likwid-bench's name of the same loop, by instruction set.
+LIKWID = {
+    "read": {"avx512": "sum_avx512", "avx2": "sum_avx", "sse2": "sum_sse"},
+    "triad": {"avx512": "triad_avx512_fma", "avx2": "triad_avx_fma", "sse2": "triad_sse"},
+    "stream": {"avx512": "stream_avx512_fma", "avx2": "stream_avx_fma", "sse2": "stream_sse"},
+}
+# Bytes that likwid-bench moves in a run of one round.
+LIKWID_VOLUME = 4 << 30
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: a measurement of ours and of another tool, each giving its samples of a round."""
+
+    name: str
+    unit: str
+    ours: Callable[[], tuple[float, ...]]
+    theirs: Callable[[], float]
+    allowed: float
+    more_is_better: bool
+
+
+def output(command: list[str]) -> str:
+    result = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env=HUGE
+    )
+    return result.stdout
+
+
+def number(pattern: str, text: str) -> float:
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise NumascapeError(f"cannot read what was printed: {text[-300:]!r}")
+    return float(found[1])
+
+
+def our_bandwidth(operation: str, size: int) -> tuple[float, ...]:
+    found = measure(
+        "bandwidth", operation=operation, cpus=[CPU], nodes=[0], bytes=size, samples=5, sample_ms=2
+    )
+    return found.points[0].samples
+
+
+def our_latency(size: int) -> tuple[float, ...]:
+    return measure("latency", cpu=CPU, node=0, bytes=size, samples=9).points[0].samples
+
+
+def likwid_bandwidth(kernel: str, size: int) -> float:
+    rounds = max(LIKWID_VOLUME // size, 3)
+    command = ["likwid-bench", "-t", kernel, "-w", f"S0:{size}B:1", "-i", str(rounds)]
+    return number(r"^MByte/s:\s+([\d.]+)", output(command)) / 1000
+
+
+def multichase_latency(program: Path, size: int) -> float:
+    # -H: huge pages; -t: one thread; -s 64: a cache line each; -T: no locality of pages.
+    command = [str(program), "-m", str(size), "-s", "64", "-T", str(size), "-n", "5", "-H"]
+    return number(r"^\s*([\d.]+)\s*$", output(["taskset", "-c", str(CPU), *command]))
+
+
+def stream_triad(program: Path) -> float:
+    command = ["taskset", "-c", str(CPU), str(program)]
+    return number(r"^Triad:\s+([\d.]+)", output(command)) / 1000
+
+
+def cases(multichase: Path | None, stream: Path | None) -> list[Case]:
+    host = read_host()
+    memory = outside_bytes(host, quick=True)
+    instructions = measure("bandwidth", operation="read", cpus=[CPU], bytes=4096).setting
+    sizes = {"L1": 16 << 10, "L2": 512 << 10, "memory": memory}
+    found = []
+    for operation, names in LIKWID.items():
+        kernel = names[instructions.instructions]
+        for place, size in sizes.items():
+            found.append(
+                Case(
+                    f"{operation}, {place}: likwid-bench {kernel}",
+                    "GB/s",
+                    lambda o=operation, s=size: our_bandwidth(o, s),  # type: ignore[misc]
+                    lambda k=kernel, s=size: likwid_bandwidth(k, s),  # type: ignore[misc]
+                    0.03,
+                    more_is_better=True,
+                )
+            )
+    if stream is not None:
+        found.append(
+            Case("stream, memory: STREAM", "GB/s", lambda: our_bandwidth("stream", memory),
+                 lambda: stream_triad(stream), 0.03, more_is_better=True)
+        )  # fmt: skip
+    if multichase is not None:
+        for place, size in sizes.items():
+            found.append(
+                Case(
+                    f"latency, {place}: multichase",
+                    "ns",
+                    lambda s=size: our_latency(s),  # type: ignore[misc]
+                    lambda s=size: multichase_latency(multichase, s),  # type: ignore[misc]
+                    0.05,
+                    more_is_better=False,
+                )
+            )
+    return found
+
+
+def compared(case: Case, rounds: int) -> list[str | float | None]:
+    """A row: both tools' medians, their ratio, and the ratio of their best values."""
+    ours: list[float] = []
+    medians: list[float] = []
+    theirs: list[float] = []
+    for _ in range(rounds):
+        samples = case.ours()
+        ours += samples
+        medians.append(statistics.median(samples))
+        theirs.append(case.theirs())
+    best = max if case.more_is_better else min
+    ratio = best(ours) / best(theirs)
+    within = "yes" if abs(ratio - 1) <= case.allowed else "no"
+    return [
+        f"{case.name}, {case.unit}", statistics.median(medians), statistics.median(theirs),
+        statistics.median(medians) / statistics.median(theirs), best(ours), best(theirs), ratio,
+        f"{within} ({case.allowed:.0%})",
+    ]  # fmt: skip
+
+
+def main(
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of each comparison.")] = 7,
+    multichase: Annotated[Path | None, typer.Option(help="The program multichase.")] = None,
+    stream: Annotated[Path | None, typer.Option(help="STREAM, for one thread.")] = None,
+    write: Annotated[bool, typer.Option(help="Write bench/results/probe.md and .json.")] = True,
+) -> None:
+    """Compare the probe with the tools that are known for the same."""
+    if shutil.which("likwid-bench") is None:
+        console.print("likwid-bench is missing: install likwid (Debian's package)")
+        raise typer.Exit(2)
+    rows = []
+    try:
+        for case in cases(multichase, stream):
+            console.print(f"{case.name}: {rounds} rounds")
+            rows.append(compared(case, rounds))
+    except (NumascapeError, subprocess.CalledProcessError) as failure:
+        console.print(str(failure), markup=False)
+        raise typer.Exit(1) from None
+    table = ResultTable(
+        "The probe next to other tools, one thread",
+        ["figure and other tool", "ours, median", "theirs, median", "ratio", "ours, best",
+         "theirs, best", "ratio of best", "within"],
+        rows,
+        f"{rounds} rounds, alternating. The ratio of the best values counts: what else a busy "
+        "machine does makes figures worse, never better.",
+    )  # fmt: skip
+    print_table(table)
+    if write:
+        for path in write_results("probe", machine(), [table]):
+            console.print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
