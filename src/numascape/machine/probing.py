@@ -283,7 +283,7 @@ def sweep(smallest: int, largest: int, per_octave: int) -> list[int]:
     while (size := smallest * 2 ** (step / per_octave)) < largest:
         sizes.append(int(size) // 64 * 64)
         step += 1
-    return [*sizes, largest // 64 * 64]
+    return sorted({*sizes, largest // 64 * 64})
 
 
 def thread_counts(total: int, per_node: list[int]) -> list[int]:
