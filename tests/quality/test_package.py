@@ -37,6 +37,9 @@ def test_the_package_has_what_was_built(installed: Path) -> None:
         "_recorder/lib64/release/libdynamorio.so",
         "_recorder/ext/lib64/release/libdrmgr.so",
         "_recorder/DynamoRIO-License.txt",
+        "_machine/topology-reader",
+        "_machine/probe",
+        "machines/numa16.json",
     ]
     assert [name for name in names if not (package / name).is_file()] == []
     assert len(list(package.glob("_native*.so"))) == 1

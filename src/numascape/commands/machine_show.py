@@ -81,8 +81,7 @@ def print_machine(machine: Machine, console: Console) -> None:
     width = min(console.width, 100)
     for title, nodes in _packages(machine):
         console.print(_package(machine, title, nodes, width))
-    if len(machine.nodes) > 1:
-        _print_matrices(machine, console)
+    _print_matrices(machine, console)
     from numascape.machine.wording import provenance_text
 
     if machine.provenance is not None:
@@ -127,17 +126,22 @@ def _package(machine: Machine, title: str, nodes: list[MachineNode], width: int)
 def _print_matrices(machine: Machine, console: Console) -> None:
     from numascape.machine.factors import bandwidths, latencies, numa_factors
 
+    several = len(machine.nodes) > 1
     for title, known, digits in (
         ("NUMA factors", numa_factors(machine), 2),
         ("read latency, ns", latencies(machine), 0),
         ("read bandwidth, GB/s", bandwidths(machine), 1),
     ):
-        between = [
-            value for i, row in enumerate(known.values) for j, value in enumerate(row) if i != j
+        factors = title == "NUMA factors"
+        values = [
+            value
+            for i, row in enumerate(known.values)
+            for j, value in enumerate(row)
+            if i != j or not (several or factors)
         ]
-        if any(value is not None for value in between):
+        if any(value is not None for value in values):
             _print_matrix(machine, title, known, digits, console)
-        elif title == "NUMA factors":
+        elif factors and several:
             console.print("NUMA factors between nodes: unknown")
 
 

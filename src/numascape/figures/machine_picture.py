@@ -24,7 +24,7 @@ PICTURE_CM: Final = 17.0
 # Beyond it numbers in cells could not be read.
 _MOST_WRITTEN: Final = 12
 _NODE_COLUMNS: Final = 4
-_CPU_COLUMNS: Final = 16
+_CPU_COLUMNS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ def _draw_node(axes: Axes, machine: Machine, box: NodeBox) -> None:
     kind = f" {node.kind}" if node.kind else ""
     axes.text(box.x + 0.3, box.y + 0.8, f"node {node.node}", va="center", fontweight="bold")
     axes.text(box.x + box.width - 0.3, box.y + 0.8, memory + kind, va="center", ha="right")
-    axes.text(box.x + 0.3, box.y + 1.7, cache_text(machine, node), va="center", fontsize=5.5)
+    axes.text(box.x + 0.3, box.y + 1.7, cache_text(machine, node), va="center", fontsize=4.5)
     columns = int(box.width - 1)
-    written = len(node.cpus) <= 64
+    written = len(node.cpus) <= 128
     for i, cpu in enumerate(node.cpus):
         x, y = box.x + 0.5 + i % columns, box.y + 2.3 + i // columns
         colour = "#9cc3e8" if cpu in usable else "#dddddd"
@@ -169,7 +169,8 @@ def _draw_node(axes: Axes, machine: Machine, box: NodeBox) -> None:
         axes.text(box.x + 0.5, box.y + 2.8, "memory only", va="center", fontsize=6)
     elif not written:
         text = format_cpu_list(node.cpus)
-        axes.text(box.x + box.width / 2, box.y + 2.6, text, ha="center", va="center", fontsize=5)
+        place = (box.x + box.width / 2, box.y + box.height / 2 + 1)
+        axes.text(*place, text, ha="center", va="center", fontsize=5)
 
 
 def _draw_matrix(axes: Axes, machine: Machine, title: str, known: Known, style: Style) -> None:

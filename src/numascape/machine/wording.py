@@ -35,7 +35,7 @@ def _cache(cache: Cache, groups: list[tuple[int, ...]], cpus: int) -> str:
         return text
     if len(groups) > 1:
         return f"{len(groups)} x {text}"
-    return f"{text} (shared with other nodes)" if len(groups[0]) > cpus else text
+    return f"{text} (shared)" if len(groups[0]) > cpus else text
 
 
 def provenance_text(provenance: Provenance) -> str:

