@@ -29,7 +29,16 @@ MAY_IMPORT = {
     "view": {"view", "report", "trace"},
     "console": {"console", "figures", "report", "trace"},
     "figures": {"figures", "report", "trace", "machine"},
-    "commands": {"recorders", "report", "view", "console", "figures", "trace", "machine"},
+    "commands": {
+        "commands",
+        "recorders",
+        "report",
+        "view",
+        "console",
+        "figures",
+        "trace",
+        "machine",
+    },
 }
 # Modules beside the parts, which every part may use.
 EVERYWHERE = {"errors", "atomic", "installation", "terminal", "_native"}

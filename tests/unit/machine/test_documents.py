@@ -44,8 +44,10 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_shipped_machines_say_where_every_figure_is_from(name: str, tmp_path: Path) -> None:
     machine = open_machine(name)
     assert machine.provenance is not None
-    known = [*machine.latencies, *machine.bandwidths, *machine.factors, *machine.loaded_latency]
-    for provenance in (machine.provenance, *(figure.provenance for figure in known)):
+    matrices = [*machine.latencies, *machine.bandwidths, *machine.factors]
+    curves = [*machine.loaded_latency, *machine.scaling]
+    known = [matrix.provenance for matrix in matrices] + [curve.provenance for curve in curves]
+    for provenance in (machine.provenance, *known):
         assert provenance.kind in {"published", "assumed"}
         assert len(provenance.source) > 20
     write_machine(machine, tmp_path / "again.json")

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from numascape import NumascapeError
-from numascape.machine import MachineNode, open_machine
+from numascape.machine import MachineNode, measuring, open_machine, probing
 from numascape.machine.benchmarks import plan
 from numascape.machine.conditions import conditions
 from numascape.machine.measuring import Measured, Setting, check_placement, measure
@@ -68,8 +70,6 @@ def test_memory_in_the_wrong_place_is_refused() -> None:
 
 
 def test_uncertain_figures_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numascape.machine import measuring, probing
-
     def wild(kind: str, **options: object) -> Measured:
         samples = tuple(float(10 + 9 * (i % 2)) for i in range(9))
         return Measured(setting().setting, (measuring.Point(1.0, samples, 0, 0),))
@@ -81,19 +81,15 @@ def test_uncertain_figures_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_probed_machine_keeps_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numascape.machine import measuring, probing
-
     def even(kind: str, **options: object) -> Measured:
-        sizes = options.get("delays") or options["bytes"]
-        ats = sizes if isinstance(sizes, list | tuple) else [sizes]
+        sizes: Any = options.get("delays") or options["bytes"]
+        ats: list[int] = list(sizes) if isinstance(sizes, list | tuple) else [sizes]
         points = tuple(measuring.Point(float(at) + 1, (80.0,) * 9, 5.0, 0) for at in ats)
         return Measured(setting(huge_bytes=1).setting, points)
 
     monkeypatch.setattr(probing, "measure", even)
     machine = open_machine("xeon-6980p-snc3")
     nodes = tuple(MachineNode(n.node, n.cpus, 1 << 36) for n in machine.nodes)
-    import dataclasses
-
     probe = Probe(dataclasses.replace(machine, nodes=nodes), Wanted(date="2026-11-21"))
     for step in probe.steps():
         step.run()

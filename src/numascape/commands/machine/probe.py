@@ -48,7 +48,7 @@ def probe(
 
     Example: `numascape machine probe --quick -o machine.json`
     """
-    from numascape.commands.machine_show import print_machine
+    from numascape.commands.machine.show import print_machine
     from numascape.machine.conditions import conditions
     from numascape.machine.document import write_machine
     from numascape.machine.probing import Probe, Wanted

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands.machine_show import MachineOption
+from numascape.commands.machine.show import MachineOption
 
 
 class Format(str, Enum):

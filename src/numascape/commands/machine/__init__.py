@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `machine`: its own verbs are in the files machine_*.py."""
+"""The verb `machine`: its own verbs are in the files beside this one."""
 
 from __future__ import annotations
 
 import typer
 
-from numascape.commands.machine_bench import bench
-from numascape.commands.machine_export import export
-from numascape.commands.machine_probe import probe
-from numascape.commands.machine_show import show
+from numascape.commands.machine.bench import bench
+from numascape.commands.machine.export import export
+from numascape.commands.machine.probe import probe
+from numascape.commands.machine.show import show
 
 app = typer.Typer(
     name="machine",
