@@ -10,9 +10,11 @@ namespace numascape::machine {
 
 namespace {
 
-// Vectors of a thread begin at different places in their pages: equal ones would compete for the
-// same cache sets, and a load would seem to depend on the store before it.
-constexpr std::size_t kSkew = 17 * kLine;
+// Each vector of a thread begins a little later in its page than the one before: at the same place
+// they would compete for the same cache sets, and a little earlier, a load would seem to depend on
+// a store that is still under way, of which the processor compares the last 12 bits of addresses.
+constexpr std::size_t kSkew = 5 * kLine;
+constexpr std::size_t kPage = 4096;
 
 // A thread's memory: its part of each vector, for the largest size.
 struct Part {
@@ -36,8 +38,7 @@ std::size_t part_count(const BandwidthRequest& request, std::size_t bytes) {
 
 std::vector<Part> allocate(const BandwidthRequest& request) {
     const std::size_t vector = part_count(request, request.bytes.back()) * sizeof(double);
-    // Small vectors lie side by side: in memory of their own they would not fill a huge page.
-    const std::size_t stride = (vector + kLine - 1) / kLine * kLine + kSkew;
+    const std::size_t stride = (vector + kPage - 1) / kPage * kPage + kSkew;
     std::vector<Part> parts;
     for (std::size_t i = 0; i < request.cpus.size(); i++) {
         parts.push_back({std::make_unique<Buffer>(4 * kLine + stride * request.operation.vectors,
@@ -69,14 +70,11 @@ class Stopwatch {
     // All start together; returns when all have done `rounds` rounds.
     Lap time(std::size_t member, const BandwidthRequest& request, const Part& part,
              std::size_t count, std::size_t rounds) {
-        double total = 0;
         if (member == 0) interrupted_ = false;
         barrier_.wait();
         const long before = interruptions();
         const double start = now();
-        for (std::size_t i = 0; i < rounds; i++) {
-            total += request.operation.kernel(part.vectors(), count);
-        }
+        const double total = request.operation.kernel(part.vectors(), count, rounds);
         if (interruptions() != before) interrupted_ = true;
         barrier_.wait();
         if (member == 0) seconds_ = now() - start;

@@ -17,20 +17,30 @@ inline constexpr double kScalar = 3.0;
 // Independent sums hide the latency of additions.
 inline constexpr std::size_t kSums = 8;
 
+// Between two rounds the compiler must take memory for changed, so that each round is made.
+inline void end_round() {
+    asm volatile("" : : : "memory");
+}
+
 template <typename V>
-double read(const Vectors& v, std::size_t count) {
+double read(const Vectors& vectors, std::size_t count, std::size_t rounds) {
     static_assert(kBlock % (kSums * V::width) == 0);
+    const Vectors v = vectors;
     typename V::Type sums[kSums];
-    for (auto& sum : sums) sum = V::set(0.0);
-    for (std::size_t i = 0; i < count; i += kSums * V::width) {
 #pragma GCC unroll 8
-        for (std::size_t k = 0; k < kSums; k++) {
-            sums[k] = V::add(sums[k], V::load(v.a + i + k * V::width));
+    for (std::size_t k = 0; k < kSums; k++) sums[k] = V::set(0.0);
+    for (std::size_t round = 0; round < rounds; round++) {
+        for (std::size_t i = 0; i < count; i += kSums * V::width) {
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < kSums; k++) {
+                sums[k] = V::add(sums[k], V::load(v.a + i + k * V::width));
+            }
         }
+        end_round();
     }
-    double total = 0;
-    for (const auto& sum : sums) total += V::sum(sum);
-    return total;
+#pragma GCC unroll 8
+    for (std::size_t k = 1; k < kSums; k++) sums[0] = V::add(sums[0], sums[k]);
+    return V::sum(sums[0]);
 }
 
 template <typename V, bool NonTemporal>
@@ -44,41 +54,48 @@ void put(double* to, typename V::Type value) {
 
 // Stores value(i) to each vector of a; value is inlined.
 template <typename V, bool NonTemporal, typename Value>
-double fill(const Vectors& v, std::size_t count, Value value) {
+double fill(double* a, std::size_t count, std::size_t rounds, Value value) {
     constexpr std::size_t unroll = 4;
     static_assert(kBlock % (unroll * V::width) == 0);
-    for (std::size_t i = 0; i < count; i += unroll * V::width) {
+    for (std::size_t round = 0; round < rounds; round++) {
+        for (std::size_t i = 0; i < count; i += unroll * V::width) {
 #pragma GCC unroll 4
-        for (std::size_t k = 0; k < unroll; k++) {
-            put<V, NonTemporal>(v.a + i + k * V::width, value(i + k * V::width));
+            for (std::size_t k = 0; k < unroll; k++) {
+                put<V, NonTemporal>(a + i + k * V::width, value(i + k * V::width));
+            }
         }
+        end_round();
     }
     if constexpr (NonTemporal) V::fence();
-    return v.a[0];
+    return a[0];
 }
 
 template <typename V, bool NonTemporal>
-double write(const Vectors& v, std::size_t count) {
+double write(const Vectors& v, std::size_t count, std::size_t rounds) {
     const auto scalar = V::set(kScalar);
-    return fill<V, NonTemporal>(v, count, [=](std::size_t) { return scalar; });
+    return fill<V, NonTemporal>(v.a, count, rounds, [=](std::size_t) { return scalar; });
 }
 
 template <typename V, bool NonTemporal>
-double copy(const Vectors& v, std::size_t count) {
-    return fill<V, NonTemporal>(v, count, [&v](std::size_t i) { return V::load(v.b + i); });
+double copy(const Vectors& vectors, std::size_t count, std::size_t rounds) {
+    const Vectors v = vectors;
+    return fill<V, NonTemporal>(v.a, count, rounds,
+                                [v](std::size_t i) { return V::load(v.b + i); });
 }
 
 template <typename V, bool NonTemporal>
-double stream(const Vectors& v, std::size_t count) {
+double stream(const Vectors& vectors, std::size_t count, std::size_t rounds) {
+    const Vectors v = vectors;
     const auto scalar = V::set(kScalar);
-    return fill<V, NonTemporal>(v, count, [&v, scalar](std::size_t i) {
+    return fill<V, NonTemporal>(v.a, count, rounds, [v, scalar](std::size_t i) {
         return V::fma(scalar, V::load(v.c + i), V::load(v.b + i));
     });
 }
 
 template <typename V, bool NonTemporal>
-double triad(const Vectors& v, std::size_t count) {
-    return fill<V, NonTemporal>(v, count, [&v](std::size_t i) {
+double triad(const Vectors& vectors, std::size_t count, std::size_t rounds) {
+    const Vectors v = vectors;
+    return fill<V, NonTemporal>(v.a, count, rounds, [v](std::size_t i) {
         return V::fma(V::load(v.c + i), V::load(v.d + i), V::load(v.b + i));
     });
 }

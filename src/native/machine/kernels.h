@@ -19,9 +19,10 @@ struct Vectors {
     const double* d;
 };
 
-// Runs once over `count` doubles of each vector, a multiple of kBlock. What it returns depends on
-// what was read, so that reading cannot be left out.
-using Kernel = double (*)(const Vectors& vectors, std::size_t count);
+// Runs `rounds` times over `count` doubles of each vector, a multiple of kBlock. What it returns
+// depends on what was read, so that reading cannot be left out. The rounds are inside, because in
+// the first cache a call takes as long as a round.
+using Kernel = double (*)(const Vectors& vectors, std::size_t count, std::size_t rounds);
 
 inline constexpr std::size_t kBlock = 64;
 

@@ -115,7 +115,7 @@ class Load {
                 auto* block = const_cast<std::byte*>(start + offset);
                 auto* values = reinterpret_cast<double*>(block);
                 total += request_.operation.kernel({values, nullptr, nullptr, nullptr},
-                                                   kReadBlock / sizeof(double));
+                                                   kReadBlock / sizeof(double), 1);
                 blocks_.fetch_add(1, std::memory_order_relaxed);
                 const unsigned delay = delay_.load(std::memory_order_relaxed);
                 for (unsigned i = 0; i < delay; i++) pause_once();

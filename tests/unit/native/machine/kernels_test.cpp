@@ -39,7 +39,7 @@ TEST(Kernels, ComputeWhatTheySay) {
                 c.values[i] = 2 * x + 1;
                 d.values[i] = 100 - x;
             }
-            operation.kernel({a.values, b.values, c.values, d.values}, kCount);
+            operation.kernel({a.values, b.values, c.values, d.values}, kCount, 2);
             std::string name(operation.name);
             if (name.ends_with("-nt")) name.resize(name.size() - 3);
             for (std::size_t i = 0; i < kCount; i++) {
@@ -56,8 +56,9 @@ TEST(Kernels, ReadSumsUpEveryElement) {
     for (std::size_t i = 0; i < kCount; i++) a.values[i] = static_cast<double>(i);
     for (const InstructionSet& set : instruction_sets()) {
         ASSERT_EQ(set.operations[0].name, "read");
-        const double sum = set.operations[0].kernel({a.values, nullptr, nullptr, nullptr}, kCount);
-        EXPECT_EQ(sum, kCount * (kCount - 1) / 2.0) << set.name;
+        const double sum =
+            set.operations[0].kernel({a.values, nullptr, nullptr, nullptr}, kCount, 3);
+        EXPECT_EQ(sum, 3 * kCount * (kCount - 1) / 2.0) << set.name;
     }
 }
 
