@@ -280,7 +280,7 @@ def outside_bytes(machine: Machine, quick: bool) -> int:
 def sweep(smallest: int, largest: int, per_octave: int) -> list[int]:
     """Sizes from `smallest` to `largest`, `per_octave` to each doubling, in whole cache lines."""
     sizes, step = [], 0
-    while (size := smallest * 2 ** (step / per_octave)) < largest:
+    while (size := smallest * 2 ** (step / per_octave)) < 0.9 * largest:
         sizes.append(int(size) // 64 * 64)
         step += 1
     return sorted({*sizes, largest // 64 * 64})

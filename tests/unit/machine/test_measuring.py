@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from numascape import NumascapeError
-from numascape.machine import MachineNode, measuring, open_machine, probing
+from numascape.machine import Machine, MachineNode, measuring, open_machine, probing
 from numascape.machine.benchmarks import plan
 from numascape.machine.conditions import conditions
 from numascape.machine.measuring import Measured, Setting, check_placement, measure
@@ -78,6 +78,26 @@ def test_uncertain_figures_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     probe = Probe(read_host(), Wanted(quick=True, spread=0.05))
     with pytest.raises(NumascapeError, match=r"latency from node 0 to node 0 is uncertain by \d+%"):
         next(probe.steps()).run()
+
+
+def test_a_node_without_cpus_is_measured_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def even(kind: str, **options: Any) -> Measured:
+        asked.append((kind, options.get("node", options.get("nodes"))))
+        return Measured(setting(huge_bytes=1).setting, (measuring.Point(1.0, (5.0,) * 9, 5.0, 0),))
+
+    monkeypatch.setattr(probing, "measure", even)
+    nodes = (MachineNode(0, (0, 1), 1 << 36), MachineNode(2, (), 1 << 36, "CXL"))
+    probe = Probe(Machine("a", nodes, cores=((0,), (1,))), Wanted(quick=True))
+    for step in probe.steps():
+        step.run()
+    result = probe.result()
+    assert result.latencies[0].values == ((5.0, 5.0), (None, None))
+    assert result.bandwidths[0].values == ((5.0, 5.0), (None, None))
+    assert result.controllers[0].values == (5.0, 5.0)
+    assert ("latency", 2) in asked
+    assert ("bandwidth", [2, 2]) in asked
 
 
 def test_a_probed_machine_keeps_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:

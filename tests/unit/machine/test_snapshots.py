@@ -99,3 +99,38 @@ def test_an_export_reads_back(read: tuple[Machine, Expected], tmp_path: Path) ->
     assert (again.distances and again.distances.values) == (
         machine.distances and machine.distances.values
     )
+
+
+def snapshot(name: str) -> Machine:
+    try:
+        return open_machine(str(snapshots() / f"{name}.tar.bz2"))
+    except NoSnapshotsError as error:
+        pytest.skip(f"no snapshots: {error}")
+
+
+def test_offline_cpus_and_cpusets_are_noted() -> None:
+    machine = snapshot("16amd64-8n2c-cpusets")
+    assert 4 not in machine.cpus
+    assert machine.usable_cpus == (0, 1, 2, 3, 5, 6, 12, 13, 14, 15)
+    assert machine.allowed_nodes == (1, 2, 3, 4)
+    assert machine.notes == (
+        "CPUs 4 are offline",
+        "only CPUs 0-3,5-6,12-15 may be used here (cpuset)",
+        "only memory of nodes 1-4 may be used here (cpuset)",
+    )
+
+
+def test_a_cgroup_limits_what_may_be_used() -> None:
+    machine = snapshot("16amd64-4n4c-cgroup-distance-merge")
+    assert (len(machine.nodes), len(machine.cpus)) == (4, 16)
+    assert machine.usable_cpus == (0, 1, 2, 3)
+
+
+def test_memory_of_other_kinds_is_of_no_cpu() -> None:
+    machine = snapshot("fakememinitiators-1np2c+1npp+gi")
+    assert [node.node for node in machine.nodes if node.kind == "NVM"] == [7, 10]
+    assert all(node.cpus == () for node in machine.nodes if node.kind)
+    # HMAT, from the CPUs next to each memory.
+    assert machine.latencies[0].provenance.kind == "hmat"
+    assert machine.latencies[0].values[0][5] == 26
+    assert machine.latencies[0].values[0][7] == machine.latencies[0].values[2][7] == 77

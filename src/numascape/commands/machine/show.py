@@ -152,7 +152,8 @@ def _print_matrix(
 
     values = [value for row in known.values for value in row if value is not None]
     low, high = min(values), max(values)
-    table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    console.print(title)
+    table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("from/to", justify="right")
     for node in machine.nodes:
         table.add_column(str(node.node), justify="right", no_wrap=True)
