@@ -51,7 +51,7 @@ class Layout:
 def lay_out(machine: Machine) -> Layout:
     """Place the nodes of a package beside each other, and packages too, at most 4 nodes in a row.
 
-    A node belongs to the package that has most of its CPUs; nodes without CPUs come last.
+    Nodes of no package come last.
     """
     most = max((len(node.cpus) for node in machine.nodes), default=1)
     columns = min(_CPU_COLUMNS, max(most, 8))
@@ -59,7 +59,8 @@ def lay_out(machine: Machine) -> Layout:
     packages: list[tuple[float, float, float, float]] = []
     boxes: list[NodeBox] = []
     x = y = bottom = 0.0
-    for nodes in _by_package(machine):
+    owned, rest = machine.package_nodes()
+    for nodes in [nodes for nodes in [*owned, rest] if nodes]:
         across = min(len(nodes), _NODE_COLUMNS) * (width + 0.6) + 0.2
         if x > 0 and x + across > _NODE_COLUMNS * (width + 1.6):
             x, y = 0.0, bottom + 0.8
@@ -78,18 +79,6 @@ def lay_out(machine: Machine) -> Layout:
     return Layout(
         tuple(packages), tuple(boxes), max(left + wide for left, _, wide, _ in packages), bottom
     )
-
-
-def _by_package(machine: Machine) -> list[list[MachineNode]]:
-    owners: list[list[MachineNode]] = [[] for _ in machine.packages]
-    homeless = []
-    for node in machine.nodes:
-        shared = [len(set(node.cpus) & set(package)) for package in machine.packages]
-        if shared and max(shared) > 0:
-            owners[shared.index(max(shared))].append(node)
-        else:
-            homeless.append(node)
-    return [nodes for nodes in [*owners, homeless] if nodes]
 
 
 def draw_machine(machine: Machine, style: Style | None = None) -> TraceFigure:

@@ -153,6 +153,21 @@ class Machine:
             return self.cpus
         return tuple(sorted(set(self.allowed_cpus) & set(self.cpus)))
 
+    def package_nodes(self) -> tuple[list[list[MachineNode]], list[MachineNode]]:
+        """The nodes of each package, and those of none.
+
+        A node belongs to the package that has most of its CPUs, and without CPUs to none.
+        """
+        owned: list[list[MachineNode]] = [[] for _ in self.packages]
+        rest = []
+        for node in self.nodes:
+            shared = [len(set(node.cpus) & set(package)) for package in self.packages]
+            if shared and max(shared) > 0:
+                owned[shared.index(max(shared))].append(node)
+            else:
+                rest.append(node)
+        return owned, rest
+
     def position(self, node: int) -> int:
         """The row and column of the node of this number; KeyError when there is none."""
         for position, candidate in enumerate(self.nodes):

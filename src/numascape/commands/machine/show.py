@@ -92,15 +92,8 @@ def print_machine(machine: Machine, console: Console) -> None:
 
 
 def _packages(machine: Machine) -> list[tuple[str, list[MachineNode]]]:
-    """Title and nodes of each box: a node is where most of its CPUs are."""
-    owned: list[list[MachineNode]] = [[] for _ in machine.packages]
-    rest = []
-    for node in machine.nodes:
-        shared = [len(set(node.cpus) & set(package)) for package in machine.packages]
-        if shared and max(shared) > 0:
-            owned[shared.index(max(shared))].append(node)
-        else:
-            rest.append(node)
+    """Title and nodes of each box."""
+    owned, rest = machine.package_nodes()
     boxes = [(f"package {i}", nodes) for i, nodes in enumerate(owned) if nodes]
     return [*boxes, ("memory without CPUs of its own", rest)] if rest else boxes
 
