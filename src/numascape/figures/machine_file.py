@@ -17,7 +17,8 @@ from numascape.machine.wording import provenance_text
 
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{name}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy"
+content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <style>body {{ font: 15px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
 svg {{ width: 100%; height: auto }}</style></head>
 <body><h1>{name}</h1>
