@@ -126,10 +126,10 @@ def test_a_cgroup_limits_what_may_be_used() -> None:
     assert machine.usable_cpus == (0, 1, 2, 3)
 
 
-def test_memory_of_other_kinds_is_of_no_cpu() -> None:
+def test_memory_next_to_several_nodes_is_of_no_cpu() -> None:
     machine = snapshot("fakememinitiators-1np2c+1npp+gi")
-    assert [node.node for node in machine.nodes if node.kind == "NVM"] == [7, 10]
-    assert all(node.cpus == () for node in machine.nodes if node.kind)
+    assert [node.node for node in machine.nodes if node.cpus] == [0, 1, 2, 3]
+    assert [node.memory_bytes >> 30 for node in machine.nodes if node.node in {7, 10}] == [742, 744]
     # HMAT, from the CPUs next to each memory.
     assert machine.latencies[0].provenance.kind == "hmat"
     assert machine.latencies[0].values[0][5] == 26
