@@ -94,7 +94,7 @@ def _machine(topology: ET.Element, root: ET.Element, name: str, firmware: bool) 
         + _attribute(topology, nodes, own, ("ReadLatency", "Latency"), 1, given),
         bandwidths=tuple(m for means, m in distances if means == "bandwidth")
         + _attribute(topology, nodes, own, ("ReadBandwidth", "Bandwidth"), MEBIBYTE / 1e9, given),
-        provenance=_topology_provenance(root, name),
+        provenance=_topology_provenance(root, name, firmware),
     )
     return _with_notes(machine, root, cpus)
 
@@ -174,11 +174,12 @@ def _given(name: str) -> Provenance:
     return Provenance("given", f"{name}, which does not say how it was found")
 
 
-def _topology_provenance(root: ET.Element, name: str) -> Provenance:
+def _topology_provenance(root: ET.Element, name: str, kernel: bool) -> Provenance:
     infos = {info.get("name"): info.get("value") for info in root.iter("info")}
     if infos.get("Backend") == "Synthetic":
         return Provenance("assumed", f"synthetic description {name}")
-    return Provenance("given", f"{name}, through hwloc {infos.get('hwlocVersion', '')}".strip())
+    source = f"{name}, through hwloc {infos.get('hwlocVersion', '')}".strip()
+    return Provenance("kernel" if kernel else "given", source)
 
 
 def _distances(topology: ET.Element, nodes: Sequence[_Node], name: str) -> list[tuple[str, Matrix]]:
