@@ -31,9 +31,9 @@ CpuSet = tuple[Cpu, ...]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Rows = tuple[tuple[Positive | None, ...], ...]
 
-# From the best to the least: what this machine did, what its kernel says, what its firmware says of it (HMAT: in
-# physical units; SLIT: relative), what others wrote of such a machine, what a file said without
-# saying how it knew, and a guess.
+# From the best to the least: what this machine did, what its kernel says, what its firmware says
+# (HMAT: in physical units; SLIT: relative), what others wrote of such a machine, what a file said
+# without saying how it knew, and a guess.
 ProvenanceKind = Literal["measured", "kernel", "hmat", "slit", "published", "given", "assumed"]
 Operation = Literal[
     "read",
