@@ -22,7 +22,7 @@ from bench.measure import machine
 from bench.tables import ResultTable, print_table, write_results
 from numascape.errors import NumascapeError
 from numascape.machine.measuring import measure
-from numascape.machine.probing import outside_bytes
+from numascape.machine.sizes import outside_bytes
 from numascape.machine.sources import read_host
 
 console = Console(stderr=True)

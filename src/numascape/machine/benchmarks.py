@@ -12,7 +12,7 @@ from typing import Final, Literal
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine, Operation
 from numascape.machine.measuring import Measured, measure
-from numascape.machine.probing import outside_bytes, sweep, thread_counts
+from numascape.machine.sizes import outside_bytes, sweep, thread_counts
 
 Experiment = Literal["triad", "sum", "copy"]
 Touch = Literal["parallel", "serial"]

@@ -15,7 +15,8 @@ from numascape.machine import Machine, MachineNode, measuring, open_machine, pro
 from numascape.machine.benchmarks import plan
 from numascape.machine.conditions import conditions
 from numascape.machine.measuring import Measured, Setting, check_placement, measure
-from numascape.machine.probing import Probe, Wanted, sweep, thread_counts
+from numascape.machine.probing import Probe, Wanted
+from numascape.machine.sizes import sweep, thread_counts
 from numascape.machine.sources import read_host
 from numascape.machine.statistics import estimate
 
