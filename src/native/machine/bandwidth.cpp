@@ -74,7 +74,11 @@ class Stopwatch {
         barrier_.wait();
         const long before = interruptions();
         const double start = now();
-        const double total = request.operation.kernel(part.vectors(), count, rounds);
+        const std::size_t calls = request.call_each ? rounds : 1;
+        double total = 0;
+        for (std::size_t call = 0; call < calls; call++) {
+            total += request.operation.kernel(part.vectors(), count, rounds / calls);
+        }
         if (interruptions() != before) interrupted_ = true;
         barrier_.wait();
         if (member == 0) seconds_ = now() - start;

@@ -52,16 +52,20 @@ void put(double* to, typename V::Type value) {
     }
 }
 
-// Stores value(i) to each vector of a; value is inlined.
+// Stores value(i) to each vector of a; value is inlined. Loads of a few vectors come first, then
+// their stores.
 template <typename V, bool NonTemporal, typename Value>
 double fill(double* a, std::size_t count, std::size_t rounds, Value value) {
     constexpr std::size_t unroll = 4;
     static_assert(kBlock % (unroll * V::width) == 0);
     for (std::size_t round = 0; round < rounds; round++) {
         for (std::size_t i = 0; i < count; i += unroll * V::width) {
+            typename V::Type values[unroll];
+#pragma GCC unroll 4
+            for (std::size_t k = 0; k < unroll; k++) values[k] = value(i + k * V::width);
 #pragma GCC unroll 4
             for (std::size_t k = 0; k < unroll; k++) {
-                put<V, NonTemporal>(a + i + k * V::width, value(i + k * V::width));
+                put<V, NonTemporal>(a + i + k * V::width, values[k]);
             }
         }
         end_round();

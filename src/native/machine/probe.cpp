@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // probe latency   --cpu C --node N --bytes B,B...
-// probe bandwidth --operation OP --cpus C,C... [--nodes N,N...] [--touch serial] --bytes B,B...
+// probe bandwidth --operation OP --cpus C,C... [--nodes N,N...] [--touch serial] [--calls each]
+//                 --bytes B,B...
 // probe loaded    --cpu C --node N --cpus C,C... --bytes B --delays D,D...
 // probe list
 //   all: [--samples K] [--sample-ms T] [--instructions SET]
@@ -138,6 +139,7 @@ void run(std::string_view kind, const Options& options) {
                                  list<unsigned>(options, "cpus"),
                                  list<int>(options, "nodes"),
                                  options.contains("touch"),
+                                 options.contains("calls"),
                                  sizes(options),
                                  effort(options)};
         if (request.nodes.empty()) request.nodes.assign(request.cpus.size(), kAnyNode);
