@@ -23,9 +23,12 @@ class Machine(Pattern):
     """A pattern on another machine than the usual one of four nodes."""
 
     nodes: list[dict[str, Any]]
+    distances: dict[str, Any] | None = None
 
     def info(self) -> dict[str, Any]:
         machine = {"name": "", "nodes": self.nodes}
+        if self.distances is not None:
+            machine["distances"] = self.distances
         return {**super().info(), "machine": machine}
 
 
@@ -230,3 +233,27 @@ def test_texts_of_the_drawing_do_not_overlap(open_pattern: Open, width: int) -> 
             .map((text) => text.textContent);
     }""")
     assert overlapping == []
+
+
+def test_factors_stand_beside_the_traffic(open_pattern: Open) -> None:
+    rows = [[10.0 if i == j else 16.0 for j in range(4)] for i in range(3)]
+    slit = {"values": [*rows, [22.0, 22.0, 22.0, 10.0]]}
+    known = on(heat(), *(list(range(16 * node, 16 * node + 16)) for node in range(4)))
+    assert isinstance(known, Machine)
+    known.distances = {**slit, "provenance": {"kind": "slit", "source": "SLIT"}}
+    report = open_pattern(known)
+    table = report.page.locator("table.traffic")
+    factors = table.locator(".factor").all_inner_texts()
+    assert factors == ["× 1.60"] * 9 + ["× 2.20"] * 3
+    assert table.locator("td[title$='NUMA factor 2.20']").count() == 3
+    quarter = PAGES * READ / 4
+    mean = 1 + quarter * (0.6 + 0.6 + 1.2) / TOTAL
+    source = plain(report.page.locator(".distance-source").inner_text())
+    assert source.endswith(f", {mean:.2f} on average of these accesses (slit: SLIT).")
+    link = report.page.locator(".topology path.band.remote title").all_text_contents()
+    assert sum("NUMA factor × 2.20" in plain(text) for text in link) == 1
+
+
+def test_unknown_factors_are_not_mentioned(open_pattern: Open) -> None:
+    report = open_pattern(heat())
+    assert report.page.locator("table.traffic .factor, .distance-source").count() == 0

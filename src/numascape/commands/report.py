@@ -33,6 +33,16 @@ def report(
             show_default=False,
         ),
     ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            "-m",
+            metavar="MACHINE",
+            help="What is known of the recorded machine, as `numascape machine probe` measured it.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Write a page that shows a trace: who uses which page, and who touched it first.
@@ -43,11 +53,14 @@ def report(
     Example: `numascape report run.numascape`
     """
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.report import draft, readable_sources, render
+    from numascape.machine.sources import open_machine
+    from numascape.report import draft, on_machine, readable_sources, render
     from numascape.trace import Trace
 
     file = output or Path(trace.resolve().name).with_suffix(".html")
     recorded = Trace.read(trace)
+    if machine is not None:
+        recorded = on_machine(recorded, open_machine(machine))
     size = render(draft(recorded, readable_sources(recorded.info, source)), file)
     if not quiet:
         terminal.say(f"wrote {file} ({size / 1e6:.1f} MB)")

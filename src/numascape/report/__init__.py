@@ -3,6 +3,7 @@
 
 from numascape.report.build import Draft, draft, from_trace
 from numascape.report.data import Report
+from numascape.report.machine import on_machine
 from numascape.report.render import render
 from numascape.report.sources import SourceFiles, readable_sources
 
@@ -12,6 +13,7 @@ __all__ = [
     "SourceFiles",
     "draft",
     "from_trace",
+    "on_machine",
     "readable_sources",
     "render",
 ]

@@ -36,6 +36,7 @@ from numascape.report.instances import (
     with_instances,
 )
 from numascape.report.lines import lay_out_lines, shown_lines, source_places
+from numascape.report.machine import shown_machine
 from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
 from numascape.report.run import plain, shown_run, shown_threads
 from numascape.report.setting import settings_of
@@ -148,7 +149,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         ),
         traffic=traffic,
         lines=used_at,
-        machine=plain(dataclasses.asdict(trace.info.machine)),
+        machine=plain(shown_machine(trace.info.machine)),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
         limits=limits,

@@ -118,12 +118,22 @@ export interface MachineNode {
   node: number;
   cpus: number[];
   memory_bytes: number;
-  distances?: number[];
+}
+
+/** Rows: nodes of threads; columns: nodes of pages; both in the machine's order; null: unknown. */
+export interface NodeDistance {
+  /** NUMA factors. */
+  factors: (number | null)[][];
+  /** Read latencies in ns. */
+  latencies: (number | null)[][];
+  /** How the factors became known. */
+  sources: string[];
 }
 
 export interface Machine {
   name: string;
   nodes: MachineNode[];
+  distance?: NodeDistance;
 }
 
 export interface Thread {

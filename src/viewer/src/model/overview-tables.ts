@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The overview's numbers as tables to save, exact and unformatted.
 
-import type { Report } from "../data/report";
+import type { Machine, Report } from "../data/report";
 import type { CsvTable } from "../saving/csv";
+import { pairOf } from "./node-distance";
 import { countsOf } from "./phase-counts";
 import { strongestPairs } from "./sharing";
 import type { SharingMatrix } from "./sharing";
@@ -11,14 +12,15 @@ import type { StructureRow } from "./structure-list";
 import { threadSplit } from "./traffic";
 import type { NodeTraffic } from "./traffic";
 
-export function trafficTable({ nodes, size, accesses }: NodeTraffic): CsvTable {
+export function trafficTable({ nodes, size, accesses }: NodeTraffic, machine: Machine): CsvTable {
   const name = (index: number) => (index < nodes.length ? nodes[index]! : "several or unknown");
   const cells = Array.from(accesses, (number, i) => [
     name(Math.floor(i / size)),
     name(i % size),
     number,
+    pairOf(machine, nodes[Math.floor(i / size)], nodes[i % size]).factor ?? "",
   ]);
-  return { columns: ["thread_node", "page_node", "accesses"], rows: cells };
+  return { columns: ["thread_node", "page_node", "accesses", "numa_factor"], rows: cells };
 }
 
 export function threadTrafficTable(report: Report, phases: readonly number[]): CsvTable {

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
 import type { Theme } from "../draw/colour";
 import * as show from "../model/format";
+import { meanFactor } from "../model/node-distance";
 import { trafficTable } from "../model/overview-tables";
 import { readTraffic, trafficOf } from "../model/traffic";
 import type { NodeTraffic } from "../model/traffic";
@@ -28,7 +29,7 @@ export function MachinePanel({ report, phases, theme }: Props) {
     <section class="panel machine" aria-labelledby="machine" data-figure>
       <div class="heading">
         <h2 id="machine">Machine and traffic</h2>
-        <SaveMenu title="Machine and traffic" table={() => trafficTable(traffic)} />
+        <SaveMenu title="Machine and traffic" table={() => trafficTable(traffic, report.machine)} />
       </div>
       {several ? (
         <Traffic report={report} traffic={traffic} theme={theme} phases={phases} />
@@ -65,6 +66,8 @@ function OneNode({
 
 function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraffic }) {
   const reading = readTraffic(traffic, show.share);
+  const { machine } = report;
+  const mean = meanFactor(machine, traffic);
   return (
     <>
       <SplitBar split={traffic.split} label="All accesses" />
@@ -72,8 +75,15 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
       <p class="statement">{reading.see}</p>
       <div class="machine-figures">
         <Topology report={report} traffic={traffic} theme={theme} />
-        <TrafficMatrix traffic={traffic} />
+        <TrafficMatrix machine={machine} traffic={traffic} />
       </div>
+      {machine.distance && (
+        <p class="how distance-source">
+          × is the <Term of="NUMA factor" />
+          {mean !== undefined && `, ${mean.toFixed(2)} on average of these accesses`} (
+          {machine.distance.sources.join("; ")}).
+        </p>
+      )}
       <ThreadTraffic report={report} phases={phases} />
       <ReadingAid
         read={

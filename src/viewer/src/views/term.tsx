@@ -9,6 +9,8 @@ const MEANINGS = {
   "first touch":
     "The first access to a page. The kernel then takes memory for it, by default on the node of the CPU that made this access.",
   node: "A part of the machine with its own memory and CPUs. A CPU reaches its own node's memory faster than another's.",
+  "NUMA factor":
+    "How much longer a read takes from another node's memory than from the own node's: latency over latency, or the firmware's estimate of it. What is read from a cache does not pay it.",
   phase:
     "A part of the run: a parallel region, a time slice, or what the program marked. Repetitions of the same region are one phase.",
   sharing:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
-import type { Report } from "../data/report";
+import type { Machine, Report } from "../data/report";
 import type { Theme } from "../draw/colour";
 import { threadColour } from "../draw/colour";
 import * as show from "../model/format";
+import { factorText, pairOf } from "../model/node-distance";
 import { dotsIn, topologyOf } from "../model/topology";
 import type { Band, NodeColumn } from "../model/topology";
 import type { NodeTraffic } from "../model/traffic";
@@ -56,7 +57,7 @@ export function Topology({ report, traffic, theme }: Props) {
         ))}
         {byWidth(scene.bands).map((band) => (
           <path key={`${band.from} ${band.to}`} class={`band ${band.kind}`} d={outline(band)}>
-            <title>{told(band, scene.columns, all)}</title>
+            <title>{told(band, scene.columns, all, machine)}</title>
           </path>
         ))}
         {scene.columns.map((column, i) => (
@@ -180,13 +181,20 @@ function outline({ x0, x1, width }: Band): string {
   );
 }
 
-function told({ from, to, accesses }: Band, columns: NodeColumn[], all: number): string {
+function told(
+  { from, to, accesses }: Band,
+  columns: NodeColumn[],
+  all: number,
+  machine: Machine,
+): string {
   const threads = columns[from]!.node;
   const pages = columns[to]!.node;
   const who =
     threads === undefined ? "Threads of several or unknown nodes" : `Threads on node ${threads}`;
   const what = pages === undefined ? "pages on an unknown node" : `pages on node ${pages}`;
-  return `${who} to ${what}: ${show.short(accesses)} accesses, ${show.share(accesses / Math.max(1, all))}`;
+  const { factor } = pairOf(machine, threads, pages);
+  const far = factor === undefined || from === to ? "" : `, NUMA factor ${factorText(factor)}`;
+  return `${who} to ${what}: ${show.short(accesses)} accesses, ${show.share(accesses / Math.max(1, all))}${far}`;
 }
 
 function described(columns: NodeColumn[], all: number): string {

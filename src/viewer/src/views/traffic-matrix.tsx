@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Machine } from "../data/report";
 import * as show from "../model/format";
+import { factorText, pairOf } from "../model/node-distance";
 import type { NodeTraffic } from "../model/traffic";
 
 /** Nodes from which on only their numbers fit. */
@@ -7,8 +9,13 @@ const DENSE = 8;
 /** As in the drawing. */
 const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an unknown node" };
 
-/** The bands of the drawing as numbers: threads' nodes by pages' nodes. */
-export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
+interface Props {
+  machine: Machine;
+  traffic: NodeTraffic;
+}
+
+/** The bands of the drawing as numbers: threads' nodes by pages' nodes; below, NUMA factors. */
+export function TrafficMatrix({ machine, traffic }: Props) {
   const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
   const all = Math.max(1, split.local + split.remote + split.unknown);
   const most = Math.max(1, ...accesses);
@@ -51,14 +58,18 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
               </th>
               {columns.map((column) => {
                 const number = accesses[row * size + column]!;
+                const { factor, latency } = pairOf(machine, nodes[row], nodes[column]);
                 return (
                   <td
                     key={column}
                     class={`number ${kindOf(nodes.length, row, column)}`}
                     style={{ "--strength": Math.sqrt(number / most).toFixed(3) }}
-                    title={`${show.count(number)} accesses`}
+                    title={told(number, factor, latency)}
                   >
                     {number === 0 ? <span class="zero">–</span> : show.share(number / all)}
+                    {factor !== undefined && row !== column && (
+                      <span class="factor">{factorText(factor)}</span>
+                    )}
                   </td>
                 );
               })}
@@ -78,6 +89,13 @@ export function TrafficMatrix({ traffic }: { traffic: NodeTraffic }) {
       </table>
     </div>
   );
+}
+
+function told(accesses: number, factor?: number, latency?: number): string {
+  const parts = [`${show.count(accesses)} accesses`];
+  if (factor !== undefined) parts.push(`NUMA factor ${factor.toFixed(2)}`);
+  if (latency !== undefined) parts.push(`read latency ${latency.toFixed(0)} ns`);
+  return parts.join(", ");
 }
 
 function nameOf(nodes: number[], index: number, dense: boolean): string {

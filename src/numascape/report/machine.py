@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine as the report draws it: its nodes, and how much farther each pair is."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from numascape.errors import NumascapeError
+from numascape.machine.description import Machine
+from numascape.machine.factors import latencies, numa_factors
+from numascape.machine.wording import provenance_text
+from numascape.trace import Trace
+
+
+def on_machine(trace: Trace, described: Machine) -> Trace:
+    """The trace with another description of the machine that it was recorded on.
+
+    Raises NumascapeError unless the nodes and their CPUs are the same: with others, where a thread
+    ran and where a page lies would be wrong.
+    """
+    recorded = {node.node: node.cpus for node in trace.info.machine.nodes}
+    given = {node.node: node.cpus for node in described.nodes}
+    if set(recorded) != set(given):
+        raise NumascapeError(
+            f"{trace.path} was recorded on a machine with {_nodes(len(recorded))}, and "
+            f"{described.name!r} has {_nodes(len(given))}: give a description of the same machine"
+        )
+    for node, cpus in recorded.items():
+        if set(cpus) != set(given[node]):
+            raise NumascapeError(
+                f"{trace.path} was recorded on a machine with other CPUs on node {node} than "
+                f"{described.name!r} has: give a description of the same machine"
+            )
+    return dataclasses.replace(trace, info=dataclasses.replace(trace.info, machine=described))
+
+
+def shown_machine(machine: Machine) -> dict[str, Any]:
+    """Name, nodes and, where nodes' factors are known, these, latencies in ns, and their sources.
+
+    Rows are nodes of threads, columns nodes of pages, both in the order of the nodes; None where a
+    value is unknown.
+    """
+    shown: dict[str, Any] = {
+        "name": machine.name,
+        "nodes": [
+            {"node": node.node, "cpus": list(node.cpus), "memory_bytes": node.memory_bytes}
+            for node in machine.nodes
+        ],
+    }
+    factors, reading = numa_factors(machine), latencies(machine)
+    size = range(len(machine.nodes))
+    if any(factors.values[i][j] is not None for i in size for j in size if i != j):
+        pairs = [factors.provenance[i][j] for i in size for j in size if i != j]
+        sources = dict.fromkeys(provenance_text(found) for found in pairs if found)
+        shown["distance"] = {
+            "factors": [list(row) for row in factors.values],
+            "latencies": [list(row) for row in reading.values],
+            "sources": list(sources),
+        }
+    return shown
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"

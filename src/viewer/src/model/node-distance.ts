@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much farther the memory of one node is than that of another: NUMA factors.
+
+import type { Machine } from "../data/report";
+import type { NodeTraffic } from "./traffic";
+
+export interface Pair {
+  /** Read latency over that of the threads' own node; undefined: unknown. */
+  factor: number | undefined;
+  /** Read latency in ns. */
+  latency: number | undefined;
+}
+
+const UNKNOWN: Pair = { factor: undefined, latency: undefined };
+
+/** What is known of threads on one node and pages on another, by the nodes' numbers. */
+export function pairOf({ nodes, distance }: Machine, threads?: number, pages?: number): Pair {
+  const row = nodes.findIndex(({ node }) => node === threads);
+  const column = nodes.findIndex(({ node }) => node === pages);
+  if (!distance || row < 0 || column < 0) return UNKNOWN;
+  return {
+    factor: distance.factors[row]?.[column] ?? undefined,
+    latency: distance.latencies[row]?.[column] ?? undefined,
+  };
+}
+
+/** Accesses whose factor must be known before their mean is told. */
+const KNOWN = 0.9;
+
+/**
+ * The mean NUMA factor of the accesses: what an access to memory takes longer than a local one, as
+ * far as latency decides. Undefined where too little is known.
+ */
+export function meanFactor(machine: Machine, traffic: NodeTraffic): number | undefined {
+  const { nodes, size, accesses } = traffic;
+  let weighted = 0;
+  let known = 0;
+  let all = 0;
+  accesses.forEach((number, i) => {
+    const { factor } = pairOf(machine, nodes[Math.floor(i / size)], nodes[i % size]);
+    all += number;
+    if (factor === undefined) return;
+    known += number;
+    weighted += number * factor;
+  });
+  return all > 0 && known >= KNOWN * all ? weighted / known : undefined;
+}
+
+export function factorText(factor: number): string {
+  return `× ${factor.toFixed(2)}`;
+}
