@@ -2,11 +2,12 @@
 """What the probe measures, next to likwid-bench, STREAM and multichase.
 
 All tools' runs alternate, so that whatever else the machine does falls on all; where that is
-permitted, all run with real-time priority, so that no other program gets their CPU meanwhile. Memory
-is in huge pages for all: for likwid-bench and STREAM through malloc's tunable. One thread on CPU 0.
+permitted, all run with real-time priority, so that no other program gets their CPU meanwhile.
+Memory is in huge pages for all: for likwid-bench and STREAM through malloc's tunable. One thread on
+CPU 0.
 
-likwid-bench calls its loop for each pass over the vectors, which in the first cache is a few percent
-of its time; for this comparison the probe does the same.
+likwid-bench calls its loop for each pass over the vectors, which in the first cache is a few
+percent of its time; for this comparison the probe does the same.
 """
 
 import os

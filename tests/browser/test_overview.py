@@ -244,14 +244,14 @@ def test_factors_stand_beside_the_traffic(open_pattern: Open) -> None:
     report = open_pattern(known)
     table = report.page.locator("table.traffic")
     factors = table.locator(".factor").all_inner_texts()
-    assert factors == ["× 1.60"] * 9 + ["× 2.20"] * 3
+    assert factors == ["\u00d7 1.60"] * 9 + ["\u00d7 2.20"] * 3
     assert table.locator("td[title$='NUMA factor 2.20']").count() == 3
     quarter = PAGES * READ / 4
     mean = 1 + quarter * (0.6 + 0.6 + 1.2) / TOTAL
     source = plain(report.page.locator(".distance-source").inner_text())
     assert source.endswith(f", {mean:.2f} on average of these accesses (slit: SLIT).")
     link = report.page.locator(".topology path.band.remote title").all_text_contents()
-    assert sum("NUMA factor × 2.20" in plain(text) for text in link) == 1
+    assert sum("NUMA factor \u00d7 2.20" in plain(text) for text in link) == 1
 
 
 def test_unknown_factors_are_not_mentioned(open_pattern: Open) -> None:

@@ -17,7 +17,7 @@ from numascape.machine.description import (
     Operation,
     Provenance,
 )
-from numascape.machine.measuring import Measured, check_placement, measure
+from numascape.machine.measuring import Measured, Point, check_placement, measure
 from numascape.machine.sizes import outside_bytes, sweep, thread_counts
 from numascape.machine.statistics import Estimate
 
@@ -77,6 +77,7 @@ class Probe:
         self.curves: dict[int, Curve] = {}
         self.loaded: list[Curve] = []
         self.scaling: list[Curve] = []
+        self.notes: list[str] = []
 
     def steps(self) -> Iterator[Step]:
         """Everything to measure; run each step once, in this order."""
@@ -111,6 +112,7 @@ class Probe:
             latency_by_size=(*self.curves.values(), *machine.latency_by_size),
             loaded_latency=(*self.loaded, *machine.loaded_latency),
             scaling=(*self.scaling, *machine.scaling),
+            notes=(*machine.notes, *self.notes),
         )
 
     def _latency_steps(self) -> Iterator[Step]:
@@ -144,9 +146,14 @@ class Probe:
         own = next((j for j, _ in self.targets if j == i), self.targets[0][0])
         cpu, node = dict(self.askers)[i][0], self.machine.nodes[own]
         sizes = sweep(_SMALLEST, self._bytes(own), 1 if self.wanted.quick else 3)
-        found = self._run("latency", own, cpu=cpu, node=node.node, bytes=sizes)
+        found = self._certain_points(
+            f"the latencies by size of node {self.machine.nodes[i].node}",
+            lambda: self._run("latency", own, cpu=cpu, node=node.node, bytes=sizes),
+        )
+        if not found:
+            return
         self.curves[i] = Curve(
-            tuple((point.at, point.estimate.median) for point in found.points),
+            tuple((point.at, point.estimate.median) for point in found),
             self._provenance("random pointer chase"),
             self.machine.nodes[i].node,
             node.node,
@@ -189,12 +196,16 @@ class Probe:
         j = next((j for j, _ in self.targets if j == i), self.targets[0][0])
         node = self.machine.nodes[j]
         part = min(self._bytes(j), self._room(j) // (len(others) + 1))
-        found = self._run(
-            "loaded", j, cpu=cores[0], node=node.node, cpus=others, bytes=part, delays=_DELAYS
+        found = self._certain_points(
+            "the latencies under load",
+            lambda: self._run(
+                "loaded", j, cpu=cores[0], node=node.node, cpus=others, bytes=part, delays=_DELAYS
+            ),
         )
-        points = sorted((p.load_gb_s, p.estimate.median) for p in found.points if p.load_gb_s > 0)
+        points = sorted((p.load_gb_s, p.estimate.median) for p in found if p.load_gb_s > 0)
         made = self._provenance(f"random pointer chase while {len(others)} CPUs read")
-        self.loaded.append(Curve(tuple(points), made, self.machine.nodes[i].node, node.node))
+        if points:
+            self.loaded.append(Curve(tuple(points), made, self.machine.nodes[i].node, node.node))
 
     def _stream(
         self, operation: Operation, j: int | None, cpus: list[int], nodes: list[int]
@@ -223,9 +234,30 @@ class Probe:
             if best.spread <= self.wanted.spread:
                 return best
         raise NumascapeError(
-            f"{what} is uncertain by {best.spread if best else 0:.0%}, more than --spread "
+            f"{what} is uncertain by {best.spread if best else 0:.1%}, more than --spread "
             f"{self.wanted.spread:.0%}: let nothing else run, or allow more"
         )
+
+    def _certain_points(self, what: str, run: Callable[[], Measured]) -> list[Point]:
+        """The points of a curve that are certain enough, each from the best of a few attempts.
+
+        Those that stay uncertain are left out, and a note of the machine says how many.
+        """
+        best: dict[float, Point] = {}
+        for _ in range(_ATTEMPTS):
+            for point in run().points:
+                known = best.get(point.at)
+                if known is None or point.estimate.spread < known.estimate.spread:
+                    best[point.at] = point
+            certain = [p for p in best.values() if p.estimate.spread <= self.wanted.spread]
+            if len(certain) == len(best):
+                break
+        if len(certain) < len(best):
+            self.notes.append(
+                f"of {what}, {len(best) - len(certain)} of {len(best)} are left out: uncertain by "
+                f"more than {self.wanted.spread:.0%}"
+            )
+        return certain
 
     def _home(self, i: int) -> int:
         """The node of memory for threads of node i: its own, else the first one."""

@@ -77,8 +77,30 @@ def test_uncertain_figures_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(probing, "measure", wild)
     probe = Probe(read_host(), Wanted(quick=True, spread=0.05))
-    with pytest.raises(NumascapeError, match=r"latency from node 0 to node 0 is uncertain by \d+%"):
+    said = r"latency from node 0 to node 0 is uncertain by \d+\.\d%"
+    with pytest.raises(NumascapeError, match=said):
         next(probe.steps()).run()
+
+
+def test_uncertain_points_of_a_curve_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wild(kind: str, **options: Any) -> Measured:
+        sizes = options["bytes"] if isinstance(options["bytes"], list) else [options["bytes"]]
+        wide = [4.0 if at == sizes[0] and len(sizes) > 1 else 0.0 for at in sizes]
+        points = [
+            measuring.Point(float(at), tuple(10 + width * (i % 2) for i in range(9)), 0, 0)
+            for at, width in zip(sizes, wide, strict=True)
+        ]
+        return Measured(setting(huge_bytes=1).setting, tuple(points))
+
+    monkeypatch.setattr(probing, "measure", wild)
+    machine = Machine("a", (MachineNode(0, (0,), 1 << 36),), cores=((0,),))
+    probe = Probe(machine, Wanted(quick=True))
+    for step in probe.steps():
+        step.run()
+    result = probe.result()
+    assert result.latency_by_size[0].points[0][0] == 8192
+    assert len(result.notes) == 1
+    assert result.notes[0].startswith("of the latencies by size of node 0, 1 of ")
 
 
 def test_a_node_without_cpus_is_measured_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:

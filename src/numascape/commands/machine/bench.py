@@ -48,6 +48,16 @@ def bench(
         typer.Option("--sockets", min=1, help="Only on so many.", show_default=False),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer lengths.")] = False,
+    spread: Annotated[
+        float,
+        typer.Option(
+            "--spread",
+            min=0.001,
+            max=1.0,
+            metavar="SHARE",
+            help="Leave out points whose 95 % confidence interval is wider, to each side.",
+        ),
+    ] = 0.1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
 ) -> None:
     """Measure a loop's bandwidth over the length of its vectors, from cache to memory.
@@ -71,11 +81,17 @@ def bench(
     machine = read_host()
     series = plan(machine, sockets, threads)
     sizes = lengths(machine, quick)
-    results = [
+    measured = [
         result
         for one in terminal.track(series, len(series), "Measuring", quiet)
         for result in run_series(machine, experiment.value, one, sizes)
     ]
+    results = [result for result in measured if result.half_width <= spread * result.gb_s]
+    if len(results) < len(measured):
+        terminal.say(
+            f"note: {len(measured) - len(results)} of {len(measured)} points are left out: "
+            f"uncertain by more than {spread:.0%}"
+        )
     text = results_csv(experiment.value, results)
     if table is not None:
         with replacing_file(table) as beside:

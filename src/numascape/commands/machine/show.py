@@ -82,7 +82,10 @@ def print_machine(machine: Machine, console: Console) -> None:
     for title, nodes in _packages(machine):
         console.print(_package(machine, title, nodes, width))
     _print_matrices(machine, console)
+    from numascape.commands.machine.curves import print_curves
     from numascape.machine.wording import provenance_text
+
+    print_curves(machine, console)
 
     if machine.provenance is not None:
         line = f"topology: {provenance_text(machine.provenance)}"
