@@ -10,7 +10,8 @@ from typing import Final
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.figures.drawing import SUFFIXES, encode
-from numascape.figures.machine_picture import draw_machine
+from numascape.figures.machine_picture import PICTURE_CM, draw_machine
+from numascape.figures.style import Style
 from numascape.machine.description import Machine
 from numascape.machine.factors import bandwidths, latencies, numa_factors
 from numascape.machine.wording import provenance_text
@@ -35,7 +36,8 @@ def save_machine(machine: Machine, file: Path) -> None:
     if suffix not in (*SUFFIXES, ".html"):
         names = ", ".join([*SUFFIXES, ".html"])
         raise NumascapeError(f"{file}: a machine is drawn to files that end in one of {names}")
-    figure = draw_machine(machine)
+    # The page has the machine's name as its heading.
+    figure = draw_machine(machine, Style(width=PICTURE_CM, title=suffix != ".html"))
     content = _page(machine, encode(figure, ".svg")) if suffix == ".html" else None
     with replacing_file(file) as beside:
         beside.write_bytes(content if content is not None else encode(figure, suffix))

@@ -19,8 +19,8 @@ class Known:
     provenance: tuple[tuple[Provenance | None, ...], ...]
 
     def sources(self) -> list[Provenance]:
-        """The provenances that occur, each once, the most frequent first."""
-        every = [cell for row in self.provenance for cell in row if cell is not None]
+        """The provenances that occur, each once, the most frequent first; not that 1 is 1."""
+        every = [cell for row in self.provenance for cell in row if cell and cell != _LOCAL]
         return sorted(dict.fromkeys(every), key=every.count, reverse=True)
 
 

@@ -159,8 +159,7 @@ def _print_matrix(
     console.print(table)
     for source in known.sources():
         line = f"  {provenance_text(source)}"
-        if source.source != "memory of the same node, by definition":
-            console.print(Text(terminal.printable(line), "dim"), soft_wrap=True)
+        console.print(Text(terminal.printable(line), "dim"), soft_wrap=True)
 
 
 def _cell(value: float | None, low: float, high: float, digits: int) -> Text:
