@@ -26,7 +26,7 @@ class Machine(Pattern):
     distances: dict[str, Any] | None = None
 
     def info(self) -> dict[str, Any]:
-        machine = {"name": "", "nodes": self.nodes}
+        machine: dict[str, Any] = {"name": "", "nodes": self.nodes}
         if self.distances is not None:
             machine["distances"] = self.distances
         return {**super().info(), "machine": machine}

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "machine": {"machine"},
     "trace": {"trace", "naming", "machine"},
     "recorders": {"recorders", "trace", "machine"},
-    "report": {"report", "trace", "naming"},
+    "report": {"report", "trace", "naming", "machine"},
     "view": {"view", "report", "trace"},
     "console": {"console", "figures", "report", "trace"},
     "figures": {"figures", "report", "trace", "machine"},
