@@ -158,6 +158,13 @@ def test_threads_in_one_page_of_code_and_signals_are_unharmed(
         assert end(process) == ("right\n", 42)
 
 
+def test_all_registers_are_the_programs_after_release(programs: Path, attach: Attach) -> None:
+    with running(programs / "returns") as process:
+        for _ in range(3):
+            attach(process.pid, 0.2)
+        assert end(process) == ("right\n", 42)
+
+
 def test_attaching_twice(programs: Path, attach: Attach) -> None:
     with running(programs / "attached", "1") as process:
         for _ in range(2):

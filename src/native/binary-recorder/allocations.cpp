@@ -199,16 +199,14 @@ void thread_ended(void* drcontext) {
     drmgr_set_tls_field(drcontext, call_index, nullptr);
 }
 
-// Where the stub at `stack_pointer` + 8 must return to; 0 when we did not exchange it.
-uint64_t take_exchanged(CallInProgress& call, uint64_t stack_pointer) {
+// What was exchanged at `stack_pointer`; null when nothing was.
+Exchanged* find_exchanged(CallInProgress& call, uint64_t stack_pointer) {
     for (uint32_t i = call.exchanged_count; i > 0; --i) {
         if (call.exchanged[i - 1].stack_pointer == stack_pointer) {
-            const uint64_t address = call.exchanged[i - 1].return_address;
-            call.exchanged[i - 1] = call.exchanged[--call.exchanged_count];
-            return address;
+            return &call.exchanged[i - 1];
         }
     }
-    return 0;
+    return nullptr;
 }
 
 void read_arguments(CallInProgress& call, const ProgramRegisters& registers) {
@@ -307,9 +305,9 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
         return;
     }
     const uint64_t entry = stack_pointer - 8;
-    const uint64_t return_address = take_exchanged(*call, entry);
-    if (return_address != 0) {
-        *stack_word(entry) = return_address;  // where the stub's ret takes it from
+    if (Exchanged* exchanged = find_exchanged(*call, entry)) {
+        *stack_word(entry) = exchanged->return_address;  // where the stub's ret takes it from
+        *exchanged = call->exchanged[--call->exchanged_count];
     }
     if (!call->active || entry != call->stack_pointer) {
         return;
@@ -333,9 +331,11 @@ const void* block_entries() {
 }
 
 uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
+    // Nothing is taken: the thread may be stopped again, elsewhere, if it is at a bad place here.
     CallInProgress* call = call_of(drcontext);
-    const uint64_t address = call != nullptr ? take_exchanged(*call, stack_pointer - 8) : 0;
-    return address != 0 ? address : *stack_word(stack_pointer - 8);
+    const uint64_t entry = stack_pointer - 8;
+    const Exchanged* exchanged = call != nullptr ? find_exchanged(*call, entry) : nullptr;
+    return exchanged != nullptr ? exchanged->return_address : *stack_word(entry);
 }
 
 void allocations_init() {

@@ -4,6 +4,7 @@
 #include "drmgr.h"
 #include "phases.h"
 #include "recorder.h"
+#include "stopped_threads.h"
 
 namespace numascape {
 namespace {
@@ -39,8 +40,9 @@ RegisterSet bit_of(reg_id_t reg) {
 
 struct SavedState {
     reg_id_t reg[kRoles] = {};  // saved in the role's slot, or null
+    bool low_flags_copied = false;
     bool flags_in_accumulator = false;
-    bool overflow_restored = false;
+    bool overflow_restored = false;  // of these
 };
 
 bool is_slot(void* drcontext, opnd_t operand, unsigned& role) {
@@ -54,73 +56,88 @@ bool is_slot(void* drcontext, opnd_t operand, unsigned& role) {
 
 void follow(void* drcontext, instr_t* instruction, SavedState& state) {
     unsigned role = 0;
-    switch (instr_get_opcode(instruction)) {
-        case OP_mov_st:
-            if (is_slot(drcontext, instr_get_dst(instruction, 0), role) &&
-                opnd_is_reg(instr_get_src(instruction, 0))) {
-                state.reg[role] = opnd_get_reg(instr_get_src(instruction, 0));
-            }
-            break;
-        case OP_mov_ld:
-            if (is_slot(drcontext, instr_get_src(instruction, 0), role)) {
-                state.reg[role] = DR_REG_NULL;
-            }
-            break;
-        case OP_lahf:
-            state.flags_in_accumulator = true;
-            break;
-        case OP_sahf:
-            state.flags_in_accumulator = state.overflow_restored = false;
-            break;
-        default:
-            break;
+    const int opcode = instr_get_opcode(instruction);
+    if (opcode == OP_mov_st && is_slot(drcontext, instr_get_dst(instruction, 0), role) &&
+        opnd_is_reg(instr_get_src(instruction, 0))) {
+        state.reg[role] = opnd_get_reg(instr_get_src(instruction, 0));
+    } else if (opcode == OP_mov_ld && is_slot(drcontext, instr_get_src(instruction, 0), role)) {
+        state.reg[role] = DR_REG_NULL;
     }
+    if (opcode == OP_seto && state.low_flags_copied) {
+        state.flags_in_accumulator = true;  // neither lahf nor seto changed them
+    } else if (opcode == OP_add && state.flags_in_accumulator) {
+        state.overflow_restored = true;
+    } else if (opcode == OP_sahf ||
+               instr_writes_to_reg(instruction, DR_REG_RAX, DR_QUERY_DEFAULT)) {
+        // DynamoRIO does not restore flags that are dead.
+        state.flags_in_accumulator = state.overflow_restored = false;
+    }
+    state.low_flags_copied = opcode == OP_lahf;
 }
 
 // lahf and seto leave SF ZF AF PF CF in ah (as in the low byte of the flags), OF in al.
-reg_t flags_from(reg_t accumulator, reg_t flags) {
+reg_t flags_from(const dr_mcontext_t& raw, bool overflow_restored) {
     constexpr reg_t kLow = 0xd5;
     constexpr reg_t kOverflow = 1 << 11;
-    flags = (flags & ~(kLow | kOverflow)) | ((accumulator >> 8) & kLow);
-    return (accumulator & 1) != 0 ? flags | kOverflow : flags;
+    const reg_t flags = (raw.xflags & ~kLow) | ((raw.xax >> 8) & kLow);
+    if (overflow_restored) {
+        return flags;
+    }
+    return (raw.xax & 1) != 0 ? flags | kOverflow : flags & ~kOverflow;
 }
 
-bool restore_program_state(void* drcontext, bool, dr_restore_state_info_t* info) {
-    if (in_return_stub(info->mcontext->pc)) {
-        // Its block's inserted code has run or not: either way this is where it returns to.
-        const bool region = in_region_stub(info->mcontext->pc);
-        const bool before_ret = reinterpret_cast<uint64_t>(info->mcontext->pc) ==
-                                (region ? region_return_stub() : return_stub());
-        info->mcontext->xsp += before_ret ? 0 : 8;
-        info->mcontext->pc =
-            reinterpret_cast<app_pc>(region ? region_return(drcontext, info->mcontext->xsp)
-                                            : program_return(drcontext, info->mcontext->xsp));
-        return true;
-    }
-    if (!info->raw_mcontext_valid || info->fragment_info.cache_start_pc == nullptr) {
-        return true;
-    }
+void restore_registers(void* drcontext, const dr_restore_state_info_t& info) {
     SavedState state;
     instr_t instruction;
     instr_init(drcontext, &instruction);
-    byte* at = info->fragment_info.cache_start_pc;
-    while (at != nullptr && at < info->raw_mcontext->pc) {
+    byte* at = info.fragment_info.cache_start_pc;
+    while (at != nullptr && at < info.raw_mcontext->pc) {
         instr_reset(drcontext, &instruction);
         at = decode(drcontext, at, &instruction);
         follow(drcontext, &instruction, state);
     }
     instr_free(drcontext, &instruction);
     if (state.flags_in_accumulator) {
-        info->mcontext->xflags = flags_from(info->raw_mcontext->xax, info->raw_mcontext->xflags);
+        info.mcontext->xflags = flags_from(*info.raw_mcontext, state.overflow_restored);
     }
     // The thread may be another than this one: threads are stopped, and moved out of old code.
     auto* slots = static_cast<void* const*>(drmgr_get_tls_field(drcontext, slots_index));
-    for (unsigned role = 0; role < kRoles && slots != nullptr; ++role) {
+    if (slots == nullptr) {
+        return;
+    }
+    const int offset = opnd_get_disp(thread_slot(drcontext, ThreadSlot{}));
+    restore_saved_twice(drcontext, info, reinterpret_cast<const byte*>(slots) - offset);
+    for (unsigned role = 0; role < kRoles; ++role) {
         if (state.reg[role] != DR_REG_NULL) {
-            reg_set_value(state.reg[role], info->mcontext,
+            reg_set_value(state.reg[role], info.mcontext,
                           reinterpret_cast<reg_t>(slots[static_cast<unsigned>(slot_of(role))]));
         }
     }
+}
+
+// In a stub, whose block's inserted code has run or not: either way this is where it returns to.
+void leave_return_stub(void* drcontext, dr_mcontext_t& context) {
+    if (!in_return_stub(context.pc)) {
+        return;
+    }
+    const bool region = in_region_stub(context.pc);
+    const bool before_ret =
+        reinterpret_cast<uint64_t>(context.pc) == (region ? region_return_stub() : return_stub());
+    context.xsp += before_ret ? 0 : 8;
+    context.pc = reinterpret_cast<app_pc>(region ? region_return(drcontext, context.xsp)
+                                                 : program_return(drcontext, context.xsp));
+}
+
+bool restore_program_state(void* drcontext, bool, dr_restore_state_info_t* info) {
+    const bool in_cache = info->raw_mcontext_valid && info->fragment_info.cache_start_pc != nullptr;
+    // A fault of the thread itself is where it is; other threads can be stopped again.
+    if (in_cache && dr_get_current_drcontext() != drcontext && !registers_known(*info)) {
+        return false;
+    }
+    if (in_cache) {
+        restore_registers(drcontext, *info);
+    }
+    leave_return_stub(drcontext, *info->mcontext);
     return true;
 }
 
