@@ -60,9 +60,12 @@ void end_open_region(RegionCall& call, ThreadRecorder& recorder) {
     }
 }
 
+// The thread may run on meanwhile, return, and use its stack for something else.
 void put_back(const RegionCall& call) {
     if (call.stack_pointer != 0 && holds_stub(call.stack_pointer)) {
-        *reinterpret_cast<uint64_t*>(call.stack_pointer) = call.return_address;
+        std::atomic_ref word(*reinterpret_cast<uint64_t*>(call.stack_pointer));
+        uint64_t stub = region_return_stub();
+        word.compare_exchange_strong(stub, call.return_address);
     }
 }
 
