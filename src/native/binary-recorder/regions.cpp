@@ -61,11 +61,13 @@ void end_open_region(RegionCall& call, ThreadRecorder& recorder) {
 }
 
 // The thread may run on meanwhile, return, and use its stack for something else.
-void put_back(const RegionCall& call) {
-    if (call.stack_pointer != 0 && holds_stub(call.stack_pointer)) {
-        std::atomic_ref word(*reinterpret_cast<uint64_t*>(call.stack_pointer));
+void put_back(RegionCall& call) {
+    const uint64_t stack_pointer = std::atomic_ref(call.stack_pointer).load();
+    const uint64_t return_address = std::atomic_ref(call.return_address).load();
+    if (stack_pointer != 0 && holds_stub(stack_pointer)) {
+        std::atomic_ref word(*reinterpret_cast<uint64_t*>(stack_pointer));
         uint64_t stub = region_return_stub();
-        word.compare_exchange_strong(stub, call.return_address);
+        word.compare_exchange_strong(stub, return_address);
     }
 }
 
@@ -163,7 +165,7 @@ uint64_t region_return_address() {
 void regions_stop() {
     stopping.store(true);
     SpinGuard guard(all_calls_lock);
-    for (const RegionCall* call = all_calls; call != nullptr; call = call->next) {
+    for (RegionCall* call = all_calls; call != nullptr; call = call->next) {
         put_back(*call);
     }
 }

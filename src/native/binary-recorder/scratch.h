@@ -5,8 +5,8 @@
 // A register that the block does not use at all is taken for the whole block: saved at the first
 // place that counts, restored at the last. Where there is none, a register is saved and restored
 // around each place, or taken without saving when its value is dead there. At every instruction of
-// the program all registers it can see are its own; only a fault inside a block must put back those
-// taken for the whole block (restore_program_state).
+// the program all registers it can see are its own; only a fault inside a block, and the release of
+// its thread, must put back those taken for the whole block (restore_program_state).
 #pragma once
 
 #include "access_groups.h"
