@@ -96,7 +96,8 @@ void add_hook(uint64_t address, Hooked kind) {
 // The C++ libraries' own operators call malloc, which sees the same call stack.
 bool is_cxx_library(const module_data_t* module) {
     const std::string_view path = module->full_path;
-    const std::string_view name = path.substr(path.rfind('/') + 1);
+    std::string_view name = path;
+    name.remove_prefix(path.rfind('/') + 1);
     return name.starts_with("libstdc++.") || name.starts_with("libc++.");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <elf.h>
+#include <algorithm>
 #include <string_view>
 
 #include "dr_api.h"
@@ -25,7 +26,7 @@ struct File {
             return {};
         }
         const auto rest = std::string_view(data + offset, limit - offset);
-        return rest.substr(0, rest.find('\0'));
+        return {rest.data(), std::min(rest.find('\0'), rest.size())};
     }
 };
 
