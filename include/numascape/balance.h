@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Map tasks to the cores of a NUMA machine.
+ *
+ * Fill a numascape_balance_problem with tasks that have loads and exchange messages, and with the
+ * machine's cores and nodes; numascape_balance() writes the core of each task. Every array is the
+ * caller's, is only read, and may be freed when the call returns. Pointers to arrays that are not
+ * known are NULL, with the meaning said at each of them. Calls may run in parallel.
+ *
+ * Link with -lnumascape_balance.
+ */
+#ifndef NUMASCAPE_BALANCE_H
+#define NUMASCAPE_BALANCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NUMASCAPE_BALANCE_VERSION 1
+
+struct numascape_balance_problem {
+    uint32_t tasks;
+    const double* load;           /* of each task: seconds of one iteration at speed 1 */
+    const uint32_t* core;         /* where each task is now */
+    const uint8_t* fixed;         /* 1: may not move; NULL: all may */
+    const double* migrated_bytes; /* what a task's migration carries; NULL: nothing */
+    const double* memory;         /* bytes of each task on its node; NULL: none */
+
+    /* Messages of one iteration by sender: task t sends those from message_offsets[t] up to, not
+     * including, message_offsets[t + 1]. NULL: none. */
+    const uint64_t* message_offsets; /* tasks + 1 */
+    const uint32_t* message_to;      /* the receiving task */
+    const double* message_bytes;     /* of all messages between the two; NULL: 0 */
+    const double* message_count;     /* how many they are; NULL: 1 */
+    /* What messages cost within a node: count * cost_per_message + bytes * cost_per_byte. In
+     * seconds, if predicted iteration times are to mean anything. Both 0: cost is the count. */
+    double cost_per_message;
+    double cost_per_byte;
+
+    uint32_t cores;
+    const uint32_t* core_node; /* the node of each core, from 0 */
+    const double* speed;       /* NULL: 1 */
+    const double* background;  /* seconds of each iteration that are not tasks'; NULL: 0 */
+
+    /* Row-major matrices; row = sender's node. */
+    uint32_t nodes;
+    const double* factor;      /* NUMA factors, 1 on the diagonal; NULL: 1 everywhere */
+    const double* latency;     /* seconds of a message; NULL: unknown */
+    const double* bandwidth;   /* bytes per second; NULL: unknown */
+    const double* node_memory; /* bytes; NULL: unlimited */
+};
+
+struct numascape_balance_options {
+    const char* algorithm; /* a name that numascape_balance_algorithm() lists */
+    double alpha;          /* NumaLB, NucoLB: weight of messages; NaN: chosen */
+    int received_too;      /* NumaLB, NucoLB: also count the messages that a task receives */
+    double max_imbalance;  /* longest core's time over the perfect time, such as 1.05 */
+    double max_migrations; /* incumbent: caps; infinity where there are none */
+    double max_migrated_bytes;
+    double max_communication;
+    double migration_price;      /* incumbent: in units of communication cost; NaN: chosen */
+    double byte_price;           /* incumbent: the same for each migrated byte */
+    double communication_weight; /* incumbent: 1 */
+    double effort;               /* incumbent: a factor on the work, 1 */
+    uint32_t threads;            /* incumbent: the result does not depend on it */
+    uint64_t seed;
+    const uint32_t* start; /* incumbent: another mapping to start from as well; NULL: none */
+};
+
+struct numascape_balance_metrics {
+    double imbalance;      /* longest core's time over the perfect time; 1 without work */
+    double communication;  /* sum of message cost * NUMA factor of its nodes */
+    double off_node_bytes; /* bytes of messages between nodes */
+    uint64_t migrations;
+    double migrated_bytes;
+    double iteration_time;  /* longest core's work and sending, seconds */
+    double memory_overflow; /* bytes of tasks beyond their nodes' memory */
+    double own_seconds;     /* what the algorithm itself took; 0 from _measure */
+};
+
+/* Sets the defaults; call it first, so that later versions' options have theirs. */
+void numascape_balance_defaults(struct numascape_balance_options* options);
+
+/* The name of algorithm number `index`; NULL when there are not so many. */
+const char* numascape_balance_algorithm(size_t index);
+
+/*
+ * Writes a core for each task to `mapping` (tasks entries) and, unless NULL, what it is worth to
+ * `metrics`. Returns 0; else -1, and writes one line that says what is wrong into `error`
+ * (error_size bytes, ends with 0; may be NULL with 0).
+ */
+int numascape_balance(const struct numascape_balance_problem* problem,
+                      const struct numascape_balance_options* options, uint32_t* mapping,
+                      struct numascape_balance_metrics* metrics, char* error, size_t error_size);
+
+/* What a given mapping is worth. Errors as above. */
+int numascape_balance_measure(const struct numascape_balance_problem* problem,
+                              const uint32_t* mapping, struct numascape_balance_metrics* metrics,
+                              char* error, size_t error_size);
+
+/* Renumbers the cores of `mapping`, in place, so that loads and communication cost stay the same
+ * and migrations become fewer: for comparing with partitioners. Errors as above. */
+int numascape_balance_relabel(const struct numascape_balance_problem* problem, uint32_t* mapping,
+                              char* error, size_t error_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

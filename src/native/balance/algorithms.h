@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The balancers. Each is a function from a problem to a mapping, deterministic for a seed, in a
+// file of its own that says which paper it comes from.
+#pragma once
+
+#include <cmath>
+#include <string_view>
+
+#include "problem.h"
+
+namespace numascape::balance {
+
+enum class Direction { sent, sent_and_received };
+
+struct Options {
+    // Weight of communication against load; NaN: chosen from the problem (numa_lb.h).
+    double alpha = NAN;
+    // Which messages of a task NumaLB and NucoLB count.
+    Direction direction = Direction::sent;
+    // Longest core's time over the perfect time. A cap where the algorithm has one, and the
+    // balance that partitioners aim at.
+    double max_imbalance = 1.05;
+    // Caps that only the incumbent-aware search keeps.
+    double max_migrations = INFINITY;
+    double max_migrated_bytes = INFINITY;
+    double max_communication = INFINITY;
+    // What a migration must save in communication cost to be worth it when balance does not need
+    // it; NaN: the mean communication cost of a task. And the same for each byte that it carries.
+    double migration_price = NAN;
+    double byte_price = 0.0;
+    // How much a unit of communication cost counts against the price of migrations; 0: only caps
+    // do.
+    double communication_weight = 1.0;
+    // More tries to find better mappings: a factor on the search's work.
+    double effort = 1.0;
+    unsigned threads = 1;
+    std::uint64_t seed = 1;
+    // Another algorithm's mapping, from which the search also starts; it must outlive the call.
+    const Mapping* start = nullptr;
+};
+
+Mapping greedy(const Problem& problem, const Options& options);
+Mapping greedy_refine(const Problem& problem, const Options& options);
+Mapping numa_lb(const Problem& problem, const Options& options);
+Mapping nuco_lb(const Problem& problem, const Options& options);
+Mapping hw_topo_lb(const Problem& problem, const Options& options);
+Mapping rec_bipart(const Problem& problem, const Options& options);
+Mapping metis(const Problem& problem, const Options& options);
+Mapping scotch_map(const Problem& problem, const Options& options);
+Mapping scotch_remap(const Problem& problem, const Options& options);
+Mapping incumbent_search(const Problem& problem, const Options& options);
+
+// Mappings found by searching with many prices and caps on imbalance, of which none is as good as
+// another in imbalance, communication cost and migrations together. From the fewest migrations.
+std::vector<Mapping> pareto_front(const Problem& problem, const Options& options);
+
+struct Algorithm {
+    const char* name;
+    const char* description;
+    Mapping (*run)(const Problem&, const Options&);
+};
+
+// All of them, in the order in which tables list them.
+std::span<const Algorithm> algorithms();
+// Throws BalanceError when there is none of that name.
+const Algorithm& algorithm(std::string_view name);
+
+}  // namespace numascape::balance

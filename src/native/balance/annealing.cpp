@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "annealing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace numascape::balance {
+
+namespace {
+
+// The last temperature, of the first.
+constexpr double kEnd = 1e-3;
+
+class Annealing {
+  public:
+    Annealing(SearchState& state, Random& random)
+        : state_(state),
+          level_(state.level()),
+          problem_(state.problem()),
+          random_(random),
+          on_core_(problem_.cores()),
+          place_(level_.size()) {
+        double load = 0.0;
+        for (Task t = 0; t < level_.size(); ++t) {
+            if (level_.fixed[t]) continue;
+            movable_.push_back(t);
+            typical_ += state.price(t);
+            load += level_.load[t];
+            put(t, state.mapping()[t]);
+        }
+        const double items = double(std::max<std::size_t>(1, movable_.size()));
+        const double communication = state.communication() / items;
+        const double price = typical_ / items;
+        typical_ = price + state.goal().communication_weight * communication;
+        per_second_ = load > 0.0 ? 4.0 * typical_ * items / load : 0.0;
+        per_communication_ = communication > 0.0 ? 4.0 * typical_ / communication : 0.0;
+    }
+
+    void run(const Cooling& cooling) {
+        if (movable_.empty() || problem_.cores() < 2 || typical_ <= 0.0) return;
+        // The temperature changes in so many steps.
+        constexpr std::uint64_t kStages = 200;
+        for (std::uint64_t stage = 0; stage < kStages; ++stage) {
+            const double done = double(stage) / double(kStages - 1);
+            temperature_ = cooling.start * typical_ * std::pow(kEnd, done);
+            // From once to thirty times: what exceeds a cap must go at the end.
+            strictness_ = std::pow(30.0, done);
+            for (std::uint64_t i = 0; i < cooling.steps / kStages; ++i) propose();
+        }
+    }
+
+  private:
+    void put(Task t, Core c) {
+        place_[t] = std::uint32_t(on_core_[c].size());
+        on_core_[c].push_back(t);
+    }
+    void take(Task t, Core c) {
+        auto& here = on_core_[c];
+        here[place_[t]] = here.back();
+        place_[here.back()] = place_[t];
+        here.pop_back();
+    }
+
+    void propose() {
+        const Task t = movable_[random_.below(movable_.size())];
+        const Core from = state_.mapping()[t], to = target(t);
+        if (from == to) return;
+        if (!on_core_[to].empty() && random_.below(5) < 2) {
+            const Task u = on_core_[to][random_.below(on_core_[to].size())];
+            exchange(t, from, u, to);
+            return;
+        }
+        const double before = energy();
+        const double change = state_.communication_change(t, to);
+        if (!state_.memory_fits(t, problem_.node(to))) return;
+        state_.move(t, to, change);
+        if (accept(energy() - before)) {
+            take(t, from);
+            put(t, to);
+        } else {
+            state_.move(t, from, -change);
+        }
+    }
+
+    void exchange(Task t, Core from, Task u, Core to) {
+        const double before = energy();
+        const double first = state_.communication_change(t, to);
+        state_.move(t, to, first);
+        const double second = state_.communication_change(u, from);
+        if (state_.memory_fits(u, problem_.node(from))) {
+            state_.move(u, from, second);
+            if (accept(energy() - before)) {
+                take(t, from), take(u, to);
+                put(t, to), put(u, from);
+                return;
+            }
+            state_.move(u, to, -second);
+        }
+        state_.move(t, from, -first);
+    }
+
+    Core target(Task t) {
+        const Core home = level_.home[t], here = state_.mapping()[t];
+        const std::uint32_t kind = random_.below(10);
+        if (kind < 3 && here != home) return home;
+        const auto begin = level_.graph.offsets[t], end = level_.graph.offsets[t + 1];
+        if (kind < 7 && begin != end) {
+            const Task u = level_.graph.neighbour[begin + random_.below(end - begin)];
+            if (kind < 5) return state_.mapping()[u];
+            const auto cores = problem_.cores_of(problem_.node(state_.mapping()[u]));
+            return cores[random_.below(cores.size())];
+        }
+        return random_.below(problem_.cores());
+    }
+
+    double energy() const {
+        const Goal& goal = state_.goal();
+        const auto beyond = [](double value, double cap) {
+            return value > cap ? value - cap : 0.0;
+        };
+        double excess =
+            per_second_ * state_.overtime() +
+            per_communication_ * beyond(state_.communication(), goal.max_communication) +
+            4.0 * typical_ * beyond(state_.migrations(), goal.max_migrations);
+        if (goal.max_migrated_bytes < INFINITY && state_.migrated_bytes() > 0.0) {
+            excess += 4.0 * typical_ * state_.migrations() *
+                      beyond(state_.migrated_bytes(), goal.max_migrated_bytes) /
+                      state_.migrated_bytes();
+        }
+        return state_.cost() + strictness_ * excess;
+    }
+
+    bool accept(double change) {
+        return change <= 0.0 || random_.share() < std::exp(-change / temperature_);
+    }
+
+    SearchState& state_;
+    const Level& level_;
+    const Problem& problem_;
+    Random& random_;
+    std::vector<Task> movable_;
+    std::vector<std::vector<Task>> on_core_;  // movable items
+    std::vector<std::uint32_t> place_;        // of an item among its core's
+    double typical_ = 0.0, per_second_ = 0.0, per_communication_ = 0.0;
+    double temperature_ = 0.0, strictness_ = 1.0;
+};
+
+}  // namespace
+
+void anneal(SearchState& state, const Cooling& cooling, Random& random) {
+    Annealing(state, random).run(cooling);
+}
+
+}  // namespace numascape::balance

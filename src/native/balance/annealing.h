@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "random.h"
+#include "search_state.h"
+
+namespace numascape::balance {
+
+struct Cooling {
+    double start;         // in units of what moving a typical item changes
+    std::uint64_t steps;  // proposals
+};
+
+// Simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) over moves of an item to
+// another core and exchanges of two items. Exceeding a cap costs more and more, so that states
+// beyond caps are passages and, at the end, left behind. The state ends where it cooled down, which
+// may be worse than where it began.
+void anneal(SearchState& state, const Cooling& cooling, Random& random);
+
+}  // namespace numascape::balance

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "communication.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace numascape::balance {
+
+namespace {
+
+struct Pair {
+    Task neighbour;
+    double sent;
+    double received;
+};
+
+// Adds up the pairs of one task that have the same neighbour, in place; returns how many are left.
+std::size_t merge(Pair* first, Pair* last) {
+    std::sort(first, last, [](const Pair& a, const Pair& b) { return a.neighbour < b.neighbour; });
+    Pair* end = first;
+    for (Pair* p = first; p != last; ++p) {
+        if (end != first && end[-1].neighbour == p->neighbour) {
+            end[-1].sent += p->sent;
+            end[-1].received += p->received;
+        } else {
+            *end++ = *p;
+        }
+    }
+    return std::size_t(end - first);
+}
+
+}  // namespace
+
+CommunicationGraph communication_graph(const Problem& problem) {
+    const std::size_t tasks = problem.tasks();
+    std::vector<std::uint64_t> at(tasks + 1, 0);
+    const auto each_message = [&](auto&& visit) {
+        for (Task t = 0; t < tasks; ++t) {
+            for (auto m = problem.first_message(t); m < problem.end_message(t); ++m) {
+                const Task to = problem.message_to(m);
+                if (to != t && problem.message_cost(m) > 0.0) visit(t, to, problem.message_cost(m));
+            }
+        }
+    };
+    each_message([&](Task t, Task to, double) { ++at[t + 1], ++at[to + 1]; });
+    std::partial_sum(at.begin(), at.end(), at.begin());
+    std::vector<Pair> pairs(at[tasks]);
+    std::vector<std::uint64_t> next(at.begin(), at.end() - 1);
+    each_message([&](Task t, Task to, double cost) {
+        pairs[next[t]++] = {to, cost, 0.0};
+        pairs[next[to]++] = {t, 0.0, cost};
+    });
+
+    const bool directed = !problem.symmetric_factors();
+    CommunicationGraph graph;
+    graph.offsets.assign(tasks + 1, 0);
+    std::uint64_t end = 0;
+    for (Task t = 0; t < tasks; ++t) {
+        const std::size_t kept = merge(pairs.data() + at[t], pairs.data() + at[t + 1]);
+        std::move(pairs.begin() + std::ptrdiff_t(at[t]),
+                  pairs.begin() + std::ptrdiff_t(at[t] + kept),
+                  pairs.begin() + std::ptrdiff_t(end));
+        end += kept;
+        graph.offsets[t + 1] = end;
+    }
+    graph.neighbour.resize(end);
+    graph.sent.resize(end);
+    if (directed) graph.received.resize(end);
+    for (std::uint64_t e = 0; e < end; ++e) {
+        graph.neighbour[e] = pairs[e].neighbour;
+        graph.sent[e] = directed ? pairs[e].sent : pairs[e].sent + pairs[e].received;
+        if (directed) graph.received[e] = pairs[e].received;
+    }
+    return graph;
+}
+
+NodeCosts::NodeCosts(const Problem& problem)
+    : nodes_(problem.nodes()),
+      factors_(problem.factors().begin(), problem.factors().end()),
+      columns_(factors_.size()),
+      sent_(nodes_, 0.0),
+      received_(nodes_, 0.0),
+      costs_(nodes_, 0.0),
+      is_touched_(nodes_, 0) {
+    bool one = nodes_ > 1;
+    for (std::size_t i = 0; i < nodes_; ++i) {
+        for (std::size_t j = 0; j < nodes_; ++j) {
+            columns_[j * nodes_ + i] = factors_[i * nodes_ + j];
+            one = one && factors_[i * nodes_ + j] == factors_[i == j ? 0 : 1];
+        }
+    }
+    if (one) {
+        one_factor_ = factors_[1];
+        diagonal_ = factors_[0];
+    }
+    touched_.reserve(nodes_);
+}
+
+void NodeCosts::add_up() {
+    if (one_factor_ >= 0.0) {
+        double all = 0.0;
+        for (Node n : touched_) all += sent_[n] + received_[n];
+        std::fill(costs_.begin(), costs_.end(), all * one_factor_);
+        for (Node n : touched_) costs_[n] += (sent_[n] + received_[n]) * (diagonal_ - one_factor_);
+    } else {
+        std::fill(costs_.begin(), costs_.end(), 0.0);
+        for (Node m : touched_) {
+            const double *to = &columns_[m * nodes_], *from = &factors_[m * nodes_];
+            const double sent = sent_[m], received = received_[m];
+            if (received == 0.0) {
+                for (std::size_t n = 0; n < nodes_; ++n) costs_[n] += sent * to[n];
+            } else {
+                for (std::size_t n = 0; n < nodes_; ++n) {
+                    costs_[n] += sent * to[n] + received * from[n];
+                }
+            }
+        }
+    }
+    for (Node n : touched_) sent_[n] = received_[n] = 0.0, is_touched_[n] = 0;
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who exchanges how much with whom, both directions in one place, and what that costs on each node.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "problem.h"
+
+namespace numascape::balance {
+
+// Each pair of tasks appears at both of its tasks, once. Messages of a task to itself are left out:
+// they cost the same wherever it is.
+struct CommunicationGraph {
+    std::vector<std::uint64_t> offsets;  // per task, and one more
+    std::vector<Task> neighbour;
+    std::vector<double> sent;      // cost of messages to the neighbour on one node
+    std::vector<double> received;  // ... from it. Empty when directions do not matter: in `sent`
+
+    std::size_t tasks() const { return offsets.size() - 1; }
+};
+
+// Directions matter when some factor (i, j) is not factor (j, i).
+CommunicationGraph communication_graph(const Problem& problem);
+
+// The communication cost of a task on each node, given where its neighbours are.
+class NodeCosts {
+  public:
+    explicit NodeCosts(const Problem& problem);
+    // node_of(task) -> Node. Valid until the next call.
+    template <typename NodeOf>
+    const std::vector<double>& of(const CommunicationGraph& graph, Task t, NodeOf&& node_of);
+
+  private:
+    void add_up();
+    std::size_t nodes_;
+    std::vector<double> factors_;  // row-major: costs of messages from a node
+    std::vector<double> columns_;  // the same, transposed: costs of messages to a node
+    double one_factor_ = -1.0;  // between any two different nodes, with one diagonal_; < 0: several
+    double diagonal_ = 1.0;
+    std::vector<double> sent_, received_, costs_;
+    std::vector<Node> touched_;
+    std::vector<std::uint8_t> is_touched_;
+};
+
+template <typename NodeOf>
+const std::vector<double>& NodeCosts::of(const CommunicationGraph& graph, Task t,
+                                         NodeOf&& node_of) {
+    touched_.clear();
+    const bool directed = !graph.received.empty();
+    for (auto e = graph.offsets[t]; e < graph.offsets[t + 1]; ++e) {
+        const Node n = node_of(graph.neighbour[e]);
+        if (!is_touched_[n]) {
+            is_touched_[n] = 1;
+            touched_.push_back(n);
+        }
+        sent_[n] += graph.sent[e];
+        if (directed) received_[n] += graph.received[e];
+    }
+    add_up();
+    return costs_;
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our own balancer. It starts from where the tasks are and asks of every migration what it is
+// worth: it minimises
+//
+//     communication_weight * communication cost + sum over migrated tasks of
+//     (migration_price + byte_price * bytes)
+//
+// under hard caps on the longest core and, where wanted, on communication cost, migrations and
+// migrated bytes. Several tries, and the best result: each is a path through a multilevel hierarchy
+// (groups of communicating tasks with the same home), on the coarsest level of which simulated
+// annealing looks for a mapping that finer levels refine. Small problems are annealed as they are,
+// at several temperatures: cool tries find mappings next to the present one, hot ones others. A try
+// from scratch ignores homes, and is relabelled before it is compared.
+//
+// The tries do not depend on the number of threads, and neither does the result.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "algorithms.h"
+#include "annealing.h"
+#include "level.h"
+#include "metrics.h"
+#include "refinement.h"
+#include "relabel.h"
+#include "search_state.h"
+
+namespace numascape::balance {
+
+namespace {
+
+// Items that are annealed at the finest level, and wanted at the coarsest one.
+constexpr std::size_t kSmall = 6000;
+// Groups of a core's share of the work, at least: fewer could not be balanced.
+constexpr double kGroupsPerCore = 8.0;
+constexpr double kTemperatures[] = {0.02, 0.1, 0.3, 1.0};
+
+struct Hierarchy {
+    std::vector<Coarsening> coarser;  // from the finest
+
+    Hierarchy(const Problem& problem, const Level& finest, bool keep_homes, std::uint64_t seed) {
+        const double work = problem.perfect_time() * double(problem.cores());
+        const double heaviest = work / (double(problem.cores()) * kGroupsPerCore);
+        const std::size_t wanted = std::max(kSmall / 2, 10 * problem.cores());
+        const Level* level = &finest;
+        while (level->size() > wanted) {
+            auto next = coarsen(*level, heaviest, keep_homes, seed + coarser.size());
+            if (!next) break;
+            coarser.push_back(std::move(*next));
+            level = &coarser.back().level;
+        }
+    }
+};
+
+Mapping project(const Mapping& coarse, const std::vector<Task>& group) {
+    Mapping fine(group.size());
+    for (Task t = 0; t < group.size(); ++t) fine[t] = coarse[group[t]];
+    return fine;
+}
+
+class IncumbentSearch {
+  public:
+    IncumbentSearch(const Problem& problem, const Options& options)
+        : problem_(problem),
+          options_(options),
+          goal_(search_goal(problem, options)),
+          finest_(finest_level(problem)) {}
+
+    Mapping run() {
+        std::vector<std::function<Mapping()>> tries;
+        const Mapping home = problem_.current();
+        if (finest_.size() <= kSmall) {
+            tries.push_back([&, home] { return refined(home, goal_, 1); });
+            for (double temperature : kTemperatures) {
+                const std::uint64_t seed = options_.seed * 1000 + tries.size();
+                tries.push_back(
+                    [&, home, temperature, seed] { return annealed(home, temperature, seed); });
+            }
+        } else {
+            tries.push_back([&] { return from_homes(options_.seed * 1000 + 1); });
+        }
+        if (scratch_may_pay()) {
+            tries.push_back([&] { return from_scratch(options_.seed * 1000 + 900); });
+        }
+        if (options_.start != nullptr) add_start(tries);
+        return best_of(tries, home);
+    }
+
+  private:
+    void add_start(std::vector<std::function<Mapping()>>& tries) {
+        check_mapping(problem_, *options_.start);
+        const Mapping start = relabel(problem_, *options_.start);
+        tries.push_back([this, start] { return refined(start, goal_, 1); });
+        if (finest_.size() > kSmall) return;
+        for (double temperature : {0.01, 0.05}) {
+            const std::uint64_t seed = options_.seed * 1000 + 500 + tries.size();
+            tries.push_back(
+                [this, start, temperature, seed] { return annealed(start, temperature, seed); });
+        }
+    }
+
+    // Unless all that communication costs is less than what moving all tasks does.
+    bool scratch_may_pay() const {
+        const SearchState home(problem_, finest_, goal_, problem_.current());
+        double all = 0.0;
+        for (Task t = 0; t < finest_.size(); ++t) all += home.price(t);
+        return home.communication() > goal_.max_communication ||
+               all < goal_.communication_weight * home.communication();
+    }
+
+    Mapping refined(Mapping mapping, const Goal& goal, std::uint64_t seed) const {
+        SearchState state(problem_, finest_, goal, std::move(mapping));
+        Random random(seed);
+        finish(state, random);
+        return state.mapping();
+    }
+
+    static void finish(SearchState& state, Random& random) {
+        shorten_cores(state);
+        improve(state, random, 10);
+    }
+
+    std::uint64_t steps(std::size_t items) const {
+        return std::uint64_t(options_.effort * std::min(1500.0 * double(items), 1.5e6));
+    }
+
+    Mapping annealed(Mapping mapping, double temperature, std::uint64_t seed) const {
+        SearchState state(problem_, finest_, goal_, std::move(mapping));
+        Random random(seed);
+        anneal(state, {temperature, steps(finest_.size())}, random);
+        finish(state, random);
+        return state.mapping();
+    }
+
+    Mapping from_homes(std::uint64_t seed) const {
+        const Hierarchy hierarchy(problem_, finest_, true, seed);
+        const Level& coarsest =
+            hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
+        return descend(hierarchy, goal_, coarsest.home, 0.1, seed);
+    }
+
+    // Refines at each level, from the coarsest.
+    Mapping descend(const Hierarchy& hierarchy, const Goal& goal, Mapping mapping,
+                    double temperature, std::uint64_t seed) const {
+        Random random(seed);
+        for (std::size_t depth = hierarchy.coarser.size() + 1; depth-- > 0;) {
+            const Level& level = depth == 0 ? finest_ : hierarchy.coarser[depth - 1].level;
+            SearchState state(problem_, level, goal, std::move(mapping));
+            shorten_cores(state);
+            improve(state, random, 3);
+            if (depth == hierarchy.coarser.size()) {
+                SearchState hot = state;
+                anneal(hot, {temperature, steps(level.size())}, random);
+                finish(hot, random);
+                mapping = better(hot, state) ? hot.mapping() : state.mapping();
+            } else {
+                mapping = state.mapping();
+            }
+            if (depth > 0) mapping = project(mapping, hierarchy.coarser[depth - 1].group);
+        }
+        return mapping;
+    }
+
+    Mapping from_scratch(std::uint64_t seed) const {
+        const Hierarchy hierarchy(problem_, finest_, false, seed);
+        const Level& coarsest =
+            hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
+        Goal free = goal_;
+        free.price = free.byte_price = 0.0;
+        free.communication_weight = 1.0;
+        free.max_communication = free.max_migrations = free.max_migrated_bytes = INFINITY;
+        Mapping mapping = descend(hierarchy, free, bisected(coarsest), 0.1, seed);
+        mapping = relabel(problem_, mapping);
+        return refined(std::move(mapping), goal_, seed);
+    }
+
+    // Recursive bipartition of a level.
+    Mapping bisected(const Level& level) const {
+        std::vector<Node> core_node;
+        std::vector<double> speed, background;
+        for (Core c = 0; c < problem_.cores(); ++c) {
+            core_node.push_back(problem_.node(c));
+            speed.push_back(problem_.speed(c));
+            background.push_back(problem_.background(c));
+        }
+        Arrays arrays;
+        arrays.load = level.load;
+        arrays.core = level.home;
+        arrays.fixed = level.fixed;
+        arrays.message_offsets = level.graph.offsets;
+        arrays.message_to = level.graph.neighbour;
+        arrays.message_count = level.graph.sent;
+        arrays.core_node = core_node;
+        arrays.speed = speed;
+        arrays.background = background;
+        arrays.factor = problem_.factors();
+        const Problem coarse(arrays);
+        return rec_bipart(coarse, options_);
+    }
+
+    Mapping best_of(const std::vector<std::function<Mapping()>>& tries, const Mapping& home) const {
+        std::vector<Mapping> results(tries.size());
+        std::atomic<std::size_t> next{0};
+        const auto work = [&] {
+            for (std::size_t i = next++; i < tries.size(); i = next++) results[i] = tries[i]();
+        };
+        std::vector<std::jthread> others;
+        for (unsigned i = 1; i < std::min<std::size_t>(options_.threads, tries.size()); ++i) {
+            others.emplace_back(work);
+        }
+        work();
+        others.clear();
+        // Where nothing is better, nothing moves.
+        SearchState best(problem_, finest_, goal_, home);
+        std::optional<std::size_t> chosen;
+        double excess = best.excess(), cost = best.cost();
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const SearchState state(problem_, finest_, goal_, results[i]);
+            if (!better_than(state.excess(), state.cost(), excess, cost)) continue;
+            excess = state.excess(), cost = state.cost();
+            chosen = i;
+        }
+        return chosen ? results[*chosen] : home;
+    }
+
+    static bool better_than(double excess, double cost, double other_excess, double other_cost) {
+        if (std::abs(excess - other_excess) > 1e-12 * (1.0 + excess + other_excess)) {
+            return excess < other_excess;
+        }
+        return cost < other_cost - 1e-12 * std::abs(other_cost);
+    }
+
+    const Problem& problem_;
+    const Options& options_;
+    const Goal goal_;
+    const Level finest_;
+};
+
+}  // namespace
+
+Mapping incumbent_search(const Problem& problem, const Options& options) {
+    if (problem.tasks() == 0 || problem.cores() == 1) return problem.current();
+    return IncumbentSearch(problem, options).run();
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a mapping is worth.
+#pragma once
+
+#include <vector>
+
+#include "problem.h"
+
+namespace numascape::balance {
+
+struct Metrics {
+    double imbalance = 1.0;       // longest core's time / perfect time; 1 without work
+    double communication = 0.0;   // sum of message cost * NUMA factor of its nodes
+    double off_node_bytes = 0.0;  // bytes of messages between nodes
+    std::uint64_t migrations = 0;
+    double migrated_bytes = 0.0;
+    double iteration_time = 0.0;   // longest core's work and sending, seconds
+    double memory_overflow = 0.0;  // bytes of tasks beyond their nodes' memory
+};
+
+// Seconds of each core's tasks and background.
+std::vector<double> core_times(const Problem& problem, const Mapping& mapping);
+
+// Throws BalanceError when the mapping is not one of the problem's.
+Metrics measure(const Problem& problem, const Mapping& mapping);
+
+// Throws BalanceError unless every task has a core that there is, and fixed tasks their own.
+void check_mapping(const Problem& problem, const Mapping& mapping);
+
+}  // namespace numascape::balance

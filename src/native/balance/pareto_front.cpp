@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "algorithms.h"
+#include "metrics.h"
+#include "search_state.h"
+
+namespace numascape::balance {
+
+namespace {
+
+struct Point {
+    Metrics metrics;
+    Mapping mapping;
+};
+
+bool as_good(const Metrics& a, const Metrics& b) {
+    return a.imbalance <= b.imbalance && a.communication <= b.communication &&
+           a.migrations <= b.migrations;
+}
+
+// The caps on imbalance that are tried: from the wanted one to the present imbalance.
+std::vector<double> imbalance_caps(double wanted, double present) {
+    std::vector<double> caps{wanted};
+    for (double excess = 2.0 * std::max(wanted - 1.0, 0.01); 1.0 + excess < present;
+         excess *= 2.0) {
+        caps.push_back(1.0 + excess);
+    }
+    return caps;
+}
+
+}  // namespace
+
+std::vector<Mapping> pareto_front(const Problem& problem, const Options& options) {
+    const Mapping home = problem.current();
+    std::vector<Point> front{{measure(problem, home), home}};
+    const auto add = [&](Mapping mapping) {
+        const Metrics metrics = measure(problem, mapping);
+        for (const Point& point : front) {
+            if (as_good(point.metrics, metrics)) return;
+        }
+        std::erase_if(front, [&](const Point& point) { return as_good(metrics, point.metrics); });
+        front.push_back({metrics, std::move(mapping)});
+    };
+    const double price = search_goal(problem, options).price;
+    for (double cap : imbalance_caps(options.max_imbalance, front[0].metrics.imbalance)) {
+        for (double share : {4.0, 1.0, 0.3, 0.1, 0.03, 0.0}) {
+            Options one = options;
+            one.max_imbalance = cap;
+            one.migration_price = share * price;
+            add(incumbent_search(problem, one));
+        }
+    }
+    std::sort(front.begin(), front.end(), [](const Point& a, const Point& b) {
+        return a.metrics.migrations < b.metrics.migrations ||
+               (a.metrics.migrations == b.metrics.migrations &&
+                a.metrics.communication < b.metrics.communication);
+    });
+    std::vector<Mapping> mappings;
+    for (Point& point : front) mappings.push_back(std::move(point.mapping));
+    return mappings;
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The communication graph as METIS and Scotch want it: movable tasks only, weights in integers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "problem.h"
+
+namespace numascape::balance {
+
+struct PartitionerGraph {
+    std::vector<Task> tasks;   // the task of each vertex; fewer than `vertices` entries
+    std::size_t vertices = 0;  // with vertices of no load, so that there are `parts` at least
+    std::vector<std::int32_t> offsets;  // vertices + 1
+    std::vector<std::int32_t> neighbour;
+    std::vector<std::int32_t> load;    // 1..., scaled so that its sum fits
+    std::vector<std::int32_t> weight;  // of each edge, from 1, scaled likewise
+};
+
+// Throws BalanceError when the graph is too large for 32-bit partitioners.
+PartitionerGraph partitioner_graph(const Problem& problem);
+
+// Cores in the order of their nodes, which is that of the partitioners' parts.
+std::vector<Core> cores_by_node(const Problem& problem);
+
+// The problem's mapping from the part of each vertex; fixed tasks stay.
+Mapping from_parts(const Problem& problem, const PartitionerGraph& graph,
+                   const std::vector<std::int32_t>& parts);
+
+}  // namespace numascape::balance

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is balanced: tasks that exchange messages, and the cores and nodes that run them.
+//
+// Arrays are the caller's and stay where they are while a Problem refers to them. Empty arrays
+// stand for what most callers do not know; the accessors answer with the defaults named here.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace numascape::balance {
+
+using Task = std::uint32_t;
+using Core = std::uint32_t;
+using Node = std::uint32_t;
+using Mapping = std::vector<Core>;  // the core of each task
+
+// The input contradicts itself, or an algorithm cannot take it; the text is one line.
+struct BalanceError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Arrays {
+    // Tasks. Loads are seconds of one iteration at speed 1.
+    std::span<const double> load;
+    std::span<const Core> core;              // where each task is now
+    std::span<const std::uint8_t> fixed;     // 1: may not move; empty: all may
+    std::span<const double> migrated_bytes;  // what a migration carries; empty: 0 each
+    std::span<const double> memory;          // bytes on the node; empty: 0 each
+
+    // Messages of one iteration, by sender: task t sends message_offsets[t] to
+    // message_offsets[t + 1] - 1. Empty offsets: none.
+    std::span<const std::uint64_t> message_offsets;
+    std::span<const Task> message_to;
+    std::span<const double> message_bytes;  // sum over the messages of the pair; empty: 0 each
+    std::span<const double> message_count;  // empty: 1 each
+    // Cost of messages within a node: count * cost_per_message + bytes * cost_per_byte. In seconds,
+    // if iteration times are to mean anything; with (1, 0), costs are numbers of messages.
+    double cost_per_message = 1.0;
+    double cost_per_byte = 0.0;
+
+    // Cores.
+    std::span<const Node> core_node;
+    std::span<const double> speed;       // empty: 1 each
+    std::span<const double> background;  // seconds per iteration that are not tasks'; empty: 0 each
+
+    // Nodes: row-major matrices, row = sender's node. factor(i, j) multiplies the cost of messages
+    // from node i to node j; the NUMA factor, 1 on the diagonal.
+    std::span<const double> factor;
+    std::span<const double> latency;      // seconds per message; empty: unknown
+    std::span<const double> bandwidth;    // bytes per second; empty: unknown
+    std::span<const double> node_memory;  // bytes; empty: unlimited
+};
+
+class Problem {
+  public:
+    // Throws BalanceError when sizes, ids or values contradict each other. Every later access by
+    // an id that passed needs no check.
+    explicit Problem(const Arrays& arrays);
+
+    std::size_t tasks() const { return arrays_.load.size(); }
+    std::size_t cores() const { return arrays_.core_node.size(); }
+    std::size_t nodes() const { return nodes_; }
+    std::size_t messages() const { return arrays_.message_to.size(); }
+
+    double load(Task t) const { return arrays_.load[t]; }
+    Core core(Task t) const { return arrays_.core[t]; }
+    bool fixed(Task t) const { return !arrays_.fixed.empty() && arrays_.fixed[t] != 0; }
+    double migrated_bytes(Task t) const {
+        return arrays_.migrated_bytes.empty() ? 0.0 : arrays_.migrated_bytes[t];
+    }
+    double memory(Task t) const { return arrays_.memory.empty() ? 0.0 : arrays_.memory[t]; }
+    Mapping current() const { return {arrays_.core.begin(), arrays_.core.end()}; }
+
+    std::uint64_t first_message(Task t) const {
+        return arrays_.message_offsets.empty() ? 0 : arrays_.message_offsets[t];
+    }
+    std::uint64_t end_message(Task t) const {
+        return arrays_.message_offsets.empty() ? 0 : arrays_.message_offsets[t + 1];
+    }
+    Task message_to(std::uint64_t m) const { return arrays_.message_to[m]; }
+    double message_count(std::uint64_t m) const {
+        return arrays_.message_count.empty() ? 1.0 : arrays_.message_count[m];
+    }
+    double message_bytes(std::uint64_t m) const {
+        return arrays_.message_bytes.empty() ? 0.0 : arrays_.message_bytes[m];
+    }
+    double message_cost(std::uint64_t m) const {
+        return message_count(m) * arrays_.cost_per_message +
+               message_bytes(m) * arrays_.cost_per_byte;
+    }
+
+    // Asks for what the next accesses to the task's messages need; distances in tasks of a loop are
+    // the caller's to choose.
+    void prefetch_offsets(Task t) const {
+        if (!arrays_.message_offsets.empty()) __builtin_prefetch(&arrays_.message_offsets[t]);
+        __builtin_prefetch(&arrays_.load[t]);
+    }
+    void prefetch_messages(Task t) const {
+        if (arrays_.message_offsets.empty()) return;
+        const std::uint64_t first = arrays_.message_offsets[t];
+        if (first == messages()) return;
+        __builtin_prefetch(&arrays_.message_to[first]);
+        if (!arrays_.message_count.empty()) {
+            __builtin_prefetch(&arrays_.message_count[first]);
+            __builtin_prefetch(&arrays_.message_count[std::min(first + 8, messages() - 1)]);
+        }
+    }
+
+    Node node(Core c) const { return arrays_.core_node[c]; }
+    double speed(Core c) const { return arrays_.speed.empty() ? 1.0 : arrays_.speed[c]; }
+    double background(Core c) const {
+        return arrays_.background.empty() ? 0.0 : arrays_.background[c];
+    }
+    double time(Task t, Core c) const { return load(t) / speed(c); }
+
+    double factor(Node i, Node j) const { return arrays_.factor[i * nodes_ + j]; }
+    std::span<const double> factors() const { return arrays_.factor; }
+    std::span<const double> latencies() const { return arrays_.latency; }
+    bool symmetric_factors() const { return symmetric_; }
+    bool one_speed() const { return one_speed_; }
+    bool has_times() const { return !arrays_.latency.empty() && !arrays_.bandwidth.empty(); }
+    // Seconds that message m takes between cores of two nodes: by latency and bandwidth where both
+    // are known, else its cost times the NUMA factor.
+    double message_time(std::uint64_t m, Node from, Node to) const;
+    double node_memory(Node n) const {
+        return arrays_.node_memory.empty() ? std::numeric_limits<double>::infinity()
+                                           : arrays_.node_memory[n];
+    }
+
+    // The time that every core would need if work could be cut at will.
+    double perfect_time() const { return perfect_time_; }
+    // Cores of a node, in order: cores_of(n) to cores_of(n + 1) - 1 of node_cores().
+    std::span<const Core> cores_of(Node n) const {
+        return {&node_cores_[node_offsets_[n]], node_offsets_[n + 1] - node_offsets_[n]};
+    }
+
+  private:
+    void check_tasks() const;
+    void check_messages() const;
+    void check_machine() const;
+
+    Arrays arrays_;
+    std::size_t nodes_ = 0;
+    bool symmetric_ = true;
+    bool one_speed_ = true;
+    double perfect_time_ = 0.0;
+    std::vector<std::size_t> node_offsets_;
+    std::vector<Core> node_cores_;
+};
+
+// Tasks from the heaviest; equally heavy ones by number.
+std::vector<Task> heaviest_first(const Problem& problem);
+
+}  // namespace numascape::balance

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "refinement.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core_loads.h"
+
+namespace numascape::balance {
+
+namespace {
+
+struct Place {
+    Core core;
+    double change;  // of the cost
+};
+
+class Refinement {
+  public:
+    explicit Refinement(SearchState& state)
+        : state_(state),
+          level_(state.level()),
+          problem_(state.problem()),
+          costs_(problem_),
+          by_node_(),
+          place_(problem_.cores()) {
+        by_node_.reserve(problem_.nodes());
+        for (Node n = 0; n < problem_.nodes(); ++n) {
+            const auto cores = problem_.cores_of(n);
+            by_node_.emplace_back(cores.size());
+            for (std::size_t i = 0; i < cores.size(); ++i) {
+                place_[cores[i]] = std::uint32_t(i);
+                by_node_[n].set(i, state.time(cores[i]));
+            }
+        }
+    }
+
+    // The cheapest core with room for the item, its own included; `escape` takes any core that ends
+    // shorter than its own is, at the price of no gain.
+    Place best(Task t, bool escape) {
+        const Core here = state_.mapping()[t];
+        const Node own = problem_.node(here);
+        const auto& costs =
+            costs_.of(level_.graph, t, [&](Task u) { return problem_.node(state_.mapping()[u]); });
+        const double weight = state_.goal().communication_weight;
+        const double stay = weight * costs[own];
+        Place found{here, escape ? INFINITY : 0.0};
+        const auto consider = [&](Core c) {
+            const double change =
+                weight * costs[problem_.node(c)] - stay + state_.price_change(t, c);
+            if (change < found.change && allowed(t, c, escape)) found = {c, change};
+        };
+        for (Node n = 0; n < problem_.nodes(); ++n) {
+            if (!problem_.cores_of(n).empty()) consider(problem_.cores_of(n)[by_node_[n].place()]);
+        }
+        if (here != level_.home[t]) consider(level_.home[t]);
+        return found;
+    }
+
+    void move(Task t, Core to) {
+        const Core from = state_.mapping()[t];
+        state_.move(t, to);
+        for (Core c : {from, to}) by_node_[problem_.node(c)].set(place_[c], state_.time(c));
+    }
+
+    // Its neighbours are all on its node, it is at home, and its core has time.
+    bool settled(Task t) const {
+        const Core here = state_.mapping()[t];
+        if (here != level_.home[t]) return false;
+        const Node own = problem_.node(here);
+        for (auto e = level_.graph.offsets[t]; e < level_.graph.offsets[t + 1]; ++e) {
+            if (problem_.node(state_.mapping()[level_.graph.neighbour[e]]) != own) return false;
+        }
+        return true;
+    }
+
+  private:
+    bool allowed(Task t, Core to, bool escape) const {
+        const Core here = state_.mapping()[t];
+        if (to == here) return false;
+        const bool leaves = here == level_.home[t];
+        const Goal& goal = state_.goal();
+        if (leaves && (state_.migrations() + level_.count[t] > goal.max_migrations ||
+                       state_.migrated_bytes() + level_.bytes[t] > goal.max_migrated_bytes)) {
+            return false;
+        }
+        if (state_.fits(t, to)) {
+            return goal.max_communication == INFINITY || escape || keeps_communication(t, to);
+        }
+        const double there = state_.time(to) + state_.item_time(t, to);
+        return escape && there < state_.time(here) && state_.memory_fits(t, problem_.node(to));
+    }
+    bool keeps_communication(Task t, Core to) const {
+        const double change = state_.communication_change(t, to);
+        return change <= 0.0 || state_.communication() + change <= state_.goal().max_communication;
+    }
+
+    SearchState& state_;
+    const Level& level_;
+    const Problem& problem_;
+    NodeCosts costs_;
+    std::vector<SmallestKey> by_node_;
+    std::vector<std::uint32_t> place_;
+};
+
+struct Candidate {
+    double price;  // cost per second taken off the core
+    Task item;
+};
+
+// The items of each core, lightest first; of equal ones by number.
+class ItemsByLoad {
+  public:
+    explicit ItemsByLoad(const SearchState& state) : state_(state), on_(state.problem().cores()) {
+        for (Task t = 0; t < state.level().size(); ++t) {
+            if (!state.level().fixed[t]) on_[state.mapping()[t]].emplace_back(load(t), t);
+        }
+        for (auto& items : on_) std::sort(items.begin(), items.end());
+    }
+    // Those of at least this load, from the lightest.
+    std::span<const std::pair<double, Task>> from(Core c, double load) const {
+        const auto& items = on_[c];
+        const auto first = std::lower_bound(items.begin(), items.end(), std::pair{load, Task{0}});
+        return {first, items.end()};
+    }
+    std::span<const std::pair<double, Task>> all(Core c) const { return on_[c]; }
+    void move(Task t, Core from, Core to) {
+        const std::pair item{load(t), t};
+        on_[from].erase(std::lower_bound(on_[from].begin(), on_[from].end(), item));
+        on_[to].insert(std::lower_bound(on_[to].begin(), on_[to].end(), item), item);
+    }
+
+  private:
+    double load(Task t) const { return state_.level().load[t]; }
+    const SearchState& state_;
+    std::vector<std::vector<std::pair<double, Task>>> on_;
+};
+
+struct Exchange {
+    Task away, back;
+    double overtime = 0.0, cost = INFINITY;
+};
+
+// What an exchange would do, tried out and taken back.
+void consider(SearchState& state, Task away, Task back, Exchange& best) {
+    const Core here = state.mapping()[away], there = state.mapping()[back];
+    if (!state.memory_fits(away, state.problem().node(there)) ||
+        !state.memory_fits(back, state.problem().node(here))) {
+        return;
+    }
+    state.move(away, there);
+    state.move(back, here);
+    const bool allowed = state.migrations() <= state.goal().max_migrations &&
+                         state.migrated_bytes() <= state.goal().max_migrated_bytes;
+    const double overtime = state.overtime(), cost = state.cost();
+    state.move(back, there);
+    state.move(away, here);
+    if (!allowed || overtime > best.overtime) return;
+    if (overtime < best.overtime || cost < best.cost) best = {away, back, overtime, cost};
+}
+
+// Exchanges an item of a core that takes too long for a slightly lighter one of another core:
+// what is left when no single item fits anywhere. Only where exchanges are few enough to look at.
+void exchange_items(SearchState& state) {
+    const Problem& problem = state.problem();
+    constexpr std::size_t kMostPairs = 20'000'000;
+    std::size_t looked_at = 0;
+    ItemsByLoad items(state);
+    for (Core c = 0; c < problem.cores(); ++c) {
+        while (state.too_long(c)) {
+            Exchange best{0, 0, state.overtime() * (1.0 - 1e-9)};
+            const double surplus = (state.time(c) - state.goal().longest) * problem.speed(c);
+            for (const auto& [load, away] : items.all(c)) {
+                for (Core other = 0; other < problem.cores(); ++other) {
+                    if (other == c || state.time(other) >= state.goal().longest) continue;
+                    const double room =
+                        (state.goal().longest - state.time(other)) * problem.speed(other);
+                    // The lightest that leaves the other core within the limit, and the next ones
+                    // that still shorten this one by what it is too long.
+                    int tries = 3;
+                    for (const auto& [lighter, back] : items.from(other, load - room)) {
+                        if (lighter >= load || tries-- == 0) break;
+                        consider(state, away, back, best);
+                        if (load - lighter < surplus) break;
+                    }
+                    if (++looked_at > kMostPairs) return;
+                }
+            }
+            if (best.cost == INFINITY) break;
+            const Core there = state.mapping()[best.back];
+            state.move(best.away, there);
+            state.move(best.back, c);
+            items.move(best.away, c, there);
+            items.move(best.back, there, c);
+        }
+    }
+}
+
+void move_items_away(SearchState& state) {
+    const Level& level = state.level();
+    constexpr int kRounds = 8;
+    for (int round = 0; round < kRounds && state.overtime() > 0.0; ++round) {
+        Refinement refinement(state);
+        std::vector<Candidate> candidates;
+        for (Task t = 0; t < level.size(); ++t) {
+            const Core here = state.mapping()[t];
+            if (level.fixed[t] || !state.too_long(here) || level.load[t] <= 0.0) continue;
+            const Place place = refinement.best(t, true);
+            if (place.core == here) continue;
+            // More than the core is too long is taken off in vain.
+            const double useful =
+                std::min(state.item_time(t, here), state.time(here) - state.goal().longest);
+            candidates.push_back({place.change / useful, t});
+        }
+        std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+            return a.price < b.price || (a.price == b.price && a.item < b.item);
+        });
+        bool moved = false;
+        for (const Candidate& candidate : candidates) {
+            const Core here = state.mapping()[candidate.item];
+            if (!state.too_long(here)) continue;
+            const Place place = refinement.best(candidate.item, true);
+            if (place.core == here) continue;
+            refinement.move(candidate.item, place.core);
+            moved = true;
+        }
+        if (!moved) return;
+    }
+}
+
+}  // namespace
+
+void shorten_cores(SearchState& state) {
+    move_items_away(state);
+    if (state.overtime() > 0.0) exchange_items(state);
+}
+
+void improve(SearchState& state, Random& random, int passes) {
+    const Level& level = state.level();
+    Refinement refinement(state);
+    // Neighbours in memory are neighbours in many graphs; blocks keep some of that.
+    constexpr std::size_t kBlock = 256;
+    std::vector<std::uint32_t> blocks(level.size() / kBlock + 1);
+    std::iota(blocks.begin(), blocks.end(), 0U);
+    for (int pass = 0; pass < passes; ++pass) {
+        std::size_t moves = 0;
+        shuffle(blocks, random);
+        for (std::uint32_t block : blocks) {
+            const std::size_t end = std::min(level.size(), (block + std::size_t{1}) * kBlock);
+            for (std::size_t t = block * kBlock; t < end; ++t) {
+                if (level.fixed[t] || refinement.settled(Task(t))) continue;
+                const Place place = refinement.best(Task(t), false);
+                // Less than rounding is no gain.
+                if (place.change >= -1e-12 * (1.0 + std::abs(state.cost()))) continue;
+                refinement.move(Task(t), place.core);
+                ++moves;
+            }
+        }
+        if (moves * 1000 <= level.size()) return;
+    }
+}
+
+}  // namespace numascape::balance

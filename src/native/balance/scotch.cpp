@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scotch: F. Pellegrini and J. Roman, "SCOTCH: a software package for static mapping by dual
+// recursive bipartitioning of process and architecture graphs", HPCN 1996; remapping: S. Fourestier
+// and F. Pellegrini, "Adaptation au repartitionnement de graphes d'une methode d'optimisation
+// globale par diffusion", RenPar 2011. The target architecture is the machine: a tree of nodes and
+// cores where all factors between nodes are one, else the graph of all cores with their distances.
+#include <cstdint>
+#include <cstdio>
+// scotch.h uses FILE and integers of fixed size without including what declares them.
+#include <scotch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <string>
+
+#include "algorithms.h"
+#include "partitioner_graph.h"
+
+// Scotch reports errors through functions that the program may bring: its own end the process, or
+// print. What went wrong comes back as a status here.
+extern "C" {
+void SCOTCH_errorProg(const char*) {}
+void SCOTCH_errorPrint(const char*, ...) {}
+void SCOTCH_errorPrintW(const char*, ...) {}
+}
+
+namespace numascape::balance {
+
+namespace {
+
+static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t));
+
+// Scotch's distances are integers: a core apart is this many, a NUMA factor as many times.
+constexpr double kStep = 100.0;
+// A machine with as many cores has as many squared distances.
+constexpr std::size_t kMostCoresOfGraph = 512;
+
+void expect(int status, const char* what) {
+    if (status != 0) throw BalanceError(std::string("Scotch cannot ") + what);
+}
+
+struct Graph {
+    Graph() { expect(SCOTCH_graphInit(&it), "begin a graph"); }
+    ~Graph() { SCOTCH_graphExit(&it); }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+    SCOTCH_Graph it;
+};
+
+// Describing a machine draws from random numbers that all callers share.
+std::mutex shared_random;
+
+// Without a context, Scotch starts as many threads as there are cores, whose order then decides the
+// result.
+struct Context {
+    explicit Context(std::uint64_t seed) {
+        SCOTCH_randomSeed(SCOTCH_Num(seed & 0x7fffffff));
+        SCOTCH_randomReset();
+        expect(SCOTCH_contextInit(&it), "begin a context");
+        expect(SCOTCH_contextOptionSetNum(&it, SCOTCH_OPTIONNUMDETERMINISTIC, 1), "be repeatable");
+        expect(SCOTCH_contextRandomClone(&it), "have random numbers of its own");
+        SCOTCH_contextRandomSeed(&it, SCOTCH_Num(seed & 0x7fffffff));
+        SCOTCH_contextRandomReset(&it);
+        expect(SCOTCH_contextThreadSpawn(&it, 1, nullptr), "use one thread");
+    }
+    ~Context() { SCOTCH_contextExit(&it); }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    SCOTCH_Context it;
+};
+
+struct Strategy {
+    Strategy(const Options& options, std::size_t parts) {
+        expect(SCOTCH_stratInit(&it), "begin a strategy");
+        const double beyond = std::max(options.max_imbalance - 1.0, 0.001);
+        expect(SCOTCH_stratGraphMapBuild(&it, SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE,
+                                         SCOTCH_Num(parts), beyond),
+               "build a strategy");
+    }
+    ~Strategy() { SCOTCH_stratExit(&it); }
+    Strategy(const Strategy&) = delete;
+    Strategy& operator=(const Strategy&) = delete;
+    SCOTCH_Strat it;
+};
+
+class Architecture {
+  public:
+    explicit Architecture(const Problem& problem) {
+        expect(SCOTCH_archInit(&it), "begin an architecture");
+        const SCOTCH_Num between = SCOTCH_Num(std::lround(kStep * mean_factor(problem)));
+        const std::size_t of_node = problem.cores_of(0).size();
+        bool regular = true;
+        for (Node n = 0; n < problem.nodes(); ++n) {
+            regular = regular && problem.cores_of(n).size() == of_node;
+        }
+        if (!regular || (!one_factor(problem) && problem.cores() <= kMostCoresOfGraph)) {
+            from_distances(problem);
+        } else if (problem.nodes() == 1) {
+            expect(SCOTCH_archCmplt(&it, SCOTCH_Num(problem.cores())), "describe the machine");
+        } else {
+            const SCOTCH_Num sizes[] = {SCOTCH_Num(problem.nodes()), SCOTCH_Num(of_node)};
+            const SCOTCH_Num links[] = {std::max<SCOTCH_Num>(between, SCOTCH_Num(kStep)),
+                                        SCOTCH_Num(kStep)};
+            expect(SCOTCH_archTleaf(&it, of_node > 1 ? 2 : 1, sizes, links),
+                   "describe the machine");
+        }
+    }
+    ~Architecture() { SCOTCH_archExit(&it); }
+    Architecture(const Architecture&) = delete;
+    Architecture& operator=(const Architecture&) = delete;
+    SCOTCH_Arch it;
+
+  private:
+    static bool one_factor(const Problem& problem) {
+        for (Node i = 0; i < problem.nodes(); ++i) {
+            for (Node j = 0; j < problem.nodes(); ++j) {
+                if (i != j && problem.factor(i, j) != problem.factor(0, 1)) return false;
+            }
+        }
+        return true;
+    }
+    static double mean_factor(const Problem& problem) {
+        const double pairs = double(problem.nodes()) * double(problem.nodes() - 1);
+        double sum = 0.0;
+        for (Node i = 0; i < problem.nodes(); ++i) {
+            for (Node j = 0; j < problem.nodes(); ++j) {
+                if (i != j) sum += problem.factor(i, j) / pairs;
+            }
+        }
+        return sum;
+    }
+
+    void from_distances(const Problem& problem) {
+        const std::vector<Core> cores = cores_by_node(problem);
+        const SCOTCH_Num size = SCOTCH_Num(cores.size());
+        if (cores.size() > kMostCoresOfGraph) {
+            expect(SCOTCH_archCmplt(&it, size), "describe the machine");
+            return;
+        }
+        std::vector<SCOTCH_Num> offsets, neighbour, distance;
+        for (SCOTCH_Num i = 0; i < size; ++i) {
+            offsets.push_back(SCOTCH_Num(neighbour.size()));
+            for (SCOTCH_Num j = 0; j < size; ++j) {
+                if (i == j) continue;
+                const Node a = problem.node(cores[std::size_t(i)]);
+                const Node b = problem.node(cores[std::size_t(j)]);
+                const double mean = (problem.factor(a, b) + problem.factor(b, a)) / 2;
+                neighbour.push_back(j);
+                distance.push_back(
+                    std::max<SCOTCH_Num>(1, SCOTCH_Num(std::min(kStep * mean, 1e6))));
+            }
+        }
+        offsets.push_back(SCOTCH_Num(neighbour.size()));
+        Graph graph;
+        expect(SCOTCH_graphBuild(&graph.it, 0, size, offsets.data(), nullptr, nullptr, nullptr,
+                                 SCOTCH_Num(neighbour.size()), neighbour.data(), distance.data()),
+               "take the machine's distances");
+        SCOTCH_Strat plain;
+        expect(SCOTCH_stratInit(&plain), "begin a strategy");
+        const int status = SCOTCH_archBuild0(&it, &graph.it, 0, nullptr, &plain);
+        SCOTCH_stratExit(&plain);
+        expect(status, "describe the machine");
+    }
+};
+
+// What a migration costs against a message's: as in the incumbent-aware search, a task's mean
+// communication, in the units of the graph's edges.
+double migration_cost(const PartitionerGraph& graph) {
+    double sum = 0.0;
+    for (std::int32_t weight : graph.weight) sum += weight;
+    return std::max(1.0, sum / double(std::max<std::size_t>(1, graph.tasks.size())));
+}
+
+Mapping run(const Problem& problem, const Options& options, bool remap) {
+    PartitionerGraph graph = partitioner_graph(problem);
+    std::vector<SCOTCH_Num> part(graph.vertices, 0);
+    if (graph.tasks.empty() || problem.cores() == 1) return from_parts(problem, graph, part);
+
+    const std::lock_guard lock(shared_random);
+    Context context(options.seed);
+    Graph tasks, bound;
+    expect(
+        SCOTCH_graphBuild(&tasks.it, 0, SCOTCH_Num(graph.vertices), graph.offsets.data(), nullptr,
+                          graph.load.data(), nullptr, SCOTCH_Num(graph.neighbour.size()),
+                          graph.neighbour.data(), graph.weight.data()),
+        "take the graph");
+    expect(SCOTCH_contextBindGraph(&context.it, &tasks.it, &bound.it), "bind the graph");
+    Architecture machine(problem);
+    Strategy strategy(options, problem.cores());
+    if (!remap) {
+        expect(SCOTCH_graphMap(&bound.it, &machine.it, &strategy.it, part.data()), "map the graph");
+        return from_parts(problem, graph, part);
+    }
+    std::vector<SCOTCH_Num> place(problem.cores());
+    const std::vector<Core> cores = cores_by_node(problem);
+    for (std::size_t i = 0; i < cores.size(); ++i) place[cores[i]] = SCOTCH_Num(i);
+    std::vector<SCOTCH_Num> former(graph.vertices, -1), price(graph.vertices, 1);
+    for (std::size_t v = 0; v < graph.tasks.size(); ++v) {
+        former[v] = place[problem.core(graph.tasks[v])];
+    }
+    expect(SCOTCH_graphRemap(&bound.it, &machine.it, former.data(), migration_cost(graph),
+                             price.data(), &strategy.it, part.data()),
+           "remap the graph");
+    return from_parts(problem, graph, part);
+}
+
+}  // namespace
+
+Mapping scotch_map(const Problem& problem, const Options& options) {
+    return run(problem, options, false);
+}
+
+Mapping scotch_remap(const Problem& problem, const Options& options) {
+    return run(problem, options, true);
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A mapping under search, with what it is worth kept up to date as items move.
+#pragma once
+
+#include <vector>
+
+#include "algorithms.h"
+#include "level.h"
+#include "problem.h"
+
+namespace numascape::balance {
+
+// What the search minimises, and within which caps. In the units of communication cost.
+struct Goal {
+    double longest = INFINITY;  // seconds: no core may take longer
+    double communication_weight = 1.0;
+    double price = 0.0;       // of a migrated task
+    double byte_price = 0.0;  // of a migrated byte
+    double max_communication = INFINITY;
+    double max_migrations = INFINITY;
+    double max_migrated_bytes = INFINITY;
+};
+
+// `options` for this problem: NaN replaced, the cap on time never below what a task or a core
+// needs by itself.
+Goal search_goal(const Problem& problem, const Options& options);
+
+class SearchState {
+  public:
+    SearchState(const Problem& problem, const Level& level, const Goal& goal, Mapping mapping);
+
+    const Mapping& mapping() const { return mapping_; }
+    const Level& level() const { return level_; }
+    const Problem& problem() const { return problem_; }
+    const Goal& goal() const { return goal_; }
+    double time(Core c) const { return times_[c]; }
+    double item_time(Task t, Core c) const { return level_.load[t] / problem_.speed(c); }
+    bool at_home(Task t) const { return mapping_[t] == level_.home[t]; }
+    bool fits(Task t, Core c) const {
+        return times_[c] + item_time(t, c) <= goal_.longest * (1.0 + 1e-12) &&
+               memory_fits(t, problem_.node(c));
+    }
+    bool memory_fits(Task t, Node n) const {
+        return n == problem_.node(mapping_[t]) ||
+               memory_[n] + level_.memory[t] <= problem_.node_memory(n);
+    }
+    bool too_long(Core c) const { return times_[c] > goal_.longest * (1.0 + 1e-12); }
+
+    // Of the move alone: communication, and what migrations cost (negative for going home).
+    double communication_change(Task t, Core to) const;
+    double price_change(Task t, Core to) const;
+    double change(Task t, Core to) const {
+        return goal_.communication_weight * communication_change(t, to) + price_change(t, to);
+    }
+    double price(Task t) const {
+        return goal_.price * level_.count[t] + goal_.byte_price * level_.bytes[t];
+    }
+
+    void move(Task t, Core to) { move(t, to, communication_change(t, to)); }
+    void move(Task t, Core to, double communication_change);
+
+    // What the goal minimises.
+    double cost() const { return goal_.communication_weight * communication_ + paid_; }
+    // By how much caps are exceeded: seconds of cores beyond the longest allowed; shares of others.
+    double overtime() const { return overtime_; }
+    double excess() const;
+    double communication() const { return communication_; }
+    double migrations() const { return migrations_; }
+    double migrated_bytes() const { return migrated_bytes_; }
+
+  private:
+    double over(double time) const { return time > goal_.longest ? time - goal_.longest : 0.0; }
+    void total_up();
+
+    const Problem& problem_;
+    const Level& level_;
+    const Goal goal_;
+    Mapping mapping_;
+    std::vector<double> times_, memory_;
+    double communication_ = 0.0, paid_ = 0.0, overtime_ = 0.0;
+    double migrations_ = 0.0, migrated_bytes_ = 0.0;
+};
+
+// Whether a is better: fewer excesses over caps, then the lower cost.
+bool better(const SearchState& a, const SearchState& b);
+
+}  // namespace numascape::balance
