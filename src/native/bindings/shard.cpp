@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "columns.h"
 #include "replay.h"
 #include "shard_reader.h"
 
@@ -18,14 +19,6 @@ namespace nb = nanobind;
 using namespace numascape;
 
 namespace {
-
-// The vector's memory becomes the array's; no copy.
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> column(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
 
 nb::dict owners(Owners&& columns) {
     nb::dict out;

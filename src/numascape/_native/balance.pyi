@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mapping tasks to cores; see src/native/balance."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class BalanceError(ValueError):
+    """The problem or the mapping contradicts itself; one line."""
+
+class Problem:
+    """Arrays as in src/native/balance/problem.h, checked; they are not copied."""
+
+    def __init__(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        cost_per_message: float,
+        cost_per_byte: float,
+    ) -> None: ...
+
+def algorithms() -> list[tuple[str, str]]:
+    """Names and descriptions, in the order of tables."""
+
+def run(
+    problem: Problem,
+    algorithm: str,
+    options: Mapping[str, float | bool],
+    start: NDArray[np.uint32] | None,
+) -> tuple[NDArray[np.uint32], float]:
+    """The mapping and the algorithm's own seconds. Raises BalanceError."""
+
+def pareto_front(
+    problem: Problem, options: Mapping[str, float | bool]
+) -> list[NDArray[np.uint32]]:
+    """Mappings of which none is as good as another in everything, by migrations."""
+
+def measure(problem: Problem, mapping: NDArray[np.uint32]) -> dict[str, Any]:
+    """A mapping's metrics. Raises BalanceError."""
+
+def core_times(problem: Problem, mapping: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Seconds of each core's tasks and background."""
+
+def relabel(problem: Problem, mapping: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The mapping with cores exchanged so that the fewest tasks migrate."""
