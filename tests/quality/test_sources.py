@@ -23,12 +23,13 @@ COMMENT = {
 MAY_IMPORT = {
     "naming": {"naming"},
     "machine": {"machine"},
+    "balance": {"balance", "machine", "trace"},
     "trace": {"trace", "naming", "machine"},
     "recorders": {"recorders", "trace", "machine"},
     "report": {"report", "trace", "naming", "machine"},
     "view": {"view", "report", "trace"},
     "console": {"console", "figures", "report", "trace"},
-    "figures": {"figures", "report", "trace", "machine"},
+    "figures": {"figures", "report", "trace", "machine", "balance"},
     "commands": {
         "commands",
         "recorders",
@@ -38,6 +39,7 @@ MAY_IMPORT = {
         "figures",
         "trace",
         "machine",
+        "balance",
     },
 }
 # Modules beside the parts, which every part may use.

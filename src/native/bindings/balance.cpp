@@ -3,6 +3,7 @@
 // numascape._native.balance: problems over NumPy's arrays, and the algorithms.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

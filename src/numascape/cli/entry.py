@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import convert, export, machine, plot, record, report, show, view
+from numascape.commands import balance, convert, export, machine, plot, record, report, show, view
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)
 app.add_typer(machine.app)
+app.command()(balance.balance)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading files without trusting their sizes, and numbers without trusting their words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import brotli
+import numpy as np
+
+from numascape.balance.graph import Floats
+from numascape.errors import NumascapeError
+
+# Ten million messages as text need a quarter of it.
+LARGEST_FILE: Final = 1 << 30
+_STEP: Final = 1 << 22
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's content, decompressed where it is called .br; NumascapeError says what failed."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise NumascapeError(f"{path} is larger than {LARGEST_FILE >> 30} GiB")
+        content = path.read_bytes()
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    return _decompressed(content, path) if path.suffix == ".br" else content
+
+
+def _decompressed(content: bytes, path: Path) -> bytes:
+    """A few bytes may stand for gigabytes, so the output is counted while it comes."""
+    decompressor, parts, size = brotli.Decompressor(), [], 0
+    try:
+        part = decompressor.process(content, output_buffer_limit=_STEP)
+        while part or not decompressor.can_accept_more_data():
+            parts.append(part)
+            size += len(part)
+            if size > LARGEST_FILE:
+                raise NumascapeError(f"{path} decompresses to more than {LARGEST_FILE >> 30} GiB")
+            part = decompressor.process(b"", output_buffer_limit=_STEP)
+    except brotli.error as error:
+        raise NumascapeError(f"{path} is no valid Brotli file") from error
+    if not decompressor.is_finished():
+        raise NumascapeError(f"{path} is no complete Brotli file")
+    return b"".join(parts)
+
+
+def read_text(path: Path) -> str:
+    """The file as text; bytes that are no UTF-8 are replaced."""
+    return read_bytes(path).decode("utf-8", "replace")
+
+
+def numbers(words: list[str], path: Path, line: int) -> Floats:
+    """The words as finite numbers; NumascapeError names the line."""
+    try:
+        values = np.array(words, np.float64)
+    except ValueError as error:
+        raise NumascapeError(f"{path}, line {line}: a word is no number") from error
+    if not np.isfinite(values).all():
+        raise NumascapeError(f"{path}, line {line}: a number is not finite")
+    return values
+
+
+def whole_numbers(words: list[str], path: Path, line: int) -> list[int]:
+    """The words as integers of up to 15 digits; NumascapeError names the line."""
+    try:
+        if any(len(word) > 15 for word in words):
+            raise NumascapeError(f"{path}, line {line}: a number is too long")
+        return [int(word) for word in words]
+    except ValueError as error:
+        raise NumascapeError(f"{path}, line {line}: a word is no whole number") from error

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CSV: tables of tasks and messages in a folder, and matrices of who sends how much to whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from numascape.balance.formats.bounded import numbers, read_text
+from numascape.balance.formats.task_document import graph_of_columns
+from numascape.balance.generators import blocks
+from numascape.balance.graph import TaskGraph, task_graph
+from numascape.errors import NumascapeError
+
+_TASKS: Final = ("load", "core", "fixed", "migrated_bytes", "memory")
+_MESSAGES: Final = ("sender", "receiver", "bytes", "count")
+_LARGEST_MATRIX: Final = 1 << 14
+"""Rows; a matrix is dense."""
+
+
+def read_csv_folder(path: Path, cores: int) -> TaskGraph:
+    """tasks.csv (load, and perhaps core, fixed, migrated_bytes, memory; a row per task) and, where
+    there is one, messages.csv (sender, receiver, and perhaps bytes, count), with headings.
+    """  # fmt: skip
+    tasks = _table(path / "tasks.csv", _TASKS, "load")
+    messages: dict[str, list[float] | None] = dict.fromkeys(_MESSAGES)
+    if (path / "messages.csv").exists():
+        messages = _table(path / "messages.csv", _MESSAGES, "sender")
+        if messages["receiver"] is None:
+            raise NumascapeError(f"{path / 'messages.csv'} has no column receiver")
+    return graph_of_columns(path, cores, tasks, messages)
+
+
+def _table(path: Path, columns: tuple[str, ...], needed: str) -> dict[str, list[float] | None]:
+    rows = csv.reader(io.StringIO(read_text(path)))
+    try:
+        heading = [name.strip() for name in next(rows, [])]
+        if needed not in heading:
+            raise NumascapeError(f"{path} has no column {needed}")
+        cells = []
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(heading):
+                raise NumascapeError(
+                    f"{path}, line {rows.line_num}: {len(row)} cells under {len(heading)} headings"
+                )
+            cells.append(row)
+    except csv.Error as error:
+        raise NumascapeError(f"{path}, line {rows.line_num}: {error}") from error
+    found: dict[str, list[float] | None] = {}
+    for name in columns:
+        if name not in heading:
+            found[name] = None
+            continue
+        place = heading.index(name)
+        found[name] = numbers([row[place] for row in cells], path, rows.line_num).tolist()
+    return found
+
+
+def read_matrix(path: Path, cores: int) -> TaskGraph:
+    """A square matrix of bytes, row = sender, separated by commas, semicolons or blanks.
+
+    Loads are 1 each: such matrices say nothing of them.
+    """
+    rows = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        words = line.replace(",", " ").replace(";", " ").split()
+        if words and not line.startswith("#"):
+            rows.append(numbers(words, path, number))
+            if len(rows) > _LARGEST_MATRIX or len(rows[-1]) != len(rows[0]):
+                raise NumascapeError(f"{path}, line {number}: the matrix is no square of up to "
+                                     f"{_LARGEST_MATRIX} rows")  # fmt: skip
+    if not rows or len(rows) != len(rows[0]):
+        raise NumascapeError(f"{path}: the matrix has {len(rows)} rows, and must be a square")
+    matrix = np.stack(rows)
+    if (matrix < 0).any():
+        raise NumascapeError(f"{path}: the matrix has a negative entry")
+    sender, receiver = np.nonzero(matrix)
+    return task_graph(
+        np.ones(len(matrix)), blocks(len(matrix), cores), sender, receiver,
+        bytes=matrix[sender, receiver],
+    )  # fmt: skip

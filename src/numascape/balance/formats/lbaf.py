@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vt's and LBAF's JSON files of load balancing data: one file per rank, perhaps Brotli."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from numascape.balance.formats.bounded import read_bytes
+from numascape.balance.graph import TaskGraph, task_graph
+from numascape.errors import NumascapeError
+
+LBAF_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})\.json(\.br)?$"
+"""As vt names the files: data.0.json, data.1.json..."""
+
+_Amount = Annotated[float, Field(ge=0, le=1e200, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class _Entity:
+    """A task or what it talks to; older files have `id`, newer ones `seq_id`."""
+
+    id: int | None = None
+    seq_id: int | None = None
+    migratable: bool = True
+    type: str = "object"
+
+    @property
+    def number(self) -> int | None:
+        return self.id if self.id is not None else self.seq_id
+
+
+@dataclass(frozen=True)
+class _Task:
+    entity: _Entity
+    time: _Amount
+    node: int = 0
+
+
+@dataclass(frozen=True)
+class _Edge:
+    sender: Annotated[_Entity, Field(validation_alias="from")]
+    to: _Entity
+    bytes: _Amount = 0.0
+    messages: _Amount = 1.0
+
+
+@dataclass(frozen=True)
+class _Phase:
+    id: int
+    tasks: list[_Task]
+    communications: list[_Edge] | None = None
+
+
+@dataclass(frozen=True)
+class _File:
+    phases: list[_Phase]
+
+
+_FILE: Final = TypeAdapter(_File)
+
+
+def rank_files(path: Path) -> dict[int, Path]:
+    """All ranks' files of the data set to which `path` belongs."""
+    named = re.match(LBAF_NAME, path.name)
+    if named is None:
+        return {0: path}
+    found = {}
+    for other in sorted(path.parent.iterdir()):
+        match = re.match(LBAF_NAME, other.name)
+        if match and match["stem"] == named["stem"]:
+            found[int(match["rank"])] = other
+    return found or {0: path}
+
+
+def read_lbaf(path: Path, cores: int) -> TaskGraph:
+    """The last phase that all ranks have; each rank is a core."""
+    files = {rank: _read(file) for rank, file in rank_files(path).items()}
+    phases = set.intersection(*({phase.id for phase in file.phases} for file in files.values()))
+    if not phases:
+        raise NumascapeError(f"{path}: there is no phase that all its {len(files)} ranks have")
+    last = max(phases)
+    place: dict[int, int] = {}
+    load, core, fixed = [], [], []
+    edges: list[_Edge] = []
+    for rank, file in sorted(files.items()):
+        phase = next(phase for phase in file.phases if phase.id == last)
+        for task in phase.tasks:
+            number = task.entity.number
+            if number is None or number in place:
+                raise NumascapeError(f"{path}: task {number} of phase {last} is not told apart")
+            place[number] = len(load)
+            load.append(task.time)
+            core.append(rank)
+            fixed.append(not task.entity.migratable)
+        edges += phase.communications or []
+    known = [e for e in edges if e.sender.number in place and e.to.number in place]
+    return task_graph(
+        load, core,
+        [place[e.sender.number] for e in known if e.sender.number is not None],
+        [place[e.to.number] for e in known if e.to.number is not None],
+        bytes=[e.bytes for e in known], count=[e.messages for e in known], fixed=fixed,
+    )  # fmt: skip
+
+
+def _read(path: Path) -> _File:
+    try:
+        return _FILE.validate_json(read_bytes(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise NumascapeError(
+            f"{path} is no file of vt or LBAF: {place[:80]}: {first['msg'][:120]}"
+        ) from error

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which reader a file needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from numascape.balance.formats.csv_tables import read_csv_folder, read_matrix
+from numascape.balance.formats.lbaf import LBAF_NAME, read_lbaf
+from numascape.balance.formats.lbdump import MAGIC, read_lbdump
+from numascape.balance.formats.metis_graph import read_metis
+from numascape.balance.formats.scotch_graph import read_scotch
+from numascape.balance.formats.task_document import read_document
+from numascape.balance.graph import TaskGraph
+from numascape.errors import NumascapeError
+
+Reader = Callable[[Path, int], TaskGraph]
+
+FORMATS: Final[dict[str, Reader]] = {
+    "json": read_document,
+    "csv": read_csv_folder,
+    "matrix": read_matrix,
+    "lbdump": read_lbdump,
+    "lbaf": read_lbaf,
+    "metis": read_metis,
+    "scotch": read_scotch,
+}
+"""Readers by format: from a file and the number of cores, over which tasks are laid in equal
+blocks where the file does not know where they are."""
+
+_BY_SUFFIX: Final = {".json": "json", ".csv": "matrix", ".graph": "metis", ".metis": "metis",
+                     ".grf": "scotch", ".src": "scotch"}  # fmt: skip
+
+
+def read_graph(path: Path, cores: int, form: str | None = None) -> TaskGraph:
+    """The tasks of a file, or of a folder with tasks.csv; NumascapeError says what is wrong.
+
+    The format is seen from the file's first bytes and its name, unless `form` names it.
+    """
+    if form is None:
+        form = _format(path)
+    if form not in FORMATS:
+        raise NumascapeError(f"there is no format {form!r}: choose one of {', '.join(FORMATS)}")
+    return FORMATS[form](path, cores)
+
+
+def _format(path: Path) -> str:
+    if path.is_dir():
+        return "csv"
+    try:
+        with path.open("rb") as file:
+            start = file.read(256)
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    if start.startswith(MAGIC):
+        return "lbdump"
+    if path.suffix == ".br" or (re.search(LBAF_NAME, path.name) and start.lstrip()[:1] == b"{"):
+        return "lbaf"
+    named = _BY_SUFFIX.get(path.suffix.lower())
+    if named is None:
+        raise NumascapeError(
+            f"{path}: what kind of task graph is it? Give --format with one of {', '.join(FORMATS)}"
+        )
+    return named

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The three benchmarks as task graphs, tasks dealt to cores as Charm++ deals an array's chares.
+
+Sizes are those of L. L. Pilla et al., "Improving Parallel System Performance with a NUMA-aware
+Load Balancer", TR-JLPC-11-02, where a function's defaults do not say otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+
+from numascape.balance.graph import Cores, TaskGraph, task_graph
+
+Topology = Literal["ring", "mesh2d", "mesh3d", "random"]
+TOPOLOGIES: Final[tuple[Topology, ...]] = ("ring", "mesh2d", "mesh3d", "random")
+_DOUBLE: Final = 8
+
+
+def blocks(tasks: int, cores: int) -> Cores:
+    """Charm++'s default map of an array: equal blocks of consecutive elements, the rest first."""
+    return (np.arange(tasks) * cores // max(tasks, 1)).astype(np.uint32)
+
+
+def round_robin(tasks: int, cores: int) -> Cores:
+    """Charm++'s RRMap."""
+    return (np.arange(tasks) % cores).astype(np.uint32)
+
+
+def k_neighbor(
+    tasks: int, cores: int, k: int = 8, message_bytes: int = 16 << 10, load: float = 1e-6
+) -> TaskGraph:
+    """KNeighbor: communication only; a task sends to the k nearest by number, k/2 on each side."""
+    near = [d for d in range(-(k // 2), k // 2 + 1) if d]
+    sender = np.repeat(np.arange(tasks), len(near))
+    receiver = (sender + np.tile(near, tasks)) % max(tasks, 1)
+    return task_graph(
+        np.full(tasks, load), blocks(tasks, cores), sender, receiver,
+        bytes=np.full(len(sender), message_bytes), migrated_bytes=np.full(tasks, message_bytes),
+    )  # fmt: skip
+
+
+def lb_test(
+    tasks: int,
+    cores: int,
+    topology: Topology = "random",
+    load: tuple[float, float] = (0.05, 0.2),
+    message_bytes: int = 1 << 10,
+    seed: int = 1,
+) -> TaskGraph:
+    """lb_test: loads at random between two bounds, and messages along one of four topologies."""
+    random = np.random.default_rng(seed)
+    loads = random.uniform(*load, tasks)
+    sender, receiver = _edges(topology, tasks, random)
+    return task_graph(
+        loads, round_robin(tasks, cores), sender, receiver,
+        bytes=np.full(len(sender), message_bytes), migrated_bytes=np.full(tasks, 4 << 10),
+    )  # fmt: skip
+
+
+def jacobi2d(
+    tasks: int, cores: int, data: int = 32, load: float = 0.05, tilt: float = 3.0
+) -> TaskGraph:
+    """jacobi2D: a five-point stencil on a square of tasks, each with data x data elements.
+
+    Unbalanced as a front that passes through: a task's load rises along the rows, the last ones
+    having 1 + tilt times the first ones'. Neighbours exchange an edge of data.
+    """
+    side = round(tasks**0.5)
+    row, column = np.divmod(np.arange(side * side), side)
+    loads = load * (1.0 + tilt * row / max(side - 1, 1))
+    sender, receiver = _mesh((side, side))
+    return task_graph(
+        loads, blocks(side * side, cores), sender, receiver,
+        bytes=np.full(len(sender), data * _DOUBLE),
+        migrated_bytes=np.full(side * side, data * data * _DOUBLE),
+    )  # fmt: skip
+
+
+def mesh(side: int, cores: int, spread: float = 0.6, seed: int = 1) -> TaskGraph:
+    """A side x side mesh whose loads are log-normal, in blocks of rows."""
+    loads = np.random.default_rng(seed).lognormal(0.0, spread, side * side) * 1e-2
+    sender, receiver = _mesh((side, side))
+    return task_graph(
+        loads, blocks(side * side, cores), sender, receiver,
+        bytes=np.full(len(sender), 1 << 10), migrated_bytes=np.full(side * side, 8 << 10),
+    )  # fmt: skip
+
+
+def _edges(
+    topology: Topology, tasks: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    if topology == "ring":
+        sender = np.arange(tasks)
+        return sender, (sender + 1) % max(tasks, 1)
+    if topology == "random":
+        # Four partners each, as lb_test's random graph has on average.
+        sender = np.repeat(np.arange(tasks), 4)
+        receiver = random.integers(0, max(tasks, 1), len(sender))
+        other = sender != receiver
+        return sender[other], receiver[other]
+    dimensions = 2 if topology == "mesh2d" else 3
+    side = 1
+    while (side + 1) ** dimensions <= tasks:
+        side += 1
+    # What does not fill a cube lies in further layers of its first dimension.
+    layers = -(-tasks // side ** (dimensions - 1))
+    sender, receiver = _mesh((layers,) + (side,) * (dimensions - 1))
+    inside = (sender < tasks) & (receiver < tasks)
+    return sender[inside], receiver[inside]
+
+
+def _mesh(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Both directions of every pair of neighbours in a mesh of this shape."""
+    number = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    low, high = [], []
+    for axis in range(len(shape)):
+        low.append(np.moveaxis(number, axis, 0)[:-1].ravel())
+        high.append(np.moveaxis(number, axis, 0)[1:].ravel())
+    return np.concatenate(low + high), np.concatenate(high + low)

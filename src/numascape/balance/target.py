@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cores and nodes that tasks are mapped to, as plain matrices; from a machine's description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from numascape.balance.graph import Floats, no_floats
+from numascape.errors import NumascapeError
+from numascape.machine import Machine, numa_factors
+from numascape.machine.factors import bandwidths, latencies
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Cores, each on a node, and matrices over nodes (row = the sender's).
+
+    `factor` is the NUMA factor; `latency` seconds per message and `bandwidth` bytes per second,
+    both empty where unknown; `cpus` the CPU number of each core.
+    """
+
+    name: str
+    core_node: npt.NDArray[np.uint32]
+    factor: Floats
+    cpus: tuple[int, ...] = ()
+    speed: Floats = field(default_factory=no_floats)
+    latency: Floats = field(default_factory=no_floats)
+    bandwidth: Floats = field(default_factory=no_floats)
+    node_memory: Floats = field(default_factory=no_floats)
+
+    @property
+    def cores(self) -> int:
+        """How many there are."""
+        return len(self.core_node)
+
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return len(self.factor)
+
+    def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """The arrays by their names in src/native/balance/problem.h."""
+        floats = ("factor", "speed", "latency", "bandwidth", "node_memory")
+        arrays: dict[str, npt.NDArray[np.generic]] = {
+            name: np.ascontiguousarray(getattr(self, name), np.float64).ravel() for name in floats
+        }
+        arrays["core_node"] = np.ascontiguousarray(self.core_node, np.uint32)
+        return arrays
+
+
+def flat_target(nodes: int, cores_per_node: int, factor: float, name: str = "") -> Target:
+    """Nodes with equally many cores, and one factor between any two."""
+    matrix = np.full((nodes, nodes), float(factor))
+    np.fill_diagonal(matrix, 1.0)
+    core_node = np.repeat(np.arange(nodes, dtype=np.uint32), cores_per_node)
+    return Target(name or f"{nodes} x {cores_per_node} cores", core_node, matrix)
+
+
+def target_of_machine(machine: Machine) -> Target:
+    """A core for each physical core (its first CPU), in the order of nodes, with known factors.
+
+    Where the machine does not know its physical cores, each CPU is one; nodes without CPUs are
+    left out. Raises NumascapeError when a NUMA factor between two nodes is unknown.
+    """
+    usable = set(machine.usable_cpus)
+    first = {min(core) for core in machine.cores} if machine.cores else usable
+    nodes = [(i, sorted(set(node.cpus) & usable & first)) for i, node in enumerate(machine.nodes)]
+    nodes = [(i, cpus) for i, cpus in nodes if cpus]
+    if not nodes:
+        raise NumascapeError(f"{machine.name} has no CPU to map tasks to")
+    places = [i for i, _ in nodes]
+    known = _submatrix(numa_factors(machine).values, places)
+    np.fill_diagonal(known, 1.0)
+    if np.isnan(known).any():
+        raise NumascapeError(
+            f"{machine.name} does not say the NUMA factors between its nodes: give a machine that "
+            "was probed (numascape machine probe) or one with factors"
+        )
+    nanoseconds = _submatrix(latencies(machine).values, places)
+    gigabytes = _submatrix(bandwidths(machine).values, places)
+    timed = not (np.isnan(nanoseconds).any() or np.isnan(gigabytes).any())
+    memory = [machine.nodes[i].memory_bytes for i in places]
+    return Target(
+        name=machine.name,
+        core_node=np.repeat(np.arange(len(nodes), dtype=np.uint32), [len(c) for _, c in nodes]),
+        factor=known,
+        cpus=tuple(cpu for _, cpus in nodes for cpu in cpus),
+        latency=nanoseconds * 1e-9 if timed else no_floats(),
+        bandwidth=gigabytes * 1e9 if timed else no_floats(),
+        node_memory=np.array(memory, np.float64) if all(memory) else no_floats(),
+    )
+
+
+def _submatrix(values: tuple[tuple[float | None, ...], ...], places: list[int]) -> Floats:
+    """The rows and columns of `places`; nan where nothing is known."""
+    rows = [[values[i][j] for j in places] for i in places]
+    return np.array([[np.nan if cell is None else cell for cell in row] for row in rows])

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `balance`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from numascape import terminal
+from numascape.commands.machine.show import MachineOption
+from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.balance import Balanced, Problem
+
+INFINITE = float("inf")
+UNSET = float("nan")
+
+
+def balance(
+    graph: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            help="Tasks: our JSON, a folder of CSV tables, a matrix (.csv), an LBDump of Charm++, "
+            "vt or LBAF JSON (also .br), a METIS graph or a Scotch .grf.",
+            show_default=False,
+        ),
+    ],
+    machine: MachineOption = None,
+    algorithm: Annotated[
+        str, typer.Option("--algorithm", "-a", metavar="NAME", help="See docs/balance.md.")
+    ] = "incumbent",
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Print a table of all algorithms' mappings.")
+    ] = False,
+    alpha: Annotated[
+        float,
+        typer.Option("--alpha", help="Of NumaLB and NucoLB: messages' weight.", show_default=False),
+    ] = UNSET,
+    max_imbalance: Annotated[
+        float, typer.Option("--max-imbalance", min=1.0, help="Longest core over the mean.")
+    ] = 1.05,
+    max_migrations: Annotated[
+        float,
+        typer.Option("--max-migrations", min=0, help="Of incumbent: a cap.", show_default=False),
+    ] = INFINITE,
+    migration_price: Annotated[
+        float,
+        typer.Option(
+            "--migration-price",
+            help="Of incumbent: the communication that a migration must save.",
+            show_default=False,
+        ),
+    ] = UNSET,
+    message_cost: Annotated[
+        str,
+        typer.Option(
+            "--message-cost",
+            metavar="S,S/BYTE",
+            help="What a message and a byte of it cost within a node.",
+        ),
+    ] = "1,0",
+    form: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="NAME", help="GRAPH's, where its name misleads."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the mapping: .json, .csv or .map.",
+            show_default=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture", "-p", metavar="FILE",
+            help="Draw loads before and after, traffic and migrations: .html, .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same mapping.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Of incumbent.")] = 1,
+) -> None:
+    """Map tasks that exchange messages to the cores of a NUMA machine.
+
+    Prints what the mapping is worth next to where the tasks are now: the longest core over the
+    mean, communication cost (message cost times NUMA factor), and how many tasks move. Partitioners
+    number their parts at random; "relabelled" are the migrations after renumbering in their favour.
+
+    Example: `numascape balance tasks.json --machine numa32 --compare`
+    """  # fmt: skip
+    from numascape.balance import ALGORITHMS, Options, Problem, target_of_machine
+    from numascape.balance.formats import read_graph, write_mapping
+    from numascape.machine import open_machine
+
+    if algorithm not in ALGORITHMS:
+        raise NumascapeError(
+            f"there is no algorithm {algorithm!r}: choose one of {', '.join(ALGORITHMS)}"
+        )
+    target = target_of_machine(open_machine(machine))
+    tasks = read_graph(graph, target.cores, form)
+    problem = Problem(tasks, target, *_costs(message_cost))
+    options = Options(
+        alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
+        migration_price=migration_price, seed=seed, threads=threads,
+    )  # fmt: skip
+    names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
+    rows = [problem.run(name, options) for name in (names if compare else names[:1])]
+    _print(problem, rows)
+    if output is not None:
+        write_mapping(output, tasks, target, rows[0])
+        terminal.say(f"wrote {output}")
+    if picture is not None:
+        from numascape.figures.balance_picture import save_balance
+
+        save_balance(problem, rows[0], picture)
+        terminal.say(f"wrote {picture}")
+
+
+def _costs(text: str) -> tuple[float, float]:
+    try:
+        per_message, per_byte = (float(word) for word in text.split(","))
+    except ValueError as error:
+        raise NumascapeError(
+            f"--message-cost {text[:40]!r} is not two numbers with a comma, such as 1e-6,2e-10"
+        ) from error
+    return per_message, per_byte
+
+
+def _print(problem: Problem, rows: list[Balanced]) -> None:
+    graph, target = problem.graph, problem.target
+    terminal.output().print(
+        f"{graph.tasks} tasks, {graph.messages} messages, {target.cores} cores on "
+        f"{target.nodes} nodes of {terminal.printable(target.name)}"
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for name in ("imbalance", "communication", "off-node MB", "migrations", "relabelled", "ms"):
+        table.add_column(name, justify="right", no_wrap=True)
+    now = problem.measure(graph.core)
+    table.add_row("now", *_cells(now.imbalance, now.communication, now.off_node_bytes), "0", "", "")
+    for row in rows:
+        m = row.metrics
+        relabelled = problem.measure(problem.relabel(row.mapping)).migrations
+        table.add_row(
+            row.algorithm, *_cells(m.imbalance, m.communication, m.off_node_bytes),
+            str(m.migrations), str(relabelled), f"{1000 * row.seconds:.3f}",
+        )  # fmt: skip
+    terminal.output().print(table)
+
+
+def _cells(imbalance: float, communication: float, off_node_bytes: float) -> list[str]:
+    return [f"{imbalance:.3f}", f"{communication:.6g}", f"{off_node_bytes / 1e6:.4g}"]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mapping as a picture: cores' loads before and after, traffic between nodes, migrations."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from numascape.atomic import replacing_file
+from numascape.balance import Balanced, Problem
+from numascape.balance.graph import Cores, Floats
+from numascape.errors import NumascapeError
+from numascape.figures.drawing import SUFFIXES, encode
+from numascape.figures.style import SETTINGS, Style
+
+_BEFORE: Final = "#b8b8b8"
+_AFTER: Final = "#2c7fb8"
+_MOST_BARS: Final = 256
+"""Cores of which each has a bar; of more, the mean of neighbours is drawn."""
+_MOST_CELLS_WITH_NUMBERS: Final = 8
+_PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta http-equiv="Content-Security-Policy"
+content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<style>body {{ font: 15px/1.5 sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }}
+svg {{ width: 100%; height: auto }} td, th {{ padding: 0 1rem 0 0; text-align: right }}
+td:first-child {{ text-align: left }}</style></head>
+<body><h1>{title}</h1>
+<table><tr><th></th><th>before</th><th>after</th></tr>
+{rows}</table>
+{picture}
+</body></html>
+"""
+
+
+def save_balance(problem: Problem, balanced: Balanced, file: Path) -> None:
+    """Draw the mapping to `file`: .html, .svg, .png or .pdf. Raises NumascapeError, OSError."""
+    suffix = file.suffix.lower()
+    if suffix not in (*SUFFIXES, ".html"):
+        names = ", ".join([*SUFFIXES, ".html"])
+        raise NumascapeError(f"{file}: a mapping is drawn to files that end in one of {names}")
+    figure = draw_balance(problem, balanced)
+    if suffix == ".html":
+        content = _page(problem, balanced, encode(figure, ".svg"))
+    else:
+        content = encode(figure, suffix)
+    with replacing_file(file) as beside:
+        beside.write_bytes(content)
+
+
+def draw_balance(problem: Problem, balanced: Balanced) -> Figure:
+    """Four panels: loads, traffic before, traffic after, tasks that move between nodes."""
+    before, after = problem.graph.core, balanced.mapping
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(10.0, 6.4), layout="constrained")
+        panels = figure.subplot_mosaic([["loads"] * 3, ["now", "then", "moves"]])
+        _draw_loads(panels["loads"], problem, balanced)
+        traffic = [problem.node_traffic(mapping) for mapping in (before, after)]
+        # Both with one scale, and without what stays on a node: there it would drown the rest.
+        most = max(_off_diagonal(matrix).max(initial=0.0) for matrix in traffic)
+        unit = "MB" if problem.graph.bytes.any() else "messages"
+        for name, matrix, title in (
+            ("now", traffic[0], "before"), ("then", traffic[1], "after"),
+        ):  # fmt: skip
+            _draw_matrix(panels[name], matrix, most, f"{unit} between nodes, {title}", unit)
+        moves = _moves(problem, before, after)
+        _draw_matrix(panels["moves"], moves, moves.max(initial=0.0), "tasks that migrate", "")
+    return figure
+
+
+def _off_diagonal(matrix: Floats) -> Floats:
+    return matrix[~np.eye(len(matrix), dtype=bool)]
+
+
+def _moves(problem: Problem, before: Cores, after: Cores) -> Floats:
+    nodes = problem.target.nodes
+    node = problem.target.core_node.astype(np.int64)
+    moved = before != after
+    pairs = node[before[moved]] * nodes + node[after[moved]]
+    return np.bincount(pairs, minlength=nodes * nodes).reshape(nodes, nodes).astype(float)
+
+
+def _draw_loads(axes: Axes, problem: Problem, balanced: Balanced) -> None:
+    times = [problem.core_times(problem.graph.core), problem.core_times(balanced.mapping)]
+    cores = problem.target.cores
+    per_bar = -(-cores // _MOST_BARS)
+    for values, offset, colour, name in (
+        (times[0], -0.2, _BEFORE, "before"), (times[1], 0.2, _AFTER, "after"),
+    ):  # fmt: skip
+        bars = [values[i : i + per_bar].mean() for i in range(0, cores, per_bar)]
+        axes.bar(np.arange(len(bars)) + offset, bars, 0.4, color=colour, label=name)
+    mean = times[0].mean()
+    axes.axhline(mean, color="black", linewidth=0.8, linestyle="--", label="mean")
+    edges = np.nonzero(np.diff(problem.target.core_node))[0]
+    if len(edges) < 64:
+        for edge in edges:
+            axes.axvline((edge + 1) / per_bar - 0.5, color="#888888", linewidth=0.5)
+    title = f"{balanced.algorithm}: time of each core, by node; {balanced.metrics.migrations} of "
+    axes.set_title(f"{title}{problem.graph.tasks} tasks migrate", loc="left")
+    axes.set_xlabel("core" if per_bar == 1 else f"groups of {per_bar} cores")
+    axes.set_ylabel("s")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(ncols=3, loc="upper right", frameon=False)
+
+
+def _draw_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: str) -> None:
+    shown = matrix / 1e6 if unit == "MB" else matrix
+    top = most / 1e6 if unit == "MB" else most
+    axes.imshow(shown, cmap=Style().intensity, vmin=0.0, vmax=top or 1.0)
+    axes.set_title(title, loc="left")
+    axes.set_xlabel("to node")
+    axes.set_ylabel("from node")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    if len(matrix) <= _MOST_CELLS_WITH_NUMBERS:
+        for i, row in enumerate(shown):
+            for j, value in enumerate(row):
+                dark = top > 0 and value > 0.6 * top
+                axes.text(j, i, f"{value:.3g}", ha="center", va="center", fontsize=7,
+                          color="white" if dark else "black")  # fmt: skip
+
+
+def _page(problem: Problem, balanced: Balanced, picture: bytes) -> bytes:
+    now, then = problem.measure(problem.graph.core), balanced.metrics
+    lines = [
+        ("longest core over mean", f"{now.imbalance:.3f}", f"{then.imbalance:.3f}"),
+        ("communication cost", f"{now.communication:.6g}", f"{then.communication:.6g}"),
+        ("bytes between nodes", f"{now.off_node_bytes:.6g}", f"{then.off_node_bytes:.6g}"),
+        ("tasks that migrate", "", str(then.migrations)),
+        ("bytes that migrate", "", f"{then.migrated_bytes:.6g}"),
+    ]
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in lines
+    )
+    drawn = picture.decode()
+    title = f"{balanced.algorithm} on {problem.target.name}"
+    return _PAGE.format(
+        title=html.escape(title), rows=rows, picture=drawn[drawn.index("<svg") :]
+    ).encode()

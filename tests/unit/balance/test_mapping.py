@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library from Python: problems, algorithms, generators, machines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numascape.balance import (
+    ALGORITHMS,
+    Options,
+    Problem,
+    TaskGraph,
+    compare,
+    flat_target,
+    target_of_machine,
+    task_graph,
+)
+from numascape.balance import generators as generated
+from numascape.errors import NumascapeError
+from numascape.machine import open_machine
+
+
+def test_metrics_follow_their_definitions(small: TaskGraph) -> None:
+    problem = Problem(small, flat_target(2, 1, 3.0))
+    now = problem.measure(small.core)
+    assert now.imbalance == 6 / 4
+    assert now.communication == 2 + 1 + 3 * 4
+    assert now.off_node_bytes == 30
+    then = problem.measure(np.array([0, 0, 1, 1], np.uint32))
+    assert (then.imbalance, then.communication, then.migrations) == (1.0, 2 + 1 + 4, 1)
+    assert then.migrated_bytes == 30
+    assert problem.core_times(small.core).tolist() == [6, 2]
+    assert problem.node_traffic(small.core).tolist() == [[150, 30], [0, 0]]
+
+
+def test_the_incumbent_search_finds_the_one_move(small: TaskGraph) -> None:
+    balanced = Problem(small, flat_target(2, 1, 3.0)).run()
+    assert balanced.mapping.tolist() == [0, 0, 1, 1]
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_every_algorithm_maps_every_problem(data: st.DataObject) -> None:
+    tasks = data.draw(st.integers(0, 30))
+    nodes, cores = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    loads = st.one_of(st.just(0.0), st.floats(0, 1e150), st.floats(0.01, 1))
+    ends = st.lists(st.integers(0, max(tasks - 1, 0)), min_size=0, max_size=40 if tasks else 0)
+    sender = data.draw(ends)
+    receiver = data.draw(
+        st.lists(
+            st.integers(0, max(tasks - 1, 0)), min_size=len(sender), max_size=len(sender)
+        )
+    )
+    graph = task_graph(
+        load=data.draw(st.lists(loads, min_size=tasks, max_size=tasks)),
+        core=data.draw(
+            st.lists(st.integers(0, nodes * cores - 1), min_size=tasks, max_size=tasks)
+        ),
+        sender=sender,
+        receiver=receiver,
+        fixed=data.draw(st.lists(st.booleans(), min_size=tasks, max_size=tasks)),
+    )
+    problem = Problem(graph, flat_target(nodes, cores, 2.0))
+    for balanced in compare(problem, Options(effort=0.05)):
+        stays = graph.fixed.astype(bool)
+        assert len(balanced.mapping) == tasks
+        assert (balanced.mapping[stays] == graph.core[stays]).all()
+        assert balanced.mapping.max(initial=0) < nodes * cores
+
+
+def test_a_problem_that_contradicts_itself_is_refused_in_one_line(small: TaskGraph) -> None:
+    with pytest.raises(NumascapeError, match="task 3 is on core 1 of 1"):
+        Problem(small, flat_target(1, 1, 1.0))
+    with pytest.raises(NumascapeError, match="choose one of incumbent"):
+        Problem(small, flat_target(2, 1, 1.0)).run("best")
+
+
+def test_the_pareto_front_goes_from_staying_to_balance(small: TaskGraph) -> None:
+    front = Problem(small, flat_target(2, 1, 3.0)).pareto_front(Options(effort=0.1))
+    assert [balanced.metrics.migrations for balanced in front] == [0, 1]
+
+
+@pytest.mark.parametrize(("name", "cores", "nodes"), [("numa16", 16, 8), ("numa32", 32, 4)])
+def test_the_published_machines_are_targets(name: str, cores: int, nodes: int) -> None:
+    target = target_of_machine(open_machine(name))
+    assert (target.cores, target.nodes) == (cores, nodes)
+    assert (np.diag(target.factor) == 1).all()
+    assert target.factor.max() > 1
+    assert len(set(target.cpus)) == cores
+
+
+def test_hardware_threads_are_not_cores_of_their_own() -> None:
+    target = target_of_machine(open_machine("xeon-x7550"))
+    assert target.cores == 32
+
+
+def test_a_machine_without_factors_is_refused() -> None:
+    with pytest.raises(NumascapeError, match="NUMA factors"):
+        target_of_machine(open_machine("numa16").__class__("none", open_machine("numa16").nodes))
+
+
+def test_generators_have_the_published_sizes() -> None:
+    ring = generated.k_neighbor(200, 16)
+    assert (ring.tasks, ring.messages, ring.bytes[0]) == (200, 1600, 16384)
+    assert sorted(ring.to[:8].tolist()) == [1, 2, 3, 4, 196, 197, 198, 199]
+    stencil = generated.jacobi2d(100, 16)
+    assert (stencil.tasks, stencil.messages) == (100, 4 * 90)
+    assert stencil.load.max() == pytest.approx(4 * stencil.load.min())
+    test = generated.lb_test(200, 16)
+    assert test.tasks == 200
+    assert test.load.min() >= 0.05
+    assert test.load.max() <= 0.2
+    for topology, messages in (("ring", 64), ("mesh2d", 2 * 2 * 56), ("mesh3d", 2 * 3 * 48)):
+        assert generated.lb_test(64, 4, topology=topology).messages == messages  # type: ignore[arg-type]
+
+
+def test_blocks_and_deals_use_every_core_evenly() -> None:
+    for placed in (generated.blocks(100, 16), generated.round_robin(100, 16)):
+        assert sorted(set(np.bincount(placed))) == [6, 7]
+
+
+def test_algorithms_are_described() -> None:
+    assert set(ALGORITHMS) >= {"incumbent", "numalb", "nucolb", "hwtopolb", "greedy", "metis"}
+    assert all(ALGORITHMS.values())
