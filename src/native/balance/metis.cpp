@@ -20,7 +20,7 @@ static_assert(sizeof(idx_t) == sizeof(std::int32_t));
 Mapping metis(const Problem& problem, const Options& options) {
     PartitionerGraph graph = partitioner_graph(problem);
     if (graph.tasks.empty() || problem.cores() == 1) {
-        return from_parts(problem, graph, std::vector<std::int32_t>(graph.vertices, 0));
+        return from_parts(problem, graph, std::vector<std::int32_t>(graph.tasks.size(), 0));
     }
     double load = 0.0, heaviest = 0.0;
     for (Task t : graph.tasks) {
@@ -31,7 +31,7 @@ Mapping metis(const Problem& problem, const Options& options) {
         heaviest * double(problem.cores()) > 2.0 * load) {
         return rec_bipart(problem, options);
     }
-    idx_t vertices = idx_t(graph.vertices), constraints = 1, parts = idx_t(problem.cores()),
+    idx_t vertices = idx_t(graph.tasks.size()), constraints = 1, parts = idx_t(problem.cores()),
           cut = 0;
     idx_t settings[METIS_NOPTIONS];
     METIS_SetDefaultOptions(settings);
@@ -42,7 +42,7 @@ Mapping metis(const Problem& problem, const Options& options) {
     for (Core c : cores_by_node(problem)) speeds += problem.speed(c);
     for (Core c : cores_by_node(problem)) shares.push_back(real_t(problem.speed(c) / speeds));
     real_t tolerance = real_t(std::max(options.max_imbalance, 1.001));
-    std::vector<idx_t> part(graph.vertices, 0);
+    std::vector<idx_t> part(graph.tasks.size(), 0);
     const auto partition = parts <= 8 ? METIS_PartGraphRecursive : METIS_PartGraphKway;
     const int status =
         partition(&vertices, &constraints, graph.offsets.data(), graph.neighbour.data(),

@@ -64,9 +64,6 @@ PartitionerGraph partitioner_graph(const Problem& problem) {
         }
         result.offsets.push_back(std::int32_t(result.neighbour.size()));
     }
-    result.vertices = std::max(result.tasks.size(), problem.cores());
-    result.load.resize(result.vertices, 1);
-    result.offsets.resize(result.vertices + 1, result.offsets.back());
     return result;
 }
 

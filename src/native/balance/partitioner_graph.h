@@ -11,9 +11,8 @@
 namespace numascape::balance {
 
 struct PartitionerGraph {
-    std::vector<Task> tasks;   // the task of each vertex; fewer than `vertices` entries
-    std::size_t vertices = 0;  // with vertices of no load, so that there are `parts` at least
-    std::vector<std::int32_t> offsets;  // vertices + 1
+    std::vector<Task> tasks;            // the task of each vertex
+    std::vector<std::int32_t> offsets;  // vertices and one more
     std::vector<std::int32_t> neighbour;
     std::vector<std::int32_t> load;    // 1..., scaled so that its sum fits
     std::vector<std::int32_t> weight;  // of each edge, from 1, scaled likewise

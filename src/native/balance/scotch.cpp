@@ -175,15 +175,15 @@ double migration_cost(const PartitionerGraph& graph) {
 
 Mapping run(const Problem& problem, const Options& options, bool remap) {
     PartitionerGraph graph = partitioner_graph(problem);
-    std::vector<SCOTCH_Num> part(graph.vertices, 0);
+    std::vector<SCOTCH_Num> part(graph.tasks.size(), 0);
     if (graph.tasks.empty() || problem.cores() == 1) return from_parts(problem, graph, part);
 
     const std::lock_guard lock(shared_random);
     Context context(options.seed);
     Graph tasks, bound;
     expect(
-        SCOTCH_graphBuild(&tasks.it, 0, SCOTCH_Num(graph.vertices), graph.offsets.data(), nullptr,
-                          graph.load.data(), nullptr, SCOTCH_Num(graph.neighbour.size()),
+        SCOTCH_graphBuild(&tasks.it, 0, SCOTCH_Num(graph.tasks.size()), graph.offsets.data(),
+                          nullptr, graph.load.data(), nullptr, SCOTCH_Num(graph.neighbour.size()),
                           graph.neighbour.data(), graph.weight.data()),
         "take the graph");
     expect(SCOTCH_contextBindGraph(&context.it, &tasks.it, &bound.it), "bind the graph");
@@ -196,7 +196,7 @@ Mapping run(const Problem& problem, const Options& options, bool remap) {
     std::vector<SCOTCH_Num> place(problem.cores());
     const std::vector<Core> cores = cores_by_node(problem);
     for (std::size_t i = 0; i < cores.size(); ++i) place[cores[i]] = SCOTCH_Num(i);
-    std::vector<SCOTCH_Num> former(graph.vertices, -1), price(graph.vertices, 1);
+    std::vector<SCOTCH_Num> former(graph.tasks.size(), -1), price(graph.tasks.size(), 1);
     for (std::size_t v = 0; v < graph.tasks.size(); ++v) {
         former[v] = place[problem.core(graph.tasks[v])];
     }

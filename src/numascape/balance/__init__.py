@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balance: map tasks that exchange messages to the cores of a NUMA machine.
 
-    from numascape.balance import Problem, flat_target, task_graph
+from numascape.balance import Problem, flat_target, task_graph
 
-    graph = task_graph(load=[3, 2, 1], core=[0, 0, 0], sender=[0], receiver=[2])
-    balanced = Problem(graph, flat_target(nodes=2, cores_per_node=1, factor=2.0)).run()
-    balanced.mapping, balanced.metrics.imbalance
+graph = task_graph(load=[3, 2, 1], core=[0, 0, 0], sender=[0], receiver=[2])
+balanced = Problem(graph, flat_target(nodes=2, cores_per_node=1, factor=2.0)).run()
+balanced.mapping, balanced.metrics.imbalance
 """
 
 from numascape.balance.graph import TaskGraph, task_graph

@@ -71,14 +71,19 @@ def balance(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the mapping: .json, .csv or .map.",
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the mapping: .json, .csv or .map.",
             show_default=False,
         ),
     ] = None,
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--picture", "-p", metavar="FILE",
+            "--picture",
+            "-p",
+            metavar="FILE",
             help="Draw loads before and after, traffic and migrations: .html, .svg, .png or .pdf.",
             show_default=False,
         ),

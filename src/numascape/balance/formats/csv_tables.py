@@ -23,9 +23,11 @@ _LARGEST_MATRIX: Final = 1 << 14
 
 
 def read_csv_folder(path: Path, cores: int) -> TaskGraph:
-    """tasks.csv (load, and perhaps core, fixed, migrated_bytes, memory; a row per task) and, where
-    there is one, messages.csv (sender, receiver, and perhaps bytes, count), with headings.
-    """  # fmt: skip
+    """Tasks of tasks.csv, messages of messages.csv where there is one; both with headings.
+
+    A row per task: load, and perhaps core, fixed, migrated_bytes, memory. A row per message:
+    sender, receiver, and perhaps bytes, count.
+    """
     tasks = _table(path / "tasks.csv", _TASKS, "load")
     messages: dict[str, list[float] | None] = dict.fromkeys(_MESSAGES)
     if (path / "messages.csv").exists():

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charm++'s dumps of load balancing data, `+LBDump`: the layouts of Charm++ 6.x and of 7 and 8.
 
-    16 bytes   magic 10 ea bd f9, format version, sizes of types, byte order
-    int        LB version
-    int        processors
-               7/8: int migratable, uint64 processors     6.x: int processors, objects, migratable,
-                                                              communications
-    per processor: double total, idle, background, speed; bool available; int objects, int pe
-               7/8: uint64 objects
-    per object     (6.x: int, uint64 first) int manager, int handle, uint64 id, int index,
-                   double wall time, bool migratable, bool asynchronous, uint16 PUP size
-               7/8: uint64 n, n ints: from processor    6.x: from and to processor of each object
-               7/8: uint64 communications
-    per communication: int source processor, int manager, uint64 id, int8 kind,
-                   kind 1: int pe; 2: int manager, uint64 id, int pe; 3: int n, n x (int, uint64);
-                   int messages, int bytes
+16 bytes   magic 10 ea bd f9, format version, sizes of types, byte order
+int        LB version
+int        processors
+7/8: int migratable, uint64 processors     6.x: int processors, objects, migratable,
+communications
+per processor: double total, idle, background, speed; bool available; int objects, int pe
+7/8: uint64 objects
+per object     (6.x: int, uint64 first) int manager, int handle, uint64 id, int index,
+double wall time, bool migratable, bool asynchronous, uint16 PUP size
+7/8: uint64 n, n ints: from processor    6.x: from and to processor of each object
+7/8: uint64 communications
+per communication: int source processor, int manager, uint64 id, int8 kind,
+kind 1: int pe; 2: int manager, uint64 id, int pe; 3: int n, n x (int, uint64);
+int messages, int bytes
 """
 
 from __future__ import annotations

@@ -85,9 +85,7 @@ def graph_of_columns(
     load = tasks["load"] or []
     for name, column in tasks.items():
         if column is not None and name != "background" and len(column) != len(load):
-            raise NumascapeError(
-                f"{path}: {name} has {len(column)} entries for {len(load)} tasks"
-            )
+            raise NumascapeError(f"{path}: {name} has {len(column)} entries for {len(load)} tasks")
     sender = messages["sender"] or []
     for name, column in messages.items():
         if column is not None and len(column) != len(sender):
