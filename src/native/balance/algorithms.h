@@ -11,6 +11,8 @@
 
 namespace numascape::balance {
 
+constexpr double kUsualImbalance = 1.05;
+
 enum class Direction { sent, sent_and_received };
 
 struct Options {
@@ -18,9 +20,9 @@ struct Options {
     double alpha = NAN;
     // Which messages of a task NumaLB and NucoLB count.
     Direction direction = Direction::sent;
-    // Longest core's time over the perfect time. A cap where the algorithm has one, and the
-    // balance that partitioners aim at.
-    double max_imbalance = 1.05;
+    // Longest core's time over the perfect time: what partitioners aim at, and a hard cap of the
+    // incumbent-aware search. NaN: 1.05 or, for the search, what Greedy reaches where that is more.
+    double max_imbalance = NAN;
     // Caps that only the incumbent-aware search keeps.
     double max_migrations = INFINITY;
     double max_migrated_bytes = INFINITY;
@@ -39,6 +41,10 @@ struct Options {
     // Another algorithm's mapping, from which the search also starts; it must outlive the call.
     const Mapping* start = nullptr;
 };
+
+inline double aimed_imbalance(const Options& options) {
+    return std::isnan(options.max_imbalance) ? kUsualImbalance : options.max_imbalance;
+}
 
 Mapping greedy(const Problem& problem, const Options& options);
 Mapping greedy_refine(const Problem& problem, const Options& options);

@@ -41,7 +41,7 @@ Mapping metis(const Problem& problem, const Options& options) {
     double speeds = 0.0;
     for (Core c : cores_by_node(problem)) speeds += problem.speed(c);
     for (Core c : cores_by_node(problem)) shares.push_back(real_t(problem.speed(c) / speeds));
-    real_t tolerance = real_t(std::max(options.max_imbalance, 1.001));
+    real_t tolerance = real_t(std::max(aimed_imbalance(options), 1.001));
     std::vector<idx_t> part(graph.tasks.size(), 0);
     const auto partition = parts <= 8 ? METIS_PartGraphRecursive : METIS_PartGraphKway;
     const int status =

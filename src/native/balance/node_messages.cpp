@@ -11,7 +11,7 @@ double balance_alpha(const Problem& problem, const Options& options) {
     double load = 0.0, messages = 0.0;
     for (Task t = 0; t < problem.tasks(); ++t) load += problem.load(t);
     for (std::uint64_t m = 0; m < problem.messages(); ++m) messages += problem.message_count(m);
-    return messages > 0.0 ? 0.1 * load / messages : 0.0;
+    return messages > 0.0 ? 0.01 * load / messages : 0.0;
 }
 
 NodeMessages::NodeMessages(const Problem& problem, std::span<const double> factors,

@@ -11,7 +11,9 @@
 namespace numascape::balance {
 
 // alpha as the caller wants it, or: a task's mean load over its mean number of messages, divided
-// by 10. Messages then weigh like a tenth of the load, whatever the units of both are.
+// by 100. Messages then weigh like a hundredth of the load, whatever the units of both are: they
+// decide among cores whose loads differ by less than measurements do, as in the published results,
+// whose few migrations larger values do not give (docs/balance.md).
 double balance_alpha(const Problem& problem, const Options& options);
 
 // NumaLB's rule (numa_lb.cpp) with any factors: every task once, the heaviest first.

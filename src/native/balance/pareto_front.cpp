@@ -43,7 +43,7 @@ std::vector<Mapping> pareto_front(const Problem& problem, const Options& options
         front.push_back({metrics, std::move(mapping)});
     };
     const double price = search_goal(problem, options).price;
-    for (double cap : imbalance_caps(options.max_imbalance, front[0].metrics.imbalance)) {
+    for (double cap : imbalance_caps(aimed_imbalance(options), front[0].metrics.imbalance)) {
         for (double share : {4.0, 1.0, 0.3, 0.1, 0.03, 0.0}) {
             Options one = options;
             one.max_imbalance = cap;

@@ -74,7 +74,7 @@ struct Context {
 struct Strategy {
     Strategy(const Options& options, std::size_t parts) {
         expect(SCOTCH_stratInit(&it), "begin a strategy");
-        const double beyond = std::max(options.max_imbalance - 1.0, 0.001);
+        const double beyond = std::max(aimed_imbalance(options) - 1.0, 0.001);
         expect(SCOTCH_stratGraphMapBuild(&it, SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE,
                                          SCOTCH_Num(parts), beyond),
                "build a strategy");

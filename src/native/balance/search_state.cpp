@@ -10,7 +10,11 @@ namespace numascape::balance {
 
 Goal search_goal(const Problem& problem, const Options& options) {
     Goal goal;
-    goal.longest = std::max(1.0, options.max_imbalance) * problem.perfect_time();
+    goal.longest = std::max(1.0, aimed_imbalance(options)) * problem.perfect_time();
+    if (std::isnan(options.max_imbalance)) {
+        const std::vector<double> reached = core_times(problem, greedy(problem, options));
+        goal.longest = std::max(goal.longest, *std::max_element(reached.begin(), reached.end()));
+    }
     std::vector<double> stays(problem.cores());
     double fastest = 0.0;
     for (Core c = 0; c < problem.cores(); ++c) {

@@ -26,7 +26,7 @@ class Options:
 
     alpha: float = float("nan")
     received_too: bool = False
-    max_imbalance: float = 1.05
+    max_imbalance: float = float("nan")
     max_migrations: float = float("inf")
     max_migrated_bytes: float = float("inf")
     max_communication: float = float("inf")

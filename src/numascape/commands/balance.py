@@ -42,8 +42,11 @@ def balance(
         typer.Option("--alpha", help="Of NumaLB and NucoLB: messages' weight.", show_default=False),
     ] = UNSET,
     max_imbalance: Annotated[
-        float, typer.Option("--max-imbalance", min=1.0, help="Longest core over the mean.")
-    ] = 1.05,
+        float,
+        typer.Option(
+            "--max-imbalance", help="Longest core over the mean, else 1.05.", show_default=False
+        ),
+    ] = UNSET,
     max_migrations: Annotated[
         float,
         typer.Option("--max-migrations", min=0, help="Of incumbent: a cap.", show_default=False),

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A discrete-event simulation of message-driven iterations on a target's cores.
+
+A task runs an iteration when it has finished the last one and has the messages that others sent it
+then; there is no barrier. A core handles what reaches it in order of arrival: a message (receiving
+it takes the core time), or a task that has become ready (its load, then sending). Between a
+message's sending and its arrival passes the latency. Costs of messages between nodes are the NUMA
+factor times those within a node, because the receiver reads them from the sender's memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from numascape.balance.graph import Cores, Floats, TaskGraph
+from numascape.balance.target import Target
+
+WORK: Final = "work"
+COMMUNICATION: Final = "communication"
+MIGRATION: Final = "migration"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds, within a node: of sending and of receiving a message, of each of its bytes, until
+    it arrives; and of migrating a task and each of its bytes.
+    """
+
+    per_message: float = 2e-6
+    per_byte: float = 4e-10
+    latency: float = 2e-6
+    per_migration: float = 5e-5
+    per_migrated_byte: float = 1e-9
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a core did from when to when, in seconds; between intervals it is idle."""
+
+    core: int
+    start: float
+    end: float
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Iterations' times (from one's completion to the next one's), and what the cores did."""
+
+    iteration_times: list[float]
+    intervals: list[Interval]
+    end: float
+    cores: int
+
+    @property
+    def efficiency(self) -> float:
+        """The share of the cores' time in which tasks worked."""
+        work = sum(i.end - i.start for i in self.intervals if i.kind == WORK)
+        return work / (self.cores * self.end) if self.end > 0 else 1.0
+
+
+@dataclass
+class _Core:
+    queue: deque[tuple[str, int, int]] = field(default_factory=deque)
+    busy: bool = False
+
+
+class _Run:
+    """The state of one simulation; times in seconds."""
+
+    def __init__(self, graph: TaskGraph, target: Target, mapping: Cores, costs: Costs) -> None:
+        self.mapping = mapping.tolist()
+        node = target.core_node[mapping]
+        self.factor = target.factor[node[graph.senders], node[graph.to]]
+        count = graph.count if len(graph.count) else np.ones(graph.messages)
+        size = graph.bytes if len(graph.bytes) else np.zeros(graph.messages)
+        handling: Floats = (count * costs.per_message + size * costs.per_byte) * self.factor
+        self.handling = handling.tolist()
+        self.arrival = (costs.latency * self.factor).tolist()
+        speed = target.speed[mapping] if len(target.speed) else 1.0
+        self.load = (graph.load / speed).tolist()
+        self.to = graph.to.tolist()
+        self.first = graph.offsets.astype(int).tolist()
+        self.needed = np.bincount(graph.to, minlength=graph.tasks).tolist()
+        self.cores = [_Core() for _ in range(target.cores)]
+        self.intervals: list[Interval] = []
+        self.events: list[tuple[float, int, str, int, int]] = []
+        self.sequence = 0
+        self.iterations = 0
+
+    def at(self, time: float, kind: str, task: int, message: int) -> None:
+        self.sequence += 1
+        heapq.heappush(self.events, (time, self.sequence, kind, task, message))
+
+    def run(self, iterations: int) -> list[float]:
+        self.iterations = iterations
+        tasks = len(self.load)
+        done = [0] * tasks  # iterations that the task has finished
+        # Messages that have come, by the iteration that they are for; senders may be far ahead.
+        have: list[dict[int, int]] = [{} for _ in range(tasks)]
+        finished_at = [0.0] * iterations
+        for task in range(tasks):
+            self.at(0.0, "ready", task, -1)
+        while self.events:
+            now, _, kind, task, message = heapq.heappop(self.events)
+            core = self.cores[self.mapping[task]]
+            if kind in ("ready", "message"):
+                core.queue.append((kind, task, message))
+            else:
+                core.busy = False
+                if kind == "received":
+                    wanted = message % iterations + 1
+                    have[task][wanted] = have[task].get(wanted, 0) + 1
+                    becomes_ready = wanted == done[task]
+                else:
+                    finished_at[done[task]] = max(finished_at[done[task]], now)
+                    self._send(task, done[task], now)
+                    done[task] += 1
+                    becomes_ready = True
+                if becomes_ready and self._complete(have[task], task, done[task]):
+                    self.at(now, "ready", task, -1)
+            self._start(core, now)
+        return finished_at
+
+    def _complete(self, have: dict[int, int], task: int, iteration: int) -> bool:
+        if iteration >= self.iterations or have.get(iteration, 0) != self.needed[task]:
+            return False
+        have.pop(iteration, None)
+        return True
+
+    def _send(self, task: int, iteration: int, now: float) -> None:
+        for message in range(self.first[task], self.first[task + 1]):
+            self.at(now + self.arrival[message], "message", self.to[message],
+                    message * self.iterations + iteration)  # fmt: skip
+
+    def _start(self, core: _Core, now: float) -> None:
+        if core.busy or not core.queue:
+            return
+        kind, task, message = core.queue.popleft()
+        core.busy = True
+        number = self.mapping[task]
+        if kind == "message":
+            end = now + self.handling[message // self.iterations]
+            self._keep(number, now, end, COMMUNICATION)
+            self.at(end, "received", task, message)
+        else:
+            worked = now + self.load[task]
+            sending = sum(self.handling[self.first[task] : self.first[task + 1]])
+            self._keep(number, now, worked, WORK)
+            self._keep(number, worked, worked + sending, COMMUNICATION)
+            self.at(worked + sending, "worked", task, -1)
+
+    def _keep(self, core: int, start: float, end: float, kind: str) -> None:
+        if end > start:
+            self.intervals.append(Interval(core, start, end, kind))
+
+
+def simulate(
+    graph: TaskGraph, target: Target, mapping: Cores, iterations: int, costs: Costs | None = None
+) -> Simulation:
+    """Run iterations of the tasks where the mapping has them."""
+    run = _Run(graph, target, mapping, costs or Costs())
+    finished = run.run(iterations) if graph.tasks and iterations else [0.0] * iterations
+    times = np.diff([0.0, *finished]).tolist()
+    return Simulation(times, run.intervals, max(finished, default=0.0), target.cores)
+
+
+def migration_time(
+    graph: TaskGraph, target: Target, before: Cores, after: Cores, costs: Costs | None = None
+) -> float:
+    """Seconds until the last core has sent and received its migrating tasks."""
+    chosen = costs or Costs()
+    moved = before != after
+    size = graph.migrated_bytes if len(graph.migrated_bytes) else np.zeros(graph.tasks)
+    factor = target.factor[target.core_node[before], target.core_node[after]]
+    each = (chosen.per_migration + size * chosen.per_migrated_byte * factor)[moved]
+    busy = np.bincount(before[moved], each, target.cores)
+    busy += np.bincount(after[moved], each, target.cores)
+    return float(busy.max(initial=0.0))
+
+
+def simulate_balancing(
+    graph: TaskGraph,
+    target: Target,
+    after: Cores,
+    balancing_s: float,
+    costs: Costs | None = None,
+    iterations: tuple[int, int] = (2, 4),
+) -> Simulation:
+    """Iterations before, the balancing (its own time, then migrations), and iterations after."""
+    first = simulate(graph, target, graph.core, iterations[0], costs)
+    moving = migration_time(graph, target, graph.core, after, costs)
+    second = simulate(graph, target, after, iterations[1], costs)
+    start, begin = first.end, first.end + balancing_s + moving
+    intervals = [*first.intervals]
+    for core in sorted(set(graph.core[graph.core != after].tolist()
+                           + after[graph.core != after].tolist())):  # fmt: skip
+        intervals.append(Interval(core, start + balancing_s, begin, MIGRATION))
+    intervals += [
+        Interval(i.core, i.start + begin, i.end + begin, i.kind) for i in second.intervals
+    ]
+    times = [*first.iteration_times, *second.iteration_times]
+    return Simulation(times, intervals, begin + second.end, target.cores)
