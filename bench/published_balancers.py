@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published results of NumaLB, next to what the simulator gives for the same benchmarks.
 
-Published: L. L. Pilla et al., TR-JLPC-11-02, as read from its slides (bench/published). What it does
-not say, and what is assumed here, is in docs/balance.md.
+Published: L. L. Pilla et al., TR-JLPC-11-02, as read from its slides (bench/published). What it
+does not say, and what is assumed here, is in docs/balance.md.
 """
 
 import csv
@@ -62,7 +62,7 @@ def graph_of(benchmark: str, cores: int, seed: int) -> TaskGraph:
 
 
 def calibrated(target: Target, seconds: float, seed: int) -> Costs:
-    """Costs with which kNeighbor, unbalanced, takes as long as published: one number per machine."""
+    """Costs with which kNeighbor, unbalanced, takes as long as published, by one number."""
     costs = Costs()
     graph = graph_of("kNeighbor", target.cores, seed)
     for _ in range(4):
@@ -151,7 +151,7 @@ def published_tables(seeds: int) -> list[ResultTable]:
         ),
         ResultTable(
             "Tasks migrated", ["", *columns[2:]], count_rows,
-            "Of 200 tasks (100 of jacobi2D). Partitioners' parts as they number them, as published.",
+            "Of 200 tasks (100 of jacobi2D). Partitioners' parts as they number them, as there.",
         ),
         migration_table(),
     ]  # fmt: skip

@@ -27,8 +27,10 @@ MIGRATION: Final = "migration"
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds, within a node: of sending and of receiving a message, of each of its bytes, until
-    it arrives; and of migrating a task and each of its bytes.
+    """Seconds, within a node.
+
+    Of sending and of receiving a message and each of its bytes, until it arrives, and of migrating
+    a task and each of its bytes.
     """
 
     per_message: float = 2e-6
@@ -197,12 +199,12 @@ def simulate_balancing(
     moving = migration_time(graph, target, graph.core, after, costs)
     second = simulate(graph, target, after, iterations[1], costs)
     start, begin = first.end, first.end + balancing_s + moving
-    intervals = [*first.intervals]
-    for core in sorted(set(graph.core[graph.core != after].tolist()
-                           + after[graph.core != after].tolist())):  # fmt: skip
-        intervals.append(Interval(core, start + balancing_s, begin, MIGRATION))
-    intervals += [
-        Interval(i.core, i.start + begin, i.end + begin, i.kind) for i in second.intervals
+    moved = graph.core != after
+    movers = np.union1d(graph.core[moved], after[moved]).tolist()
+    intervals = [
+        *first.intervals,
+        *(Interval(core, start + balancing_s, begin, MIGRATION) for core in movers),
+        *(Interval(i.core, i.start + begin, i.end + begin, i.kind) for i in second.intervals),
     ]
     times = [*first.iteration_times, *second.iteration_times]
     return Simulation(times, intervals, begin + second.end, target.cores)

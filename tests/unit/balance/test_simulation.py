@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def test_every_task_works_in_every_iteration() -> None:
     assert work == pytest.approx(5 * graph.load.sum())
     for core in range(8):
         mine = [i for i in run.intervals if i.core == core]
-        assert all(a.end <= b.start + 1e-12 for a, b in zip(mine, mine[1:], strict=False))
+        assert all(a.end <= b.start + 1e-12 for a, b in itertools.pairwise(mine))
 
 
 def test_migrations_occupy_the_cores_that_send_and_receive() -> None:

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partitioners from PyPI that ours is compared with, each in a process of its own.
+
+`python -m bench.rivals NAME FILE` maps the problem of FILE (.npz) and prints JSON: the mapping and
+the seconds. They are no dependency: pip install kahip chszlablib mtkahypar.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from numascape.balance import Problem
+
+# Integers that stand for loads and costs: of the largest one, so many.
+STEPS = 256
+
+
+class Given:
+    """A problem as partitioners want it: an undirected graph with integer weights."""
+
+    def __init__(self, file: Path) -> None:
+        data = np.load(file)
+        self.tasks, self.cores = len(data["load"]), len(data["core_node"])
+        self.node, self.factor = data["core_node"], data["factor"]
+        self.load = self._steps(data["load"])
+        low = np.minimum(data["sender"], data["receiver"]).astype(np.int64)
+        high = np.maximum(data["sender"], data["receiver"]).astype(np.int64)
+        pairs, place = np.unique((low * self.tasks + high)[low != high], return_inverse=True)
+        weight = np.bincount(place, data["count"][low != high], len(pairs))
+        self.low, self.high = pairs // self.tasks, pairs % self.tasks
+        self.weight = self._steps(weight)
+
+    @staticmethod
+    def _steps(values: np.ndarray) -> np.ndarray:
+        scale = STEPS / values.max() if len(values) and values.max() > 0 else 1.0
+        return np.maximum(1, np.ceil(values * scale)).astype(int)
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Offsets, neighbours and weights with both directions."""
+        ends = np.concatenate([self.low, self.high])
+        others = np.concatenate([self.high, self.low])
+        order = np.lexsort((others, ends))
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=self.tasks))])
+        return offsets, others[order], np.concatenate([self.weight, self.weight])[order]
+
+
+def kaffpa(given: Given) -> list[int]:
+    import kahip
+
+    offsets, others, weights = given.rows()
+    parts: list[int] = kahip.kaffpa(
+        given.load.tolist(), offsets.tolist(), weights.tolist(), others.tolist(), given.cores,
+        0.05, True, 1, kahip.ECO,
+    )[1]  # fmt: skip
+    return parts
+
+
+def shared_map(given: Given) -> list[int]:
+    from chszlablib import Decomposition, Graph
+
+    offsets, others, weights = given.rows()
+    graph = Graph.from_csr(offsets, others, node_weights=given.load, edge_weights=weights)
+    nodes = len(given.factor)
+    far = round(10 * float(given.factor[~np.eye(nodes, dtype=bool)].mean()))
+    found = Decomposition.process_map(
+        graph, hierarchy=[given.cores // nodes, nodes], distance=[10, far], mode="strong", threads=1
+    )
+    parts: list[int] = found.assignment.tolist()
+    return parts
+
+
+def mt_kahypar(given: Given) -> list[int]:
+    import mtkahypar
+
+    kahypar = mtkahypar.initialize(1)
+    context = kahypar.context_from_preset(mtkahypar.PresetType.QUALITY)
+    context.set_partitioning_parameters(given.cores, 0.05, mtkahypar.Objective.CUT)
+    context.logging = False
+    edges = list(zip(given.low.tolist(), given.high.tolist(), strict=True))
+    graph = kahypar.create_graph(
+        context, given.tasks, len(edges), edges, given.load.tolist(), given.weight.tolist()
+    )
+    cores = [(a, b) for a in range(given.cores) for b in range(a + 1, given.cores)]
+    distance = [int(10 * given.factor[given.node[a], given.node[b]]) for a, b in cores]
+    machine = kahypar.create_target_graph(context, given.cores, len(cores), cores, distance)
+    mapped = graph.map_onto_graph(machine, context)
+    return [mapped.block_id(task) for task in range(given.tasks)]
+
+
+RIVALS: dict[str, tuple[str, Callable[[Given], list[int]]]] = {
+    "KaFFPa": ("kahip", kaffpa),
+    "SharedMap": ("chszlablib", shared_map),
+    "Mt-KaHyPar": ("mtkahypar", mt_kahypar),
+}
+
+
+def installed() -> list[str]:
+    """The rivals that can be run here."""
+    return [name for name, (module, _) in RIVALS.items() if importlib.util.find_spec(module)]
+
+
+def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[np.ndarray, float] | None:
+    """The rival's mapping and its seconds; None when it failed or took too long."""
+    graph, target = problem.graph, problem.target
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "problem.npz"
+        np.savez(
+            file, load=graph.load, sender=graph.senders, receiver=graph.to, count=graph.count,
+            core_node=target.core_node, factor=target.factor,
+        )  # fmt: skip
+        command = [sys.executable, "-m", "bench.rivals", name, str(file)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=limit_s, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None
+    if done.returncode != 0:
+        return None
+    result = json.loads(done.stdout.splitlines()[-1])
+    # Parts are numbered like cores in the order of their nodes, which ours are.
+    return np.array(result["mapping"], np.uint32), result["seconds"]
+
+
+if __name__ == "__main__":
+    problem_given = Given(Path(sys.argv[2]))
+    start = time.perf_counter()
+    mapping = RIVALS[sys.argv[1]][1](problem_given)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"mapping": mapping, "seconds": seconds}))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Balances a running charm4py application: its chares measure themselves, and migrate.
+
+An element of the array derives from `MeasuredChare`, marks the entry methods whose time counts, and
+sends through `tell`, so that its messages are known:
+
+    class Cell(MeasuredChare):
+        @measured
+        def step(self, done):
+            ...
+            self.tell((x + 1, y), "receive", edge)
+
+    balanced = balance(cells, target)     # in a coroutine, between two iterations
+
+Nothing here depends on the runtime's own measurements, which do not charge broadcast entry methods
+to the elements that execute them.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from charm4py import Chare, Future, Reducer, charm
+
+from numascape.balance.graph import TaskGraph, task_graph
+from numascape.balance.mapping import OURS, Balanced, Options, Problem
+from numascape.balance.target import Target, flat_target
+from numascape.errors import NumascapeError
+
+Index = tuple[int, ...]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def measured(method: Method) -> Method:
+    """Charge an entry method's processor time to its element."""
+
+    @functools.wraps(method)
+    def timed(self: MeasuredChare, *arguments: Any) -> Any:
+        start = time.thread_time()
+        try:
+            return method(self, *arguments)
+        finally:
+            self.measured_load = self.load_so_far() + time.thread_time() - start
+
+    return timed  # type: ignore[return-value]
+
+
+class MeasuredChare(Chare):  # type: ignore[misc]
+    """A chare that knows how long it worked and to whom it sent since it was last asked."""
+
+    def load_so_far(self) -> float:
+        """Seconds of measured entry methods; before the first one 0."""
+        return float(getattr(self, "measured_load", 0.0))
+
+    def tell(self, receiver: Index, method: str, *arguments: Any) -> None:
+        """Call an entry method of another element of the same array, and count the message."""
+        sent = self.__dict__.setdefault("measured_messages", {})
+        count, size = sent.get(receiver, (0, 0))
+        sent[receiver] = (count + 1, size + len(pickle.dumps(arguments)))
+        getattr(self.thisProxy[receiver], method)(*arguments)
+
+    def report_measurements(self, wanted: Any) -> None:
+        """Contribute what was measured, and begin anew."""
+        facts = (
+            tuple(self.thisIndex),
+            charm.myPe(),
+            self.load_so_far(),
+            dict(getattr(self, "measured_messages", {})),
+            len(pickle.dumps(self.state_to_migrate())),
+        )
+        self.measured_load = 0.0
+        self.measured_messages: dict[Index, tuple[int, int]] = {}
+        self.reduce(wanted, [facts], Reducer.gather)
+
+    def state_to_migrate(self) -> dict[str, Any]:
+        """What a migration carries; runtime objects, which it makes anew, left out."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("thisProxy", "thisIndex", "migration_done") and _plain(value)
+        }
+
+    def go_where_mapped(self, processors: dict[Index, int], done: Any) -> None:
+        """Migrate to the processor that the mapping gives this element."""
+        to = processors[tuple(self.thisIndex)]
+        if to == charm.myPe():
+            self.reduce(done)
+        else:
+            self.migration_done = done
+            self.migrate(to)
+
+    def migrated(self) -> None:
+        """Called by the runtime on the new processor."""
+        self.reduce(self.migration_done)
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, (int, float, str, bytes, list, tuple, dict, np.ndarray))
+
+
+def measurements(array: Any) -> tuple[list[Index], TaskGraph]:
+    """Indices of the array's elements in order, and what they measured since they were last asked.
+
+    In a coroutine, while no element works.
+    """
+    wanted = Future()
+    array.report_measurements(wanted)
+    facts = sorted(_flattened(wanted.get()), key=lambda fact: fact[0])
+    indices = [fact[0] for fact in facts]
+    place = {index: i for i, index in enumerate(indices)}
+    known = [
+        (i, place[to], count, size)
+        for i, fact in enumerate(facts)
+        for to, (count, size) in fact[3].items()
+        if to in place
+    ]
+    graph = task_graph(
+        load=[fact[2] for fact in facts],
+        core=[fact[1] for fact in facts],
+        sender=[edge[0] for edge in known],
+        receiver=[edge[1] for edge in known],
+        count=[edge[2] for edge in known],
+        bytes=[edge[3] for edge in known],
+        migrated_bytes=[fact[4] for fact in facts],
+    )
+    return indices, graph
+
+
+def _flattened(gathered: list[Any]) -> list[Any]:
+    """Contributions of elements come as they are or as lists of one, by version."""
+    return [fact[0] if isinstance(fact, list) else fact for fact in gathered]
+
+
+def balance(
+    array: Any,
+    target: Target | None = None,
+    algorithm: str = OURS,
+    options: Options | None = None,
+) -> Balanced:
+    """Map the array's elements to processors by what they measured, and migrate them.
+
+    In a coroutine, while no element works; returns when all elements are where they belong.
+    Processor i is core i of the target, which is one node unless given. Raises NumascapeError.
+    """
+    if target is None:
+        target = flat_target(1, charm.numPes(), 1.0)
+    if target.cores != charm.numPes():
+        raise NumascapeError(
+            f"the target has {target.cores} cores, and charm4py runs on {charm.numPes()} processors"
+        )
+    indices, graph = measurements(array)
+    balanced = Problem(graph, target).run(algorithm, options)
+    done = Future()
+    array.go_where_mapped(dict(zip(indices, balanced.mapping.tolist(), strict=True)), done)
+    done.get()
+    return balanced
