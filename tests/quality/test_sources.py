@@ -23,7 +23,7 @@ COMMENT = {
 MAY_IMPORT = {
     "naming": {"naming"},
     "machine": {"machine"},
-    "balance": {"balance", "machine", "trace"},
+    "balance": {"balance", "machine", "trace", "report"},
     "trace": {"trace", "naming", "machine"},
     "recorders": {"recorders", "trace", "machine"},
     "report": {"report", "trace", "naming", "machine"},

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Balancing by groups of nodes, in as many processes as an executor has.
+
+For machines too large for one process: each group of nodes cuts its tasks into chunks that
+communicate little with each other; the chunks are balanced across groups; then each group balances
+the tasks that it now has over its own cores. Only chunks are seen together. Any
+concurrent.futures.Executor does the groups' work: a pool of processes, or
+mpi4py.futures.MPIPoolExecutor on as many nodes as MPI was started on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from numascape.balance.graph import Cores, TaskGraph, task_graph
+from numascape.balance.mapping import OURS, Balanced, Options, Problem
+from numascape.balance.target import Target, flat_target
+
+Tasks = npt.NDArray[np.int64]
+CHUNKS = 64
+"""Of a group: each is about 1.6 % of its load, and can go to another group as a whole."""
+ACROSS = 1.02
+"""Imbalance among groups; the rest of what is allowed is for the cores in them."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The tasks of a group with the messages among them, and the group's part of the target."""
+
+    tasks: Tasks
+    graph: TaskGraph
+    target: Target
+    options: Options
+
+
+def balance_by_groups(
+    graph: TaskGraph,
+    target: Target,
+    groups: int,
+    executor: Executor,
+    options: Options | None = None,
+) -> Balanced:
+    """Map tasks by `groups` of consecutive nodes; the metrics are those of the whole mapping."""
+    start = time.perf_counter()
+    chosen = options or Options()
+    node_group = np.arange(target.nodes) * groups // target.nodes
+    core_group = node_group[target.core_node]
+    before = core_group[graph.core]
+    chunk = _chunks(graph, target, before, groups, executor)
+    after = _across_groups(graph, target, core_group, before, chunk, groups, chosen)
+    mapping = graph.core.copy()
+    pieces = list(_pieces(graph, target, core_group, after, groups, chosen))
+    cores_of = [np.nonzero(core_group == g)[0] for g in range(groups)]
+    for g, (piece, found) in enumerate(zip(pieces, executor.map(_balance, pieces), strict=True)):
+        mapping[piece.tasks] = cores_of[g][found]
+    took = time.perf_counter() - start
+    return Balanced(f"{OURS} by groups", mapping, Problem(graph, target).measure(mapping), took)
+
+
+def _subgraph(graph: TaskGraph, tasks: Tasks, core: Cores) -> TaskGraph:
+    """The tasks and the messages among them, numbered anew."""
+    place = np.full(graph.tasks, -1, np.int64)
+    place[tasks] = np.arange(len(tasks))
+    sender, receiver = place[graph.senders], place[graph.to]
+    inside = (sender >= 0) & (receiver >= 0)
+
+    def of(values: npt.NDArray[np.generic], kept: npt.NDArray[np.generic]) -> object:
+        return values[kept] if len(values) else None
+
+    return task_graph(
+        graph.load[tasks], core, sender[inside], receiver[inside],
+        bytes=of(graph.bytes, inside), count=of(graph.count, inside), fixed=of(graph.fixed, tasks),
+        migrated_bytes=of(graph.migrated_bytes, tasks), memory=of(graph.memory, tasks),
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def _chunks(
+    graph: TaskGraph, target: Target, group: Tasks, groups: int, executor: Executor
+) -> Tasks:
+    """A number for each task: those with the same number move together."""
+    members = [np.nonzero(group == g)[0] for g in range(groups)]
+    pieces = [
+        _Group(tasks, _subgraph(graph, tasks, np.zeros(len(tasks), np.uint32)),
+               flat_target(1, CHUNKS, 1.0), Options())
+        for tasks in members
+    ]  # fmt: skip
+    chunk = np.zeros(graph.tasks, np.int64)
+    for g, (piece, parts) in enumerate(zip(pieces, executor.map(_cut, pieces), strict=True)):
+        chunk[piece.tasks] = g * CHUNKS + parts
+    return chunk
+
+
+def _cut(piece: _Group) -> Cores:
+    free = replace(piece.graph, fixed=np.zeros(0, np.uint8))
+    return Problem(free, piece.target).run("recbipart").mapping
+
+
+def _across_groups(
+    graph: TaskGraph,
+    target: Target,
+    core_group: Tasks,
+    before: Tasks,
+    chunk: Tasks,
+    groups: int,
+    options: Options,
+) -> Tasks:
+    """The group of each task after whole chunks were balanced across groups."""
+    size = groups * CHUNKS
+    load = np.bincount(chunk, graph.load, size)
+    held = np.zeros(size, bool)
+    if len(graph.fixed):
+        held[chunk[graph.fixed.astype(bool)]] = True
+    count = graph.count if len(graph.count) else np.ones(graph.messages)
+    coarse = task_graph(
+        load, np.arange(size) // CHUNKS, chunk[graph.senders], chunk[graph.to],
+        count=count, fixed=held,
+    )  # fmt: skip
+    cores = np.bincount(core_group, minlength=groups).astype(float)
+    node_group = np.arange(target.nodes) * groups // target.nodes
+    member = np.eye(groups)[node_group]
+    per_group = member.sum(axis=0)
+    factor = member.T @ target.factor @ member / np.outer(per_group, per_group)
+    np.fill_diagonal(factor, 1.0)
+    machine = Target("groups", np.arange(groups, dtype=np.uint32), factor, speed=cores)
+    found = Problem(coarse, machine).run(OURS, replace(options, max_imbalance=ACROSS))
+    return found.mapping[chunk].astype(np.int64)
+
+
+def _pieces(
+    graph: TaskGraph, target: Target, core_group: Tasks, group: Tasks, groups: int, options: Options
+) -> Iterator[_Group]:
+    """Each group's tasks on its own cores; those that come from elsewhere are dealt to them."""
+    place = np.zeros(target.cores, np.int64)
+    for g in range(groups):
+        cores = np.nonzero(core_group == g)[0]
+        place[cores] = np.arange(len(cores))
+        tasks = np.nonzero(group == g)[0]
+        stays = core_group[graph.core[tasks]] == g
+        core = np.where(stays, place[graph.core[tasks]], np.arange(len(tasks)) % len(cores))
+        nodes, node = np.unique(target.core_node[cores], return_inverse=True)
+        part = Target(
+            target.name, node.astype(np.uint32), target.factor[np.ix_(nodes, nodes)],
+            speed=target.speed[cores] if len(target.speed) else target.speed,
+        )  # fmt: skip
+        piece = _subgraph(graph, tasks, core.astype(np.uint32))
+        if len(graph.background):
+            piece = replace(piece, background=graph.background[cores])
+        yield _Group(tasks, piece, part, options)
+
+
+def _balance(piece: _Group) -> Cores:
+    return Problem(piece.graph, piece.target).run(OURS, piece.options).mapping
