@@ -71,11 +71,11 @@ class Annealing {
             exchange(t, from, u, to);
             return;
         }
-        const double before = energy();
+        const double before = energy(), moved = state_.migration_excess();
         const double change = state_.communication_change(t, to);
         if (!state_.memory_fits(t, problem_.node(to))) return;
         state_.move(t, to, change);
-        if (accept(energy() - before)) {
+        if (state_.migration_excess() <= moved && accept(energy() - before)) {
             take(t, from);
             put(t, to);
         } else {
@@ -84,13 +84,13 @@ class Annealing {
     }
 
     void exchange(Task t, Core from, Task u, Core to) {
-        const double before = energy();
+        const double before = energy(), moved = state_.migration_excess();
         const double first = state_.communication_change(t, to);
         state_.move(t, to, first);
         const double second = state_.communication_change(u, from);
         if (state_.memory_fits(u, problem_.node(from))) {
             state_.move(u, from, second);
-            if (accept(energy() - before)) {
+            if (state_.migration_excess() <= moved && accept(energy() - before)) {
                 take(t, from), take(u, to);
                 put(t, to), put(u, from);
                 return;
@@ -119,15 +119,9 @@ class Annealing {
         const auto beyond = [](double value, double cap) {
             return value > cap ? value - cap : 0.0;
         };
-        double excess =
+        const double excess =
             per_second_ * state_.overtime() +
-            per_communication_ * beyond(state_.communication(), goal.max_communication) +
-            4.0 * typical_ * beyond(state_.migrations(), goal.max_migrations);
-        if (goal.max_migrated_bytes < INFINITY && state_.migrated_bytes() > 0.0) {
-            excess += 4.0 * typical_ * state_.migrations() *
-                      beyond(state_.migrated_bytes(), goal.max_migrated_bytes) /
-                      state_.migrated_bytes();
-        }
+            per_communication_ * beyond(state_.communication(), goal.max_communication);
         return state_.cost() + strictness_ * excess;
     }
 

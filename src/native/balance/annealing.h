@@ -14,8 +14,9 @@ struct Cooling {
 };
 
 // Simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) over moves of an item to
-// another core and exchanges of two items. Exceeding a cap costs more and more, so that states
-// beyond caps are passages and, at the end, left behind. The state ends where it cooled down, which
+// another core and exchanges of two items. Exceeding a cap on time or communication
+// costs more and more, so that states beyond it are passages and, at the end, left behind; caps on
+// migrations hold at every step. The state ends where it cooled down, which
 // may be worse than where it began.
 void anneal(SearchState& state, const Cooling& cooling, Random& random);
 

@@ -214,23 +214,12 @@ class IncumbentSearch {
         work();
         others.clear();
         // Where nothing is better, nothing moves.
-        SearchState best(problem_, finest_, goal_, home);
-        std::optional<std::size_t> chosen;
-        double excess = best.excess(), cost = best.cost();
-        for (std::size_t i = 0; i < results.size(); ++i) {
-            const SearchState state(problem_, finest_, goal_, results[i]);
-            if (!better_than(state.excess(), state.cost(), excess, cost)) continue;
-            excess = state.excess(), cost = state.cost();
-            chosen = i;
+        std::optional<SearchState> best(std::in_place, problem_, finest_, goal_, home);
+        for (const Mapping& result : results) {
+            SearchState state(problem_, finest_, goal_, result);
+            if (better(state, *best)) best.emplace(std::move(state));
         }
-        return chosen ? results[*chosen] : home;
-    }
-
-    static bool better_than(double excess, double cost, double other_excess, double other_cost) {
-        if (std::abs(excess - other_excess) > 1e-12 * (1.0 + excess + other_excess)) {
-            return excess < other_excess;
-        }
-        return cost < other_cost - 1e-12 * std::abs(other_cost);
+        return best->mapping();
     }
 
     const Problem& problem_;

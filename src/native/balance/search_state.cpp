@@ -118,22 +118,36 @@ void SearchState::move(Task t, Core to, double communication_change) {
     mapping_[t] = to;
 }
 
+namespace {
+
+double share_beyond(double value, double cap) {
+    return value > cap * (1.0 + 1e-12) ? (value - cap) / std::max(cap, 1e-300) : 0.0;
+}
+
+bool differ(double a, double b) {
+    return std::abs(a - b) > 1e-12 * (1.0 + a + b);
+}
+
+}  // namespace
+
 double SearchState::excess() const {
-    const auto share = [](double value, double cap) {
-        return value > cap * (1.0 + 1e-12) ? (value - cap) / std::max(cap, 1e-300) : 0.0;
-    };
     const double scale = std::max(problem_.perfect_time(), 1e-300);
     // What rounding leaves is no excess.
     const double late = overtime_ / scale > 1e-9 ? overtime_ / scale : 0.0;
-    return late + share(communication_, goal_.max_communication) +
-           share(migrations_, goal_.max_migrations) +
-           share(migrated_bytes_, goal_.max_migrated_bytes);
+    return late + share_beyond(communication_, goal_.max_communication);
+}
+
+double SearchState::migration_excess() const {
+    return share_beyond(migrations_, goal_.max_migrations) +
+           share_beyond(migrated_bytes_, goal_.max_migrated_bytes);
 }
 
 bool better(const SearchState& a, const SearchState& b) {
-    const double first = a.excess(), second = b.excess();
-    if (std::abs(first - second) > 1e-12 * (1.0 + first + second)) return first < second;
-    return a.cost() < b.cost();
+    if (differ(a.migration_excess(), b.migration_excess())) {
+        return a.migration_excess() < b.migration_excess();
+    }
+    if (differ(a.excess(), b.excess())) return a.excess() < b.excess();
+    return a.cost() < b.cost() - 1e-12 * std::abs(b.cost());
 }
 
 }  // namespace numascape::balance

@@ -65,6 +65,8 @@ class SearchState {
     // By how much caps are exceeded: seconds of cores beyond the longest allowed; shares of others.
     double overtime() const { return overtime_; }
     double excess() const;
+    // The same for the caps on migrations, which staying at home always keeps.
+    double migration_excess() const;
     double communication() const { return communication_; }
     double migrations() const { return migrations_; }
     double migrated_bytes() const { return migrated_bytes_; }
@@ -82,7 +84,8 @@ class SearchState {
     double migrations_ = 0.0, migrated_bytes_ = 0.0;
 };
 
-// Whether a is better: fewer excesses over caps, then the lower cost.
+// Whether a is better: the caps on migrations are kept above all, then the other caps, then the
+// lower cost counts.
 bool better(const SearchState& a, const SearchState& b);
 
 }  // namespace numascape::balance

@@ -14,7 +14,7 @@ from numascape.commands.machine.show import MachineOption
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
-    from numascape.balance import Balanced, Problem
+    from numascape.balance import Balanced, Problem, TaskGraph
 
 INFINITE = float("inf")
 UNSET = float("nan")
@@ -26,7 +26,7 @@ def balance(
         typer.Argument(
             metavar="GRAPH",
             help="Tasks: our JSON, a folder of CSV tables, a matrix (.csv), an LBDump of Charm++, "
-            "vt or LBAF JSON (also .br), a METIS graph or a Scotch .grf.",
+            "vt or LBAF JSON (also .br), a METIS graph, a Scotch .grf, or the threads of a trace.",
             show_default=False,
         ),
     ],
@@ -103,7 +103,7 @@ def balance(
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip
     from numascape.balance import ALGORITHMS, Options, Problem, target_of_machine
-    from numascape.balance.formats import read_graph, write_mapping
+    from numascape.balance.formats import write_mapping
     from numascape.machine import open_machine
 
     if algorithm not in ALGORITHMS:
@@ -111,7 +111,7 @@ def balance(
             f"there is no algorithm {algorithm!r}: choose one of {', '.join(ALGORITHMS)}"
         )
     target = target_of_machine(open_machine(machine))
-    tasks = read_graph(graph, target.cores, form)
+    tasks = _tasks(graph, target.cores, form)
     problem = Problem(tasks, target, *_costs(message_cost))
     options = Options(
         alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
@@ -128,6 +128,17 @@ def balance(
 
         save_balance(problem, rows[0], picture)
         terminal.say(f"wrote {picture}")
+
+
+def _tasks(path: Path, cores: int, form: str | None) -> TaskGraph:
+    """The tasks of a file, or the threads of a trace."""
+    from numascape.balance.formats import read_graph
+    from numascape.balance.threads import thread_graph
+    from numascape.trace import Trace
+
+    if form is None and (path / "trace.json").exists():
+        return thread_graph(Trace.read(path), cores)
+    return read_graph(path, cores, form)
 
 
 def _costs(text: str) -> tuple[float, float]:

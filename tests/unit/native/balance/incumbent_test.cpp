@@ -151,6 +151,16 @@ TEST(Incumbent, KeepsItsCaps) {
     }
 }
 
+TEST(Incumbent, RatherExceedsTheImbalanceThanTheMigrationsAllowed) {
+    Example e = machine(2, 2, 2.0);
+    add_tasks(e, std::vector<double>(40, 1.0), std::vector<Core>(40, 0));
+    Options options;
+    options.max_migrations = 3;
+    const Metrics metrics = measure(e.problem(), incumbent_search(e.problem(), options));
+    EXPECT_EQ(metrics.migrations, 3U);
+    EXPECT_EQ(metrics.imbalance, 3.7);
+}
+
 TEST(Incumbent, KeepsNodesWithinTheirMemory) {
     Example e = machine(2, 2, 3.0);
     add_tasks(e, std::vector<double>(12, 1.0), {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1});

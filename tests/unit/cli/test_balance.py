@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `balance`."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from numascape.balance import ALGORITHMS, TaskGraph
+from numascape.balance.formats import write_graph
+from numascape.balance.generators import jacobi2d
+
+Numascape = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def graph() -> TaskGraph:
+    return jacobi2d(64, 16)
+
+
+@pytest.fixture
+def file(graph: TaskGraph, tmp_path: Path) -> Path:
+    path = tmp_path / "stencil.json"
+    write_graph(path, graph)
+    return path
+
+
+def rows(output: str) -> dict[str, list[str]]:
+    return {words[0]: words[1:] for words in map(str.split, output.splitlines()[2:])}
+
+
+def test_a_table_compares_now_with_then(numascape: Numascape, file: Path) -> None:
+    status, output, _ = numascape("balance", file, "--machine", "numa16")
+    assert status == 0
+    assert output.startswith("64 tasks, 224 messages, 16 cores on 8 nodes of NUMA16")
+    table = rows(output)
+    assert set(table) == {"now", "incumbent"}
+    assert float(table["incumbent"][0]) < float(table["now"][0])
+    assert 0 < int(table["incumbent"][3]) < 40
+
+
+def test_all_algorithms_are_compared(numascape: Numascape, file: Path) -> None:
+    _, output, _ = numascape("balance", file, "-m", "numa16", "--compare")
+    table = rows(output)
+    assert list(table) == ["now", *ALGORITHMS]
+    assert all(int(row[4]) <= int(row[3]) for name, row in table.items() if name != "now")
+
+
+def test_caps_are_kept(numascape: Numascape, file: Path) -> None:
+    _, output, _ = numascape("balance", file, "-m", "numa16", "--max-migrations", 3)
+    assert int(rows(output)["incumbent"][3]) <= 3
+
+
+def test_the_mapping_and_its_picture_are_written(
+    numascape: Numascape, file: Path, tmp_path: Path
+) -> None:
+    mapping, page = tmp_path / "to.csv", tmp_path / "to.html"
+    status, output, _ = numascape(
+        "balance", file, "-m", "numa16", "-a", "numalb", "-o", mapping, "-p", page
+    )
+    assert status == 0
+    with mapping.open() as lines:
+        moved = sum(row["before"] != row["core"] for row in csv.DictReader(lines))
+    assert moved == int(rows(output)["numalb"][3])
+    text = page.read_text()
+    assert f"{moved} of 64 tasks migrate" in re.sub(r"<!-- (.*?) -->", r"\1", text)
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+
+
+def test_names_in_a_picture_are_escaped(file: Path, tmp_path: Path) -> None:
+    import dataclasses
+
+    from numascape.balance import Problem, flat_target
+    from numascape.balance.formats import read_graph
+    from numascape.figures.balance_picture import save_balance
+
+    target = dataclasses.replace(flat_target(8, 2, 2.0), name="<script>alert(1)</script>")
+    problem = Problem(read_graph(file, 16), target)
+    save_balance(problem, problem.run("greedy"), tmp_path / "page.html")
+    assert "<script>" not in (tmp_path / "page.html").read_text()
+
+
+def test_threads_of_a_trace_are_tasks(numascape: Numascape, trace_folder: Path) -> None:
+    status, output, _ = numascape("balance", trace_folder, "-m", "numa16", "--migration-price", 0)
+    assert status == 0
+    assert output.startswith("2 tasks, 2 messages")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("-a", "best"), "choose one of incumbent"),
+        (("--message-cost", "much"), "not two numbers"),
+        (("-f", "dot"), "choose one of json"),
+        (("-o", "mapping.txt"), "files ending in .json, .csv or .map"),
+        (("-p", "picture.gif"), "a mapping is drawn to files"),
+        (("-m", "machine of dreams"), "there is no machine"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    numascape: Numascape, file: Path, arguments: tuple[str, str], complaint: str
+) -> None:
+    status, _, errors = numascape("balance", file, "-m", "numa16", *arguments)
+    assert status == 2
+    assert complaint in errors
+    assert errors.count("\n") == 1
