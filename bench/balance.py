@@ -18,6 +18,7 @@ from bench.tables import RESULTS, ResultTable, print_table, write_results
 from numascape.balance import Options, Problem, TaskGraph, flat_target, target_of_machine
 from numascape.balance import generators as generated
 from numascape.balance.formats import read_graph
+from numascape.balance.graph import Cores
 from numascape.balance.mapping import OURS, Balanced
 from numascape.machine import open_machine
 
@@ -35,7 +36,7 @@ def cases(matrices: list[Path]) -> list[tuple[str, TaskGraph]]:
     return found + [(path.stem, read_graph(path, target_cores)) for path in matrices]
 
 
-def dominating(problem: Problem, theirs: np.ndarray) -> Balanced:
+def dominating(problem: Problem, theirs: Cores) -> Balanced:
     """Ours, no worse than a mapping in imbalance and communication, for the fewest migrations."""
     start = problem.relabel(theirs)
     bound = problem.measure(start)
@@ -56,7 +57,7 @@ def compared(name: str, graph: TaskGraph) -> ResultTable:
         ["now", now.imbalance, now.communication, 0, 0, None, None, None]
     ]
     ours = problem.run(OURS)
-    results: list[tuple[str, np.ndarray, float] | None] = [(OURS, ours.mapping, ours.seconds)]
+    results: list[tuple[str, Cores, float] | None] = [(OURS, ours.mapping, ours.seconds)]
     for baseline in BASELINES:
         run = problem.run(baseline)
         results.append((baseline, run.mapping, run.seconds))
@@ -69,7 +70,14 @@ def compared(name: str, graph: TaskGraph) -> ResultTable:
         label, mapping, seconds = result
         m = problem.measure(mapping)
         relabelled = problem.measure(problem.relabel(mapping)).migrations
-        row = [label, m.imbalance, m.communication, m.migrations, relabelled, 1000 * seconds]
+        row: list[str | float | None] = [
+            label,
+            m.imbalance,
+            m.communication,
+            m.migrations,
+            relabelled,
+            1000 * seconds,
+        ]
         if label == OURS:
             rows.append([*row, None, None])
             continue
@@ -82,8 +90,8 @@ def compared(name: str, graph: TaskGraph) -> ResultTable:
         f"{name} on NUMA32: {graph.tasks} tasks, {graph.messages} messages",
         ["", "imbalance", "communication", "migrations", "relabelled", "ms", "ours within", "ms "],
         rows,
-        "Relabelled: after renumbering the parts for the fewest migrations. Ours within: migrations "
-        "of ours when it must be no worse in imbalance and communication.",
+        "Relabelled: after renumbering the parts for the fewest migrations. Ours within: "
+        "migrations of ours when it must be no worse in imbalance and communication.",
     )  # fmt: skip
 
 
@@ -114,7 +122,7 @@ def scale_table(side: int) -> ResultTable:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return ResultTable(
         "Scale", ["", "wall ms", "CPU ms with metrics", "imbalance"], rows,
-        f"Medians; one thread. Peak memory of the whole process, generator included: {peak:.0f} MiB.",
+        f"Medians; one thread. Peak memory of the process, generator included: {peak:.0f} MiB.",
     )  # fmt: skip
 
 

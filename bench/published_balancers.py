@@ -16,6 +16,7 @@ import numpy as np
 from bench.tables import ResultTable
 from numascape.balance import Problem, Target, TaskGraph, target_of_machine
 from numascape.balance import generators as generated
+from numascape.balance.graph import Cores
 from numascape.balance.simulation import Costs, migration_time, simulate, simulate_balancing
 from numascape.machine import open_machine
 
@@ -71,7 +72,7 @@ def calibrated(target: Target, seconds: float, seed: int) -> Costs:
     return costs
 
 
-def iteration(graph: TaskGraph, target: Target, core: np.ndarray, costs: Costs) -> float:
+def iteration(graph: TaskGraph, target: Target, core: Cores, costs: Costs) -> float:
     """Seconds per iteration, after the first ones."""
     times = simulate(graph, target, core, 6, costs).iteration_times
     return statistics.fmean(times[2:])

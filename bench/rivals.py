@@ -13,10 +13,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from numascape.balance import Problem
+from numascape.balance.graph import Cores, Numbers
 
 # Integers that stand for loads and costs: of the largest one, so many.
 STEPS = 256
@@ -38,11 +41,12 @@ class Given:
         self.weight = self._steps(weight)
 
     @staticmethod
-    def _steps(values: np.ndarray) -> np.ndarray:
+    def _steps(values: npt.NDArray[Any]) -> Numbers:
         scale = STEPS / values.max() if len(values) and values.max() > 0 else 1.0
-        return np.maximum(1, np.ceil(values * scale)).astype(int)
+        steps: Numbers = np.maximum(1, np.ceil(values * scale)).astype(np.int64)
+        return steps
 
-    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def rows(self) -> tuple[Numbers, Numbers, Numbers]:
         """Offsets, neighbours and weights with both directions."""
         ends = np.concatenate([self.low, self.high])
         others = np.concatenate([self.high, self.low])
@@ -106,7 +110,7 @@ def installed() -> list[str]:
     return [name for name, (module, _) in RIVALS.items() if importlib.util.find_spec(module)]
 
 
-def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[np.ndarray, float] | None:
+def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[Cores, float] | None:
     """The rival's mapping and its seconds; None when it failed or took too long."""
     graph, target = problem.graph, problem.target
     with tempfile.TemporaryDirectory() as folder:

@@ -40,6 +40,8 @@ def test_the_package_has_what_was_built(installed: Path) -> None:
         "_machine/topology-reader",
         "_machine/probe",
         "machines/numa16.json",
+        "include/numascape/balance.h",
+        "lib/libnumascape_balance.so",
     ]
     assert [name for name in names if not (package / name).is_file()] == []
     assert len(list(package.glob("_native*.so"))) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from quality.external import ROOT, expect_success
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
-FOLDERS = ("src", "include", "examples", "bench", "tests", "cmake")
+FOLDERS = ("src", "include", "integrations", "examples", "bench", "tests", "cmake")
 # Made by tools, or by others.
 NOT_OURS = {"node_modules", "build", "dist", "__pycache__", ".mypy_cache"}
 COMMENT = {

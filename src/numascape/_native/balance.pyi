@@ -31,9 +31,7 @@ def run(
 ) -> tuple[NDArray[np.uint32], float]:
     """The mapping and the algorithm's own seconds. Raises BalanceError."""
 
-def pareto_front(
-    problem: Problem, options: Mapping[str, float | bool]
-) -> list[NDArray[np.uint32]]:
+def pareto_front(problem: Problem, options: Mapping[str, float | bool]) -> list[NDArray[np.uint32]]:
     """Mappings of which none is as good as another in everything, by migrations."""
 
 def measure(problem: Problem, mapping: NDArray[np.uint32]) -> dict[str, Any]:

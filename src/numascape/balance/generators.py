@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from numascape.balance.graph import Cores, TaskGraph, task_graph
+from numascape.balance.graph import Cores, Numbers, TaskGraph, task_graph
 
 Topology = Literal["ring", "mesh2d", "mesh3d", "random"]
 TOPOLOGIES: Final[tuple[Topology, ...]] = ("ring", "mesh2d", "mesh3d", "random")
@@ -102,18 +102,16 @@ def mesh(side: int, cores: int, spread: float = 0.6, seed: int = 1) -> TaskGraph
     )  # fmt: skip
 
 
-def _edges(
-    topology: Topology, tasks: int, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple[Numbers, Numbers]:
     if topology == "ring":
-        sender = np.arange(tasks)
-        return sender, (sender + 1) % max(tasks, 1)
+        ring = np.arange(tasks)
+        return ring, (ring + 1) % max(tasks, 1)
     if topology == "random":
         # Four partners each, as lb_test's random graph has on average.
-        sender = np.repeat(np.arange(tasks), 4)
-        receiver = random.integers(0, max(tasks, 1), len(sender))
-        other = sender != receiver
-        return sender[other], receiver[other]
+        talker = np.repeat(np.arange(tasks), 4)
+        listener = random.integers(0, max(tasks, 1), len(talker))
+        other = talker != listener
+        return talker[other], listener[other]
     dimensions = 2 if topology == "mesh2d" else 3
     side = 1
     while (side + 1) ** dimensions <= tasks:
@@ -125,7 +123,7 @@ def _edges(
     return sender[inside], receiver[inside]
 
 
-def _mesh(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _mesh(shape: tuple[int, ...]) -> tuple[Numbers, Numbers]:
     """Both directions of every pair of neighbours in a mesh of this shape."""
     number = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     low, high = [], []

@@ -14,6 +14,7 @@ from numascape.errors import NumascapeError
 Floats = npt.NDArray[np.float64]
 Cores = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
 
 # What one machine's memory holds, and what bounds an untrusted file.
 MOST_TASKS: Final = 1 << 28

@@ -14,15 +14,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from numascape.balance.graph import Cores, TaskGraph, task_graph
+from numascape.balance.graph import Cores, Numbers, TaskGraph, task_graph
 from numascape.balance.mapping import OURS, Balanced, Options, Problem
 from numascape.balance.target import Target, flat_target
 
-Tasks = npt.NDArray[np.int64]
 CHUNKS = 64
 """Of a group: each is about 1.6 % of its load, and can go to another group as a whole."""
 ACROSS = 1.02
@@ -33,7 +33,7 @@ ACROSS = 1.02
 class _Group:
     """The tasks of a group with the messages among them, and the group's part of the target."""
 
-    tasks: Tasks
+    tasks: Numbers
     graph: TaskGraph
     target: Target
     options: Options
@@ -63,26 +63,26 @@ def balance_by_groups(
     return Balanced(f"{OURS} by groups", mapping, Problem(graph, target).measure(mapping), took)
 
 
-def _subgraph(graph: TaskGraph, tasks: Tasks, core: Cores) -> TaskGraph:
+def _subgraph(graph: TaskGraph, tasks: Numbers, core: Cores) -> TaskGraph:
     """The tasks and the messages among them, numbered anew."""
     place = np.full(graph.tasks, -1, np.int64)
     place[tasks] = np.arange(len(tasks))
     sender, receiver = place[graph.senders], place[graph.to]
     inside = (sender >= 0) & (receiver >= 0)
 
-    def of(values: npt.NDArray[np.generic], kept: npt.NDArray[np.generic]) -> object:
+    def of(values: npt.NDArray[Any], kept: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
         return values[kept] if len(values) else None
 
     return task_graph(
         graph.load[tasks], core, sender[inside], receiver[inside],
         bytes=of(graph.bytes, inside), count=of(graph.count, inside), fixed=of(graph.fixed, tasks),
         migrated_bytes=of(graph.migrated_bytes, tasks), memory=of(graph.memory, tasks),
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def _chunks(
-    graph: TaskGraph, target: Target, group: Tasks, groups: int, executor: Executor
-) -> Tasks:
+    graph: TaskGraph, target: Target, group: Numbers, groups: int, executor: Executor
+) -> Numbers:
     """A number for each task: those with the same number move together."""
     members = [np.nonzero(group == g)[0] for g in range(groups)]
     pieces = [
@@ -104,12 +104,12 @@ def _cut(piece: _Group) -> Cores:
 def _across_groups(
     graph: TaskGraph,
     target: Target,
-    core_group: Tasks,
-    before: Tasks,
-    chunk: Tasks,
+    core_group: Numbers,
+    before: Numbers,
+    chunk: Numbers,
     groups: int,
     options: Options,
-) -> Tasks:
+) -> Numbers:
     """The group of each task after whole chunks were balanced across groups."""
     size = groups * CHUNKS
     load = np.bincount(chunk, graph.load, size)
@@ -133,7 +133,12 @@ def _across_groups(
 
 
 def _pieces(
-    graph: TaskGraph, target: Target, core_group: Tasks, group: Tasks, groups: int, options: Options
+    graph: TaskGraph,
+    target: Target,
+    core_group: Numbers,
+    group: Numbers,
+    groups: int,
+    options: Options,
 ) -> Iterator[_Group]:
     """Each group's tasks on its own cores; those that come from elsewhere are dealt to them."""
     place = np.zeros(target.cores, np.int64)

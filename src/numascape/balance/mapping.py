@@ -127,7 +127,8 @@ class Problem:
         if not len(weights):
             weights = np.ones(graph.messages)
         pairs = node[graph.senders] * nodes + node[graph.to]
-        return np.bincount(pairs, weights, nodes * nodes).reshape(nodes, nodes)
+        traffic: Floats = np.bincount(pairs, weights, nodes * nodes).astype(np.float64)
+        return traffic.reshape(nodes, nodes)
 
 
 def compare(

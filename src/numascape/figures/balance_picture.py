@@ -76,7 +76,8 @@ def draw_balance(problem: Problem, balanced: Balanced) -> Figure:
 
 
 def _off_diagonal(matrix: Floats) -> Floats:
-    return matrix[~np.eye(len(matrix), dtype=bool)]
+    rest: Floats = matrix[~np.eye(len(matrix), dtype=bool)]
+    return rest
 
 
 def _moves(problem: Problem, before: Cores, after: Cores) -> Floats:

@@ -85,7 +85,9 @@ def read_lbaf(path: Path, cores: int) -> TaskGraph:
         raise NumascapeError(f"{path}: there is no phase that all its {len(files)} ranks have")
     last = max(phases)
     place: dict[int, int] = {}
-    load, core, fixed = [], [], []
+    load: list[float] = []
+    core: list[int] = []
+    fixed: list[bool] = []
     edges: list[_Edge] = []
     for rank, file in sorted(files.items()):
         phase = next(phase for phase in file.phases if phase.id == last)

@@ -150,7 +150,7 @@ def _communication(data: _Bytes) -> list[tuple[Identity, Identity, int, int]]:
         to_manager, to, _ = data.take("iQi")
         receivers = [(to_manager, to)]
     elif kind == _TO_OBJECTS:
-        receivers = [data.take("iQ") for _ in range(data.count("i", 12))]  # type: ignore[misc]
+        receivers = [data.take("iQ") for _ in range(data.count("i", 12))]
     else:
         raise _NotThisLayoutError(f"a communication is of kind {kind}")
     messages, size = data.take("ii")
