@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares balancers: with published results, with partitioners, and at scale."""
 
+import os
 import resource
 import statistics
 import time
@@ -20,7 +21,9 @@ from numascape.balance import generators as generated
 from numascape.balance.formats import read_graph
 from numascape.balance.graph import Cores
 from numascape.balance.mapping import OURS, Balanced
+from numascape.balance.threads import thread_graph
 from numascape.machine import open_machine
+from numascape.trace import Trace
 
 console = Console(stderr=True)
 BASELINES = ("numalb", "hwtopolb", "greedy", "greedyrefine", "recbipart", "metis", "scotch",
@@ -33,7 +36,12 @@ def cases(matrices: list[Path]) -> list[tuple[str, TaskGraph]]:
                                                                   "jacobi2D")]  # fmt: skip
     found.append(("mesh 64 x 64", generated.mesh(64, target_cores)))
     found.append(("mesh 512 x 512", generated.mesh(512, target_cores)))
-    return found + [(path.stem, read_graph(path, target_cores)) for path in matrices]
+    for path in matrices:
+        if (path / "trace.json").exists():
+            found.append((f"threads of {path.stem}", thread_graph(Trace.read(path), target_cores)))
+        else:
+            found.append((path.stem, read_graph(path, target_cores)))
+    return found
 
 
 def dominating(problem: Problem, theirs: Cores) -> Balanced:
@@ -122,7 +130,8 @@ def scale_table(side: int) -> ResultTable:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return ResultTable(
         "Scale", ["", "wall ms", "CPU ms with metrics", "imbalance"], rows,
-        f"Medians; one thread. Peak memory of the process, generator included: {peak:.0f} MiB.",
+        "Medians; one thread. Where other programs ran, wall time is theirs too. "
+        f"Peak memory of the process, generator included: {peak:.0f} MiB.",
     )  # fmt: skip
 
 
@@ -145,11 +154,12 @@ def main(
     seeds: Annotated[int, typer.Option(min=1, help="Of the simulated benchmarks.")] = 10,
     side: Annotated[int, typer.Option(min=10, help="Of the scale's mesh.")] = 1000,
     matrix: Annotated[
-        list[Path] | None, typer.Option(help="A communication matrix or other task graph as well.")
+        list[Path] | None, typer.Option(help="A communication matrix, task graph or trace as well.")
     ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/balance.*.")] = True,
 ) -> None:
     """Compare balancers with published results, with partitioners, and at scale."""
+    load = os.getloadavg()[0]
     tables = published_tables(seeds)
     for name, graph in cases(matrix or []):
         console.print(f"{name}: {', '.join([*BASELINES, *rivals.installed()])}")
@@ -158,7 +168,9 @@ def main(
     for table in tables:
         print_table(table)
     if write:
-        for path in write_results("balance", machine(), tables):
+        # Times are as good as the machine is idle.
+        about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
+        for path in write_results("balance", about, tables):
             console.print(f"wrote {path}")
         for balancer in ("numalb", "metis", OURS):
             file = RESULTS / f"balance-jacobi2D-NUMA16-{balancer}.png"

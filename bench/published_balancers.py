@@ -190,5 +190,7 @@ def timeline(benchmark: str, machine: str, balancer: str, file: Path) -> float:
     costs = calibrated(target, float(row["baseline"]) / 1000, 0)
     balanced = Problem(graph, target).run(balancer)
     run = simulate_balancing(graph, target, balanced.mapping, balanced.seconds, costs)
-    save_timeline(run, f"{benchmark} on {machine}, {balancer}", file)
-    return simulate(graph, target, balanced.mapping, 4, costs).efficiency
+    efficiency = simulate(graph, target, balanced.mapping, 4, costs).efficiency
+    title = f"{benchmark} on {machine}, {balancer}: efficiency {100 * efficiency:.1f} % afterwards"
+    save_timeline(run, title, file)
+    return efficiency

@@ -55,6 +55,7 @@ class Simulation:
     """Iterations' times (from one's completion to the next one's), and what the cores did."""
 
     iteration_times: list[float]
+    iteration_ends: list[float]
     intervals: list[Interval]
     end: float
     cores: int
@@ -169,7 +170,7 @@ def simulate(
     run = _Run(graph, target, mapping, costs or Costs())
     finished = run.run(iterations) if graph.tasks and iterations else [0.0] * iterations
     times = np.diff([0.0, *finished]).tolist()
-    return Simulation(times, run.intervals, max(finished, default=0.0), target.cores)
+    return Simulation(times, finished, run.intervals, max(finished, default=0.0), target.cores)
 
 
 def migration_time(
@@ -207,4 +208,5 @@ def simulate_balancing(
         *(Interval(i.core, i.start + begin, i.end + begin, i.kind) for i in second.intervals),
     ]
     times = [*first.iteration_times, *second.iteration_times]
-    return Simulation(times, intervals, begin + second.end, target.cores)
+    ends = [*first.iteration_ends, *(begin + end for end in second.iteration_ends)]
+    return Simulation(times, ends, intervals, begin + second.end, target.cores)

@@ -21,7 +21,7 @@ _COLOURS: Final = {WORK: "#2c7fb8", COMMUNICATION: "#fdae61", MIGRATION: "#d7191
 
 
 def draw_timeline(run: Simulation, title: str) -> Figure:
-    """Time to the right, a row for each core; white is idle. Lines end iterations."""
+    """Time to the right, a row for each core; white is idle. Dotted lines end iterations."""
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(10.0, 1.5 + 0.14 * run.cores), layout="constrained")
         axes = figure.add_subplot()
@@ -32,11 +32,13 @@ def draw_timeline(run: Simulation, title: str) -> Figure:
                 for i in run.intervals if i.kind == kind
             ]  # fmt: skip
             axes.add_collection(PolyCollection(boxes, facecolors=colour, linewidths=0))
+        for end in run.iteration_ends:
+            axes.axvline(end, color="black", linewidth=0.6, linestyle=":")
         axes.set_xlim(0.0, run.end or 1.0)
         axes.set_ylim(run.cores - 0.5, -0.5)
         axes.set_xlabel("s")
         axes.set_ylabel("core")
-        axes.set_title(f"{title}: efficiency {100 * run.efficiency:.1f} %", loc="left")
+        axes.set_title(title, loc="left")
         patches = [Patch(color=colour, label=kind) for kind, colour in _COLOURS.items()]
         figure.legend(handles=patches, ncols=3, loc="outside lower center", frameon=False)
     return figure
