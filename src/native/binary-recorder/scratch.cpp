@@ -45,9 +45,14 @@ struct SavedState {
     bool overflow_restored = false;  // of these
 };
 
+// By its displacement: operands are the same only if encoded the same, too.
 bool is_slot(void* drcontext, opnd_t operand, unsigned& role) {
+    if (!opnd_is_far_base_disp(operand) || opnd_get_segment(operand) != DR_SEG_GS ||
+        opnd_get_base(operand) != DR_REG_NULL || opnd_get_index(operand) != DR_REG_NULL) {
+        return false;
+    }
     for (role = 0; role < kRoles; ++role) {
-        if (opnd_same(operand, thread_slot(drcontext, slot_of(role)))) {
+        if (opnd_get_disp(operand) == opnd_get_disp(thread_slot(drcontext, slot_of(role)))) {
             return true;
         }
     }

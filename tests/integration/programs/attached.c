@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < WORDS; ++i) ((long*)source)[i] = i * 7 + 1;
     pthread_t thread[MOST_THREADS];
     for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, run, (void*)(long)i);
-    memcpy(target[0], source, sizeof source);  // it may be stopped before it does so itself
+    copy((long*)target[0], (const long*)source);  // it may be stopped before it does more
     puts("ready");
     fflush(stdout);
     char byte;
