@@ -37,7 +37,7 @@ def test_folders_and_files_that_are_named_exist(path: str) -> None:
 
 def verb_and_words(words: list[str]) -> list[str]:
     """The verb, of two words where it has verbs of its own, and what follows it."""
-    if words[0] == "machine" and len(words) > 1:
+    if words[0] in {"machine", "host"} and len(words) > 1:
         return [" ".join(words[:2]), *words[2:]]
     return words
 

@@ -29,9 +29,11 @@ MAY_IMPORT = {
     "report": {"report", "trace", "naming", "machine"},
     "view": {"view", "report", "trace"},
     "console": {"console", "figures", "report", "trace"},
-    "figures": {"figures", "report", "trace", "machine", "balance"},
+    "figures": {"figures", "report", "trace", "machine", "balance", "host"},
+    "host": {"host", "trace", "machine"},
     "commands": {
         "commands",
+        "host",
         "recorders",
         "report",
         "view",

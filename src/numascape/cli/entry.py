@@ -12,7 +12,18 @@ from typer.main import get_command
 
 import numascape
 from numascape import terminal
-from numascape.commands import balance, convert, export, machine, plot, record, report, show, view
+from numascape.commands import (
+    balance,
+    convert,
+    export,
+    host,
+    machine,
+    plot,
+    record,
+    report,
+    show,
+    view,
+)
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -31,6 +42,7 @@ app.command()(export.export)
 app.command()(convert.convert)
 app.add_typer(machine.app)
 app.command()(balance.balance)
+app.add_typer(host.app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -98,13 +110,14 @@ def run(arguments: list[str]) -> int:
 def _help_command(arguments: list[str]) -> str:
     verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
     named = [verb for verb in verbs if verb == arguments[0]]
-    if arguments[0] == machine.app.info.name:
-        inner = {
-            command.callback.__name__
-            for command in machine.app.registered_commands
-            if command.callback
-        }
-        named = [arguments[0], *(verb for verb in arguments[1:2] if verb in inner)]
+    for group in (machine.app, host.app):
+        if arguments[0] == group.info.name:
+            inner = {
+                command.callback.__name__
+                for command in group.registered_commands
+                if command.callback
+            }
+            named = [arguments[0], *(verb for verb in arguments[1:2] if verb in inner)]
     return " ".join(["numascape", *named, "--help"])
 
 

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `host`: its own verbs are in the files beside this one."""
+
+from __future__ import annotations
+
+import typer
+
+from numascape.commands.host.check import check
+from numascape.commands.host.show import show
+
+app = typer.Typer(
+    name="host",
+    help="Show what fills the memory of this host's nodes, and free it: page cache, tmpfs, limits.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(show)
+app.command()(check)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `host check`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numascape import terminal
+from numascape.commands.host.show import RootOption
+from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.host.allocation import Prediction, Share
+    from numascape.host.causes import Cause
+    from numascape.host.state import HostState
+
+
+def check(
+    bytes_per_node: Annotated[
+        str | None,
+        typer.Option("--bytes-per-node", metavar="BYTES", help="Such as 8G.", show_default=False),
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            "--nodes", metavar="NODES", help="On these only, such as 0,1.", show_default=False
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            "--like",
+            metavar="TRACE",
+            help="As much as this recorded program had on each node.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    root: RootOption = Path("/"),
+) -> None:
+    """Say whether a program's memory would be on its own nodes; exit status 1 if not.
+
+    Predicts for threads on each node how much would go where, names what is in the way, and the
+    cure that is open to you. For the prologs of batch systems, and for CI.
+
+    Example: `numascape host check --bytes-per-node 8G --nodes 0,1`
+    """  # fmt: skip
+    from numascape.host.allocation import predict
+    from numascape.host.causes import find_causes
+    from numascape.host.state import read_state
+
+    state = read_state(root)
+    wanted = _wanted(state, bytes_per_node, nodes, like)
+    prediction = predict(state, wanted)
+    causes = find_causes(state, prediction, os.geteuid() == 0)
+    if as_json:
+        print(json.dumps(_document(prediction, causes), indent=1))
+    else:
+        _print(prediction, causes)
+    raise typer.Exit(0 if prediction.local else 1)
+
+
+def _wanted(
+    state: HostState, bytes_per_node: str | None, nodes: str | None, like: Path | None
+) -> dict[int, int]:
+    from numascape.host.quantities import parse_bytes, parse_nodes
+
+    if (bytes_per_node is None) == (like is None):
+        raise NumascapeError("check what? give either --bytes-per-node 8G or --like TRACE")
+    if like is not None:
+        if nodes is not None:
+            raise NumascapeError("--nodes goes with --bytes-per-node; a trace has its own nodes")
+        from numascape.host.demand import traced_bytes
+
+        return traced_bytes(like, state.numbers)
+    if nodes is not None:
+        chosen = parse_nodes(nodes, state.numbers)
+    else:
+        chosen = [node for node in state.numbers if state.allowed(node)]
+    return dict.fromkeys(chosen, parse_bytes(bytes_per_node or ""))
+
+
+def _print(prediction: Prediction, causes: list[Cause]) -> None:
+    from numascape.machine.wording import bytes_text
+
+    console = terminal.output()
+    for share in prediction.shares:
+        console.print(terminal.printable(_share_text(share)), soft_wrap=True)
+        for cause in causes:
+            if cause.node == share.node:
+                line = f"  {bytes_text(cause.size)} {cause.what}; cure: {cause.cure}"
+                console.print(terminal.printable(line), soft_wrap=True)
+    for cause in causes:
+        if cause.node is None:
+            line = f"{bytes_text(cause.size)} too much: {cause.what}; cure: {cause.cure}"
+            console.print(terminal.printable(line), soft_wrap=True)
+
+
+def _share_text(share: Share) -> str:
+    from numascape.machine.wording import bytes_text
+
+    if not share.spilled:
+        return f"node {share.node}: {bytes_text(share.wanted)} would be local"
+    places = [f"{bytes_text(size)} would go to node {n}" for n, size in share.elsewhere.items()]
+    if share.reclaimed:
+        places.append(f"{bytes_text(share.reclaimed)} wherever the kernel frees page cache")
+    if share.missing:
+        places.append(f"{bytes_text(share.missing)} have no place")
+    return (
+        f"node {share.node}: {bytes_text(share.spilled)} of {bytes_text(share.wanted)} would not "
+        f"be local: {', '.join(places)}"
+    )
+
+
+def _document(prediction: Prediction, causes: list[Cause]) -> dict[str, object]:
+    return {
+        "local": prediction.local,
+        "over_limit": prediction.over_limit,
+        "nodes": [{**asdict(share), "spilled": share.spilled} for share in prediction.shares],
+        "causes": [asdict(cause) for cause in causes],
+    }

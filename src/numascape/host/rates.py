@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NUMA counters since the start of the system, or per second between two states."""
+
+from __future__ import annotations
+
+from numascape.host.state import HostState
+
+_NAMES = ("hit", "miss", "foreign", "local_node", "other_node", "interleave_hit")
+
+
+def counter_rows(state: HostState, before: HostState | None) -> list[tuple[str, list[float]]]:
+    """Each counter's name and its value by node, in the nodes' order; none when unknown.
+
+    With `before`, pages per second since then.
+    """
+    if any(node.counters is None for node in state.nodes):
+        return []
+    seconds = state.time_s - before.time_s if before else 1.0
+    former = {node.node: node.counters for node in before.nodes} if before else {}
+    rows = []
+    for name in _NAMES:
+        values = [
+            (getattr(node.counters, name) - getattr(former.get(node.node), name, 0)) / seconds
+            for node in state.nodes
+        ]
+        rows.append((name, values))
+    return rows

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of `numascape host`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from numascape.cli.entry import run
+from unit.host.conftest import add_node as add_node
+from unit.host.conftest import two_nodes as two_nodes
+
+
+def test_show_draws_what_fills_the_nodes(
+    two_nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["host", "show", "--root", str(two_nodes)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    # A letter for each 204.8 MiB, ends rounded: programs end at 7.5, shared at 12.5, dirty at 15.
+    bar = printed[0].split("[")[1].split("]")[0]
+    assert len(bar) == 40
+    assert bar.strip(".") == "pppppppp" + "ssss" + "ddd" + "m" + "c" * 16 + "kk" + "o"
+    assert printed[1].count(".") >= 38
+
+
+def test_show_writes_json_and_prometheus(
+    two_nodes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["host", "show", "--json", "--root", str(two_nodes)]) == 0
+    assert json.loads(capsys.readouterr().out)["nodes"][1]["node"] == 1
+    file = tmp_path / "numascape.prom"
+    assert run(["host", "show", "--prometheus", str(file), "--root", str(two_nodes)]) == 0
+    assert 'numascape_node_free_bytes{node="0"} 1073741824\n' in file.read_text()
+
+
+def test_check_exits_with_its_verdict(two_nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = ["--root", str(two_nodes)]
+    assert run(["host", "check", "--bytes-per-node", "512M", *root]) == 0
+    assert "node 0: 512 MiB would be local" in capsys.readouterr().out
+    assert run(["host", "check", "--bytes-per-node", "2G", "--nodes", "0", *root]) == 1
+    printed = capsys.readouterr().out
+    assert "would go to node 1" in printed
+    assert "clean page cache; cure: numascape host" in printed
+    assert run(["host", "check", "--bytes-per-node", "2G", "--json", *root]) == 1
+    assert json.loads(capsys.readouterr().out)["nodes"][0]["spilled"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["show", "--json", "--watch", "1"], "choose one"),
+        (["show", "--root", "nowhere"], "says nothing of memory"),
+        (["check"], "give either --bytes-per-node 8G or --like TRACE"),
+        (["check", "--bytes-per-node", "much"], "is no amount of memory"),
+        (["check", "--bytes-per-node", "1", "--nodes", "99"], "there is no node 99"),
+        (["check", "--like", "nowhere"], "nowhere"),
+        (["check", "--nope"], "see: numascape host check --help"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["host", *arguments]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
+    assert len(lines) == 1
+    assert reason in lines[0]
