@@ -14,12 +14,13 @@ import shlex
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 T = TypeVar("T")
@@ -90,6 +91,31 @@ def track(items: Iterable[T], total: int, doing: str, quiet: bool = False) -> It
     if quiet or not console.is_terminal:
         yield from items
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with _bars(console) as progress:
         yield from progress.track(items, total=total, description=doing)
+
+
+@contextmanager
+def amounts(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """A function that shows how far several things are: their name, what is done, and of how much.
+
+    They have progress bars on standard error, if that is a terminal. Threads may call it.
+    """
+    console = messages()
+    if quiet or not console.is_terminal:
+        yield lambda _name, _done, _total: None
+        return
+    with _bars(console) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def show(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name)
+            progress.update(tasks[name], completed=done, total=total)
+
+        yield show
+
+
+def _bars(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)

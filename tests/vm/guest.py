@@ -67,14 +67,19 @@ def run_in_guest(
     kernel: Path,
     limit_s: float,
     firmware: Firmware | None = None,
+    disk: Path | None = None,
 ) -> None:
     """Boot `kernel`, run the shell script `job` there in `folder`, and wait for its end.
 
+    `disk` is a file that is the guest's /dev/nvme0n1.
     Its output is then in `folder`/output and `folder`/errors. Raises GuestError unless it succeeds.
     """
     (folder / "job").write_text(job)
     with _shared("root", Path("/"), folder) as root, _shared("work", folder, folder) as work:
         command = [*_machine(nodes, firmware), *_storage(root, work, folder), *_boot(kernel)]
+        if disk is not None:
+            command += ["-drive", f"if=none,id=disk,format=raw,file={disk}"]
+            command += ["-device", "nvme,drive=disk,serial=disk"]
         try:
             result = subprocess.run(
                 command,

@@ -6,7 +6,10 @@ from __future__ import annotations
 import typer
 
 from numascape.commands.host.check import check
+from numascape.commands.host.drop import drop
+from numascape.commands.host.files import files
 from numascape.commands.host.show import show
+from numascape.commands.host.sweep import sweep
 
 app = typer.Typer(
     name="host",
@@ -16,3 +19,6 @@ app = typer.Typer(
 )
 app.command()(show)
 app.command()(check)
+app.command()(files)
+app.command()(drop)
+app.command()(sweep)

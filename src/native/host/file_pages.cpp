@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// file-pages: on which nodes the pages of files are that are in memory.
+//
+// Input: paths, each ended by a zero byte. Output: a line of JSON for each, in their order:
+//   {"size": 1048576, "resident": 256, "dirty": 0, "nodes": {"0": 256}}
+//   {"error": "Permission denied"}
+// resident: pages in memory; -1 when the kernel will not tell. dirty: -1 likewise. nodes: pages by
+// node, "-1" for those whose node is unknown; null when the kernel will not tell.
+//
+// Nothing is read into memory for it. Which pages are there, mincore(2) says, but of a file that
+// the user neither owns nor may write it says "all" (mm/mincore.c, can_do_mincore), so cachestat(2)
+// (Linux 6.5), which refuses then, is asked first, and without it the same rule is applied here.
+// Of resident pages only, the entry is put into this process' page table by reading one byte, and
+// move_pages(2) is asked without a target. MADV_RANDOM keeps the kernel from reading ahead should
+// a page leave in between, and from mapping its neighbours.
+#include <algorithm>
+#include <cerrno>
+#include <csetjmp>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "node_pages.h"
+
+using namespace numascape::host;
+
+namespace {
+
+// The same on every architecture; headers before Linux 6.5 lack it and its structures.
+constexpr long kCachestat = 451;
+struct CachestatRange {
+    std::uint64_t offset, length;
+};
+struct Cachestat {
+    std::uint64_t cache, dirty, writeback, evicted, recently_evicted;
+};
+
+// Mapped at once; a multiple of every page size.
+constexpr std::size_t kWindow = std::size_t{64} << 20;
+
+struct Descriptor {
+    int number;
+    explicit Descriptor(int opened) : number(opened) {}
+    ~Descriptor() {
+        if (number >= 0) close(number);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+};
+
+struct Found {
+    long long resident = -1;
+    long long dirty = -1;
+    bool told = false;
+    NodeCounts nodes;
+};
+
+sigjmp_buf g_vanished;
+
+// The file became shorter between two calls: its page is gone.
+void on_bus_error(int) {
+    siglongjmp(g_vanished, 1);
+}
+
+// mincore tells the truth of this file: the kernel's own rule.
+bool truthful(int file, const struct stat& status) {
+    return geteuid() == 0 || status.st_uid == geteuid() ||
+           faccessat(file, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
+void count_window(int file, std::size_t offset, std::size_t bytes, Found& found) {
+    void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, static_cast<off_t>(offset));
+    if (mapped == MAP_FAILED) {
+        found.told = false;
+        return;
+    }
+    madvise(mapped, bytes, MADV_RANDOM);
+    const std::size_t page = page_size();
+    std::vector<unsigned char> here((bytes + page - 1) / page);
+    std::vector<void*> pages;
+    if (mincore(mapped, bytes, here.data()) == 0) {
+        for (std::size_t i = 0; i < here.size(); i++) {
+            if (here[i] & 1) pages.push_back(static_cast<std::byte*>(mapped) + i * page);
+        }
+    } else {
+        found.told = false;
+    }
+    if (sigsetjmp(g_vanished, 1) == 0) {
+        for (void* address : pages) {
+            static_cast<void>(*static_cast<const volatile std::byte*>(address));
+        }
+    }
+    count_nodes(pages, found.nodes);
+    munmap(mapped, bytes);
+}
+
+Found look(int file, const struct stat& status) {
+    Found found;
+    const auto size = static_cast<std::size_t>(status.st_size);
+    CachestatRange range{0, 0};
+    Cachestat cached{};
+    if (syscall(kCachestat, file, &range, &cached, 0) == 0) {
+        found.resident = static_cast<long long>(cached.cache);
+        found.dirty = static_cast<long long>(cached.dirty + cached.writeback);
+    }
+    found.told = truthful(file, status);
+    if (found.told && found.resident != 0) {
+        for (std::size_t offset = 0; offset < size; offset += kWindow) {
+            count_window(file, offset, std::min(kWindow, size - offset), found);
+        }
+        if (found.told && found.resident < 0) {
+            found.resident = 0;
+            for (const auto& [node, count] : found.nodes) {
+                found.resident += static_cast<long long>(count);
+            }
+        }
+    }
+    return found;
+}
+
+void print_error(int number) {
+    std::printf("{\"error\": \"%s\"}\n", std::strerror(number));
+}
+
+void report(const std::string& path) {
+    // Never waits for a pipe's other end, and follows no link to a device.
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status{};
+    if (file.number < 0 || fstat(file.number, &status) != 0) return print_error(errno);
+    if (!S_ISREG(status.st_mode)) return print_error(EINVAL);
+    const Found found = look(file.number, status);
+    std::printf("{\"size\": %lld, \"resident\": %lld, \"dirty\": %lld, \"nodes\": ",
+                static_cast<long long>(status.st_size), found.resident, found.dirty);
+    if (found.told) {
+        print_counts(found.nodes);
+    } else {
+        std::printf("null");
+    }
+    std::printf("}\n");
+}
+
+}  // namespace
+
+int main() {
+    struct sigaction action{};
+    action.sa_handler = on_bus_error;
+    sigaction(SIGBUS, &action, nullptr);
+    std::string path;
+    while (std::getline(std::cin, path, '\0')) {
+        try {
+            report(path);
+        } catch (const std::exception& error) {
+            std::printf("{\"error\": \"%s\"}\n", error.what());
+        }
+        std::fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `host drop`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+from numascape.errors import NumascapeError
+
+
+def drop(
+    node: Annotated[
+        str | None,
+        typer.Option("--node", metavar="N", help="Only of this node.", show_default=False),
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--files",
+            metavar="PATH",
+            show_default=False,
+            help="Only these of your files, or what is below a folder; may be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Drop page cache: all of it as root, else that of your own files; and say what it freed.
+
+    Dirty data stay: root's are written first. With --node, of files only those with pages there.
+
+    Example: `numascape host drop --files ~/data`
+    """  # fmt: skip
+    from numascape.commands.host.before_after import print_before_after
+    from numascape.host.dropping import drop_caches
+    from numascape.host.quantities import parse_nodes
+    from numascape.host.state import read_state
+
+    before = read_state(Path("/"))
+    nodes = parse_nodes(node, before.numbers) if node is not None else before.numbers
+    if files:
+        if node is not None and len(nodes) > 1:
+            raise NumascapeError("--files goes with one node: leave out --node, or name one")
+        _evict(files, nodes[0] if node is not None else None)
+        return
+    if os.geteuid() != 0:
+        raise NumascapeError(
+            "only root may drop everybody's cache: name your files with --files, or use "
+            "numascape host sweep"
+        )
+    if node is None:
+        drop_caches(Path("/"))
+    else:
+        # The kernel's switch knows no nodes.
+        from numascape.host.sweeping import sweep
+
+        sweep(nodes, None, 0.0, True, lambda *_: None)
+    print_before_after(before, read_state(Path("/")), nodes)
+
+
+def _evict(files: list[Path], node: int | None) -> None:
+    from numascape.host.files import evict, regular_files
+    from numascape.host.node_memory import PAGE
+    from numascape.machine.wording import bytes_text
+
+    done = evict(regular_files(files), node)
+    places = [
+        f"{bytes_text(PAGE * pages)} on node {place}" if place >= 0 else
+        f"{bytes_text(PAGE * pages)} on unknown nodes"
+        for place, pages in sorted(done.freed.items()) if pages
+    ]  # fmt: skip
+    freed = ", ".join(places) or "nothing"
+    terminal.output().print(f"freed of {done.files} files: {freed}", soft_wrap=True)
+    if done.kept:
+        stays = bytes_text(PAGE * done.kept)
+        terminal.say(f"{stays} stay: dirty (sync first), mapped by a program, or locked")
+    if done.foreign:
+        terminal.say(f"{done.foreign} files are not yours and were left alone")

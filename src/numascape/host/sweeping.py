@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps nodes: takes their memory, step by step, until clean cache has left, and gives it back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numascape.errors import NumascapeError
+from numascape.host.node_memory import PAGE
+from numascape.host.state import HostState, read_state
+from numascape.host.sweep_bounds import Goal, goal, next_step
+from numascape.installation import installed_file
+
+_ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One node: bytes taken and given back, and why it ended; `full` if as far as was wanted."""
+
+    node: int
+    held: int
+    reason: str
+    full: bool
+
+
+Progress = Callable[[int, int, int], None]
+"""Called with a node, the bytes held, and those wanted."""
+
+
+def sweep(
+    nodes: list[int], wanted: int | None, keep: float, flush: bool, progress: Progress
+) -> list[Swept]:
+    """Sweep the nodes, all at the same time; `flush` writes dirty cache first, so it can leave.
+
+    Raises NumascapeError when memory of a node may not be used, or cannot be bound.
+    """
+    if flush:
+        os.sync()
+    state = read_state(_ROOT)
+    for node in nodes:
+        if not state.allowed(node):
+            raise NumascapeError(f"a cpuset keeps this process from node {node}: sweep others")
+    goals = [goal(state, node, wanted, keep, len(nodes)) for node in nodes]
+    with ThreadPoolExecutor(len(goals)) as pool:
+        # All before any result: each waits for its own process.
+        running = [pool.submit(_sweep_node, each, len(state.nodes), progress) for each in goals]
+        return [future.result() for future in running]
+
+
+def _sweep_node(wanted: Goal, nodes: int, progress: Progress) -> Swept:
+    with subprocess.Popen(
+        [str(installed_file("_host/hold")), str(wanted.node)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        try:
+            start = _answer(holder, wanted.node)
+            if not start["bound"] and nodes > 1:
+                raise NumascapeError(
+                    f"memory cannot be bound to node {wanted.node} (mbind is not permitted): in a "
+                    "container, allow it or add the capability SYS_NICE"
+                )
+            return _take(holder, wanted, progress)
+        finally:
+            holder.kill()
+
+
+def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress) -> Swept:
+    held, swapped = 0, _swapped_out(_ROOT)
+    while True:
+        step = next_step(read_state(_ROOT), wanted, held)
+        if step.size == 0:
+            return Swept(wanted.node, held, step.reason, step.full)
+        assert holder.stdin is not None
+        try:
+            holder.stdin.write(f"{step.size}\n")
+            holder.stdin.flush()
+        except BrokenPipeError:
+            pass  # its answer says why
+        pages = {int(node): count for node, count in _answer(holder, wanted.node)["pages"].items()}
+        held += pages.get(wanted.node, 0) * PAGE
+        progress(wanted.node, held, wanted.most)
+        if set(pages) != {wanted.node}:
+            return Swept(wanted.node, held, "pages landed on other nodes", False)
+        if _swapped_out(_ROOT) > swapped:
+            return Swept(wanted.node, held, "programs' memory began to be swapped out", False)
+
+
+def _answer(holder: subprocess.Popen[str], node: int) -> dict[str, Any]:
+    assert holder.stdout is not None
+    assert holder.stderr is not None
+    line = holder.stdout.readline()
+    if not line:
+        reason = holder.stderr.read().strip() or f"status {holder.wait()}"
+        raise NumascapeError(f"sweeping node {node} ended early: {reason[:200]}")
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def _swapped_out(root: Path) -> int:
+    """Pages swapped out since the start of the system; 0 where the kernel does not say."""
+    try:
+        lines = (root / "proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("pswpout "))
+
+
+def all_nodes(state: HostState) -> list[int]:
+    """The nodes that this process may sweep."""
+    return [node for node in state.numbers if state.allowed(node)]
