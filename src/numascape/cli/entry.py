@@ -24,6 +24,7 @@ from numascape.commands import (
     show,
     view,
 )
+from numascape.commands.run import run as run_program
 from numascape.errors import NumascapeError
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 # Options after the program's name are the program's, with or without `--` before it.
 app.command(context_settings={"allow_interspersed_args": False})(record.record)
+app.command(context_settings={"allow_interspersed_args": False})(run_program)
 app.command()(report.report)
 app.command()(view.view)
 app.command()(show.show)

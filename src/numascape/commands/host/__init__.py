@@ -7,6 +7,7 @@ import typer
 
 from numascape.commands.host.check import check
 from numascape.commands.host.drop import drop
+from numascape.commands.host.experiment import experiment
 from numascape.commands.host.files import files
 from numascape.commands.host.show import show
 from numascape.commands.host.sweep import sweep
@@ -22,3 +23,4 @@ app.command()(check)
 app.command()(files)
 app.command()(drop)
 app.command()(sweep)
+app.command()(experiment)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plot of `numascape host experiment`: performance and local share over the file's size."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from numascape.figures.drawing import TraceFigure
+from numascape.figures.style import SETTINGS, Style
+from numascape.host.experiment import Result
+from numascape.machine.wording import bytes_text
+
+_HEIGHT_CM = 12.0
+
+
+def draw_experiment(results: list[Result], note: str, style: Style | None = None) -> TraceFigure:
+    """MFlop/s above, its fluctuations as a band, and the share of local pages below."""
+    style = style or Style(width=14.0)
+    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
+    del settings["backend"]
+    with mpl.rc_context(settings):
+        drawn = TraceFigure(layout="constrained")
+        drawn.set_size_inches(style.size(_HEIGHT_CM))
+        above, below = drawn.subplots(2, 1, sharex=True)
+        for place, way in enumerate(dict.fromkeys(result.way for result in results)):
+            points = sorted((r for r in results if r.way == way), key=lambda point: point.size)
+            _draw_way(above, below, way, points, style.categories(place))
+        above.set_ylabel("MFlop/s, median and range")
+        above.set_ylim(bottom=0)
+        below.set_ylabel("share of local pages")
+        below.set_ylim(-0.03, 1.03)
+        below.set_xlabel(f"size of the file in the page cache{note}")
+        below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
+        for axes in (above, below):
+            axes.grid(visible=True, linewidth=0.3, color="#cccccc")
+        above.legend(fontsize=6)
+        drawn.draw_without_rendering()
+    return drawn
+
+
+def _draw_way(above: Axes, below: Axes, way: str, points: list[Result], colour: Any) -> None:
+    sizes = [point.size for point in points]
+    samples = [point.triad.mflops for point in points]
+    line: Any = {"color": colour, "linewidth": 1, "marker": ".", "markersize": 3}
+    above.plot(sizes, [median(values) for values in samples], label=way, **line)
+    low, high = [min(values) for values in samples], [max(values) for values in samples]
+    above.fill_between(sizes, low, high, color=colour, alpha=0.2, linewidth=0)
+    below.plot(sizes, [point.triad.local_share for point in points], **line)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The experiment: how page cache of a file moves a later program's pages, and what helps.
+
+For each size of file and each way of running: empty the cache, write the file from the first node,
+and run a vector triad that fills a part of the memory, one worker per node or more.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from numascape.errors import NumascapeError
+from numascape.host.dropping import drop_caches
+from numascape.host.state import HostState, read_state
+from numascape.host.sweeping import sweep
+from numascape.host.triads import Policy, Triad, run_triad
+from numascape.machine.kernel_files import node_cpus
+from numascape.machine.wording import bytes_text
+
+WAYS: Final[dict[str, Policy]] = {
+    "first touch": "first-touch",
+    "strict": "bind",
+    "swept": "first-touch",
+    "dropped": "first-touch",
+    "interleaved": "interleave",
+}
+"""Ways of running, and the triad's policy in each."""
+_ROOT: Final = Path("/")
+_BLOCK: Final = 4 << 20
+# Of what is free or can be freed; the rest is for everybody else.
+_MOST: Final = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure: sizes of file in bytes, ways, and the triad's bytes over its workers."""
+
+    sizes: tuple[int, ...]
+    ways: tuple[str, ...]
+    bytes: int
+    workers: int
+    mpi: bool
+    samples: int
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Result:
+    """One size and way; `cache` is the file cache in bytes by node when the triad began."""
+
+    size: int
+    way: str
+    triad: Triad
+    cache: dict[int, int]
+
+
+def plan_sizes(state: HostState, steps: int = 8) -> tuple[int, ...]:
+    """From nothing to all memory."""
+    total = sum(node.total for node in state.nodes)
+    return tuple(total * step // steps for step in range(steps + 1))
+
+
+def fitting_bytes(state: HostState, share: float) -> int:
+    """The triad's bytes: that share of memory. Raises NumascapeError when it does not fit."""
+    size = int(share * sum(node.total for node in state.nodes))
+    can_be_free = sum(
+        node.free + node.reclaimable for node in state.nodes if state.allowed(node.node)
+    )
+    group = state.limits.group
+    if group is not None and group.left < can_be_free:
+        can_be_free = group.left
+    if size > _MOST * can_be_free:
+        raise NumascapeError(
+            f"the triad would need {bytes_text(size)}, and {bytes_text(can_be_free)} can be free: "
+            "use a smaller --fill, or end other programs"
+        )
+    return size
+
+
+def measure(plan: Plan, size: int, way: str) -> Result:
+    """One point. Leaves no file behind, whatever happens; raises NumascapeError or OSError."""
+    nodes = read_state(_ROOT).numbers
+    empty_cache(nodes)
+    with cached_file(plan.folder, size, nodes[0]):
+        if way == "swept":
+            sweep(nodes, None, 0.0, False, lambda *_: None)
+        elif way == "dropped":
+            drop_caches(_ROOT)
+        cache = {node.node: node.cache for node in read_state(_ROOT).nodes}
+        triad = run_triad(plan.bytes, nodes, WAYS[way], plan.samples, plan.workers, plan.mpi)
+    return Result(size, way, triad, cache)
+
+
+def empty_cache(nodes: list[int]) -> None:
+    """As root drop all cache; as another user sweep."""
+    if os.geteuid() == 0:
+        try:
+            drop_caches(_ROOT)
+        except NumascapeError:
+            pass
+        else:
+            return
+    sweep(nodes, None, 0.0, True, lambda *_: None)
+
+
+@contextmanager
+def cached_file(folder: Path, size: int, node: int) -> Iterator[None]:
+    """A file of that size whose cache is clean, written from the node's CPUs, while entered.
+
+    It has no name: even when this process is killed, it does not stay. Raises NumascapeError when
+    the disk has not enough space.
+    """
+    free = os.statvfs(folder)
+    if size > free.f_bavail * free.f_frsize:
+        raise NumascapeError(
+            f"{folder} has {bytes_text(free.f_bavail * free.f_frsize)} free, and the file needs "
+            f"{bytes_text(size)}: name another --folder, or smaller --sizes"
+        )
+    with tempfile.TemporaryFile(dir=folder, prefix=".numascape-", buffering=0) as file:
+        with _running_on(node):
+            block = os.urandom(_BLOCK)
+            written = 0
+            try:
+                while written < size:
+                    written += file.write(block[: size - written]) or 0
+                os.fsync(file.fileno())
+            except OSError as error:
+                raise NumascapeError(
+                    f"{folder}: writing {bytes_text(size)} failed after {bytes_text(written)}: "
+                    f"{error.strerror}"
+                ) from error
+        yield
+
+
+@contextmanager
+def _running_on(node: int) -> Iterator[None]:
+    before = os.sched_getaffinity(0)
+    wanted = before & set(node_cpus(_ROOT).get(node, ()))
+    if wanted:
+        os.sched_setaffinity(0, wanted)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def results_csv(results: list[Result]) -> str:
+    """A line for each point: the file, the way, MFlop/s, local share, pages and cache by node."""
+    nodes = sorted({node for result in results for node in result.cache})
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head = ["file_bytes", "way", "mflops_median", "mflops_least", "mflops_most", "local_share"]
+    head += [f"pages_node{node}" for node in nodes] + [f"cache_bytes_node{node}" for node in nodes]
+    writer.writerow(head)
+    for result in results:
+        mflops = result.triad.mflops
+        row: list[object] = [result.size, result.way, *(
+            f"{value:.6g}" for value in (median(mflops), min(mflops), max(mflops)))]  # fmt: skip
+        row.append(f"{result.triad.local_share:.4f}")
+        row += [result.triad.pages.get(node, 0) for node in nodes]
+        writer.writerow(row + [result.cache.get(node, 0) for node in nodes])
+    return text.getvalue()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts a program with a policy of memory, in place of this process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from numascape.errors import NumascapeError
+from numascape.host.state import HostState
+from numascape.installation import installed_file
+from numascape.machine.kernel_files import node_cpus
+
+
+def nodes_of_cpus(state: HostState) -> list[int]:
+    """The nodes with memory whose CPUs this process may use."""
+    usable = os.sched_getaffinity(0)
+    owners = {node for node, cpus in node_cpus(Path("/")).items() if usable & set(cpus)}
+    chosen = [node for node in state.numbers if node in owners and state.allowed(node)]
+    return chosen or [node for node in state.numbers if state.allowed(node)]
+
+
+def replace_this_process(program: list[str], nodes: list[int]) -> NoReturn:
+    """Become the program, with memory from `nodes` only, or the default policy when empty.
+
+    Raises NumascapeError when there is no such program.
+    """
+    command = program
+    if nodes:
+        launcher = str(installed_file("_host/bound-run"))
+        command = [launcher, ",".join(map(str, nodes)), *program]
+        _check(program[0])
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        raise NumascapeError(f"{program[0]} cannot be run: {error.strerror}") from error
+
+
+def _check(name: str) -> None:
+    import shutil
+
+    if shutil.which(name) is None:
+        raise NumascapeError(f"{name} cannot be run: there is no such program")
