@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,14 @@ def test_check_exits_with_its_verdict(two_nodes: Path, capsys: pytest.CaptureFix
         (["check", "--bytes-per-node", "much"], "is no amount of memory"),
         (["check", "--bytes-per-node", "1", "--nodes", "99"], "there is no node 99"),
         (["check", "--like", "nowhere"], "nowhere"),
+        (["files", "/nowhere"], "/nowhere: No such file"),
+        (["files", "--node", "99"], "there is no node 99"),
+        (["drop", "--files", "/nowhere"], "/nowhere: No such file"),
+        (["sweep", "--node", "99"], "there is no node 99"),
+        (["sweep", "--bytes", "x"], "is no amount of memory"),
+        (["experiment", "--folder", "/nowhere"], "is no folder"),
+        (["experiment", "--ways", "magic"], "there is no way 'magic'"),
+        (["experiment", "--sizes", "x"], "is no amount of memory"),
         (["check", "--nope"], "see: numascape host check --help"),
     ],
 )
@@ -66,3 +76,32 @@ def test_mistakes_are_one_line(
     lines = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
     assert len(lines) == 1
     assert reason in lines[0]
+
+
+def test_only_root_drops_everything(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert run(["host", "drop"]) == 2
+    assert "only root may drop everybody's cache" in capsys.readouterr().err
+
+
+def test_a_program_runs_as_itself() -> None:
+    command = [sys.executable, "-m", "numascape", "run", "--local-strict", "--"]
+    result = subprocess.run([*command, "sh", "-c", "grep -m1 bind /proc/self/numa_maps; exit 7"],
+                            capture_output=True, text=True, check=False)  # fmt: skip
+    assert result.returncode == 7
+    if Path("/proc/self/numa_maps").exists():
+        assert "bind:" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [([], "run what?"), (["--local-strict", "--", "/nowhere"], "/nowhere cannot be run"),
+     (["--", "/nowhere"], "/nowhere cannot be run")],
+)  # fmt: skip
+def test_a_program_that_cannot_run_is_one_line(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", *arguments]) == 2
+    assert reason in capsys.readouterr().err

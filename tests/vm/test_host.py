@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `numascape host` says of nodes full of page cache is so, and what it frees is freed.
+
+One boot with two nodes, one with four; host_states.py says what is done there.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
+from vm.kernel import NoKernelError, guest_kernel
+
+STEPS = Path(__file__).with_name("host_states.py")
+LIMIT_S = 500
+MIB = 1 << 20
+PAGE = 4096
+DISK = 1600 * MIB  # sparse
+JOB = """set -e
+mount -t cgroup2 none /sys/fs/cgroup
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+mkdir -p /run/place/disk /run/place/tmpfs
+mount /dev/nvme0n1 /run/place/disk
+mount -t tmpfs none /run/place/tmpfs
+chmod 777 /run/place
+{command} >result.json
+"""
+Seen = dict[str, Any]
+
+
+def boot(steps: str, nodes: list[GuestNode], folder: Path) -> Seen:
+    """Do the steps in a guest, and read what was seen."""
+    reason = why_impossible()
+    if reason is not None:
+        pytest.skip(f"no guest: {reason}")
+    try:
+        kernel = guest_kernel()
+    except NoKernelError as error:
+        pytest.skip(f"no guest: {error}")
+    disk = folder / "disk"
+    disk.touch()
+    os.truncate(disk, DISK)
+    subprocess.run(["mkfs.ext4", "-q", "-F", disk], check=True, stdin=subprocess.DEVNULL)
+    command = shlex.join([sys.executable, str(STEPS), steps, "/run/place"])
+    try:
+        run_in_guest(nodes, JOB.format(command=command), folder, kernel, LIMIT_S, disk=disk)
+    except GuestError as error:
+        pytest.fail(str(error), pytrace=False)
+    seen: Seen = json.loads((folder / "result.json").read_text())
+    disk.unlink()
+    return seen
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return boot("two", [GuestNode(1, 448)] * 2, tmp_path_factory.mktemp("host"))
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return boot("four", [GuestNode(1, 320)] * 4, tmp_path_factory.mktemp("host"))
+
+
+def share_on(pages: dict[str, int], node: int) -> float:
+    return pages.get(str(node), 0) / sum(pages.values())
+
+
+def test_cache_of_a_written_file_fills_the_writers_node(two: Seen) -> None:
+    before, full = two["empty"], two["check full"]["nodes"]
+    assert full["0"]["clean"] - before["0"]["clean"] > 190 * MIB
+    assert full["0"]["free"] < before["0"]["free"] - 190 * MIB
+    assert full["1"]["free"] > before["1"]["free"] - 60 * MIB
+
+
+def test_what_is_predicted_to_spill_spills(two: Seen) -> None:
+    assert two["check full"]["status"] == 1
+    printed = json.loads(two["check full"]["out"])
+    (node,) = printed["nodes"]
+    pages = two["allocated full"]
+    assert list(node["elsewhere"]) == ["1"]
+    assert abs(pages["0"] * PAGE - node["local"]) < 16 * MIB
+    assert abs(pages["1"] * PAGE - node["elsewhere"]["1"]) < 16 * MIB
+    (cause,) = printed["causes"]
+    assert (cause["what"], cause["cure"]) == (
+        "clean page cache",
+        "numascape host sweep --node 0",
+    )
+
+
+def test_files_are_on_the_nodes_that_the_kernel_counts(two: Seen) -> None:
+    (file,) = [file for file in json.loads(two["files"]["out"]) if file["path"].endswith("big")]
+    assert file["resident"] == sum(file["nodes"].values()) == 240 * MIB // PAGE
+    clean = two["files"]["nodes"]["0"]["clean"]
+    assert abs(file["nodes"]["0"] * PAGE - clean) < 24 * MIB
+    assert file["dirty"] == 0
+
+
+def test_files_of_others_are_unknown_and_left_alone(two: Seen) -> None:
+    for file in json.loads(two["files of others"]["out"]):
+        assert file["nodes"] is None or file["resident"] == 0
+    assert two["drop others"]["out"] == "freed of 0 files: nothing\n"
+    assert "not yours" in two["drop others"]["err"]
+    after = two["drop others"]["nodes"]["0"]["clean"]
+    assert abs(after - two["files"]["nodes"]["0"]["clean"]) < 8 * MIB
+
+
+def test_looking_at_cold_files_reads_nothing_in(two: Seen) -> None:
+    (file,) = json.loads(two["cold"]["out"])
+    on_zero = file["nodes"].get("0", 0)
+    assert on_zero < 0.1 * 240 * MIB / PAGE
+    # Swept out of node 0, the file stays out, though every page of it was asked for.
+    grown = two["cold"]["nodes"]["0"]["clean"] - two["swept"]["nodes"]["0"]["clean"]
+    assert grown < 8 * MIB
+
+
+def test_a_sweep_frees_its_node_and_no_other(two: Seen) -> None:
+    full, half, swept = (
+        two[name] if name == "full" else two[name]["nodes"]
+        for name in ("full", "swept half", "swept")
+    )
+    assert two["swept"]["status"] == two["swept half"]["status"] == 0
+    assert 0.35 < half["0"]["clean"] / full["0"]["clean"] < 0.75
+    assert swept["0"]["clean"] < 0.12 * full["0"]["clean"]
+    assert swept["0"]["usable"] > 240 * MIB
+    assert abs(swept["1"]["clean"] - full["1"]["clean"]) < 16 * MIB
+
+
+def test_after_a_sweep_memory_is_local(two: Seen) -> None:
+    size = json.loads(two["check swept"]["out"])["nodes"][0]
+    pages = two["allocated swept"]
+    assert abs(pages["0"] * PAGE - size["local"]) < 16 * MIB
+    assert share_on(pages, 0) > 0.9 > 0.5 > share_on(two["allocated full"], 0)
+
+
+def test_memory_is_local_when_it_may_not_be_elsewhere(two: Seen) -> None:
+    assert share_on(two["strict pages"], 0) == 1
+
+
+def test_a_limited_group_stops_the_sweep_and_nobody_is_killed(two: Seen) -> None:
+    swept = two["swept in a group"]
+    assert swept["killed"] == 0
+    assert swept["result"]["status"] == 0
+    assert "stopped early: the control group /sys/fs/cgroup/limited" in swept["result"]["err"]
+    # What likwid's sweeper does there.
+    assert two["likwid in a group"]["killed"] == 1
+
+
+def test_a_sweep_frees_as_much_as_likwids(two: Seen) -> None:
+    free = two["swept"]["nodes"]["0"]["free"]
+    assert free > 0.85 * two["likwid"]["nodes"]["0"]["free"]
+
+
+def test_users_evict_their_own_files(two: Seen) -> None:
+    freed = two["evicted mine"]
+    assert freed["out"] == "freed of 1 files: 40 MiB on node 1\n"
+    assert "files are not yours" in freed["err"]
+    assert two["evicted"]["out"] == "freed of 1 files: 100 MiB on node 1\n"
+
+
+def test_tmpfs_is_named_and_no_sweep_frees_it(two: Seen) -> None:
+    causes = json.loads(two["shared"]["out"])["causes"]
+    (cause,) = [cause for cause in causes if cause["what"].startswith("tmpfs")]
+    assert 150 * MIB <= cause["size"] < 160 * MIB
+    assert "/run/place/tmpfs (150 MiB)" in cause["cure"]
+    (file,) = json.loads(two["shared files"]["out"])
+    assert file["nodes"] == {"0": 150 * MIB // PAGE}
+    for name in ("shared swept", "dropped"):
+        assert two[name]["nodes"]["0"]["shared"] >= 150 * MIB
+
+
+def test_root_drops_everything_clean(two: Seen) -> None:
+    assert two["dropped"]["status"] == 0
+    assert all(node["clean"] < 4 * MIB for node in two["dropped"]["nodes"].values())
+
+
+def test_all_nodes_are_swept_at_once(four: Seen) -> None:
+    assert four["swept"]["status"] == 0
+    for node in map(str, range(4)):
+        before = four["full"][node]["clean"]
+        assert four["swept"]["nodes"][node]["clean"] < max(0.15 * before, 20 * MIB)
+
+
+@pytest.fixture(scope="module")
+def local(four: Seen) -> Callable[[float, str], float]:
+    found = {(point["share"], point["way"]): point["local"] for point in four["experiment"]}
+    return lambda share, way: found[share, way]
+
+
+def test_local_share_falls_and_recovers_with_the_files_size(
+    local: Callable[[float, str], float],
+) -> None:
+    curve = {share: local(share, "first touch") for share in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    assert curve[0.0] > 0.97
+    assert min(curve, key=lambda share: curve[share]) == 0.5
+    assert curve[0.5] < 0.7
+    assert curve[1.0] > curve[0.5] + 0.1
+
+
+@pytest.mark.parametrize("way", ["strict", "swept", "dropped"])
+def test_cures_keep_memory_local(local: Callable[[float, str], float], way: str) -> None:
+    assert local(0.5, way) > 0.97
+
+
+def test_interleaved_memory_is_everywhere(four: Seen) -> None:
+    (point,) = [point for point in four["experiment"] if point["way"] == "interleaved"]
+    pages = list(point["pages"].values())
+    assert len(pages) == 4
+    assert point["local"] == pytest.approx(0.25, abs=0.1)
+
+
+def test_the_experiment_runs_over_mpi_processes(four: Seen) -> None:
+    assert four["mpi"]["status"] == 0
+    assert "no mpirun" not in four["mpi"]["err"]
+    assert "virtual machine" in four["mpi"]["err"]
+    row = four["mpi"]["out"].splitlines()[1].split()
+    assert row[2:4] == ["first", "touch"]
+    assert float(row[5]) > 0.97
+
+
+def test_a_full_disk_is_one_line_and_nothing_stays(four: Seen) -> None:
+    assert four["full disk"]["status"] == 2
+    assert "free, and the file needs 100 GiB" in four["full disk"]["err"]
+    assert [name for name in four["left behind"] if name != "lost+found"] == []
