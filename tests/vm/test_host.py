@@ -22,7 +22,7 @@ STEPS = Path(__file__).with_name("host_states.py")
 LIMIT_S = 500
 MIB = 1 << 20
 PAGE = 4096
-DISK = 1600 * MIB  # sparse
+DISK = 2048 * MIB  # sparse
 JOB = """set -e
 mount -t cgroup2 none /sys/fs/cgroup
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
@@ -196,11 +196,13 @@ def local(four: Seen) -> Callable[[float, str], float]:
 def test_local_share_falls_and_recovers_with_the_files_size(
     local: Callable[[float, str], float],
 ) -> None:
-    curve = {share: local(share, "first touch") for share in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    curve = {share: local(share, "first touch") for share in (0.0, 0.25, 0.5, 1.0, 1.25)}
     assert curve[0.0] > 0.97
+    assert curve[0.0] > curve[0.25] > curve[0.5]
     assert min(curve, key=lambda share: curve[share]) == 0.5
-    assert curve[0.5] < 0.7
-    assert curve[1.0] > curve[0.5] + 0.1
+    # What half the nodes want is elsewhere.
+    assert curve[0.5] < 0.65
+    assert curve[1.25] > curve[0.5] + 0.05
 
 
 @pytest.mark.parametrize("way", ["strict", "swept", "dropped"])

@@ -16,6 +16,7 @@ from numascape.host.experiment import Result
 from numascape.machine.wording import bytes_text
 
 _HEIGHT_CM = 12.0
+_MOST_TICKS = 9
 
 
 def draw_experiment(results: list[Result], note: str, style: Style | None = None) -> TraceFigure:
@@ -35,6 +36,8 @@ def draw_experiment(results: list[Result], note: str, style: Style | None = None
         below.set_ylabel("share of local pages")
         below.set_ylim(-0.03, 1.03)
         below.set_xlabel(f"size of the file in the page cache{note}")
+        sizes = sorted({result.size for result in results})
+        below.set_xticks(sizes[:: -(-len(sizes) // _MOST_TICKS)])
         below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
         for axes in (above, below):
             axes.grid(visible=True, linewidth=0.3, color="#cccccc")

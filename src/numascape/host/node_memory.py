@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 _NODES: Final = "sys/devices/system/node"
-# Kernels before 6.13 write pages in these files as the page size of the machine they run on.
+# zoneinfo counts pages of its kernel; a copy of another host's is taken to have this host's size.
 PAGE: Final = mmap.PAGESIZE
 
 

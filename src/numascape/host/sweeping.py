@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from numascape.errors import NumascapeError
@@ -49,13 +50,20 @@ def sweep(
         if not state.allowed(node):
             raise NumascapeError(f"a cpuset keeps this process from node {node}: sweep others")
     goals = [goal(state, node, wanted, keep, len(nodes)) for node in nodes]
+    stop = Event()
     with ThreadPoolExecutor(len(goals)) as pool:
         # All before any result: each waits for its own process.
-        running = [pool.submit(_sweep_node, each, len(state.nodes), progress) for each in goals]
-        return [future.result() for future in running]
+        running = [
+            pool.submit(_sweep_node, each, len(state.nodes), progress, stop) for each in goals
+        ]
+        try:
+            return [future.result() for future in running]
+        finally:
+            # An interruption or one node's mistake ends the others, too.
+            stop.set()
 
 
-def _sweep_node(wanted: Goal, nodes: int, progress: Progress) -> Swept:
+def _sweep_node(wanted: Goal, nodes: int, progress: Progress, stop: Event) -> Swept:
     with subprocess.Popen(
         [str(installed_file("_host/hold")), str(wanted.node)],
         stdin=subprocess.PIPE,
@@ -70,14 +78,14 @@ def _sweep_node(wanted: Goal, nodes: int, progress: Progress) -> Swept:
                     f"memory cannot be bound to node {wanted.node} (mbind is not permitted): in a "
                     "container, allow it or add the capability SYS_NICE"
                 )
-            return _take(holder, wanted, progress)
+            return _take(holder, wanted, progress, stop)
         finally:
             holder.kill()
 
 
-def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress) -> Swept:
+def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress, stop: Event) -> Swept:
     held, swapped = 0, _swapped_out(_ROOT)
-    while True:
+    while not stop.is_set():
         step = next_step(read_state(_ROOT), wanted, held)
         if step.size == 0:
             return Swept(wanted.node, held, step.reason, step.full)
@@ -94,6 +102,7 @@ def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress) -> Sw
             return Swept(wanted.node, held, "pages landed on other nodes", False)
         if _swapped_out(_ROOT) > swapped:
             return Swept(wanted.node, held, "programs' memory began to be swapped out", False)
+    return Swept(wanted.node, held, "it was interrupted", False)
 
 
 def _answer(holder: subprocess.Popen[str], node: int) -> dict[str, Any]:

@@ -97,7 +97,8 @@ def _run(command: list[str]) -> str:
         raise NumascapeError(f"the triad found no end within {_SECONDS} s") from error
     if result.returncode != 0:
         reason = " ".join(result.stderr.split()) or f"it ended with status {result.returncode}"
-        raise NumascapeError(f"the triad failed: {reason[:200]}")
+        hint = "" if command[0].endswith("triad") else " (without --mpi threads do it)"
+        raise NumascapeError(f"the triad failed{hint}: {reason[:200]}")
     return result.stdout
 
 

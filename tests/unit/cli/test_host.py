@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from numascape.cli.entry import run
+from numascape.figures.drawing import save
+from numascape.figures.experiment_picture import draw_experiment
+from numascape.host.experiment import Result, results_csv
+from numascape.host.triads import Triad
 from unit.host.conftest import add_node as add_node
 from unit.host.conftest import two_nodes as two_nodes
 
@@ -105,3 +109,51 @@ def test_a_program_that_cannot_run_is_one_line(
 ) -> None:
     assert run(["run", *arguments]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_watching_shows_rates_until_interrupted(
+    two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    assert run(["host", "show", "--watch", "3", "--root", str(two_nodes)]) == 130
+    assert slept == [3, 3]
+    printed = capsys.readouterr().out
+    assert printed.count("pages since the start") == printed.count("pages/s since") == 1
+
+
+def test_the_experiments_results_are_drawn(tmp_path: Path) -> None:
+    triads = [Triad((100.0 + size, 200.0), {0: 3, 1: 1}, 0.75) for size in range(3)]
+    results = [
+        Result(size << 30, way, triad, {0: 1, 1: 2})
+        for size, triad in enumerate(triads)
+        for way in ("first touch", "strict")
+    ]
+    save(draw_experiment(results, ""), tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    for label in ("first touch", "strict", "share of local pages", "2 GiB"):
+        assert label in text
+    rows = results_csv(results).splitlines()
+    assert rows[0].endswith(
+        "local_share,pages_node0,pages_node1,cache_bytes_node0,cache_bytes_node1"
+    )
+    assert rows[1] == "0,first touch,150,100,200,0.7500,3,1,1,2"
+    assert len(rows) == 7
+
+
+def test_check_asks_for_as_much_as_a_trace_had(
+    trace_folder: Path, two_nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["host", "check", "--like", str(trace_folder), "--json"]
+    assert run([*words, "--root", str(two_nodes)]) == 0
+    (node,) = json.loads(capsys.readouterr().out)["nodes"]
+    # Its three pages of 4 KiB were on node 0.
+    assert (node["node"], node["wanted"], node["local"]) == (0, 3 * 4096, 3 * 4096)
+    assert run([*words, "--nodes", "0"]) == 2
+    assert "a trace has its own nodes" in capsys.readouterr().err
