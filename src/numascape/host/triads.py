@@ -98,7 +98,7 @@ def _run(command: list[str]) -> str:
     if result.returncode != 0:
         reason = " ".join(result.stderr.split()) or f"it ended with status {result.returncode}"
         hint = "" if command[0].endswith("triad") else " (without --mpi threads do it)"
-        raise NumascapeError(f"the triad failed{hint}: {reason[:200]}")
+        raise NumascapeError(f"the triad failed{hint}: {reason[-400:]}")
     return result.stdout
 
 
