@@ -196,14 +196,27 @@ def local(four: Seen) -> Callable[[float, str], float]:
     return lambda share, way: found[share, way]
 
 
-def test_local_share_falls_and_recovers_with_the_files_size(
+def test_local_share_falls_when_the_cache_holds_half_the_memory(
     local: Callable[[float, str], float],
 ) -> None:
-    curve = {share: local(share, "first touch") for share in (0.0, 0.5, 1.25)}
-    assert curve[0.0] > 0.97
-    # What half the nodes want is elsewhere.
-    assert curve[0.5] < 0.65
-    assert curve[1.25] > curve[0.5] + 0.05
+    assert local(0.0, "first touch") > 0.97
+    # The file fills the first two nodes: what their workers want is elsewhere.
+    assert 0.4 < local(0.5, "first touch") < 0.65
+
+
+def test_pages_come_back_when_the_cache_holds_all_memory(four: Seen) -> None:
+    def on_first_two(share: float) -> float:
+        (pages,) = [
+            point["pages"]
+            for point in four["experiment"]
+            if (point["share"], point["way"]) == (share, "first touch")
+        ]
+        return share_on(pages, 0) + share_on(pages, 1)
+
+    assert on_first_two(0.0) == pytest.approx(0.5, abs=0.01)
+    assert on_first_two(0.5) < 0.35
+    # All nodes are as full, so the kernel frees cache on all of them.
+    assert on_first_two(1.25) > on_first_two(0.5) + 0.1
 
 
 @pytest.mark.parametrize("way", ["strict", "swept", "dropped"])
