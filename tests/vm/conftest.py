@@ -7,8 +7,10 @@ node 4 has memory only.
 
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -50,9 +52,15 @@ class GuestRun:
         return dict(self.rows("first_touch", structure).select("page", "thread").iter_rows())
 
 
+Boot = Callable[..., None]
+
+
 @pytest.fixture(scope="session")
-def guest_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> GuestRun:
-    """Boot, record, and read what came of it."""
+def boot() -> Boot:
+    """Return boot(nodes, job, folder, limit_s, firmware=None, disk=None), see run_in_guest.
+
+    Where there can be no guest, tests are skipped; where one fails, they fail.
+    """
     reason = why_impossible()
     if reason is not None:
         pytest.skip(f"no guest: {reason}")
@@ -60,6 +68,23 @@ def guest_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         kernel = guest_kernel()
     except NoKernelError as error:
         pytest.skip(f"no guest: {error}")
+
+    def run(
+        nodes: Sequence[GuestNode], job: str, folder: Path, limit_s: float, **options: Any
+    ) -> None:
+        try:
+            run_in_guest(nodes, job, folder, kernel, limit_s, **options)
+        except GuestError as error:
+            pytest.fail(str(error), pytrace=False)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def guest_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, boot: Boot
+) -> GuestRun:
+    """Boot, record, and read what came of it."""
     build = request.config.cache.mkdir("guest-programs")
     make(PROGRAMS, f"BUILD={build}")
     folder = tmp_path_factory.mktemp("guest")
@@ -68,10 +93,7 @@ def guest_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 echo 0 >/sys/devices/system/cpu/cpu4/online
 {shlex.join(str(word) for word in record)}
 """
-    try:
-        run_in_guest(NODES, job, folder, kernel, LIMIT_S)
-    except GuestError as error:
-        pytest.fail(str(error), pytrace=False)
+    boot(NODES, job, folder, LIMIT_S)
     trace = folder / "placements.numascape"
     convert_session(read_session(next(folder.glob("*.recording-*"))), trace, lambda _: None)
     return GuestRun(numascape.open(trace), kernel_nodes((folder / "output").read_text()))

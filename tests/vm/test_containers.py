@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from integration.conftest import make
-from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
-from vm.kernel import NoKernelError, guest_kernel
+from vm.conftest import Boot
+from vm.guest import GuestNode
 
 PROGRAMS = Path(__file__).parent / "programs"
 LIMIT_S = 300
@@ -53,24 +53,14 @@ class Run:
 
 
 @pytest.fixture(scope="module", params=MACHINES)
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    reason = why_impossible()
-    if reason is not None:
-        pytest.skip(f"no guest: {reason}")
-    try:
-        kernel = guest_kernel()
-    except NoKernelError as error:
-        pytest.skip(f"no guest: {error}")
+def run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, boot: Boot
+) -> Run:
     build = request.config.cache.mkdir("guest-programs")
     make(PROGRAMS, f"BUILD={build}")
     machine = MACHINES[request.param]
     folder = tmp_path_factory.mktemp("guest")
-    try:
-        run_in_guest(
-            machine.nodes, f"{build / 'containers'} {machine.small}\n", folder, kernel, LIMIT_S
-        )
-    except GuestError as error:
-        pytest.fail(str(error), pytrace=False)
+    boot(machine.nodes, f"{build / 'containers'} {machine.small}\n", folder, LIMIT_S)
     lines = map(json.loads, (folder / "output").read_text().splitlines())
     return Run(machine, {line["name"]: line for line in lines})
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
-from vm.kernel import NoKernelError, guest_kernel
+from vm.conftest import Boot
+from vm.guest import GuestNode
 
 STEPS = Path(__file__).with_name("host_states.py")
 LIMIT_S = 500
@@ -36,37 +36,27 @@ chmod 777 /run/place
 Seen = dict[str, Any]
 
 
-def boot(steps: str, nodes: list[GuestNode], folder: Path) -> Seen:
+def seen_in_guest(boot: Boot, steps: str, nodes: list[GuestNode], folder: Path) -> Seen:
     """Do the steps in a guest, and read what was seen."""
-    reason = why_impossible()
-    if reason is not None:
-        pytest.skip(f"no guest: {reason}")
-    try:
-        kernel = guest_kernel()
-    except NoKernelError as error:
-        pytest.skip(f"no guest: {error}")
     disk = folder / "disk"
     disk.touch()
     os.truncate(disk, DISK)
     subprocess.run(["mkfs.ext4", "-q", "-F", disk], check=True, stdin=subprocess.DEVNULL)
     command = shlex.join([sys.executable, str(STEPS), steps, "/run/place"])
-    try:
-        run_in_guest(nodes, JOB.format(command=command), folder, kernel, LIMIT_S, disk=disk)
-    except GuestError as error:
-        pytest.fail(str(error), pytrace=False)
+    boot(nodes, JOB.format(command=command), folder, LIMIT_S, disk=disk)
     seen: Seen = json.loads((folder / "result.json").read_text())
     disk.unlink()
     return seen
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return boot("two", [GuestNode(1, 448)] * 2, tmp_path_factory.mktemp("host"))
+def two(tmp_path_factory: pytest.TempPathFactory, boot: Boot) -> Seen:
+    return seen_in_guest(boot, "two", [GuestNode(1, 448)] * 2, tmp_path_factory.mktemp("host"))
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return boot("four", [GuestNode(1, 256)] * 4, tmp_path_factory.mktemp("host"))
+def four(tmp_path_factory: pytest.TempPathFactory, boot: Boot) -> Seen:
+    return seen_in_guest(boot, "four", [GuestNode(1, 256)] * 4, tmp_path_factory.mktemp("host"))
 
 
 def share_on(pages: dict[str, int], node: int) -> float:

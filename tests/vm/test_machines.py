@@ -16,8 +16,8 @@ from numascape.machine import Machine, numa_factors, open_machine
 from numascape.machine.export_hwloc import hwloc_xml
 from numascape.machine.factors import bandwidths, latencies
 from numascape.machine.hwloc_xml import machine_from_xml
-from vm.guest import Firmware, GuestError, GuestNode, run_in_guest, why_impossible
-from vm.kernel import NoKernelError, guest_kernel
+from vm.conftest import Boot
+from vm.guest import Firmware, GuestNode
 
 MEMORY_MIB = 192
 LIMIT_S = 300
@@ -63,20 +63,12 @@ class Booted:
 
 
 @pytest.fixture(scope="module", params=list(GUESTS))
-def booted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Booted:
-    reason = why_impossible()
-    if reason is not None:
-        pytest.skip(f"no guest: {reason}")
-    try:
-        kernel = guest_kernel()
-    except NoKernelError as error:
-        pytest.skip(f"no guest: {error}")
+def booted(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, boot: Boot
+) -> Booted:
     made, firmware = GUESTS[request.param]
     folder = tmp_path_factory.mktemp("machine")
-    try:
-        run_in_guest(made, job(made), folder, kernel, LIMIT_S, firmware)
-    except GuestError as error:
-        pytest.fail(str(error), pytrace=False)
+    boot(made, job(made), folder, LIMIT_S, firmware=firmware)
     text = (folder / "host.xml").read_bytes()
     lines = (folder / "kernel").read_text().splitlines()
     return Booted(
@@ -98,14 +90,12 @@ def job(made: list[GuestNode]) -> str:
     numbers = " ".join(map(str, range(len(made))))
     return rf"""set -e
 {reader} host >host.xml
-cd /sys/devices/system/node
 for n in {numbers}; do
     for file in cpulist distance; do
-        read text <node$n/$file || text=
-        echo "$n/$file=$text" >>/run/work/kernel
+        read text </sys/devices/system/node/node$n/$file || text=
+        echo "$n/$file=$text" >>kernel
     done
 done
-cd /run/work
 for n in {numbers}; do
     for c in 0 {last}; do
         {probe} latency --cpu $c --node $n --bytes 4096,1048576 --samples 1 --sample-ms 0.1 \
