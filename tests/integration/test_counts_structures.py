@@ -69,6 +69,13 @@ def test_small_blocks_at_one_address_never_mix(record: Any) -> None:
     assert instances["instances"].to_list() == [rounds, rounds]
 
 
+def test_a_block_whose_page_was_hardly_used_keeps_its_first_touch(record: Any) -> None:
+    trace = record("crumbs").trace
+    crumb = trace.structures.row(by_predicate=pl.col("name") == "crumb[i]", named=True)
+    touched = trace.first_touch.filter(pl.col("structure") == crumb["structure"])
+    assert set(touched["page"]) == set(range(crumb["pages"]))
+
+
 @pytest.mark.parametrize(
     ("structure", "kinds"), [("array", (0, 1)), ("grid->field", (1, 0)), ("values", (1, 1))]
 )

@@ -288,11 +288,22 @@ def _structures(
     """The table of structures that were used; and by old number the new one, null if unused."""
     extents = pl.concat([part.extents for part in parts])
     used = accesses.group_by("structure").agg(seen=pl.col("page").max() + 1)
+    # A page may be touched by the kernel, and by nothing that the recorder counts.
+    touched = (
+        pl.concat(
+            frame.select("structure", "page")
+            for part in parts
+            for frame in (part.first_touch, part.placement)
+        )
+        .group_by("structure")
+        .agg(touched=pl.col("page").max() + 1)
+    )
     summed = (
         extents.group_by("structure")
         .agg(pl.col("size").max(), pl.col("pages").max(), instances=pl.col("instance").max() + 1)
         .join(used, on="structure", how="inner")
-        .with_columns(pages=pl.max_horizontal("pages", "seen"))
+        .join(touched, on="structure", how="left")
+        .with_columns(pages=pl.max_horizontal("pages", "seen", "touched"))
         .sort("structure")
     )
     rows = [table.structures[number] for number in summed["structure"]]
