@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from numascape.analysis.sharing import shared_accesses
 from numascape.balance.generators import round_robin
 from numascape.balance.graph import TaskGraph, task_graph
 from numascape.balance.mapping import OURS, Balanced, Options, Problem
 from numascape.balance.target import Target
-from numascape.report.sharing import shared_accesses
 from numascape.trace import Trace
 
 _PAGE = ["structure", "instance", "page", "thread"]

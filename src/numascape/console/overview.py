@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
+from numascape.analysis.traffic import node_traffic
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
 from numascape.console.tables import name, percent, place, table_of
-from numascape.report.traffic import node_traffic
 from numascape.trace import Trace
 from numascape.trace.description import count, describe_run, size
 from numascape.trace.phase import TraceOfPhase

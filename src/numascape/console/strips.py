@@ -18,8 +18,8 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
+from numascape.analysis.traffic import thread_nodes
 from numascape.figures.palette import CATEGORIES, NO_THREAD, dominance, mixed, thread_colour
-from numascape.report.traffic import thread_nodes
 from numascape.trace import Trace
 
 BLOCKS = "▁▂▃▄▅▆▇"

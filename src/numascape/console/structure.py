@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
+from numascape.analysis.facts import measure
 from numascape.console.overview import local_shares, print_strip_legend
 from numascape.console.strips import strip_lines, strip_of, users_of
 from numascape.console.tables import name, percent, place, table_of
-from numascape.report.facts import measure
 from numascape.report.reading import read_structure
 from numascape.trace import Trace
 from numascape.trace.description import count, size

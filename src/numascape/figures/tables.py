@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.report.facts import per_thread_pages
+from numascape.analysis.facts import per_thread_pages
+from numascape.analysis.sharing import shared_accesses
+from numascape.analysis.traffic import SEVERAL as SEVERAL_NODES
+from numascape.analysis.traffic import node_traffic
 from numascape.report.folding import fold_pages, lay_out, limit_columns
 from numascape.report.lines import source_places
-from numascape.report.sharing import shared_accesses
-from numascape.report.traffic import SEVERAL as SEVERAL_NODES
-from numascape.report.traffic import node_traffic
 from numascape.trace import Trace
 from numascape.trace.summary import structure_summary
 

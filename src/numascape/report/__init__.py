@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTML report: trace -> plain data (`draft`, `from_trace`) -> one file (`render`)."""
 
+from numascape.analysis.source_files import SourceFiles, readable_sources
 from numascape.report.build import Draft, draft, from_trace
 from numascape.report.data import Report
 from numascape.report.machine import on_machine
 from numascape.report.render import render
-from numascape.report.sources import SourceFiles, readable_sources
 
 __all__ = [
     "Draft",

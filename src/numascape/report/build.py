@@ -9,9 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from numascape.analysis.facts import measure, per_thread_pages
+from numascape.analysis.loops import Loop
+from numascape.analysis.source_files import SourceFiles
+from numascape.analysis.text import printable
 from numascape.report.data import (
     Lines,
-    Loop,
     Phase,
     Places,
     Report,
@@ -27,7 +30,6 @@ from numascape.report.entries import (
     ranked_structures,
     structure_entry,
 )
-from numascape.report.facts import measure, per_thread_pages
 from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.report.instances import (
     address_offsets,
@@ -41,8 +43,7 @@ from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spa
 from numascape.report.run import plain, shown_run, shown_threads
 from numascape.report.setting import settings_of
 from numascape.report.sharing import measure_sharing
-from numascape.report.sources import SourceFiles, loops_around, ranked_lines, source_windows
-from numascape.report.text import printable
+from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
 

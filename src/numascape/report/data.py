@@ -12,11 +12,13 @@ single instances of some), T of threads, P of phases, N of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from numascape.analysis.loops import Loop
+from numascape.analysis.ownership import Owner
 
 HUGE_PAGE = 2 << 20
 """Bytes of a huge page on most machines."""
@@ -36,15 +38,6 @@ class Reading:
     stake: int
     verdict: str
     """One or two words for the structures table, e.g. ``serial first touch``; may be empty."""
-
-
-class Owner(str, Enum):
-    """Who decides on a structure's memory."""
-
-    PROGRAM = "program"
-    RUNTIME = "runtime"
-    """A library of the language, of the system, or of message passing."""
-    STACK = "stack"
 
 
 @dataclass(frozen=True)
@@ -166,16 +159,6 @@ class Places:
     file: tuple[str, ...]
     line: tuple[int, ...]
     loop: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A loop statement in a source file, from line ``first`` to line ``last``."""
-
-    file: str
-    first: int
-    last: int
-    kind: str
 
 
 @dataclass(frozen=True)

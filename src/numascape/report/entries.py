@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from numascape.analysis.facts import Facts
+from numascape.analysis.text import printable
 from numascape.report.data import StructureEntry
-from numascape.report.facts import Facts
 from numascape.report.reading import read_structure
 from numascape.report.setting import Setting
-from numascape.report.text import printable
 
 STRUCTURES = 2000
 """Structures shown, the most used first; of the rest the report says how much it is."""

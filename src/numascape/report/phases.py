@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from numascape.analysis.text import printable
 from numascape.report.data import Column, Phase, Spans
-from numascape.report.text import printable
 from numascape.trace import Trace
 
 PHASES = 64

@@ -7,8 +7,9 @@ pages: on the memory node of the CPU that touches a page first, unless told othe
 
 from __future__ import annotations
 
-from numascape.report.data import Owner, Reading
-from numascape.report.facts import Facts
+from numascape.analysis.facts import Facts
+from numascape.analysis.ownership import Owner
+from numascape.report.data import Reading
 from numascape.report.setting import Setting
 
 SERIAL = 0.8

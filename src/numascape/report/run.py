@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from numascape.report.facts import Facts
-from numascape.report.text import printable
+from numascape.analysis.facts import Facts
+from numascape.analysis.text import printable
 from numascape.trace import Trace
 
 

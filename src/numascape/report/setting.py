@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from numascape.naming.frames import is_library_module
-from numascape.naming.runtime_objects import RUNTIME_NAMES
-from numascape.report.data import Lines, Loop, Owner, Places, Traffic
+from numascape.analysis.loops import Loop
+from numascape.analysis.ownership import Owner, owner_of
+from numascape.report.data import Lines, Places, Traffic
 
 
 @dataclass(frozen=True)
@@ -30,26 +28,8 @@ class Setting:
     used_at: tuple[str, float] | None = None
 
 
-_MESSAGE_PASSING = re.compile(r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)")
-_ALLOCATOR = "allocator's own memory and free blocks"
 _KNOWN = 0.9
 """Share of a structure's accesses whose nodes must be known to speak of what was remote."""
-
-
-def owner_of(row: dict[str, Any]) -> Owner:
-    """The owner of a structure; `row` is that of the trace's table."""
-    if row["kind"] == "stack":
-        return Owner.STACK
-    module = str(row["module"]).rpartition("/")[2]
-    if (
-        row["name"] in RUNTIME_NAMES
-        or row["name"] == _ALLOCATOR
-        or row["name"].startswith("[")
-        or is_library_module(module)
-        or _MESSAGE_PASSING.match(module)
-    ):
-        return Owner.RUNTIME
-    return Owner.PROGRAM
 
 
 def settings_of(

@@ -1,135 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source text and loops around the lines that a report names.
-
-A trace names files, and may come from anybody; a report may be passed on. So that nobody is led to
-pass on what a trace from elsewhere points to, a file is read only if
-
-- the trace was recorded on this system (its host is this one in every field), or the user says so;
-- its name, also behind links, is that of a source file;
-- it is a regular file of text, and not younger than the recording, so that it shows what ran.
-"""
+"""Source text and loops around the lines that a report names."""
 
 from __future__ import annotations
 
-import platform
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import groupby
-from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from numascape.naming.sources import read_regular_file, read_source
-from numascape.report.data import Loop, SourceWindow
-from numascape.report.loops import LoopsOfFile
-from numascape.report.text import printable
-from numascape.trace import TraceInfo
-from numascape.trace.host import this_host
-from numascape.trace.info import Host
+from numascape.analysis.loops import Loop
+from numascape.analysis.source_files import SourceFiles
+from numascape.analysis.text import printable
+from numascape.report.data import SourceWindow
 
-_SOURCE_NAME = re.compile(
-    r".+\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|h\+\+|inl|ipp|tpp|tcc|cu|cuh|rs"
-    r"|f|for|f77|ftn|f90|f95|f03|f08|f15|f18|fpp)",
-    re.IGNORECASE | re.DOTALL,
-)
-LARGEST_FILE = 4 << 20
 AROUND = 6
 """Lines shown before and after a line that is named."""
 TEXT = 400_000
 """Characters of source text that a report may have."""
-LONGEST_LINE = 400
-FILES = 200
-"""Files read, those with the most used lines first."""
-
-
-@dataclass(frozen=True)
-class SourceFiles:
-    """Reads the files that a trace names, as far as the module's rule allows.
-
-    `recorded_here`: whether the trace's host is this one; `before`: the recording's start, in
-    seconds since 1970.
-    """
-
-    recorded_here: bool
-    before: float
-    _lines: dict[str, list[str] | None] = field(default_factory=dict)
-    _loops: dict[str, LoopsOfFile | None] = field(default_factory=dict)
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What the report says when no file may be read."""
-        if self.recorded_here:
-            return ()
-        return (
-            "Source text is left out, because the trace was recorded on another system; with "
-            "numascape report --source the files of this one are shown.",
-        )
-
-    def lines(self, file: str) -> list[str] | None:
-        """The lines of `file`, fit to be shown; None when it may not or cannot be read."""
-        if file not in self._lines:
-            allowed = self.recorded_here and len(self._lines) < FILES
-            self._lines[file] = self._read(file) if allowed else None
-        return self._lines[file]
-
-    def loops(self, file: str) -> LoopsOfFile | None:
-        """The loops of `file`; None when it may not or cannot be read, or is no such language."""
-        if file not in self._loops:
-            source = read_source(file) if self.lines(file) is not None else None
-            self._loops[file] = LoopsOfFile(source) if source else None
-        return self._loops[file]
-
-    def _read(self, file: str) -> list[str] | None:
-        if not is_source_name(file) or not file.startswith("/"):
-            return None
-        try:
-            real = Path(file).resolve(strict=True)
-            status = real.stat()
-        except (OSError, ValueError, RuntimeError):
-            return None
-        if not is_source_name(str(real)) or status.st_mtime > self.before:
-            return None
-        if status.st_size > LARGEST_FILE:
-            return None
-        content = read_regular_file(str(real))
-        if content is None:
-            return None
-        text = content.decode("utf-8", "replace").removesuffix("\n")
-        return [shown_line(line) for line in text.split("\n")]
-
-
-def shown_line(line: str) -> str:
-    """A line of source without tabs and with nothing in it that a screen hides."""
-    return printable(line.removesuffix("\r").expandtabs(8), LONGEST_LINE)
-
-
-def is_source_name(file: str) -> bool:
-    """Whether a file's name is that of a source file; no other file is ever shown."""
-    return _SOURCE_NAME.fullmatch(PurePosixPath(file).name) is not None
-
-
-def readable_sources(info: TraceInfo, wanted: bool | None) -> SourceFiles | None:
-    """The files that a report of the trace of `info` may show on this system.
-
-    `wanted`: show them wherever the trace was recorded (True), or none (False); else (None) if it
-    was recorded here.
-    """
-    if wanted is False:
-        return None
-    here = this_host(Path("/"), platform.uname())
-    return source_files(info, here, anywhere=wanted is True)
-
-
-def source_files(info: TraceInfo, host: Host, *, anywhere: bool) -> SourceFiles:
-    """The files that the trace of `info` names, read on `host`; `anywhere`: the user said so."""
-    try:
-        before = datetime.fromisoformat(info.started).timestamp()
-    except (ValueError, OverflowError, OSError):
-        before = 0.0
-    return SourceFiles(anywhere or info.host == host, before)
 
 
 def ranked_lines(lines: pl.DataFrame, places: pl.DataFrame) -> list[tuple[str, int]]:

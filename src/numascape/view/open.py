@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+from numascape.analysis.source_files import readable_sources
 from numascape.report.build import draft
 from numascape.report.phases import shown_phases
 from numascape.report.render import viewer_page
-from numascape.report.sources import readable_sources
 from numascape.trace import Trace
 from numascape.view.site import Extent, Site, served_page
 from numascape.view.windows import Windows

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numascape.analysis.sharing import shared_accesses
 from numascape.figures.page_figures import accesses_per_page, dominant_threads
 from numascape.figures.tables import PageMap, page_map, sharing, sizes, thread_sums, traffic
 from numascape.figures.visible import make_visible
-from numascape.report.sharing import shared_accesses
 from numascape.trace import Trace, TraceInfo, write_trace
 from synthetic.patterns import Pattern, many_threads, seismic, sparse
 from synthetic.write import write_pattern

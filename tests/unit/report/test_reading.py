@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from numascape.analysis.facts import Facts, measure, per_thread_pages
 from numascape.report import draft
 from numascape.report.data import Reading
-from numascape.report.facts import Facts, measure, per_thread_pages
 from numascape.report.reading import counted, percent
 from synthetic import patterns
 from synthetic.write import write_pattern

@@ -12,15 +12,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from numascape.analysis.loops import Loop
+from numascape.analysis.source_files import SourceFiles, source_files
 from numascape.report import draft
-from numascape.report.data import Loop
-from numascape.report.sources import (
-    AROUND,
-    SourceFiles,
-    loops_around,
-    source_files,
-    source_windows,
-)
+from numascape.report.sources import AROUND, loops_around, source_windows
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.host import this_host
 from numascape.trace.schema import SCHEMAS

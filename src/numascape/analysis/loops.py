@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from tree_sitter import Node, Query, QueryCursor
@@ -18,6 +19,16 @@ KINDS = {
     "fortran": {"do_loop": "do", "forall_statement": "forall"},
 }
 """Names of loops by language and type of node in its grammar."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop statement in a source file, from line ``first`` to line ``last``."""
+
+    file: str
+    first: int
+    last: int
+    kind: str
 
 
 class LoopsOfFile:

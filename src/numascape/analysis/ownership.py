@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who decides on a structure's memory."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+from numascape.naming.frames import is_library_module
+from numascape.naming.runtime_objects import RUNTIME_NAMES
+
+_MESSAGE_PASSING = re.compile(r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)")
+_ALLOCATOR = "allocator's own memory and free blocks"
+
+
+class Owner(str, Enum):
+    """Who decides on a structure's memory."""
+
+    PROGRAM = "program"
+    RUNTIME = "runtime"
+    """A library of the language, of the system, or of message passing."""
+    STACK = "stack"
+
+
+def owner_of(row: dict[str, Any]) -> Owner:
+    """The owner of a structure; `row` is that of the trace's table."""
+    if row["kind"] == "stack":
+        return Owner.STACK
+    module = str(row["module"]).rpartition("/")[2]
+    if (
+        row["name"] in RUNTIME_NAMES
+        or row["name"] == _ALLOCATOR
+        or row["name"].startswith("[")
+        or is_library_module(module)
+        or _MESSAGE_PASSING.match(module)
+    ):
+        return Owner.RUNTIME
+    return Owner.PROGRAM

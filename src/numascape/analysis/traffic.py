@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses by the node of the thread and the node of the page, for the placement observed."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.trace import Trace
+
+SEVERAL = -2
+UNKNOWN = -1
+
+
+def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Sum `accesses` (rows of the trace's table) by `keys`, thread_node and page_node.
+
+    A thread that was seen on several nodes has SEVERAL for its node, as nobody knows from which it
+    made which access; what is not known is UNKNOWN. Returns the keys, thread_node, page_node
+    (int64) and accesses.
+    """
+    place = ["structure", "instance", "page"]
+    known = pl.col("node") >= 0
+    pages = trace.placement.lazy().filter(known).select(*place, page_node=pl.col("node"))
+    return (
+        accesses.lazy()
+        .join(pages.unique(place), on=place, how="left")
+        .group_by(*{*keys, "thread"}, "page_node")
+        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
+        .join(thread_nodes(trace).lazy(), on="thread", how="left")
+        .with_columns(pl.col("page_node").cast(pl.Int64).fill_null(UNKNOWN))
+        .group_by(*keys, "thread_node", "page_node")
+        .agg(pl.col("accesses").sum())
+        .collect(engine="streaming")
+    )
+
+
+def thread_nodes(trace: Trace) -> pl.DataFrame:
+    """By thread, the node it was seen on alone, or SEVERAL, or UNKNOWN: thread, thread_node."""
+    nodes = pl.col("nodes").list
+    return trace.threads.select(
+        "thread",
+        thread_node=pl.when(nodes.n_unique() > 1)
+        .then(pl.lit(SEVERAL, pl.Int64))
+        .otherwise(nodes.first().cast(pl.Int64))
+        .fill_null(UNKNOWN),
+    )
