@@ -43,8 +43,11 @@ MAY_IMPORT = {
         "machine",
         "host",
     },
+    # A plan's rules are plain data that both need.
+    "prediction": {"prediction", "placement", "trace", "machine"},
     "commands": {
         "commands",
+        "prediction",
         "analysis",
         "placement",
         "host",

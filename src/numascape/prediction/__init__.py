@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions: what placing pages and threads otherwise would do to a run's time on a machine."""
+
+from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.model import PhasePrediction, Prediction, predict
+from numascape.prediction.policies import (
+    first_touch,
+    interleave,
+    observed,
+    placed_by_plan,
+    weighted_interleave,
+)
+from numascape.prediction.speeds import Speeds, speeds_of
+
+__all__ = [
+    "Demand",
+    "PhasePrediction",
+    "Prediction",
+    "Speeds",
+    "demand_of",
+    "first_touch",
+    "interleave",
+    "observed",
+    "placed_by_plan",
+    "predict",
+    "speeds_of",
+    "weighted_interleave",
+]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On which node each thread of a trace would run on a machine: the one place that decides it."""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from numascape.errors import NumascapeError
+from numascape.machine import Machine
+from numascape.machine.description import cpu_nodes
+from numascape.machine.kernel_lists import parse_cpu_list
+from numascape.placement.plan import Plan, ThreadRule
+from numascape.trace import Trace
+
+Nodes = npt.NDArray[np.int64]
+"""A node's number for each thread; -1: anywhere, on all nodes with CPUs alike."""
+Layout = Literal["compact", "scatter", "anywhere"]
+LAYOUTS: Final[tuple[str, ...]] = get_args(Layout)
+
+_LARGEST_MAP: Final = 16 << 20
+
+
+def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Nodes:
+    """The nodes of threads 0, 1, 2, ... by a rule.
+
+    compact: neighbours near each other, spread evenly over all usable CPUs in the order of nodes:
+    thread i of n on CPU i * CPUs // n. scatter: one node after the other, round and round, as the
+    kernel starts threads on the idlest node. anywhere: -1.
+    """
+    if layout == "anywhere":
+        return np.full(threads, -1, np.int64)
+    usable = set(machine.usable_cpus)
+    per_node = [(node.node, len(usable & set(node.cpus))) for node in machine.nodes]
+    per_node = [(number, cpus) for number, cpus in per_node if cpus]
+    if not per_node:
+        raise NumascapeError(f"{machine.name} has no CPU for threads to run on")
+    if layout == "compact":
+        cpus = np.repeat([node for node, _ in per_node], [count for _, count in per_node])
+        return np.asarray(cpus[np.arange(threads) * len(cpus) // max(threads, 1)], np.int64)
+    rounds = max(count for _, count in per_node)
+    order = [node for turn in range(rounds) for node, count in per_node if turn < count]
+    return np.array([order[i % len(order)] for i in range(threads)], np.int64)
+
+
+def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
+    """Where threads ran: the node each was seen on; compact when the trace is of another machine.
+
+    A thread seen on several nodes, or on none, ran anywhere.
+    """
+    numbers = {node.node for node in machine.nodes}
+    recorded = {node.node for node in trace.info.machine.nodes}
+    if recorded != numbers:
+        return laid_out(trace.threads.height, machine)
+    seen = trace.threads["nodes"].to_list()
+    return np.array([nodes[0] if len(set(nodes)) == 1 else -1 for nodes in seen], np.int64)
+
+
+def nodes_by_plan(trace: Trace, plan: Plan, machine: Machine) -> Nodes:
+    """Where the plan's rules have the threads; compact where no rule names one.
+
+    OpenMP's numbers are taken for numbers in order of creation, which they are in a program whose
+    only threads are one team's.
+    """
+    threads = trace.threads.height
+    nodes = laid_out(threads, machine)
+    node_of = cpu_nodes(machine)
+    names = trace.threads["name"].to_list()
+    # Another number of threads than recorded: each takes the place of one that was.
+    place = np.arange(threads)
+    if plan.recorded_threads:
+        place = place * plan.recorded_threads // max(threads, 1)
+    for rule in reversed(plan.threads):
+        for thread in range(threads):
+            at = _turn(rule, int(place[thread]), thread, names)
+            if at is None or not rule.cpus:
+                continue
+            cpus = rule.cpus if rule.together else (rule.cpus[at % len(rule.cpus)],)
+            missing = next((cpu for cpu in cpus if cpu not in node_of), None)
+            if missing is not None:
+                raise NumascapeError(
+                    f"the plan names CPU {missing}, which {machine.name} does not have"
+                )
+            on = {node_of[cpu] for cpu in cpus}
+            nodes[thread] = on.pop() if len(on) == 1 else -1
+    return nodes
+
+
+def _turn(rule: ThreadRule, place: int, thread: int, names: list[str]) -> int | None:
+    """Which of the rule's threads this one is; None when the rule does not name it."""
+    if rule.name:
+        mine = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, rule.name)]
+        return mine.index(thread) if thread in mine else None
+    numbers = parse_cpu_list(rule.order or rule.openmp)
+    return numbers.index(place) if place in numbers else None
+
+
+def read_thread_map(path: Path, threads: int) -> Nodes:
+    """A node's number per thread from a text file: one a line, or `thread node`; `#` comments."""
+    try:
+        if path.stat().st_size > _LARGEST_MAP:
+            raise NumascapeError(f"{path} is no thread map: it is larger than 16 MiB")
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    lines = [line.split("#")[0].split() for line in text.splitlines()]
+    rows = [line for line in lines if line]
+    nodes = np.full(threads, -1, np.int64)
+    for number, row in enumerate(rows):
+        try:
+            values = [int(word) for word in row[:3]]
+        except ValueError:
+            values = []
+        thread, node = (number, values[0]) if len(values) == 1 else (*values, -1, -1)[:2]
+        if not values or len(values) > 2 or node < -1 or node >= 1 << 31:
+            raise NumascapeError(
+                f"{path}, entry {number + 1}: expected a node's number, or thread and node"
+            )
+        if not 0 <= thread < threads:
+            raise NumascapeError(
+                f"{path}, entry {number + 1}: there is no thread {thread}; the trace has {threads}"
+            )
+        nodes[thread] = node
+    return nodes

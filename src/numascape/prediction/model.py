@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a run would take with its pages and threads on given nodes of a machine.
+
+The time of a phase is the largest of three: what each node's memory needs for its traffic, what
+each link between nodes needs, and what each thread needs to execute its accesses and to wait for
+its lines. Waiting takes longer the busier memory is, which depends on the time of the phase: a
+fixed point, found by bisection. docs/prediction.md derives it and gives its sources.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.machine import Machine
+from numascape.prediction.demand import LINE_BYTES, Demand, demand_of
+from numascape.prediction.speeds import HARDWARE_THREADS_GAIN as _GAIN
+from numascape.prediction.speeds import Floats, Speeds, speeds_of
+from numascape.trace import Trace
+
+LimitKind = Literal["memory", "link", "thread", "nothing"]
+
+_STEPS: Final = 40
+_CLOSE: Final = 1e-7
+_BUSY: Final = 0.85
+"""Part of a phase's time from which on a memory or link is called its limit: waiting there is what
+threads do then."""
+# What is varied, one at a time, for the interval, and by which factors.
+_CORE_TIME: Final = (0.5, 2.0)
+_LINES_IN_FLIGHT: Final = (0.5, 2.0)
+_BANDWIDTH: Final = (0.85, 1.15)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Factors on what the model takes for the time of an access, and for the lines from memory.
+
+    1 and 1 unless a measured run calibrates them (`calibrated`).
+    """
+
+    core_time: float = 1.0
+    lines: float = 1.0
+
+
+@dataclass(frozen=True)
+class PhasePrediction:
+    """A phase's time in seconds, all its repetitions together, and what it is limited by."""
+
+    name: str
+    seconds: float
+    limit: str
+    limit_kind: LimitKind
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A predicted time, never a measured one.
+
+    `relative` is the time over the reference's (1 when there is none), between `low` and `high`
+    when what the model assumes is varied. `limit` is the resource that bounds most of the time.
+    `remote_share` is the part of the bytes that crosses between nodes. `traffic`: bytes, row = the
+    node of the CPU, column = the node of the memory, in the order of `nodes`. `variants` are the
+    seconds for each variation, the first as assumed.
+    """
+
+    label: str
+    seconds: float
+    relative: float
+    low: float
+    high: float
+    limit: str
+    limit_kind: LimitKind
+    remote_share: float
+    traffic: Floats
+    nodes: tuple[int, ...]
+    phases: tuple[PhasePrediction, ...]
+    variants: tuple[float, ...]
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Load:
+    """Phases x threads x nodes of memory, in lines to wait for and bytes; and where threads run.
+
+    `on` is threads x nodes: the part of a thread that runs on each node's CPUs. `active`, phases x
+    threads, is 1 for the threads that do something.
+    """
+
+    accesses: Floats
+    active: Floats
+    waits: Floats
+    bytes: Floats
+    on: Floats
+
+    def traffic(self) -> Floats:
+        """Phases x nodes of CPUs x nodes of memory, in bytes."""
+        return np.asarray(self.on.T @ self.bytes, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Timing:
+    """Seconds of each phase, and what each memory, link and thread would need for it alone."""
+
+    seconds: Floats
+    memory: Floats
+    link: Floats
+    thread: Floats
+
+
+def predict(
+    trace: Trace | Demand,
+    machine: Machine | Speeds,
+    pages: pl.DataFrame,
+    thread_nodes: npt.NDArray[np.int64],
+    *,
+    label: str,
+    reference: Prediction | None = None,
+    thread_seconds: float = 0.0,
+    tuning: Tuning | None = None,
+) -> Prediction:
+    """The time of the run with its pages and threads on these nodes, as a prediction.
+
+    `pages`: structure, instance, page, node (a number), share. `thread_nodes`: a node's number per
+    thread, or -1 for anywhere. `thread_seconds` is what each thread does besides, such as handling
+    faults. Who predicts several times passes a `Demand` and `Speeds` made once. Raises
+    NumascapeError when a node is not the machine's.
+    """
+    speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
+    demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
+    load = _load(demand, speeds, pages, thread_nodes, tuning or Tuning())
+    timing = _solve(load, speeds)
+    variants = [timing, *(_solve(*varied) for varied in _variations(load, speeds, demand))]
+    seconds = tuple(float(variant.seconds.sum()) + thread_seconds for variant in variants)
+    relatives = [1.0]
+    if reference is not None:
+        relatives = [_ratio(*pair) for pair in zip(seconds, reference.variants, strict=True)]
+    phases = _phases(timing, load, speeds, demand.phase_names)
+    limit, kind = _most_limiting(phases)
+    traffic = load.traffic().sum(axis=0)
+    total = float(traffic.sum())
+    return Prediction(
+        label=label,
+        seconds=seconds[0],
+        relative=relatives[0],
+        low=min(relatives),
+        high=max(relatives),
+        limit=limit,
+        limit_kind=kind,
+        remote_share=1.0 - float(np.trace(traffic)) / total if total > 0 else 0.0,
+        traffic=traffic,
+        nodes=speeds.nodes,
+        phases=phases,
+        variants=seconds,
+        assumed=speeds.assumed,
+    )
+
+
+def calibrated(
+    demand: Demand,
+    speeds: Speeds,
+    pages: pl.DataFrame,
+    thread_nodes: npt.NDArray[np.int64],
+    seconds: float,
+) -> Tuning:
+    """The tuning with which the run on these nodes takes the measured seconds.
+
+    Memory's part stays as it is while it fits into them, and the time of accesses makes up the
+    rest; when memory alone would take longer, there were fewer lines.
+    """
+
+    def predicted(tuning: Tuning) -> float:
+        return float(
+            _solve(_load(demand, speeds, pages, thread_nodes, tuning), speeds).seconds.sum()
+        )
+
+    if predicted(Tuning(core_time=0.0)) <= seconds:
+        found = _bisected(lambda factor: predicted(Tuning(core_time=factor)), seconds)
+        return Tuning(core_time=found)
+    found = _bisected(lambda factor: predicted(Tuning(lines=factor)), seconds)
+    return Tuning(lines=found)
+
+
+def _bisected(rising: Callable[[float], float], wanted: float) -> float:
+    """Where a rising function of a factor has a value; at most a million, where it never has."""
+    low, high = 0.0, 1.0
+    while rising(high) < wanted and high < 1e6:
+        low, high = high, 2.0 * high
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < wanted else (low, middle)
+    return high
+
+
+def _ratio(seconds: float, reference: float) -> float:
+    if reference > 0:
+        return seconds / reference
+    return 1.0 if seconds == 0 else float("inf")
+
+
+def _load(
+    demand: Demand,
+    speeds: Speeds,
+    pages: pl.DataFrame,
+    thread_nodes: npt.NDArray[np.int64],
+    tuning: Tuning,
+) -> _Load:
+    position = speeds.positions(np.asarray(thread_nodes, np.int64))
+    on = np.zeros((demand.threads, len(speeds.nodes)))
+    fixed = np.flatnonzero(position >= 0)
+    on[fixed, position[fixed]] = 1.0
+    cpus = np.asarray(speeds.cpus, float)
+    on[position < 0] = cpus / cpus.sum()
+    share = demand.shares(pages, speeds)
+    return _Load(
+        demand.accesses * tuning.core_time,
+        (demand.accesses > 0).astype(float),
+        demand.by_node(share, demand.lines) * tuning.lines,
+        demand.by_node(share, demand.moved) * (LINE_BYTES * tuning.lines),
+        on,
+    )
+
+
+def _variations(load: _Load, speeds: Speeds, demand: Demand) -> list[tuple[_Load, Speeds]]:
+    """What the model assumes, each once at either end of what it could be."""
+    flying, faster = speeds.lines_in_flight, (speeds.controller, speeds.link)
+    return [
+        *((replace(load, accesses=load.accesses * factor), speeds) for factor in _CORE_TIME),
+        *((load, replace(speeds, lines_in_flight=flying * factor)) for factor in _LINES_IN_FLIGHT),
+        *(
+            (load, replace(speeds, controller=faster[0] * factor, link=faster[1] * factor))
+            for factor in _BANDWIDTH
+        ),
+        *(
+            (replace(load, waits=load.waits * factor, bytes=load.bytes * factor), speeds)
+            for factor in (demand.least, demand.most)
+        ),
+    ]
+
+
+def _solve(load: _Load, speeds: Speeds) -> _Timing:
+    """Each phase's time: the least that memory, links and threads allow together."""
+    traffic = load.traffic()
+    memory = traffic.sum(axis=1) / speeds.controller / 1e9
+    link = traffic / speeds.link / 1e9
+    busiest = np.maximum(memory.max(axis=1), link.max(axis=(1, 2)))
+    # Threads that share a core share its execution units and its lines in flight.
+    per_core = (load.active @ load.on) / np.maximum(speeds.cores, 1)
+    crowd = np.maximum(1.0, per_core) @ load.on.T
+    computing = load.accesses * speeds.core_ns * 1e-9 * np.maximum(1.0, crowd / _GAIN)
+    waiting = load.waits * (crowd / speeds.lines_in_flight)[:, :, None] * 1e-9
+
+    def threads(seconds: Floats) -> Floats:
+        """What each thread needs when the phases take so long: phases x threads."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            used = np.nan_to_num(memory / seconds[:, None], posinf=1.0)
+            crossing = np.nan_to_num(link / seconds[:, None, None], posinf=1.0)
+        utilisation = np.maximum(used[:, None, :], crossing)
+        latency = speeds.latency * speeds.slowdown(utilisation)
+        return np.asarray(computing + (waiting * (load.on @ latency)).sum(axis=2))
+
+    low = busiest
+    high = np.maximum(busiest, threads(np.zeros_like(busiest)).max(axis=1, initial=0.0))
+    for _ in range(_STEPS):
+        if (high - low <= _CLOSE * high).all():
+            break
+        middle = (low + high) / 2
+        needed = threads(middle).max(axis=1, initial=0.0)
+        low, high = np.where(needed > middle, middle, low), np.where(needed > middle, high, middle)
+    return _Timing(high, memory, link, threads(high))
+
+
+def _phases(
+    timing: _Timing, load: _Load, speeds: Speeds, names: tuple[str, ...]
+) -> tuple[PhasePrediction, ...]:
+    found = []
+    for phase, name in enumerate(names):
+        seconds = float(timing.seconds[phase])
+        limit: tuple[str, LimitKind] = ("nothing", "nothing")
+        if seconds > 0:
+            limit = _limit(timing, speeds, phase, seconds)
+        found.append(PhasePrediction(name, seconds, *limit))
+    return tuple(found)
+
+
+def _limit(timing: _Timing, speeds: Speeds, phase: int, seconds: float) -> tuple[str, LimitKind]:
+    """The busiest memory or link when it is busy for most of the time, else the slowest thread."""
+    node = int(timing.memory[phase].argmax())
+    link = timing.link[phase]
+    start, end = np.unravel_index(int(link.argmax()), link.shape)
+    if link[start, end] > max(timing.memory[phase, node], _BUSY * seconds):
+        return f"link {speeds.nodes[start]}→{speeds.nodes[end]}", "link"
+    if timing.memory[phase, node] >= _BUSY * seconds:
+        return f"memory of node {speeds.nodes[node]}", "memory"
+    return f"thread {int(timing.thread[phase].argmax())}", "thread"
+
+
+def _most_limiting(phases: Sequence[PhasePrediction]) -> tuple[str, LimitKind]:
+    seconds: defaultdict[tuple[str, LimitKind], float] = defaultdict(float)
+    for phase in phases:
+        seconds[phase.limit, phase.limit_kind] += phase.seconds
+    return max(seconds, key=lambda limit: seconds[limit], default=("nothing", "nothing"))

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policies as plain data: on which node each page of a trace would lie, and with what probability.
+
+Every policy makes a frame `structure, instance, page, node, share`: node is the kernel's number,
+and the shares of a page add up to 1. A page is 4 KiB, as in the trace. balancing.py has the
+kernel's NUMA balancing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.errors import NumascapeError
+from numascape.machine import Machine, numa_factors
+from numascape.placement.plan import Plan, StructureRule
+from numascape.prediction.demand import PAGE, PAGE_BYTES
+from numascape.prediction.layout import nodes_by_plan
+from numascape.trace import Trace
+
+SCHEMA: Final = pl.Schema(
+    {**{name: pl.UInt32() for name in PAGE}, "node": pl.Int32(), "share": pl.Float64()}
+)
+
+
+def touched_pages(trace: Trace) -> pl.DataFrame:
+    """The pages that the run used, in the order of their first touch: PAGE and thread.
+
+    Pages whose first touch was not seen come first; their thread is the one that uses them most.
+    """
+    unseen = (
+        trace.accesses.lazy()
+        .filter(pl.col("reads") + pl.col("writes") > 0)
+        .group_by(*PAGE, "thread")
+        .agg((pl.col("reads") + pl.col("writes")).sum().alias("count"))
+        .join(trace.first_touch.lazy().select(PAGE), on=PAGE, how="anti")
+        .sort(*PAGE, "count", "thread", descending=[False, False, False, True, False])
+        .unique(PAGE, keep="first", maintain_order=True)
+        .select(*PAGE, "thread")
+    )
+    seen = trace.first_touch.lazy().sort("order", *PAGE).select(*PAGE, "thread")
+    return pl.concat([unseen, seen]).collect()
+
+
+def first_touch(
+    trace: Trace,
+    machine: Machine,
+    thread_nodes: npt.NDArray[np.int64],
+    free_bytes: Mapping[int, int] | None = None,
+) -> pl.DataFrame:
+    """Each page on the node of the thread that touched it first; on the next one when it is full.
+
+    `free_bytes`: what each node may hold; by default all its memory, and unlimited where that is
+    unknown. Pages that a thread of no node touched are on all nodes with CPUs alike, and count
+    towards none's capacity.
+    """
+    pages = touched_pages(trace)
+    nodes = np.asarray(thread_nodes, np.int64)[pages["thread"].to_numpy()]
+    fixed = pages.filter(nodes >= 0)
+    placed = _spilt(fixed, nodes[nodes >= 0], machine, free_bytes)
+    anywhere = [node.node for node in machine.nodes if node.cpus]
+    return pl.concat([placed, _shared_out(pages.filter(nodes < 0), anywhere)])
+
+
+def interleave(trace: Trace, machine: Machine, nodes: Sequence[int] | None = None) -> pl.DataFrame:
+    """Pages in turn on these nodes, by default all with memory: on each with the same probability.
+
+    Which node a page gets depends on what the thread allocated before; a page's share is what is
+    certain.
+    """
+    return _shared_out(touched_pages(trace), nodes or _with_memory(machine))
+
+
+def weighted_interleave(
+    trace: Trace, machine: Machine, weights: Mapping[int, float] | None = None
+) -> pl.DataFrame:
+    """Pages in turn on the nodes, in proportion to weights: by default to memory's bandwidth."""
+    from numascape.prediction.speeds import speeds_of
+
+    if weights is None:
+        speeds = speeds_of(machine)
+        by_number = dict(zip(speeds.nodes, speeds.controller.tolist(), strict=True))
+        weights = {node: by_number[node] for node in _with_memory(machine)}
+    kept = {node: weight for node, weight in weights.items() if weight > 0}
+    if not kept:
+        raise NumascapeError("weighted interleaving needs a weight above 0 for some node")
+    return _shared_out(touched_pages(trace), list(kept), list(kept.values()))
+
+
+def observed(trace: Trace, machine: Machine, thread_nodes: npt.NDArray[np.int64]) -> pl.DataFrame:
+    """Where the pages were at the end of the run; by first touch where that is unknown.
+
+    A trace of a machine with other nodes does not know either: its pages are by first touch.
+    """
+    fallback = first_touch(trace, machine, thread_nodes)
+    if {n.node for n in machine.nodes} != {n.node for n in trace.info.machine.nodes}:
+        return fallback
+    known = (
+        trace.placement.filter(pl.col("node").is_in([node.node for node in machine.nodes]))
+        .unique(PAGE, keep="first", maintain_order=True)
+        .select(*PAGE, "node", share=pl.lit(1.0))
+    )
+    known = known.join(touched_pages(trace).select(PAGE), on=PAGE, how="semi")
+    return pl.concat([known.cast(SCHEMA), fallback.join(known, on=PAGE, how="anti")])
+
+
+def placed_by_plan(
+    trace: Trace,
+    plan: Plan,
+    machine: Machine,
+    free_bytes: Mapping[int, int] | None = None,
+    thread_nodes: npt.NDArray[np.int64] | None = None,
+) -> pl.DataFrame:
+    """Where the plan's rules place the pages; by first touch of its threads where none applies.
+
+    A full node spills as with first touch, except with `bind`, which gets no other memory.
+    """
+    if thread_nodes is None:
+        thread_nodes = nodes_by_plan(trace, plan, machine)
+    pages = touched_pages(trace).with_row_index("turn")
+    numbers = {node.node for node in machine.nodes}
+    rules = _rule_of_structures(trace, plan)
+    shared: list[pl.DataFrame] = []
+    wanted = np.asarray(thread_nodes, np.int64)[pages["thread"].to_numpy()]
+    bound = np.zeros(pages.height, bool)
+    structure = pages["structure"].to_numpy()
+    for number, rule in rules.items():
+        if not numbers.issuperset(rule.nodes):
+            missing = min(set(rule.nodes) - numbers)
+            raise NumascapeError(
+                f"the plan puts {rule.name} on node {missing}, which {machine.name} does not have"
+            )
+        at = np.flatnonzero(structure == number)
+        if rule.policy == "parts" and rule.nodes:
+            wanted[at] = _parts(trace, rule, number, pages[at])
+        elif rule.policy in ("bind", "preferred") and rule.nodes:
+            wanted[at] = _near(wanted[at], rule.nodes, machine)
+            bound[at] = rule.policy == "bind"
+        elif rule.policy in ("interleave", "weighted-interleave"):
+            weights = list(rule.weights) if rule.policy == "weighted-interleave" else None
+            shared.append(_shared_out(pages[at], rule.nodes or _with_memory(machine), weights))
+            wanted[at] = -2
+    fixed = pages.filter(wanted >= 0)
+    placed = _spilt(fixed, wanted[wanted >= 0], machine, free_bytes, bound[wanted >= 0])
+    anywhere = [node.node for node in machine.nodes if node.cpus]
+    return pl.concat([placed, *shared, _shared_out(pages.filter(wanted == -1), anywhere)])
+
+
+def replaced(base: pl.DataFrame, by: pl.DataFrame, structures: Sequence[int]) -> pl.DataFrame:
+    """The placement `base`, but for these structures as in `by`."""
+    chosen = pl.col("structure").is_in(list(structures))
+    return pl.concat([base.filter(~chosen), by.filter(chosen)])
+
+
+def _with_memory(machine: Machine) -> list[int]:
+    """Numbers of nodes that have memory; all when no node's size is known."""
+    known = any(node.memory_bytes for node in machine.nodes)
+    return [node.node for node in machine.nodes if node.memory_bytes or not known]
+
+
+def _shared_out(
+    pages: pl.DataFrame, nodes: Sequence[int], weights: Sequence[float] | None = None
+) -> pl.DataFrame:
+    """Every page on these nodes, in proportion to the weights (alike without)."""
+    parts = np.asarray([1.0] * len(nodes) if weights is None else weights, np.float64)
+    targets = pl.DataFrame(
+        {"node": list(nodes), "share": parts / parts.sum()},
+        schema={"node": pl.Int32, "share": pl.Float64},
+    )
+    return pages.select(PAGE).join(targets, how="cross").cast(SCHEMA)
+
+
+def _spilt(
+    pages: pl.DataFrame,
+    nodes: npt.NDArray[np.int64],
+    machine: Machine,
+    free_bytes: Mapping[int, int] | None,
+    bound: npt.NDArray[np.bool_] | None = None,
+) -> pl.DataFrame:
+    """The pages on the nodes wanted, in their order; once one is full, on the nearest with room."""
+    result = nodes.copy()
+    capacity = _capacity(machine, free_bytes)
+    numbers, wanted = np.unique(nodes, return_counts=True)
+    needed = dict(zip(numbers.tolist(), wanted.tolist(), strict=True))
+    if any(count > capacity[node] for node, count in needed.items()):
+        near = {node: _by_distance(machine, node) for node in needed}
+        stays = np.zeros(len(nodes), bool) if bound is None else bound
+        for at, node in enumerate(nodes.tolist()):
+            if not stays[at]:
+                node = next((other for other in near[node] if capacity[other] >= 1), node)
+            capacity[node] -= 1
+            result[at] = node
+    return pages.select(PAGE).with_columns(
+        node=pl.Series(result, dtype=pl.Int32), share=pl.lit(1.0)
+    ).cast(SCHEMA)  # fmt: skip
+
+
+def _capacity(machine: Machine, free_bytes: Mapping[int, int] | None) -> dict[int, float]:
+    """Pages that each node may hold."""
+    capacity = {}
+    for node in machine.nodes:
+        known = node.memory_bytes if free_bytes is None else free_bytes.get(node.node)
+        unlimited = known is None or (free_bytes is None and known == 0)
+        capacity[node.node] = float("inf") if unlimited else float((known or 0) // PAGE_BYTES)
+    return capacity
+
+
+def _by_distance(machine: Machine, number: int) -> list[int]:
+    """All nodes, nearest first, as the kernel's fallback list; of equally near ones the next."""
+    here = machine.position(number)
+    count = len(machine.nodes)
+    factors = numa_factors(machine).values[here]
+
+    def distance(position: int) -> tuple[float, int]:
+        factor = factors[position]
+        apart = 0.0 if position == here else float("inf") if factor is None else factor
+        return apart, (position - here) % count
+
+    return [machine.nodes[position].node for position in sorted(range(count), key=distance)]
+
+
+def _near(
+    wanted: npt.NDArray[np.int64], nodes: Sequence[int], machine: Machine
+) -> npt.NDArray[np.int64]:
+    """For each wanted node the nearest of `nodes`; the first of them for a thread of no node."""
+    nearest = {-1: nodes[0]}
+    for node in np.unique(wanted[wanted >= 0]).tolist():
+        nearest[node] = next(other for other in _by_distance(machine, node) if other in nodes)
+    return np.array([nearest[node] for node in wanted.tolist()], np.int64)
+
+
+def _parts(
+    trace: Trace, rule: StructureRule, structure: int, pages: pl.DataFrame
+) -> npt.NDArray[np.int64]:
+    """The node of each page by the part that its middle lies in."""
+    size = float(trace.structures.item(structure, "size"))
+    sizes: npt.NDArray[np.float64] = np.full(pages.height, max(size, 1.0))
+    mine = trace.instances.filter(pl.col("structure") == structure)
+    if mine.height:
+        found = pages.select("instance").join(
+            mine, on="instance", how="left", maintain_order="left"
+        )
+        known = found["size"].fill_null(0).to_numpy().astype(np.float64)
+        sizes = np.where(known > 0, known, sizes)
+    middle = np.minimum((pages["page"].to_numpy() + 0.5) * PAGE_BYTES / sizes, 1.0)
+    part = np.searchsorted(np.asarray(rule.parts), middle, side="right") - 1
+    node = np.asarray(rule.nodes, np.int64)[np.clip(part, 0, len(rule.nodes) - 1)]
+    return np.asarray(node)
+
+
+def _rule_of_structures(trace: Trace, plan: Plan) -> dict[int, StructureRule]:
+    """The first rule that applies to each structure."""
+    found: dict[int, StructureRule] = {}
+    for row in trace.structures.select(
+        "structure", "name", "kind", "function", "file", "line"
+    ).iter_rows(named=True):
+        for rule in plan.structures:
+            if rule.name == row["name"] and all(
+                getattr(rule, field) in ("", 0, row[field])
+                for field in ("kind", "function", "file", "line")
+            ):
+                found[row["structure"]] = rule
+                break
+    return found

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a prediction needs of a machine, as matrices: known figures first, then stated assumptions.
+
+docs/prediction.md gives the source of every default. Rows and columns are the machine's nodes in
+their order: row i is CPUs of node i, column j is memory of node j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from numascape.errors import NumascapeError
+from numascape.machine import Machine, numa_factors
+from numascape.machine.factors import bandwidths, latencies
+
+Floats = npt.NDArray[np.float64]
+
+LOCAL_NS: Final = 100.0
+"""Read latency of a node's own memory where unknown: the shipped machines have 102 to 160 ns."""
+REMOTE_FACTOR: Final = 1.5
+"""NUMA factor of a pair where unknown."""
+CORE_GB_S: Final = 4.0
+"""GB/s of a node's memory per core where unknown: the geometric mean of the shipped machines."""
+CORE_NS: Final = 0.5
+"""Time of an access that a core's own caches answer: one per cycle at 2 GHz."""
+LINES_IN_FLIGHT: Final = 10.0
+"""Lines that a core waits for at once: fill buffers of Intel's cores, Nehalem to Skylake."""
+HARDWARE_THREADS_GAIN: Final = 1.25
+"""What a core's hardware threads do together over what one does alone."""
+CACHE_BYTES: Final = 1.5 * (1 << 20)
+"""A thread's share of the caches where a machine's are unknown."""
+
+# Read latency over idle latency, by utilisation: what the loaded latencies of the shipped machines
+# (epyc-9354p-nps4, xeon-6980p-snc3) have in common.
+_DEFAULT_CURVE: Final = (
+    (0.0, 1.0), (0.5, 1.1), (0.7, 1.2), (0.8, 1.35), (0.9, 1.55), (1.0, 2.5),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Speeds:
+    """A machine's memory in numbers, none missing; `assumed` says what of it nobody measured.
+
+    `latency` ns and `link` GB/s are nodes x nodes (a node's link to itself is unlimited),
+    `controller` GB/s per node, `cores` and `cpus` how many of each node may be used, `curve` two
+    rows: utilisation from 0 to 1, and latency over idle latency there. `cache_bytes` is the last
+    level's and private bytes of one CPU when all CPUs are used, `shared_cache` and `sharers` the
+    size of a last-level cache and its CPUs.
+    """
+
+    nodes: tuple[int, ...]
+    cpus: npt.NDArray[np.int64]
+    cores: npt.NDArray[np.int64]
+    latency: Floats
+    controller: Floats
+    link: Floats
+    curve: Floats
+    shared_cache: float
+    sharers: int
+    private_cache: float
+    core_ns: float = CORE_NS
+    lines_in_flight: float = LINES_IN_FLIGHT
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def cpu_nodes(self) -> list[int]:
+        """Positions of the nodes that have CPUs to run on."""
+        return [int(i) for i in np.flatnonzero(self.cpus)]
+
+    def positions(self, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Positions of nodes given by number; -1 stays. NumascapeError when there is no such."""
+        place = {number: position for position, number in enumerate(self.nodes)} | {-1: -1}
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        for number in distinct.tolist():
+            if number not in place:
+                listed = ", ".join(map(str, self.nodes[:16]))
+                raise NumascapeError(f"the machine has no node {number}; its nodes are {listed}")
+        found = np.array([place[number] for number in distinct.tolist()], np.int64)
+        return np.asarray(found[inverse], np.int64)
+
+    def slowdown(self, utilisation: Floats) -> Floats:
+        """Loaded over idle latency at a utilisation; above 1 as at 1."""
+        return np.asarray(np.interp(utilisation, self.curve[0], self.curve[1]))
+
+
+def speeds_of(machine: Machine) -> Speeds:
+    """The machine's figures with what is assumed in their place where they are unknown."""
+    usable = set(machine.usable_cpus)
+    cpus = np.array([len(usable & set(node.cpus)) for node in machine.nodes])
+    if not cpus.any():
+        raise NumascapeError(f"{machine.name} has no CPU for threads to run on")
+    firsts = {min(usable & set(core)) for core in machine.cores if usable & set(core)}
+    cores = np.array([len(firsts & set(node.cpus)) for node in machine.nodes])
+    cores = np.where(cores > 0, cores, cpus)
+    assumed: list[str] = []
+    latency, factor = _latency(machine, assumed)
+    controller, given = _controllers(machine, cores, assumed)
+    link = _links(machine, given, controller, factor, assumed)
+    shared, sharers, private = _caches(machine, assumed)
+    return Speeds(
+        tuple(node.node for node in machine.nodes), cpus, cores, latency, controller, link,
+        _curve(machine, assumed), shared, sharers, private, assumed=tuple(assumed),
+    )  # fmt: skip
+
+
+def _matrix(values: tuple[tuple[float | None, ...], ...]) -> Floats:
+    return np.array([[np.nan if cell is None else cell for cell in row] for row in values])
+
+
+def _latency(machine: Machine, assumed: list[str]) -> tuple[Floats, Floats]:
+    """Latencies in ns, and NUMA factors."""
+    known, factor = _matrix(latencies(machine).values), _matrix(numa_factors(machine).values)
+    np.fill_diagonal(factor, 1.0)
+    runs = np.array([bool(node.cpus) for node in machine.nodes])
+    if np.isnan(factor[runs]).any():
+        assumed.append(f"NUMA factors: {REMOTE_FACTOR} where unknown")
+    elif np.isnan(known[runs]).any() and not machine.factors:
+        assumed.append("NUMA factors: from the firmware's relative distances (SLIT)")
+    factor = np.where(np.isnan(factor), REMOTE_FACTOR, factor)
+    local = np.diagonal(known)
+    if np.isnan(local[runs]).any():
+        assumed.append(f"latency of a node's own memory: {LOCAL_NS:.0f} ns")
+    local = np.where(np.isnan(local), LOCAL_NS, local)
+    return np.where(np.isnan(known), local[:, None] * factor, known), factor
+
+
+def _controllers(
+    machine: Machine, cores: npt.NDArray[np.int64], assumed: list[str]
+) -> tuple[Floats, Floats]:
+    """GB/s of each node's memory, and between nodes as far as known."""
+    given = _matrix(bandwidths(machine).values)
+    result: Floats = np.full(len(machine.nodes), np.nan)
+    for controllers in machine.controllers:
+        if controllers.operation == "read":
+            values = [np.nan if value is None else value for value in controllers.values]
+            result = np.where(np.isnan(result), values, result)
+    result = np.where(np.isnan(result), np.diagonal(given), result)
+    for curve in machine.loaded_latency:
+        if curve.memory_node is None and curve.cpu_node is None:
+            share = max(x for x, _ in curve.points) / len(machine.nodes)
+            result = np.where(np.isnan(result), share, result)
+    if np.isnan(result).any():
+        assumed.append(f"bandwidth of a node's memory: {CORE_GB_S:.0f} GB/s per core")
+        per_node = np.where(cores > 0, cores, cores[cores > 0].mean())
+        result = np.where(np.isnan(result), CORE_GB_S * per_node, result)
+    return result, given
+
+
+def _links(
+    machine: Machine, given: Floats, controller: Floats, factor: Floats, assumed: list[str]
+) -> Floats:
+    apart = ~np.eye(len(controller), dtype=bool)
+    if np.isnan(given[apart]).any():
+        assumed.append("bandwidth between nodes: of the memory, over the NUMA factor")
+    link = np.where(np.isnan(given), controller[None, :] / factor, given)
+    np.fill_diagonal(link, np.inf)
+    return link
+
+
+def _curve(machine: Machine, assumed: list[str]) -> Floats:
+    """The machine's loaded latency as utilisation and slowdown, rising; else the default."""
+    for curve in machine.loaded_latency:
+        points = np.array(curve.points).T
+        if points.shape[1] >= 3:
+            utilisation = np.concatenate([[0.0], points[0] / points[0].max()])
+            slowdown = np.concatenate([[1.0], points[1] / points[1].min()])
+            order = np.argsort(utilisation, kind="stable")
+            return np.stack([utilisation[order], np.maximum.accumulate(slowdown[order])])
+    assumed.append("latency under load: as on other machines")
+    return np.array(_DEFAULT_CURVE).T
+
+
+def _caches(machine: Machine, assumed: list[str]) -> tuple[float, int, float]:
+    """Bytes of a last-level cache, the CPUs that share it, and bytes of a core's own."""
+    kept = [c for c in machine.caches if c.kind in ("data", "unified") and c.groups and c.bytes]
+    if not kept:
+        assumed.append(f"caches: {CACHE_BYTES / (1 << 20):.1f} MiB for each thread")
+        return CACHE_BYTES, 1, 0.0
+    last = max(kept, key=lambda cache: cache.level)
+    own = [c for c in kept if c.level < last.level]
+    private = max(own, key=lambda cache: cache.level) if own else None
+    per_cpu = private.bytes / max(map(len, private.groups)) if private else 0.0
+    return float(last.bytes), max(map(len, last.groups)), per_cpu
