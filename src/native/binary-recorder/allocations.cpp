@@ -2,36 +2,21 @@
 //
 // Heap blocks. The allocation functions of every module are hooked at their first instruction; to
 // see what they return, the outermost call's return address is exchanged for a stub's, which puts
-// it back. Blocks of at least a page are followed one by one, and their counts are taken out before
-// their addresses are used again; smaller ones are summed by page and call stack.
+// it back.
 //
 // The hooks run out of line (out_of_line.cpp), in the program's thread and on our own stack, and
 // call nothing of DynamoRIO's: the program's vector registers are still in place.
 #include "allocations.h"
 
 #include "drmgr.h"
+#include "heap_blocks.h"
 #include "os.h"
 #include "recorder.h"
 
 namespace numascape {
 namespace {
 
-struct LargeBlock {
-    uint64_t address;  // 0: the entry is free
-    uint64_t bytes;
-    uint64_t exclusive_start;
-    uint64_t exclusive_end;
-    uint64_t stack_id;
-    uint32_t next_free;
-};
-
-// At most one block of a page or more begins in a page: entries are found by that page.
-constexpr uint32_t kMostBlocks = 1u << 24;
-SpinLock blocks_lock;
-std::atomic<uint32_t>* block_entry;  // by window page: entry of the block that begins there, or 0
-LargeBlock* blocks;                  // entry 0 is not used
-uint32_t used_entries = 1;
-uint32_t free_entry = 0;
+HeapBlocks heap(shard);
 
 // A return address that was exchanged, and where on the stack.
 struct Exchanged {
@@ -72,91 +57,6 @@ CallInProgress* call_of(void* drcontext) {
 
 uint64_t* stack_word(uint64_t address) {
     return reinterpret_cast<uint64_t*>(address);
-}
-
-void write_block(ThreadRecorder& recorder, const LargeBlock& block, uint64_t time) {
-    auto* record = static_cast<AllocRecord*>(
-        shard.append(recorder, RecordType::kAlloc, recorder.thread, sizeof(AllocRecord)));
-    record->time = time;
-    record->address = block.address;
-    record->bytes = block.bytes;
-    record->exclusive_start = block.exclusive_start;
-    record->exclusive_end = block.exclusive_end;
-    record->stack_id = block.stack_id;
-    shard.commit(recorder, record);
-}
-
-// 0 when there are too many blocks.
-uint32_t take_entry() {
-    if (free_entry != 0) {
-        const uint32_t entry = free_entry;
-        free_entry = blocks[entry].next_free;
-        return entry;
-    }
-    return used_entries < kMostBlocks ? used_entries++ : 0;
-}
-
-LargeBlock describe(const CallInProgress& call, uint64_t address) {
-    // The allocator's own header may precede the block in its first page; nothing else fits there.
-    constexpr uint64_t kAllocatorHeader = 16;
-    LargeBlock block{address, call.bytes, 0, 0, call.stack_id, 0};
-    block.exclusive_start = (address - kAllocatorHeader + kPageBytes - 1) & ~(kPageBytes - 1);
-    block.exclusive_end = (address + call.bytes) & ~(kPageBytes - 1);
-    if (address >= call.mapped_start && address + call.bytes <= call.mapped_end) {
-        const uint64_t end = (address + call.bytes + kPageBytes - 1) & ~(kPageBytes - 1);
-        // A mapping of its own, or the start of a new arena: in an arena the rest is not its.
-        if (end + kPageBytes >= call.mapped_end) {
-            block.exclusive_start = address & ~(kPageBytes - 1);
-            block.exclusive_end = end;
-        }
-    }
-    return block;
-}
-
-void add_large_block(ThreadRecorder& recorder, const LargeBlock& block) {
-    std::atomic<uint32_t>& place = block_entry[window_page(block.address)];
-    {
-        SpinGuard guard(blocks_lock);
-        uint32_t entry = place.load(std::memory_order_relaxed);
-        entry = entry != 0 ? entry : take_entry();
-        if (entry != 0) {
-            blocks[entry] = block;
-        }
-        place.store(entry, std::memory_order_relaxed);
-    }
-    write_block(recorder, block, os::ticks());
-}
-
-// Takes the block's counts out. Must run before the allocator gets the block back.
-void drop_block(ThreadRecorder& recorder, uint64_t address) {
-    std::atomic<uint32_t>& place = block_entry[window_page(address)];
-    if (address == 0 || place.load(std::memory_order_relaxed) == 0) {
-        return;
-    }
-    LargeBlock block{};
-    {
-        SpinGuard guard(blocks_lock);
-        const uint32_t entry = place.load(std::memory_order_relaxed);
-        if (entry == 0 || blocks[entry].address != address) {
-            return;
-        }
-        block = blocks[entry];
-        blocks[entry].address = 0;
-        blocks[entry].next_free = free_entry;
-        free_entry = entry;
-        place.store(0, std::memory_order_relaxed);
-    }
-    const uint64_t time = os::ticks();
-    if (block.exclusive_end > block.exclusive_start) {
-        shard.query_placement(recorder, block.exclusive_start, block.exclusive_end, time);
-        shard.retire(recorder, window_page(block.exclusive_start),
-                     window_page(block.exclusive_end - 1) + 1, time);
-    }
-    auto* record = static_cast<FreeRecord*>(
-        shard.append(recorder, RecordType::kFree, recorder.thread, sizeof(FreeRecord)));
-    record->time = time + 1;
-    record->address = address;
-    shard.commit(recorder, record);
 }
 
 void put_back(CallInProgress& call) {
@@ -257,7 +157,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         return;
     }
     if (hook.kind == Hooked::kFree) {
-        drop_block(recorder, registers.rdi);
+        heap.drop(recorder, registers.rdi);
         return;
     }
     if (call->exchanged_count == CallInProgress::kMostExchanged) {
@@ -274,7 +174,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
     read_arguments(*call, registers);
     call->stack_id = call_stack(recorder, registers, hook.pc, stack_pointer);
     if (gives_back(hook.kind)) {
-        drop_block(recorder, registers.rdi);
+        heap.drop(recorder, registers.rdi);
     }
     call->exchanged[call->exchanged_count++] = {stack_pointer, return_address};
     *stack_word(stack_pointer) = return_stub();
@@ -319,15 +219,11 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
     if (result == 0 || call->bytes == 0) {
         return;
     }
-    if (call->bytes >= kPageBytes) {
-        add_large_block(recorder, describe(*call, result));
-    } else {
-        shard.add_small_block(recorder, result, call->bytes, call->stack_id);
-    }
+    heap.add(recorder, {result, call->bytes, call->stack_id, call->mapped_start, call->mapped_end});
 }
 
 const void* block_entries() {
-    return block_entry;
+    return heap.entries();
 }
 
 uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
@@ -339,10 +235,9 @@ uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
 }
 
 void allocations_init() {
-    block_entry =
-        static_cast<std::atomic<uint32_t>*>(os::map_sparse(kWindowPages * sizeof(uint32_t)));
-    blocks = static_cast<LargeBlock*>(os::map_sparse(kMostBlocks * sizeof(LargeBlock)));
-    DR_ASSERT(!os::failed(block_entry) && !os::failed(blocks));
+    const bool opened = heap.open();
+    DR_ASSERT(opened);
+    (void)opened;
     call_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);
@@ -360,16 +255,11 @@ void allocator_mapped(uint64_t start, uint64_t bytes) {
 }
 
 void write_live_blocks(ThreadRecorder& recorder, uint64_t time) {
-    SpinGuard guard(blocks_lock);
-    for (uint32_t entry = 1; entry < used_entries; ++entry) {
-        if (blocks[entry].address != 0) {
-            write_block(recorder, blocks[entry], time);
-        }
-    }
+    heap.write_live(recorder, time);
 }
 
 void allocations_after_fork() {
-    blocks_lock.reset();
+    heap.after_fork();
     all_calls_lock.reset();
 }
 

@@ -210,13 +210,7 @@ void block_counter_ran_out(uint64_t argument, const void* info, ThreadRecorder* 
 }
 
 void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site) {
-    Sampling& sampling = recorder.sampling;
-    const CountPair counts = sampling.table[page].counts();
-    sampling.table[page] = {0, 0};
-    if (site != kNoSite && sampling.weight != 0) {
-        shard.note_sample(recorder, site, page, sampling.weight);
-    }
-    shard.count(recorder, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
+    shard.count_sample(recorder, page, pc, site);
 }
 
 void note_special(ThreadRecorder& recorder, uint32_t block, uint32_t site, uint64_t address,

@@ -23,7 +23,6 @@ struct BlockPlan;
 struct Emitter;
 
 inline constexpr uint32_t kNoBlock = ~uint32_t{0};
-inline constexpr uint32_t kNoSite = ~uint32_t{0};
 
 void block_heads_init();
 

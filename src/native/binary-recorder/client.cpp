@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include <signal.h>
-#include <sys/resource.h>
 
 #include "dr_api.h"
 #include "drmgr.h"
@@ -72,11 +71,6 @@ const char* program_path() {
     return path;
 }
 
-struct StackRange {
-    uint64_t start;
-    uint64_t end;
-};
-
 // The mapping the thread's stack pointer is in.
 StackRange find_stack(void* drcontext) {
     dr_mcontext_t context;
@@ -90,26 +84,6 @@ StackRange find_stack(void* drcontext) {
     }
     const auto start = reinterpret_cast<uint64_t>(info.base_pc);
     return {start, start + info.size};
-}
-
-// The kernel's mapping for the main thread; it grows down on demand as far as the limit says.
-StackRange find_main_stack() {
-    StackRange stack{0, 0};
-    each_mapping(
-        [](const MappedRange& range, void* argument) {
-            if (std::string_view(range.path) == "[stack]") {
-                *static_cast<StackRange*>(argument) = {range.start, range.end};
-            }
-        },
-        &stack);
-    constexpr uint64_t kMost = uint64_t{1} << 30;
-    rlimit limit{};
-    os::call(SYS_prlimit64, 0, RLIMIT_STACK, 0, reinterpret_cast<long>(&limit));
-    const uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
-    if (stack.end - stack.start < most) {
-        stack.start = stack.end - most;
-    }
-    return stack;
 }
 
 void fill_slots(ThreadRecorder* recorder, void* own_stack) {
@@ -144,23 +118,6 @@ void thread_started(void* drcontext) {
     }
 }
 
-void read_name(uint32_t os_tid, char (&name)[16]) {
-    char path[64];
-    dr_snprintf(path, sizeof path, "/proc/self/task/%u/comm", os_tid);
-    name[0] = '\0';
-    const file_t file = dr_open_file(path, DR_FILE_READ);
-    if (file == INVALID_FILE) {
-        return;
-    }
-    const ssize_t got = dr_read_file(file, name, sizeof name - 1);
-    dr_close_file(file);
-    for (ssize_t i = 0; i < 16; ++i) {
-        if (i >= got || name[i] == '\n') {
-            name[i] = '\0';
-        }
-    }
-}
-
 void thread_ended(void* drcontext) {
     void* own_stack = drmgr_get_tls_field(drcontext, own_stack_index);
     if (own_stack != nullptr) {
@@ -180,7 +137,7 @@ void thread_ended(void* drcontext) {
                      window_page(recorder->stack_end - 1) + 1, os::ticks());
     }
     char name[16];
-    read_name(recorder->os_tid, name);
+    read_thread_name(recorder->os_tid, name);
     write_thread_slot(ThreadSlot::kRecorder, nullptr);
     shard.end_thread(recorder, name);
 }
@@ -240,7 +197,7 @@ void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
         write_placement(*recorder, time);
         shard.each_thread([&](const ThreadRecorder& thread) {
             char name[16];
-            read_name(thread.os_tid, name);
+            read_thread_name(thread.os_tid, name);
             shard.name_thread(*recorder, thread, name);
         });
         auto* record = static_cast<ProcessExitRecord*>(
@@ -361,7 +318,9 @@ void start(int argc, const char* argv[]) {
     drmgr_init();
     dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
     DR_ASSERT_MSG(slot_segment == DR_SEG_GS, "thread-local storage is not behind gs");
-    call_stacks_init();
+    const bool opened = call_stacks.open();
+    DR_ASSERT(opened);
+    (void)opened;
     block_heads_init();
     instrument_init();
     out_of_line_init(GLOBAL_DCONTEXT);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "call_stack_log.h"
 #include "dr_api.h"
 
 namespace numascape {
@@ -33,13 +34,6 @@ struct FunctionHook {
     uint64_t pc;  // first member, as of every description that out-of-line code gets
     std::atomic<uint64_t> address;
     Hooked kind;
-};
-
-// All general registers as out-of-line code pushes them, lowest address first; rsp is apart.
-struct ProgramRegisters {
-    uint64_t flags;
-    uint64_t r15, r14, r13, r12, rbp, rbx;
-    uint64_t r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
 };
 
 // The hook of a function that begins at this address, or null.

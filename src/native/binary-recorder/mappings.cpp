@@ -9,6 +9,7 @@
 #include "dr_api.h"
 #include "drmgr.h"
 #include "os.h"
+#include "phases.h"
 #include "recorder.h"
 
 namespace numascape {
@@ -20,69 +21,6 @@ struct PendingCall {
 };
 int pending_index = -1;
 std::atomic<uint64_t> program_break{0};
-
-uint64_t page_floor(uint64_t address) {
-    return address & ~(kPageBytes - 1);
-}
-uint64_t page_ceiling(uint64_t address) {
-    return page_floor(address + kPageBytes - 1);
-}
-
-template <typename Record>
-Record* append_with_text(ThreadRecorder& recorder, RecordType type, const char* text,
-                         uint8_t flags = 0) {
-    size_t length = 0;
-    while (text[length] != '\0' && length < 4096) {
-        ++length;
-    }
-    const size_t room = (length + 1 + 7) & ~size_t{7};
-    auto* record = static_cast<Record*>(
-        shard.append(recorder, type, recorder.thread, sizeof(Record) + room, flags));
-    char* to = reinterpret_cast<char*>(record + 1);
-    for (size_t i = 0; i < room; ++i) {
-        to[i] = i < length ? text[i] : '\0';
-    }
-    return record;
-}
-
-void write_map(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes,
-               uint64_t stack_id, const char* path, uint8_t flags) {
-    auto* record = append_with_text<MapRecord>(recorder, RecordType::kMap, path, flags);
-    record->time = time;
-    record->start = start;
-    record->bytes = bytes;
-    record->stack_id = stack_id;
-    shard.commit(recorder, record);
-}
-
-// The kernel takes the pages of the range away, and may give others: their next access is a first
-// touch again. False when the range is none.
-bool leave_pages(ThreadRecorder& recorder, uint64_t first, uint64_t end, uint64_t time) {
-    if (end <= first || end - first > kWindowMask / 2) {
-        return false;
-    }
-    shard.query_placement(recorder, first, end, time);
-    shard.retire(recorder, window_page(first), window_page(end - 1) + 1, time);
-    shard.forget_touches(window_page(first), window_page(end - 1) + 1);
-    return true;
-}
-
-// Called before the kernel takes the pages away (or a MAP_FIXED mapping replaces them): afterwards
-// another thread may already have something else there.
-void leave_range(ThreadRecorder& recorder, uint64_t start, uint64_t bytes) {
-    const uint64_t first = page_floor(start);
-    const uint64_t end = page_ceiling(start + bytes);
-    const uint64_t time = os::ticks();
-    if (bytes == 0 || !leave_pages(recorder, first, end, time)) {
-        return;
-    }
-    auto* record = static_cast<UnmapRecord*>(
-        shard.append(recorder, RecordType::kUnmap, recorder.thread, sizeof(UnmapRecord)));
-    record->time = time + 1;
-    record->start = first;
-    record->bytes = end - first;
-    shard.commit(recorder, record);
-}
 
 void path_of_file(int file, char (&path)[1024]) {
     char link[64];
@@ -156,20 +94,20 @@ bool before_call(void* drcontext, int number) {
         case SYS_mmap:
             pending->stack_id = inside_allocator() ? 0 : stack_here(drcontext, *recorder);
             if ((argument[3] & MAP_FIXED) != 0) {
-                leave_range(*recorder, argument[0], argument[1]);
+                leave_range(shard, *recorder, argument[0], argument[1]);
             }
             break;
         case SYS_munmap:
-            leave_range(*recorder, argument[0], argument[1]);
+            leave_range(shard, *recorder, argument[0], argument[1]);
             break;
         case SYS_mremap:
             pending->stack_id = inside_allocator() ? 0 : stack_here(drcontext, *recorder);
-            leave_range(*recorder, argument[0], argument[1]);
+            leave_range(shard, *recorder, argument[0], argument[1]);
             break;
         case SYS_brk: {
             const uint64_t current = program_break.load();
             if (argument[0] != 0 && current != 0 && page_ceiling(argument[0]) < current) {
-                leave_range(*recorder, page_ceiling(argument[0]),
+                leave_range(shard, *recorder, page_ceiling(argument[0]),
                             current - page_ceiling(argument[0]));
             }
             break;
@@ -177,7 +115,7 @@ bool before_call(void* drcontext, int number) {
         case SYS_madvise:
             // Allocators give memory back so, and keep the addresses.
             if (argument[2] == MADV_DONTNEED || argument[2] == MADV_REMOVE) {
-                leave_pages(*recorder, page_floor(argument[0]),
+                leave_pages(shard, *recorder, page_floor(argument[0]),
                             page_ceiling(argument[0] + argument[1]), os::ticks());
             }
             break;
@@ -203,7 +141,7 @@ void new_mapping(ThreadRecorder& recorder, const PendingCall& pending, uint64_t 
                  uint64_t bytes, const char* path, bool shared) {
     const bool by_allocator = inside_allocator();
     const int flags = (by_allocator ? kMapByAllocator : 0) | (shared ? kMapShared : 0);
-    write_map(recorder, os::ticks(), start, bytes, pending.stack_id, path,
+    write_map(shard, recorder, os::ticks(), start, bytes, pending.stack_id, path,
               static_cast<uint8_t>(flags));
     if (by_allocator) {
         allocator_mapped(start, bytes);
@@ -236,7 +174,8 @@ void after_call(void* drcontext, int number) {
             const uint64_t end = page_ceiling(value);
             const uint64_t before = program_break.exchange(end);
             if (before != 0 && end > before) {
-                write_map(*recorder, os::ticks(), before, end - before, 0, "[heap]", kMapHeap);
+                write_map(shard, *recorder, os::ticks(), before, end - before, 0, "[heap]",
+                          kMapHeap);
             }
             break;
         }
@@ -277,7 +216,7 @@ uint64_t lowest_address(const module_data_t* module) {
 void mark_code(const module_data_t* module, bool present) {
     for (unsigned i = 0; i < module->num_segments; ++i) {
         if ((module->segments[i].prot & DR_MEMPROT_EXEC) != 0) {
-            call_stacks_add_code(reinterpret_cast<uint64_t>(module->segments[i].start),
+            call_stacks.add_code(reinterpret_cast<uint64_t>(module->segments[i].start),
                                  reinterpret_cast<uint64_t>(module->segments[i].end), present);
         }
     }
@@ -285,12 +224,9 @@ void mark_code(const module_data_t* module, bool present) {
 
 void write_module(ThreadRecorder& recorder, const module_data_t* module, RecordType type,
                   uint64_t time) {
-    auto* record = append_with_text<ModuleRecord>(recorder, type, module->full_path);
-    record->time = time;
-    record->start = reinterpret_cast<uint64_t>(module->start);
-    record->end = reinterpret_cast<uint64_t>(module->end);
-    record->load_bias = record->start - lowest_address(module);
-    shard.commit(recorder, record);
+    const auto start = reinterpret_cast<uint64_t>(module->start);
+    write_module(shard, recorder, type, time, module->full_path, start,
+                 reinterpret_cast<uint64_t>(module->end), start - lowest_address(module));
 }
 
 void module_loaded(void*, const module_data_t* module, bool) {
@@ -333,6 +269,14 @@ struct WriteContext {
 
 }  // namespace
 
+CallStackLog call_stacks(shard);
+
+uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
+                    uint64_t stack_pointer) {
+    return call_stacks.identify(recorder, registers, pc, stack_pointer, region_return_stub(),
+                                region_return_address());
+}
+
 void mappings_init() {
     pending_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
@@ -350,10 +294,7 @@ void write_mappings(ThreadRecorder& recorder, uint64_t time) {
     each_mapping(
         [](const MappedRange& range, void* argument) {
             auto* to = static_cast<WriteContext*>(argument);
-            const bool heap = __builtin_strcmp(range.path, "[heap]") == 0;
-            const int flags = kMapBefore | (heap ? kMapHeap : 0) | (range.shared ? kMapShared : 0);
-            write_map(*to->recorder, to->time, range.start, range.end - range.start, 0, range.path,
-                      static_cast<uint8_t>(flags));
+            write_map_before(shard, *to->recorder, to->time, range);
         },
         &context);
 }
@@ -373,10 +314,7 @@ void write_placement(ThreadRecorder& recorder, uint64_t time) {
     each_mapping(
         [](const MappedRange& range, void* argument) {
             auto* to = static_cast<WriteContext*>(argument);
-            const bool kernel_page = __builtin_strncmp(range.path, "[v", 2) == 0;
-            if (range.accessible && !kernel_page) {
-                shard.query_placement(*to->recorder, range.start, range.end, to->time);
-            }
+            write_placement_of(shard, *to->recorder, to->time, range);
         },
         &context);
 }

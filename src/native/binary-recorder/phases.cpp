@@ -1,42 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which phase is in force. The last mark that the program set, while there is one: its author knows
-// best. Else the parallel region that is running, else none. With time slices only the clock
-// counts.
+// The clock of time slices, and the way from the program's marks and regions to the choice of the
+// phase (phase_choice.h).
 #include "phases.h"
 
 #include <linux/futex.h>
 
 #include "os.h"
-#include "phase_log.h"
+#include "phase_choice.h"
 #include "recorder.h"
 
 namespace numascape {
 namespace {
 
-SpinLock lock;
-PhaseLog phases(shard);
-uint32_t mark = 0;           // phase of the mark in force, 0 = none
-PhaseIdentity region{};      // the region that runs; kOutside = none
+PhaseChoice phases(shard);
 uint64_t session_begin = 0;  // CLOCK_REALTIME ns
 std::atomic<bool> clock_wanted{false};
 std::atomic<bool> clock_runs{false};
 std::atomic<uint32_t> clock_stopped{0};
-
-constexpr uint64_t kMostNameBytes = 255;
-
-void begin_if_other(ThreadRecorder& recorder, uint32_t phase) {
-    if (phase != shard.current_phase()) {
-        phases.begin(recorder, phase);
-    }
-}
-
-// Unless a mark is in force.
-void begin_region(ThreadRecorder& recorder) {
-    if (mark == 0) {
-        begin_if_other(recorder, region.kind == PhaseKind::kRegion ? phases.find(region) : 0);
-    }
-}
 
 // The first process of a session says in a file when it began; slices of all processes are counted
 // from there.
@@ -61,17 +42,6 @@ uint64_t read_session_begin() {
     return begin;
 }
 
-// The slice of this moment begins, if it is not in force. Returns how long it still lasts.
-uint64_t follow_clock(ThreadRecorder& recorder) {
-    const uint64_t now = os::realtime_ns();
-    const uint64_t since = now > session_begin ? now - session_begin : 0;
-    const uint64_t start = since / options.every_ns * options.every_ns;
-    const uint64_t end = start + options.every_ns;
-    SpinGuard guard(lock);
-    begin_if_other(recorder, phases.find({PhaseKind::kTimeSlice, start, end, "", 0}));
-    return end - since;
-}
-
 // DynamoRIO must not suspend this thread while it holds a lock that others need, and must not go
 // while it runs: stop_clock.
 void run_clock(void*) {
@@ -79,7 +49,7 @@ void run_clock(void*) {
     ThreadRecorder* writer = shard.start_writer();
     dr_client_thread_set_suspendable(false);
     while (writer != nullptr && clock_stopped.load() == 0) {
-        const uint64_t left = follow_clock(*writer);
+        const uint64_t left = phases.follow_clock(*writer, session_begin, options.every_ns);
         const timespec wait{static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
         os::call(SYS_futex, reinterpret_cast<long>(&clock_stopped), FUTEX_WAIT_PRIVATE, 0,
                  reinterpret_cast<long>(&wait));
@@ -98,45 +68,25 @@ void start_clock() {
 }  // namespace
 
 void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller) {
-    SpinGuard guard(lock);
-    region = {PhaseKind::kRegion, function, caller, "", 0};
-    begin_region(recorder);
+    phases.region_began(recorder, function, caller);
 }
 
 void region_ended(ThreadRecorder& recorder) {
-    SpinGuard guard(lock);
-    region = {};
-    begin_region(recorder);
+    phases.region_ended(recorder);
 }
 
 void mark_reached(uint64_t pc, uint64_t name) {
     ThreadRecorder* recorder = self();
-    if (recorder == nullptr || detached) {
-        return;
+    if (recorder != nullptr && !detached) {
+        phases.mark_reached(*recorder, pc, name);
     }
-    char text[kMostNameBytes + 1];
-    const size_t got = name != 0 ? os::read_memory(name, text, kMostNameBytes) : 0;
-    uint32_t length = 0;
-    while (length < got && text[length] != '\0') {
-        ++length;
-    }
-    SpinGuard guard(lock);
-    if (length == 0) {
-        mark = 0;
-        begin_region(*recorder);
-        return;
-    }
-    mark = phases.find({PhaseKind::kMark, pc, 0, text, length});
-    phases.begin(*recorder, mark);
 }
 
 void phases_after_fork() {
-    lock.reset();
     ThreadRecorder* recorder = self();
     if (recorder == nullptr) {
         return;
     }
-    SpinGuard guard(lock);
     phases.after_fork(*recorder);
     if (options.every_ns != 0) {
         start_clock();
@@ -152,7 +102,6 @@ void stop_clock() {
 }
 
 void phases_close() {
-    SpinGuard guard(lock);
     phases.close();
 }
 

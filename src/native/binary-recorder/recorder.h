@@ -2,15 +2,17 @@
 //
 // The binary recorder's rooms and the doors between them. client.cpp sets everything up;
 // instrument.cpp inserts the counting code; out_of_line.cpp is what that code jumps to when one
-// subtraction is not enough; allocations.cpp, mappings.cpp and call_stacks.cpp follow the
-// program's memory; maps_file.cpp reads /proc/self/maps.
+// subtraction is not enough; allocations.cpp and mappings.cpp follow the program's memory;
+// maps_file.cpp leaves DynamoRIO's memory out of /proc/self/maps.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "access_groups.h"
+#include "address_space.h"
 #include "allocations.h"
+#include "call_stack_log.h"
 #include "dr_api.h"
 #include "scratch.h"
 #include "shard_writer.h"
@@ -92,10 +94,9 @@ void* permanent(size_t bytes);
 void insert_special(const Emitter& emit, BlockScratch& block, const BlockPlan& plan,
                     uint32_t number, bool last);
 
-// --- call_stacks.cpp
-void call_stacks_init();
-void call_stacks_add_code(uint64_t start, uint64_t end, bool present);
-// Identifies the call stack of code at `pc`; writes it to the shard when it is new.
+// --- mappings.cpp
+extern CallStackLog call_stacks;
+// The call stack of the program's code at `pc`.
 uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
                     uint64_t stack_pointer);
 
@@ -117,14 +118,6 @@ void write_modules(ThreadRecorder& recorder, uint64_t time);
 void write_placement(ThreadRecorder& recorder, uint64_t time);
 
 // --- maps_file.cpp
-struct MappedRange {
-    uint64_t start;
-    uint64_t end;
-    bool accessible;
-    bool writable;
-    bool shared;       // between processes: writing keeps its pages
-    const char* path;  // "" when anonymous; "[heap]", "[stack]"... as the kernel says
-};
 // Calls visit for every mapping of the program (ours and DynamoRIO's left out).
 void each_mapping(void (*visit)(const MappedRange&, void*), void* argument);
 

@@ -21,6 +21,9 @@ void put_in_force(ThreadRecorder& thread, CountTable& table) {
         std::atomic_ref<const void*>(*thread.table_word)
             .store(table.slots, std::memory_order_relaxed);
     }
+    for (TableWord* word = thread.table_words; word != nullptr; word = word->next) {
+        std::atomic_ref<const void*>(word->table).store(table.slots, std::memory_order_relaxed);
+    }
 }
 
 }  // namespace

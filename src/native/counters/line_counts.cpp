@@ -101,6 +101,21 @@ bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
     return shift < kMostStratumShift && times >= kLeastAlwaysNoted << shift;
 }
 
+void ShardWriter::note_announced(ThreadRecorder& self, uint32_t site, uint32_t page,
+                                 uint64_t accesses) {
+    Sampling& sampling = self.sampling;
+    if (always_noted(self, accesses)) {
+        note_sample(self, site, page, accesses);
+        return;
+    }
+    sampling.random = sampling.random != 0 ? sampling.random : 0x9e3779b9u * (self.thread + 1) | 1;
+    const uint32_t shift = sampling.logged / kLoggedPerShift;
+    const uint64_t weight = kLeastAlwaysNoted << (shift < kMostShiftEver ? shift : kMostShiftEver);
+    if (next_random(sampling.random) % weight < accesses) {
+        note_sample(self, site, page, weight);
+    }
+}
+
 void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight) {
     Sampling& sampling = self.sampling;
     if (sampling.chunk == nullptr) {
@@ -129,6 +144,16 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
     entry.header.type = static_cast<uint8_t>(RecordType::kSample);
     std::atomic_ref<uint16_t>(entry.header.words)
         .store(sizeof(SampleRecord) / 8, std::memory_order_release);
+}
+
+void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site) {
+    Sampling& sampling = self.sampling;
+    const CountPair counts = sampling.table[page].counts();
+    sampling.table[page] = {0, 0};
+    if (site != kNoSite && sampling.weight != 0) {
+        note_sample(self, site, page, sampling.weight);
+    }
+    count(self, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
 }
 
 void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {

@@ -127,6 +127,14 @@ inline int memory_file() {
         call(SYS_memfd_create, reinterpret_cast<long>("numascape"), 1 /* MFD_CLOEXEC */));
 }
 
+// Both give a negative errno on failure.
+inline int open(const char* path, int flags, int mode = 0600) {
+    return static_cast<int>(call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), flags, mode));
+}
+inline long read(int file, void* into, size_t bytes) {
+    return call(SYS_read, file, reinterpret_cast<long>(into), static_cast<long>(bytes));
+}
+
 inline void close(int file) {
     call(SYS_close, file);
 }

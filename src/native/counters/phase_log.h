@@ -21,7 +21,7 @@ struct PhaseIdentity {
 
 class PhaseLog {
   public:
-    explicit PhaseLog(ShardWriter& shard) : shard_(shard) {}
+    constexpr explicit PhaseLog(ShardWriter& shard) : shard_(shard) {}
     // Takes its memory; false when there is none.
     bool open();
     // The phase's number; kFurtherPhases when there are too many, or too little room for the

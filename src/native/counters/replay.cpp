@@ -191,6 +191,10 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
             shares_.add_small(record.header->id, site->second, small.bytes);
         } else if (record.type() == RecordType::kBlock) {
             sites_.describe(record);
+        } else if (record.type() == RecordType::kPlace) {
+            const auto& place = record.as<PlaceRecord>();
+            out_.places.push_back(
+                {place.pc, place.line, std::string(text_of(record.rest<PlaceRecord>()))});
         }
     }
 }
@@ -198,7 +202,8 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
 void Replayer::run(std::vector<RecordView> records) {
     std::erase_if(records, [](const RecordView& record) {
         return record.type() == RecordType::kCallStack ||
-               record.type() == RecordType::kSmallBlocks || record.type() == RecordType::kBlock;
+               record.type() == RecordType::kSmallBlocks || record.type() == RecordType::kBlock ||
+               record.type() == RecordType::kPlace;
     });
     std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
         return time_of(a) < time_of(b);

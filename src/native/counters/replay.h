@@ -61,6 +61,12 @@ struct SampleColumns {
     std::vector<uint32_t> site, phase, owner, page;
     std::vector<double> weight;
 };
+// What is known of a pc of SiteColumns from the compiler: "FUNCTION\nFILE" and the line.
+struct PlaceRow {
+    uint64_t pc;
+    uint32_t line;
+    std::string names;
+};
 struct ThreadRow {
     uint32_t thread;
     uint32_t os_tid;
@@ -98,6 +104,7 @@ struct Replay {
     PlacementColumns placement;
     SiteColumns sites;
     SampleColumns samples;
+    std::vector<PlaceRow> places;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;
     std::vector<PhaseRow> phases;

@@ -121,6 +121,7 @@ enum class RecordType : uint8_t {
     kBlock,
     kBlockCounts,
     kSample,
+    kPlace,
 };
 
 // First word of every record. `id` is the window page for first touches, else the thread concerned.
@@ -269,6 +270,15 @@ struct BlockAccess {
     uint16_t own_counter;
 };
 inline constexpr uint32_t kPlaceBits = 9;  // a site: block << kPlaceBits | place
+
+// What a compiler knows of an access whose BlockAccess has this `pc`, which is no code address
+// then. Followed by "FUNCTION\nFILE", NUL-terminated, padded to 8 bytes.
+struct PlaceRecord {
+    RecordHeader header;
+    uint64_t pc;
+    uint32_t line;
+    uint32_t reserved;
+};
 
 // Counters taken out of a table before it counts for another phase. Followed by a BlockCountsEntry
 // for each.

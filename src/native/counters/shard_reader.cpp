@@ -73,6 +73,8 @@ size_t fixed_size(RecordType type) {
             return sizeof(BlockCountsRecord);
         case RecordType::kSample:
             return sizeof(SampleRecord);
+        case RecordType::kPlace:
+            return sizeof(PlaceRecord);
     }
     return 0;
 }
@@ -154,6 +156,7 @@ uint64_t time_of(const RecordView& record) {
         case RecordType::kSmallBlocks:
         case RecordType::kCallStack:
         case RecordType::kBlock:
+        case RecordType::kPlace:
             return 0;
         default:
             // Every other record has its time right after the header.

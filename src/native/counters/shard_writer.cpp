@@ -136,6 +136,13 @@ void ShardWriter::publish_table(ThreadRecorder& self, const void** word) {
     *word = self.current.load(std::memory_order_relaxed)->slots;
 }
 
+void ShardWriter::publish_table(ThreadRecorder& self, TableWord& word) {
+    SpinGuard guard(registry_lock_);
+    word.table = self.current.load(std::memory_order_relaxed)->slots;
+    word.next = self.table_words;
+    self.table_words = &word;
+}
+
 void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name) {
     auto* record = static_cast<ThreadEndRecord*>(
         append(self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord)));

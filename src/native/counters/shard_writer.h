@@ -13,12 +13,15 @@
 #include "page_table.h"
 #include "shard_format.h"
 #include "spin_lock.h"
+#include "table_word.h"
 
 namespace numascape {
 
 // Where tables are: far from where Linux puts a program's mappings, which must stay within one 2^40
 // window.
 inline constexpr uint64_t kTablesBase = 0x1000'0000'0000;
+
+inline constexpr uint32_t kNoSite = ~uint32_t{0};  // of which no sample is noted
 
 struct ThreadRecorder;
 
@@ -46,6 +49,7 @@ struct Sampling {
 struct ThreadRecorder {
     std::atomic<CountTable*> current;  // in force; null: not counted (kShardThreadsLost)
     const void** table_word;  // where the counting code finds current->slots; null: nowhere yet
+    TableWord* table_words;   // further such places
     GranuleSet* granules;     // parts in use in any of its tables
     ChunkHeader* chunk;       // where the next record goes, null before the first
     ChunkHeader* small;       // this thread's kSmallBlocks chunk, null before the first small block
@@ -80,6 +84,7 @@ class ShardWriter {
     ThreadRecorder* start_writer();
     // From now on `word` holds the address of the thread's slots, whatever the phase.
     void publish_table(ThreadRecorder& self, const void** word);
+    void publish_table(ThreadRecorder& self, TableWord& word);
     // Writes the thread's counts as records and gives its tables to the next thread.
     void end_thread(ThreadRecorder* self, const char* name);
 
@@ -128,6 +133,11 @@ class ShardWriter {
     bool begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block);
     // Adds to the sample in progress: the site touched the page `weight` times.
     void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight);
+    // An execution that is sampled touched the page in the sampling table: that counts where it
+    // would have without. `site` may be kNoSite.
+    void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site);
+    // The site accesses the page's owner so often, as it says before: noted always when it is much.
+    void note_announced(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t accesses);
     // Whether an execution that touches a page so many times is noted although it is no sample.
     static bool always_noted(const ThreadRecorder& self, uint64_t times);
     // A counter of a table, backed by the disk.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call_stack_log.h"
+
+#include "os.h"
+#include "private_memory.h"
+
+namespace numascape {
+namespace {
+
+constexpr size_t kScannedWords = 96;
+constexpr size_t kCopiedBytes = 8192;
+constexpr uint32_t kSeenEntries = 1 << 20;
+constexpr uint32_t kCallers = 1 << 14;
+constexpr uint16_t kStacksPerCaller = 256;
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+size_t readable_words(const ThreadRecorder& recorder, uint64_t stack_pointer, size_t most) {
+    if (stack_pointer >= recorder.stack_start && stack_pointer < recorder.stack_end) {
+        const size_t left = (recorder.stack_end - stack_pointer) / 8;
+        return left < most ? left : most;
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool CallStackLog::open() {
+    code_pages_ = map_private<std::atomic<uint8_t>>(kWindowPages);
+    seen_ = map_private<std::atomic<uint64_t>>(kSeenEntries * sizeof *seen_);
+    caller_stacks_ = map_private<std::atomic<uint16_t>>(kCallers * sizeof *caller_stacks_);
+    return code_pages_ != nullptr && seen_ != nullptr && caller_stacks_ != nullptr;
+}
+
+bool CallStackLog::is_code(uint64_t value) const {
+    return value >= kPageBytes && value < uint64_t{1} << 47 &&
+           code_pages_[window_page(value)].load(std::memory_order_relaxed) != 0;
+}
+
+// True when `id` was not there before. A full table says "seen": the stack stays unnamed.
+bool CallStackLog::remember(uint64_t id) {
+    uint32_t at = static_cast<uint32_t>(id % kSeenEntries);
+    for (uint32_t tries = 0; tries < 64; ++tries, at = (at + 1) % kSeenEntries) {
+        uint64_t expected = 0;
+        if (seen_[at].compare_exchange_strong(expected, id)) {
+            return true;
+        }
+        if (expected == id) {
+            return false;
+        }
+    }
+    return false;
+}
+
+void CallStackLog::write(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
+                         uint64_t stack_pointer, uint64_t id, uint64_t exchanged,
+                         uint64_t original) {
+    char copy[kCopiedBytes];
+    const size_t known = readable_words(recorder, stack_pointer, kCopiedBytes / 8) * 8;
+    const size_t bytes = os::read_memory(stack_pointer, copy, known != 0 ? known : kCopiedBytes);
+    auto* record = static_cast<CallStackRecord*>(shard_.append(
+        recorder, RecordType::kCallStack, recorder.thread, sizeof(CallStackRecord) + bytes));
+    record->stack_id = id;
+    const uint64_t registers[17] = {from.rax, from.rdx,      from.rcx, from.rbx, from.rsi, from.rdi,
+                                    from.rbp, stack_pointer, from.r8,  from.r9,  from.r10, from.r11,
+                                    from.r12, from.r13,      from.r14, from.r15, pc};
+    for (int i = 0; i < 17; ++i) {
+        record->registers[i] = registers[i];
+    }
+    record->bytes = bytes;
+    auto* words = reinterpret_cast<uint64_t*>(record + 1);
+    __builtin_memcpy(words, copy, bytes);
+    for (size_t i = 0; exchanged != 0 && i < bytes / 8; ++i) {
+        words[i] = words[i] == exchanged ? original : words[i];
+    }
+    shard_.commit(recorder, record);
+}
+
+void CallStackLog::add_code(uint64_t start, uint64_t end, bool present) {
+    for (uint64_t at = start & ~(kPageBytes - 1); at < end; at += kPageBytes) {
+        code_pages_[window_page(at)].store(present ? 1 : 0, std::memory_order_relaxed);
+    }
+}
+
+uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters& registers,
+                                uint64_t pc, uint64_t stack_pointer, uint64_t exchanged,
+                                uint64_t original) {
+    uint64_t copy[kScannedWords];
+    const auto* words = reinterpret_cast<const uint64_t*>(stack_pointer);
+    size_t count = readable_words(recorder, stack_pointer, kScannedWords);
+    if (count == 0) {
+        count = os::read_memory(stack_pointer, copy, sizeof copy) / 8;
+        words = copy;
+    }
+    const uint64_t start = mix(pc, count > 0 ? words[0] : uint64_t{0});
+    uint64_t id = start;
+    for (size_t i = 1; i < count; ++i) {
+        const uint64_t word = exchanged != 0 && words[i] == exchanged ? original : words[i];
+        if (is_code(word)) {
+            id = mix(id, word);
+        }
+    }
+    std::atomic<uint16_t>& stacks = caller_stacks_[start % kCallers];
+    if (stacks.load(std::memory_order_relaxed) >= kStacksPerCaller) {
+        id = start;
+    }
+    id |= 1;  // 0 means none
+    if (remember(id)) {
+        stacks.fetch_add(1, std::memory_order_relaxed);
+        write(recorder, registers, pc, stack_pointer, id, exchanged, original);
+    }
+    return id;
+}
+
+}  // namespace numascape
