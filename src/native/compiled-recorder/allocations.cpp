@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C library's allocation functions, replaced (hooks.S). Operators new and other languages'
+// allocations call them.
+#include <cerrno>
+#include <cstdlib>
+
+#include <malloc.h>
+
+#include "os.h"
+#include "runtime.h"
+
+namespace numascape {
+namespace {
+
+// Blocks from here on may be mappings of their own, which the kernel takes back when freed.
+constexpr uint64_t kMayBeMapped = 64 * 1024;
+
+// The thread, if the call is the program's own and is recorded.
+ThreadRecorder* recorded(const Inside& inside) {
+    return !inside.nested() && recording() ? begin_thread() : nullptr;
+}
+
+uint64_t stack_of(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
+                  uint64_t stack_pointer) {
+    return call_stacks.identify(recorder, registers, pc, stack_pointer);
+}
+
+void* allocated(ThreadRecorder& recorder, void* block, uint64_t bytes, uint64_t stack_id) {
+    if (block != nullptr && bytes != 0) {
+        heap.add(recorder, {reinterpret_cast<uint64_t>(block), bytes, stack_id, 0, 0});
+    }
+    return block;
+}
+
+bool is_mapped(uint64_t address) {
+    unsigned char resident = 0;
+    return os::call(SYS_mincore, static_cast<long>(page_floor(address)), kPageBytes,
+                    reinterpret_cast<long>(&resident)) == 0;
+}
+
+// After a block went: if its pages went with it, their next access is a first touch again.
+void forget_if_unmapped(uint64_t address, uint64_t bytes) {
+    if (bytes >= kMayBeMapped && !is_mapped(address + bytes / 2)) {
+        shard.forget_touches(window_page(address), window_page(address + bytes - 1) + 1);
+    }
+}
+
+template <typename Allocate>
+void* allocate(const ProgramRegisters* registers, uint64_t stack_pointer, uint64_t pc,
+               uint64_t bytes, Allocate real) {
+    const Inside inside;
+    ThreadRecorder* recorder = recorded(inside);
+    if (recorder == nullptr) {
+        return real();
+    }
+    const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer);
+    return allocated(*recorder, real(), bytes, stack_id);
+}
+
+template <typename Reallocate>
+void* reallocate(const ProgramRegisters* registers, uint64_t stack_pointer, uint64_t pc,
+                 uint64_t before, uint64_t bytes, Reallocate real) {
+    const Inside inside;
+    ThreadRecorder* recorder = recorded(inside);
+    if (recorder == nullptr) {
+        return real();
+    }
+    const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer);
+    const uint64_t bytes_before = heap.drop(*recorder, before);
+    void* block = real();
+    if (reinterpret_cast<uint64_t>(block) != before) {
+        forget_if_unmapped(before, bytes_before);
+    }
+    return allocated(*recorder, block, bytes, stack_id);
+}
+
+}  // namespace
+}  // namespace numascape
+
+using namespace numascape;
+
+#define REPLACEMENT(name)                                        \
+    extern "C" __attribute__((visibility("hidden"))) void* name( \
+        const ProgramRegisters* from, uint64_t stack_pointer, uint64_t pc)
+
+REPLACEMENT(numascape_malloc) {
+    static void* (*real)(size_t) = nullptr;
+    return allocate(from, stack_pointer, pc, from->rdi,
+                    [&] { return next_of(real, "malloc")(from->rdi); });
+}
+
+// The dynamic linker asks for zeroed memory while it looks up the real function.
+REPLACEMENT(numascape_calloc) {
+    static void* (*real)(size_t, size_t) = nullptr;
+    static bool looking = false;
+    alignas(16) static char room[4096];
+    static size_t used = 0;
+    const size_t bytes = from->rdi * from->rsi;
+    if (real == nullptr && looking && used + bytes <= sizeof room) {
+        void* block = room + used;
+        used += (bytes + 15) & ~size_t{15};
+        return block;
+    }
+    looking = true;
+    return allocate(from, stack_pointer, pc, bytes,
+                    [&] { return next_of(real, "calloc")(from->rdi, from->rsi); });
+}
+
+REPLACEMENT(numascape_realloc) {
+    static void* (*real)(void*, size_t) = nullptr;
+    return reallocate(from, stack_pointer, pc, from->rdi, from->rsi, [&] {
+        return next_of(real, "realloc")(reinterpret_cast<void*>(from->rdi), from->rsi);
+    });
+}
+
+REPLACEMENT(numascape_reallocarray) {
+    static void* (*real)(void*, size_t, size_t) = nullptr;
+    return reallocate(from, stack_pointer, pc, from->rdi, from->rsi * from->rdx, [&] {
+        return next_of(real, "reallocarray")(reinterpret_cast<void*>(from->rdi), from->rsi,
+                                             from->rdx);
+    });
+}
+
+REPLACEMENT(numascape_aligned_alloc) {
+    static void* (*real)(size_t, size_t) = nullptr;
+    return allocate(from, stack_pointer, pc, from->rsi,
+                    [&] { return next_of(real, "aligned_alloc")(from->rdi, from->rsi); });
+}
+
+REPLACEMENT(numascape_memalign) {
+    static void* (*real)(size_t, size_t) = nullptr;
+    return allocate(from, stack_pointer, pc, from->rsi,
+                    [&] { return next_of(real, "memalign")(from->rdi, from->rsi); });
+}
+
+REPLACEMENT(numascape_valloc) {
+    static void* (*real)(size_t) = nullptr;
+    return allocate(from, stack_pointer, pc, from->rdi,
+                    [&] { return next_of(real, "valloc")(from->rdi); });
+}
+
+REPLACEMENT(numascape_pvalloc) {
+    static void* (*real)(size_t) = nullptr;
+    return allocate(from, stack_pointer, pc, from->rdi,
+                    [&] { return next_of(real, "pvalloc")(from->rdi); });
+}
+
+REPLACEMENT(numascape_posix_memalign) {
+    static int (*real)(void**, size_t, size_t) = nullptr;
+    int error = 0;
+    auto** out = reinterpret_cast<void**>(from->rdi);
+    allocate(from, stack_pointer, pc, from->rdx, [&]() -> void* {
+        error = next_of(real, "posix_memalign")(out, from->rsi, from->rdx);
+        return error == 0 ? *out : nullptr;
+    });
+    return reinterpret_cast<void*>(static_cast<intptr_t>(error));
+}
+
+NUMASCAPE_EXPORTED void free(void* block) {
+    static void (*real)(void*) = nullptr;
+    const Inside inside;
+    ThreadRecorder* recorder = block != nullptr ? recorded(inside) : nullptr;
+    if (recorder == nullptr) {
+        next_of(real, "free")(block);
+        return;
+    }
+    const auto address = reinterpret_cast<uint64_t>(block);
+    const uint64_t bytes = heap.drop(*recorder, address);
+    next_of(real, "free")(block);
+    forget_if_unmapped(address, bytes);
+}

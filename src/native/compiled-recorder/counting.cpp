@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What compiled code calls by way of its stub. Vector registers are the program's: everything here
+// is compiled without them, and what calls the C library saves them before.
+#include "os.h"
+#include "private_memory.h"
+#include "runtime.h"
+
+namespace numascape {
+namespace {
+
+SpinLock modules_lock;
+uint32_t used_sites = 0;
+std::atomic<uint8_t>* described = nullptr;  // by number: the shard has the block
+bool sites_lost = false;
+Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
+
+constexpr uint64_t kNeverAgain = uint64_t{1} << 62;  // executions until the next sample
+
+// Numbers grow towards lower addresses, see block_counters.h.
+uint32_t number_of(const Site* site, const CompiledModule& module) {
+    const uint64_t place = *module.offset + reinterpret_cast<uint64_t>(site);
+    return static_cast<uint32_t>((0 - place) / sizeof(Site)) - 1;
+}
+
+void number_sites(CompiledModule& module) {
+    SpinGuard guard(modules_lock);
+    if (module.known != 0) {
+        return;
+    }
+    if (described == nullptr) {
+        described = map_private<std::atomic<uint8_t>>(kCounters);
+    }
+    auto count = static_cast<uint64_t>(module.sites_end - module.sites);
+    if (used_sites + count > kCounters) {
+        sites_lost = true;
+        shard.set_flag(kShardBlocksLost);
+        used_sites = 0;
+        count = count < kCounters ? count : kCounters;
+    }
+    used_sites += static_cast<uint32_t>(count);
+    // The last entry's counter is the one of the lowest number.
+    const uint64_t lowest = used_sites - count;
+    *module.offset = 0 - reinterpret_cast<uint64_t>(module.sites) - (lowest + count) * sizeof(Site);
+    std::atomic_ref<uint32_t>(module.known).store(1, std::memory_order_release);
+}
+
+// An access's place in the source: its entry's address stands for it.
+void write_place(ThreadRecorder& recorder, const Site* site) {
+    const char* names = reinterpret_cast<const char*>(site) + site->names;
+    auto* record = append_with_text<PlaceRecord>(shard, recorder, RecordType::kPlace, names);
+    record->pc = reinterpret_cast<uint64_t>(site);
+    record->line = site->line;
+    record->reserved = 0;
+    shard.commit(recorder, record);
+}
+
+void describe(ThreadRecorder& recorder, const Site* site, uint32_t number) {
+    if (described[number].load(std::memory_order_relaxed) != 0 ||
+        described[number].exchange(1) != 0 || sites_lost) {
+        return;
+    }
+    constexpr uint32_t kMostAccesses = 1 << kPlaceBits;
+    BlockAccess access[kMostAccesses];
+    uint32_t accesses = 0;
+    const bool range = site->kind == kRangeSite;
+    const uint32_t entries = range ? 1 : site->entries;
+    for (uint32_t i = 0; i < entries && i < kMostAccesses; ++i) {
+        write_place(recorder, site + i);
+        access[accesses++] = {reinterpret_cast<uint64_t>(site + i), static_cast<uint16_t>(i),
+                              site[i].reads, site[i].writes, static_cast<uint16_t>(range ? 1 : 0)};
+    }
+    shard.write_block(recorder, number, access, accesses);
+}
+
+ThreadRecorder* counted_thread() {
+    ThreadRecorder* recorder = thread_state.recorder;
+    return recorder != nullptr && recorder->current.load(std::memory_order_relaxed) != nullptr
+               ? recorder
+               : nullptr;
+}
+
+extern "C" void numascape_saving_vectors(void (*function)(void*), void* argument);
+
+void prepare_module(void* argument) {
+    auto* module = static_cast<CompiledModule*>(argument);
+    const Inside inside;
+    ThreadRecorder* recorder = open_shard(true) ? begin_thread() : nullptr;
+    number_sites(*module);
+    if (recorder != nullptr) {
+        write_new_modules(*recorder);
+    }
+}
+
+void begin_this_thread(void*) {
+    const Inside inside;
+    begin_thread();
+}
+
+void* spare() {
+    SpinGuard guard(modules_lock);
+    if (spare_table == nullptr) {
+        spare_table = table_in(os::map_sparse(kTableStride));
+    }
+    return spare_table;
+}
+
+void* enter(CompiledModule* module) {
+    ModuleThread* word = module->thread();
+    if (std::atomic_ref<uint32_t>(module->known).load(std::memory_order_acquire) == 0) {
+        numascape_saving_vectors(prepare_module, module);
+    } else if (thread_state.recorder == nullptr && !thread_state.ended) {
+        numascape_saving_vectors(begin_this_thread, nullptr);
+    }
+    ThreadRecorder* recorder = counted_thread();
+    if (recorder == nullptr) {
+        word->table = spare();
+    } else {
+        shard.publish_table(*recorder, *word);
+    }
+    return const_cast<void*>(word->table);
+}
+
+void touch(void* table, uint64_t slot_offset, uint64_t place, const void* pc) {
+    ThreadRecorder* recorder = counted_thread();
+    if (recorder == nullptr) {
+        return;
+    }
+    const auto page = static_cast<uint32_t>(slot_offset / sizeof(Slot));
+    const auto code = reinterpret_cast<uint64_t>(pc) - 1;
+    if (table == recorder->sampling.table) {
+        const uint32_t block = recorder->sampling.block;
+        shard.count_sample(*recorder, page, code,
+                           block << kPlaceBits | static_cast<uint32_t>(place));
+    } else {
+        shard.touch(*recorder, static_cast<const Slot*>(table), page, code);
+    }
+}
+
+void* block(void* table, const Site* site, CompiledModule* module) {
+    const uint32_t number = number_of(site, *module);
+    auto* slots = static_cast<Slot*>(table);
+    ThreadRecorder* recorder = counted_thread();
+    if (recorder == nullptr || !options.lines || slots == recorder->sampling.table) {
+        counter_at<BlockCounter>(slots, number).left = kNeverAgain;
+        return table;
+    }
+    describe(*recorder, site, number);
+    return shard.begin_sample(*recorder, slots, number) ? recorder->sampling.table : slots;
+}
+
+// --- Ranges: the accesses of whole loops.
+
+// As NestCounts, without steps of 0, all steps positive, the smallest first.
+struct Run {
+    uint64_t start;
+    uint64_t times;  // each address
+    uint32_t dimensions;
+    NestDimension dimension[kNestDimensions];
+};
+
+void insert_by_step(Run& run, NestDimension added) {
+    uint32_t at = run.dimensions++;
+    for (; at > 0 && run.dimension[at - 1].step > added.step; --at) {
+        run.dimension[at] = run.dimension[at - 1];
+    }
+    run.dimension[at] = added;
+}
+
+// False when there is no access.
+bool normalise(const NestCounts& nest, uint64_t start, Run& run) {
+    run = {start, 1, 0, {}};
+    for (uint64_t i = 0; i < nest.dimensions; ++i) {
+        NestDimension dimension = nest.dimension[i];
+        if (dimension.count == 0) {
+            return false;
+        }
+        if (dimension.step == 0) {
+            run.times *= dimension.count;
+        } else if (dimension.count > 1) {
+            if (dimension.step < 0) {
+                run.start += static_cast<uint64_t>(dimension.step) * (dimension.count - 1);
+                dimension.step = -dimension.step;
+            }
+            insert_by_step(run, dimension);
+        }
+    }
+    // Rows that follow each other without a gap are one.
+    while (run.dimensions > 1 &&
+           static_cast<uint64_t>(run.dimension[1].step) ==
+               static_cast<uint64_t>(run.dimension[0].step) * run.dimension[0].count) {
+        run.dimension[0].count *= run.dimension[1].count;
+        for (uint32_t i = 1; i + 1 < run.dimensions; ++i) {
+            run.dimension[i] = run.dimension[i + 1];
+        }
+        --run.dimensions;
+    }
+    return true;
+}
+
+struct RangeCounter {
+    ThreadRecorder& recorder;
+    const CountTable& table;
+    uint64_t reads;  // per address
+    uint64_t writes;
+    uint64_t pc;
+
+    void page(uint64_t address, uint64_t times) const {
+        const uint32_t number = window_page(address);
+        Slot& slot = table.slots[number];
+        const bool fresh =
+            (reads != 0 && slot.negated_reads == 0) || (writes != 0 && slot.negated_writes == 0);
+        slot.negated_reads -= reads * times;
+        slot.negated_writes -= writes * times;
+        if (fresh) {
+            shard.touch(recorder, table.slots, number, pc);
+        }
+    }
+
+    void row(uint64_t address, uint64_t step, uint64_t count) const {
+        if (step >= kPageBytes / 2) {
+            for (; count > 0; --count, address += step) {
+                page(address, 1);
+            }
+            return;
+        }
+        const auto narrow = static_cast<uint32_t>(step);
+        while (count > 0) {
+            const auto room = static_cast<uint32_t>(kPageBytes - address % kPageBytes);
+            const uint64_t fit = step == 8 ? (room + 7) / 8 : (room + narrow - 1) / narrow;
+            const uint64_t times = fit < count ? fit : count;
+            page(address, times);
+            count -= times;
+            address += times * step;
+        }
+    }
+
+    void all(const Run& run, uint32_t dimension, uint64_t address) const {
+        if (run.dimensions == 0) {
+            page(address, 1);
+            return;
+        }
+        const NestDimension& outer = run.dimension[dimension];
+        if (dimension == 0) {
+            row(address, static_cast<uint64_t>(outer.step), outer.count);
+            return;
+        }
+        for (uint64_t i = 0; i < outer.count; ++i) {
+            all(run, dimension - 1, address);
+            address += static_cast<uint64_t>(outer.step);
+        }
+    }
+};
+
+// Adds to the site's sums, and notes whose memory it was: always when it was much.
+void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* site,
+                const CompiledModule& module, const Run& run, uint64_t accesses) {
+    const uint32_t own = number_of(site, module);
+    const uint32_t number = own - 1;  // of the spare entry behind it
+    describe(recorder, site, number);
+    auto& sums = shard.counter<OwnCounter>(table, own);
+    sums.reads += accesses * site->reads;
+    sums.writes += accesses * site->writes;
+    uint64_t middle = run.start;
+    for (uint32_t i = 0; i < run.dimensions; ++i) {
+        middle += run.dimension[i].count / 2 * static_cast<uint64_t>(run.dimension[i].step);
+    }
+    shard.note_announced(recorder, number << kPlaceBits, window_page(middle), accesses);
+}
+
+void range(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
+           CompiledModule* module) {
+    Run run;
+    if (!normalise(*nest, start, run)) {
+        return;
+    }
+    if (module->thread()->table == nullptr) {
+        enter(module);
+    }
+    ThreadRecorder* recorder = counted_thread();
+    if (recorder == nullptr) {
+        return;
+    }
+    const CountTable& table = *recorder->current.load(std::memory_order_relaxed);
+    const RangeCounter counter{*recorder, table, run.times * site->reads, run.times * site->writes,
+                               reinterpret_cast<uint64_t>(pc) - 1};
+    counter.all(run, run.dimensions == 0 ? 0 : run.dimensions - 1, run.start);
+    if (options.lines && !sites_lost) {
+        uint64_t accesses = run.times;
+        for (uint32_t i = 0; i < run.dimensions; ++i) {
+            accesses *= run.dimension[i].count;
+        }
+        note_range(*recorder, table, site, *module, run, accesses);
+    }
+}
+
+// --- Phases
+
+std::atomic<uint32_t> threads_in_regions{0};
+
+void mark(const char* name, const void* pc) {
+    ThreadRecorder* recorder = thread_state.recorder;
+    if (options.marks && recorder != nullptr) {
+        phases.mark_reached(*recorder, reinterpret_cast<uint64_t>(pc) - 1,
+                            reinterpret_cast<uint64_t>(name));
+    }
+}
+
+// Of nested regions, and of regions that threads begin beside each other, the first is the phase
+// until all have ended.
+void region(const void* function, const void* pc) {
+    ThreadRecorder* recorder = thread_state.recorder;
+    if (!options.regions || recorder == nullptr) {
+        return;
+    }
+    if (function != nullptr) {
+        if (thread_state.regions++ == 0 && threads_in_regions.fetch_add(1) == 0) {
+            phases.region_began(*recorder, reinterpret_cast<uint64_t>(function),
+                                reinterpret_cast<uint64_t>(pc));
+        }
+    } else if (thread_state.regions > 0 && --thread_state.regions == 0 &&
+               threads_in_regions.fetch_sub(1) == 1) {
+        phases.region_ended(*recorder);
+    }
+}
+
+}  // namespace
+
+void counting_after_fork() {
+    modules_lock.reset();
+    threads_in_regions.store(thread_state.regions > 0 ? 1 : 0);
+    for (uint32_t number = 0; described != nullptr && number < used_sites; ++number) {
+        described[number].store(0, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace numascape
+
+NUMASCAPE_EXPORTED const numascape::CompiledRuntime numascape_compiled_runtime = {
+    numascape::kCompiledVersion,
+    numascape::enter,
+    numascape::touch,
+    numascape::block,
+    numascape::range,
+    numascape::mark,
+    numascape::region};

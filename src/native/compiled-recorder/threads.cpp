@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads: counted from before their first function runs until the last of their destructors.
+#include <cerrno>
+#include <cstdlib>
+
+#include <pthread.h>
+
+#include "os.h"
+#include "runtime.h"
+
+namespace numascape {
+
+thread_local ThreadState thread_state{};
+
+namespace {
+
+pthread_key_t end_key;
+pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
+bool have_end_key = false;
+
+StackRange find_stack() {
+    pthread_attr_t attributes;
+    void* start = nullptr;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return {0, 0};
+    }
+    pthread_attr_getstack(&attributes, &start, &bytes);
+    pthread_attr_destroy(&attributes);
+    return {reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(start) + bytes};
+}
+
+void end_thread() {
+    ThreadRecorder* recorder = thread_state.recorder;
+    if (recorder == nullptr) {
+        return;
+    }
+    const Inside inside;
+    // A stack may be cached and given to the next thread: its counts leave with its owner.
+    if (recorder->stack_end > recorder->stack_start) {
+        shard.retire(*recorder, window_page(recorder->stack_start),
+                     window_page(recorder->stack_end - 1) + 1, os::ticks());
+    }
+    char name[16];
+    read_thread_name(recorder->os_tid, name);
+    for (TableWord* word = recorder->table_words; word != nullptr; word = word->next) {
+        word->table = nullptr;  // whoever still counts gets the spare one
+    }
+    thread_state.recorder = nullptr;
+    thread_state.ended = true;
+    shard.end_thread(recorder, name);
+}
+
+// Destructors of other keys may access memory too: the last round is ours.
+void destroy(void* round) {
+    const auto left = reinterpret_cast<uintptr_t>(round);
+    if (left > 1) {
+        pthread_setspecific(end_key, reinterpret_cast<void*>(left - 1));
+    } else {
+        end_thread();
+    }
+}
+
+void make_end_key() {
+    have_end_key = pthread_key_create(&end_key, destroy) == 0;
+}
+
+struct Start {
+    void* (*function)(void*);
+    void* argument;
+};
+
+void* run_thread(void* argument) {
+    const Start start = *static_cast<Start*>(argument);
+    {
+        const Inside inside;
+        std::free(argument);
+        begin_thread();
+    }
+    return start.function(start.argument);
+}
+
+}  // namespace
+
+ThreadRecorder* begin_thread() {
+    if (thread_state.recorder != nullptr || thread_state.ended || !recording()) {
+        return thread_state.recorder;
+    }
+    const Inside inside;
+    const bool main_thread = os::thread_id() == os::process_id();
+    const StackRange stack = main_thread ? find_main_stack() : find_stack();
+    thread_state.recorder = shard.start_thread(stack.start, stack.end);
+    pthread_once(&end_key_once, make_end_key);
+    if (have_end_key) {
+        pthread_setspecific(end_key,
+                            reinterpret_cast<void*>(uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));
+    }
+    return thread_state.recorder;
+}
+
+}  // namespace numascape
+
+NUMASCAPE_EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                      void* (*function)(void*), void* argument) {
+    using Function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    static Function real = nullptr;
+    using namespace numascape;
+    if (!recording()) {
+        return next_of(real, "pthread_create")(thread, attributes, function, argument);
+    }
+    Start* start = nullptr;
+    {
+        const Inside inside;
+        start = static_cast<Start*>(std::malloc(sizeof(Start)));
+        if (start == nullptr) {
+            return EAGAIN;
+        }
+        *start = {function, argument};
+    }
+    const int error = next_of(real, "pthread_create")(thread, attributes, run_thread, start);
+    if (error != 0) {
+        const Inside inside;
+        std::free(start);
+    }
+    return error;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the pass, the stub in each compiled program or library, and the runtime that `numascape
+// record` preloads agree on. The pass names these things by the strings below; the stub
+// (compiled-recorder/stub.S) defines them, hidden, in each program and library.
+//
+//   compiled code -----> stub: __numascape_enter ...  -----> runtime, when there is one
+//   __numascape_thread (thread-local): the table of slots in force, null before the first access
+//
+// Without a runtime the tables are the stub's own and nobody reads them.
+#pragma once
+
+#include <cstdint>
+
+#include "table_word.h"
+
+namespace numascape {
+
+inline constexpr uint32_t kCompiledVersion = 1;
+
+// One per module and thread: the table's first slot, null before the thread's first access.
+using ModuleThread = TableWord;
+
+// A place in the source that accesses memory; an entry of the section kSiteSection, where the
+// entries of one block are neighbours. An entry's index is the number of its counter.
+struct Site {
+    int32_t names;  // distance from this entry to "FUNCTION\nFILE\0"
+    uint32_t line;
+    uint16_t reads;  // in one execution
+    uint16_t writes;
+    uint16_t entries;  // of the block, itself included; 0 in all but the first
+    uint16_t kind;     // SiteKind
+};
+static_assert(sizeof(Site) == 16);
+
+enum SiteKind : uint16_t {
+    kBlockSite,  // executions are counted at the block's begin
+    kRangeSite,  // accesses are announced, and their numbers added up in its counter
+    kSpareSite,  // follows a kRangeSite, which is described as a block of this one's number
+};
+
+// Addresses: start + sum(i_k * step_k), 0 <= i_k < count_k.
+inline constexpr uint64_t kNestDimensions = 4;
+struct NestDimension {
+    int64_t step;
+    uint64_t count;
+};
+struct NestCounts {
+    uint64_t dimensions;
+    NestDimension dimension[kNestDimensions];
+};
+
+// The stub's own description of a program or library.
+struct CompiledModule {
+    uint32_t version;
+    uint32_t known;  // the runtime has seen it
+    const Site* sites;
+    const Site* sites_end;
+    uint64_t* offset;  // &__numascape_sites_offset: see below
+    ModuleThread* (*thread)();
+};
+// __numascape_sites_offset + address of an entry + table = address of its counter.
+
+// What the runtime does for the stub; nothing here changes vector registers.
+struct CompiledRuntime {
+    uint32_t version;
+    // The thread's table; never null.
+    void* (*enter)(CompiledModule* module);
+    void (*touch)(void* table, uint64_t slot_offset, uint64_t place, const void* pc);
+    void* (*block)(void* table, const Site* site, CompiledModule* module);
+    void (*range)(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
+                  CompiledModule* module);
+    void (*mark)(const char* name, const void* pc);
+    // The thread begins a parallel region, `function`, or with null ends it.
+    void (*region)(const void* function, const void* pc);
+};
+
+inline constexpr char kSiteSection[] = "numascape_sites";
+inline constexpr char kThreadSymbol[] = "__numascape_thread";
+inline constexpr char kOffsetSymbol[] = "__numascape_sites_offset";
+inline constexpr char kEnterSymbol[] = "__numascape_enter";    // () -> table
+inline constexpr char kTouchSymbol[] = "__numascape_touch";    // (table, offset, place)
+inline constexpr char kBlockSymbol[] = "__numascape_block";    // (table, site) -> table
+inline constexpr char kRangeSymbol[] = "__numascape_range";    // (nest, start, site)
+inline constexpr char kMarkSymbol[] = "__numascape_mark";      // (name)
+inline constexpr char kRegionSymbol[] = "__numascape_region";  // (function)
+
+}  // namespace numascape

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "accesses.h"
+
+#include "llvm/Analysis/CaptureTracking.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+namespace numascape::pass {
+namespace {
+
+using namespace llvm;
+
+constexpr unsigned kMostUses = 200;
+constexpr unsigned kLargestExpression = 60;
+
+// Of a variable on the stack that no other function or thread can reach.
+class PrivateVariables {
+  public:
+    bool contains(const Value* pointer) {
+        const auto* variable = dyn_cast<AllocaInst>(getUnderlyingObject(pointer, 0));
+        if (variable == nullptr) {
+            return false;
+        }
+        const auto [at, fresh] = known_.try_emplace(variable, false);
+        if (fresh) {
+            at->second = !PointerMayBeCaptured(variable, true, true, kMostUses);
+        }
+        return at->second;
+    }
+
+  private:
+    DenseMap<const AllocaInst*, bool> known_;
+};
+
+void add_memory_function(MemIntrinsic& call, PrivateVariables& variables,
+                         SmallVectorImpl<Access>& out) {
+    uint16_t each = 1;
+    Value* length = call.getLength();
+    if (const auto* constant = dyn_cast<ConstantInt>(length)) {
+        const uint64_t bytes = constant->getZExtValue();
+        if (bytes == 0) {
+            return;
+        }
+        if (bytes <= kMostInlineBytes) {
+            each = static_cast<uint16_t>((bytes + kBytesPerAccess - 1) / kBytesPerAccess);
+            length = nullptr;
+        }
+    }
+    if (auto* transfer = dyn_cast<MemTransferInst>(&call)) {
+        if (transfer->getSourceAddressSpace() == 0 && !variables.contains(transfer->getSource())) {
+            out.push_back({&call, transfer->getSource(), each, 0, length});
+        }
+    }
+    if (call.getDestAddressSpace() == 0 && !variables.contains(call.getDest())) {
+        out.push_back({&call, call.getDest(), 0, each, length});
+    }
+}
+
+}  // namespace
+
+SmallVector<Access> find_accesses(Function& function) {
+    SmallVector<Access> out;
+    PrivateVariables variables;
+    const auto add = [&](Instruction& at, Value* pointer, uint16_t reads, uint16_t writes) {
+        if (pointer->getType()->getPointerAddressSpace() == 0 && !pointer->isSwiftError() &&
+            !variables.contains(pointer)) {
+            out.push_back({&at, pointer, reads, writes, nullptr});
+        }
+    };
+    for (BasicBlock& block : function) {
+        for (Instruction& at : block) {
+            if (at.hasMetadata(LLVMContext::MD_nosanitize)) {
+                continue;
+            }
+            if (auto* load = dyn_cast<LoadInst>(&at)) {
+                add(at, load->getPointerOperand(), 1, 0);
+            } else if (auto* store = dyn_cast<StoreInst>(&at)) {
+                add(at, store->getPointerOperand(), 0, 1);
+            } else if (auto* update = dyn_cast<AtomicRMWInst>(&at)) {
+                add(at, update->getPointerOperand(), 1, 1);
+            } else if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&at)) {
+                add(at, exchange->getPointerOperand(), 1, 1);
+            } else if (auto* call = dyn_cast<MemIntrinsic>(&at)) {
+                add_memory_function(*call, variables, out);
+            }
+        }
+    }
+    return out;
+}
+
+bool is_unknown_call(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallBase>(&instruction);
+    return call != nullptr && !isa<IntrinsicInst>(call) && !call->isInlineAsm();
+}
+
+const LoopCounts::Facts& LoopCounts::facts(const Loop* loop) {
+    const auto [at, fresh] = facts_.try_emplace(loop, Facts{false, false});
+    if (fresh) {
+        Facts found{false, false};
+        for (const BasicBlock* block : loop->blocks()) {
+            for (const Instruction& each : *block) {
+                found.calls = found.calls || is_unknown_call(each);
+                const auto* call = dyn_cast<CallBase>(&each);
+                const bool plain = isa<LoadInst>(each) || isa<StoreInst>(each) ||
+                                   (isa<CallInst>(each) && call->isInlineAsm());
+                found.may_leave = found.may_leave ||
+                                  (!plain && !isGuaranteedToTransferExecutionToSuccessor(&each));
+            }
+        }
+        facts_[loop] = found;
+    }
+    return facts_[loop];
+}
+
+// How often `block` executes in one run of the loop; null when that is not known before.
+const SCEV* LoopCounts::executions(const Loop* loop, const BasicBlock* block) {
+    const BasicBlock* exiting = loop->getExitingBlock();
+    if (exiting == nullptr || !loop->isLoopSimplifyForm() || facts(loop).may_leave ||
+        !tree_.dominates(block, loop->getLoopLatch())) {
+        return nullptr;
+    }
+    const SCEV* taken = evolution_.getBackedgeTakenCount(loop);
+    if (isa<SCEVCouldNotCompute>(taken) || taken->getType()->isPointerTy()) {
+        return nullptr;
+    }
+    Type* const bits64 = Type::getInt64Ty(block->getContext());
+    const SCEV* times = evolution_.getTruncateOrZeroExtend(taken, bits64);
+    if (tree_.dominates(block, exiting)) {
+        return evolution_.getAddExpr(times, evolution_.getOne(bits64));
+    }
+    return times;
+}
+
+bool LoopCounts::expandable(const Nest& nest, const Instruction* at) const {
+    const auto fits = [&](const SCEV* value) {
+        return value->getExpressionSize() <= kLargestExpression &&
+               expander_.isSafeToExpandAt(value, at);
+    };
+    return fits(nest.start) && llvm::all_of(nest.dimensions, [&](const Dimension& dimension) {
+               return fits(dimension.step) && fits(dimension.count);
+           });
+}
+
+// Adds the loop to the nest of an access whose inner loops begin in `block`.
+bool LoopCounts::add_loop(const Loop* loop, const BasicBlock* block, Nest& nest) {
+    const SCEV* times = executions(loop, block);
+    if (times == nullptr || nest.dimensions.size() == kMostDimensions) {
+        return false;
+    }
+    for (const Dimension& inner : nest.dimensions) {
+        if (!evolution_.isLoopInvariant(inner.step, loop) ||
+            !evolution_.isLoopInvariant(inner.count, loop)) {
+            return false;
+        }
+    }
+    Nest outer = nest;
+    const auto* recurrence = dyn_cast<SCEVAddRecExpr>(nest.start);
+    if (recurrence != nullptr && recurrence->getLoop() == loop && recurrence->isAffine()) {
+        const SCEV* step = recurrence->getStepRecurrence(evolution_);
+        outer.start = recurrence->getStart();
+        outer.dimensions.push_back({step, times});
+    } else if (evolution_.isLoopInvariant(nest.start, loop)) {
+        outer.dimensions.push_back({evolution_.getZero(times->getType()), times});
+    } else {
+        return false;
+    }
+    outer.before = loop->getLoopPreheader()->getTerminator();
+    if (!evolution_.isLoopInvariant(outer.dimensions.back().step, loop) ||
+        !expandable(outer, outer.before)) {
+        return false;
+    }
+    nest = outer;
+    return true;
+}
+
+bool LoopCounts::describe(const Access& access, Nest& nest) {
+    nest = {evolution_.getSCEV(access.pointer), {}, access.instruction};
+    Type* const bits64 = Type::getInt64Ty(access.instruction->getContext());
+    if (access.length != nullptr) {
+        const SCEV* bytes =
+            evolution_.getTruncateOrZeroExtend(evolution_.getSCEV(access.length), bits64);
+        const SCEV* each = evolution_.getConstant(bits64, kBytesPerAccess);
+        const SCEV* more = evolution_.getConstant(bits64, kBytesPerAccess - 1);
+        nest.dimensions.push_back(
+            {each, evolution_.getUDivExpr(evolution_.getAddExpr(bytes, more), each)});
+    }
+    const BasicBlock* block = access.instruction->getParent();
+    for (const Loop* loop = loops_.getLoopFor(block); loop != nullptr;
+         loop = loop->getParentLoop()) {
+        if (!add_loop(loop, block, nest)) {
+            break;
+        }
+        block = loop->getLoopPreheader();
+    }
+    return !nest.dimensions.empty();
+}
+
+Loop* LoopCounts::outermost_without_calls(const BasicBlock* block) {
+    Loop* found = nullptr;
+    for (Loop* loop = loops_.getLoopFor(block); loop != nullptr && !facts(loop).calls;
+         loop = loop->getParentLoop()) {
+        found = loop->getLoopPreheader() != nullptr ? loop : found;
+    }
+    return found;
+}
+
+}  // namespace numascape::pass

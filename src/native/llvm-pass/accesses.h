@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which memory accesses of a function are counted, and how often each of them executes in a run of
+// the loops around it, where that is known before these begin.
+#pragma once
+
+#include <cstdint>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+namespace numascape::pass {
+
+// Bytes that one access of a memory function (memcpy, memset) stands for.
+inline constexpr uint64_t kBytesPerAccess = 8;
+// Shorter copies of known length are counted inline.
+inline constexpr uint64_t kMostInlineBytes = 128;
+
+struct Access {
+    llvm::Instruction* instruction;
+    llvm::Value* pointer;
+    uint16_t reads;  // per execution; of a memory function with `length` per kBytesPerAccess
+    uint16_t writes;
+    llvm::Value* length;  // bytes, or null
+};
+
+// Everything that counts, in the order of the code. Left out: variables on the stack whose address
+// no other function can know, and other address spaces.
+llvm::SmallVector<Access> find_accesses(llvm::Function& function);
+
+// Whether a call may do what we cannot see: count for us, change the phase, not return.
+bool is_unknown_call(const llvm::Instruction& instruction);
+
+struct Dimension {
+    const llvm::SCEV* step;   // bytes
+    const llvm::SCEV* count;  // 64 bits
+};
+
+// The addresses start + sum(i_k * step_k) for 0 <= i_k < count_k, all of them accessed between
+// `before` and the loops' end.
+struct Nest {
+    const llvm::SCEV* start;
+    llvm::SmallVector<Dimension, 4> dimensions;
+    llvm::Instruction* before;
+};
+inline constexpr unsigned kMostDimensions = 4;
+
+class LoopCounts {
+  public:
+    LoopCounts(llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution, llvm::DominatorTree& tree,
+               llvm::SCEVExpander& expander)
+        : loops_(loops), evolution_(evolution), tree_(tree), expander_(expander) {}
+
+    // False when the access must be counted where it is.
+    bool describe(const Access& access, Nest& nest);
+    // The loops, from the innermost around `block` outwards, without an unknown call in them;
+    // null when there is none.
+    llvm::Loop* outermost_without_calls(const llvm::BasicBlock* block);
+
+  private:
+    struct Facts {
+        bool may_leave;  // in other ways than by its exits
+        bool calls;
+    };
+    const Facts& facts(const llvm::Loop* loop);
+    const llvm::SCEV* executions(const llvm::Loop* loop, const llvm::BasicBlock* block);
+    bool add_loop(const llvm::Loop* loop, const llvm::BasicBlock* block, Nest& nest);
+    bool expandable(const Nest& nest, const llvm::Instruction* at) const;
+
+    llvm::LoopInfo& loops_;
+    llvm::ScalarEvolution& evolution_;
+    llvm::DominatorTree& tree_;
+    llvm::SCEVExpander& expander_;
+    llvm::DenseMap<const llvm::Loop*, Facts> facts_;
+};
+
+}  // namespace numascape::pass

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin for clang and flang. Counting code is inserted when the optimiser is done with what a
+// person wrote, but has not yet made vectors of it; without optimisation, or when linking will
+// optimise, at the end of what the compiler does.
+#include "counting.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+namespace numascape::pass {
+namespace {
+
+using namespace llvm;
+
+constexpr char kCounted[] = "numascape-counted";
+constexpr size_t kMostEntries = 400;  // of a segment: places are numbered in 9 bits
+
+bool is_ours(const Function& function) {
+    return function.getName().starts_with("__numascape") || function.hasFnAttribute(kCounted);
+}
+
+// The dynamic linker calls these before the thread has any thread-local memory.
+bool is_resolver(const Function& function) {
+    for (const GlobalIFunc& indirect : function.getParent()->ifuncs()) {
+        if (indirect.getResolverFunction() == &function) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_wanted(const Function& function) {
+    return !function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+           !function.hasFnAttribute(Attribute::Naked) && !is_ours(function) &&
+           !is_resolver(function);
+}
+
+void add_to_segments(const Access& access, LoopCounts& loops, SmallVectorImpl<Segment>& segments,
+                     bool continues) {
+    if (!continues || segments.back().accesses.size() == kMostEntries) {
+        segments.push_back({{}, loops.outermost_without_calls(access.instruction->getParent())});
+    }
+    segments.back().accesses.push_back(access);
+}
+
+// Whether no unknown call comes between two instructions of a block.
+bool together(const Instruction* first, const Instruction* second) {
+    if (first == nullptr || first->getParent() != second->getParent()) {
+        return false;
+    }
+    for (const Instruction* at = first; at != second; at = at->getNextNode()) {
+        if (is_unknown_call(*at)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct CountAccesses : PassInfoMixin<CountAccesses> {
+    PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
+        if (!is_wanted(function)) {
+            return PreservedAnalyses::all();
+        }
+        function.addFnAttr(kCounted);
+        SiteWriter sites(*function.getParent());
+        FunctionCounter counter(function, sites);
+        SmallVector<Segment> segments;
+        {
+            auto& evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+            auto& loop_info = analyses.getResult<LoopAnalysis>(function);
+            auto& tree = analyses.getResult<DominatorTreeAnalysis>(function);
+            SCEVExpander expander(evolution, function.getDataLayout(), "numascape");
+            LoopCounts loops(loop_info, evolution, tree, expander);
+            SmallVector<std::pair<Access, Nest>> announced;
+            const Instruction* last = nullptr;
+            for (const Access& access : find_accesses(function)) {
+                Nest nest;
+                if (loops.describe(access, nest)) {
+                    announced.emplace_back(access, nest);
+                    continue;
+                }
+                add_to_segments(access, loops, segments, together(last, access.instruction));
+                last = access.instruction;
+            }
+            for (const auto& [access, nest] : announced) {
+                counter.announce(access, nest, expander);
+            }
+            counter.prepare(segments);
+        }
+        for (const Segment& segment : segments) {
+            counter.count(segment);
+        }
+        counter.announce_marks();
+        counter.announce_regions();
+        return PreservedAnalyses::none();
+    }
+    static bool isRequired() { return true; }  // of optnone functions, too
+};
+
+void add_passes(FunctionPassManager& passes) {
+    passes.addPass(LoopSimplifyPass());  // preheaders and exits of their own
+    passes.addPass(CountAccesses());
+}
+
+void add_to(PassBuilder& builder) {
+    builder.registerVectorizerStartEPCallback(
+        [](FunctionPassManager& passes, OptimizationLevel) { add_passes(passes); });
+    builder.registerOptimizerLastEPCallback([](ModulePassManager& passes, OptimizationLevel) {
+        FunctionPassManager of_functions;
+        add_passes(of_functions);
+        passes.addPass(createModuleToFunctionPassAdaptor(std::move(of_functions)));
+    });
+}
+
+}  // namespace
+}  // namespace numascape::pass
+
+extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+    return {LLVM_PLUGIN_API_VERSION, "numascape", "1", numascape::pass::add_to};
+}
