@@ -21,6 +21,7 @@ COMMENT = {
 }
 # What each part of the library may import; design: dependencies point one way.
 MAY_IMPORT = {
+    "compiler": {"compiler"},
     "naming": {"naming"},
     "machine": {"machine"},
     "trace": {"trace", "naming", "machine"},

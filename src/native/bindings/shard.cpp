@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // numascape._native.shard: a replayed shard as NumPy columns.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "columns.h"
+#include "demangle.h"
 #include "replay.h"
 #include "shard_reader.h"
 
@@ -108,6 +110,18 @@ nb::list threads(const std::vector<ThreadRow>& rows) {
     return out;
 }
 
+nb::list places(const std::vector<PlaceRow>& rows) {
+    nb::list out;
+    for (const PlaceRow& row : rows) {
+        const size_t newline = std::min(row.names.find('\n'), row.names.size());
+        const std::string function = symbols::readable_name(row.names.substr(0, newline).c_str());
+        const std::string file = row.names.substr(std::min(newline + 1, row.names.size()));
+        out.append(nb::make_tuple(row.pc, nb::bytes(function.data(), function.size()),
+                                  nb::bytes(file.data(), file.size()), row.line));
+    }
+    return out;
+}
+
 nb::list phases(const std::vector<PhaseRow>& rows) {
     nb::list out;
     for (const PhaseRow& row : rows) {
@@ -165,6 +179,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["placement"] = placement(std::move(result.placement));
     out["sites"] = sites(std::move(result.sites));
     out["samples"] = samples(std::move(result.samples));
+    out["places"] = places(result.places);
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);
     out["phases"] = phases(result.phases);

@@ -22,6 +22,13 @@ class Phases(str, Enum):
     NONE = "none"
 
 
+class RecorderName(str, Enum):
+    """The ways of observing."""
+
+    BINARY = "binary"
+    COMPILED = "compiled"
+
+
 _SHORTEST_S = 0.01
 
 
@@ -80,6 +87,14 @@ def record(
             metavar="SECONDS", help="Make each time slice a phase instead.", show_default=False
         ),
     ] = None,
+    recorder: Annotated[
+        RecorderName | None,
+        typer.Option(
+            help="How to observe: any executable, or one built by numascape-cc, numascape-c++ or "
+            "numascape-fc (faster). By default the best for the program.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
     ] = False,
@@ -107,6 +122,7 @@ def record(
         quiet=quiet,
         phases=(phases or Phases.ALL).value,
         every_s=every,
+        recorder=recorder.value if recorder is not None else None,
     )
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
     if not quiet:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numascape.errors import NumascapeError
-from numascape.recorders import binary
+from numascape.recorders import binary, compiled
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.session import Ended, Session, begin_session
 from numascape.trace.convert import convert
@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 class RecordRequest:
     """What to record: either `program` or `pid` for `seconds` (None: until it ends).
 
-    `phases` and `every_s` are as in Session.
+    `phases` and `every_s` are as in Session; `recorder` too, or None for the best.
     """
 
     program: list[str]
@@ -36,6 +36,7 @@ class RecordRequest:
     phases: str = "all"
     every_s: float | None = None
     lines: bool = True
+    recorder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,16 +69,18 @@ def observe(
 
     Raises NumascapeError when the program cannot be recorded.
     """
+    recorder, why = _choose(request, program)
     session = begin_session(
-        target, program, request.stack, request.phases, request.every_s, request.lines
+        *(target, program, request.stack, request.phases, request.every_s, request.lines),
+        recorder=recorder,
     )
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")
             ended = attach(session, request.pid, request.seconds, progress)
         else:
-            progress(f"Recording {request.program[0]}")
-            ended = binary.run(session)
+            progress(f"Recording {request.program[0]} with the {recorder} recorder: {why}")
+            ended = _RUN[recorder](session)
     except BaseException:
         session.discard_if_empty()
         raise
@@ -86,6 +89,22 @@ def observe(
     with contextlib.suppress(NumascapeError, OSError):
         session.save()
     return session, ended
+
+
+_RUN: dict[str, Callable[[Session], Ended]] = {"binary": binary.run, "compiled": compiled.run}
+
+
+def _choose(request: RecordRequest, program: list[str]) -> tuple[str, str]:
+    """The recorder, and why it is this one."""
+    if request.pid is not None:
+        if request.recorder not in (None, "binary"):
+            raise NumascapeError(f"the {request.recorder} recorder cannot attach to a process")
+        return "binary", "the one that attaches"
+    if request.recorder is not None:
+        return request.recorder, "as asked for"
+    if compiled.is_compiled(program[0]):
+        return "compiled", "the program was built by numascape-cc"
+    return "binary", "the program was not built by numascape-cc"
 
 
 def convert_session(session: Session, target: Path, progress: Progress) -> None:

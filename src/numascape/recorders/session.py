@@ -48,7 +48,8 @@ class Session:
 
     `ended` is None while the program runs. Converting may be another host's work, or that of this
     one after its CPUs changed: what the recording one was like is kept. `phases` says what begins a
-    phase (`all` is regions and marks), unless there is a time slice of `every_s` seconds.
+    phase (`all` is regions and marks), unless there is a time slice of `every_s` seconds. `recorder`
+    is `binary`, `compiled` or `faults`.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class Session:
     phases: str = "all"
     every_s: float | None = None
     lines: bool = True
+    recorder: str = "binary"
 
     def save(self) -> None:
         """Write session.json; the session must stay convertible at any moment."""
@@ -88,6 +90,7 @@ def begin_session(
     phases: str = "all",
     every_s: float | None = None,
     lines: bool = True,
+    recorder: str = "binary",
 ) -> Session:
     """Make the folder of a new session beside the trace `target`; NumascapeError if impossible."""
     try:
@@ -100,6 +103,7 @@ def begin_session(
             phases=phases,
             every_s=every_s,
             lines=lines,
+            recorder=recorder,
         )
         session.save()
     except OSError as error:
@@ -123,6 +127,7 @@ def read_session(folder: Path) -> Session:
             program=TypeAdapter(list[str]).validate_python(content.get("program")),
             stack=bool(content.get("stack", True)),
             lines=bool(content.get("lines", True)),
+            recorder=str(content.get("recorder", "binary")),
             started=str(content.get("started", "")),
             host=_HOST.validate_python(content.get("host")),
             machine=_MACHINE.validate_python(content.get("machine")),

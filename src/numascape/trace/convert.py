@@ -360,7 +360,7 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
     return TraceInfo(
         program=_valid(shards[0].program),
         arguments=tuple(_valid(word) for word in session.program[1:]),
-        recorder=Recorder("binary", numascape.__version__, _options(session)),
+        recorder=Recorder(session.recorder, numascape.__version__, _options(session)),
         host=session.host,
         machine=session.machine,
         page_size=PAGE_SIZE,

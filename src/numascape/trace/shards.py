@@ -73,7 +73,8 @@ class Shard:
     (owner, page, thread, phase, reads, writes), `touches` (owner, page, thread, phase, time, pc,
     flags), `placement` (owner, page, node), `switches` (phase, time) in order of time, `sites`
     (site, phase, pc, reads, writes), `samples` (site, phase, owner, page, weight; pages only of
-    modules). Times are in ticks; `nanoseconds` converts them.
+    modules). `places` has function, file and line of each pc of `sites` that is no code address, but
+    what a compiler knew. Times are in ticks; `nanoseconds` converts them.
     """
 
     path: Path
@@ -85,6 +86,7 @@ class Shard:
     placement: pl.DataFrame
     sites: pl.DataFrame
     samples: pl.DataFrame
+    places: Mapping[int, tuple[str, str, int]]
     threads: list[ShardThread]
     modules: list[MappedModule]
     phases: list[ShardPhase]
@@ -176,6 +178,9 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         placement=pl.DataFrame(raw["placement"]),
         sites=pl.DataFrame(raw["sites"]),
         samples=pl.DataFrame(raw["samples"]),
+        places={
+            pc: (_text(function), _text(file), line) for pc, function, file, line in raw["places"]
+        },
         threads=_by_creation(
             [
                 ShardThread(thread, os_tid, started, ended, _text(name), tuple(cpus))

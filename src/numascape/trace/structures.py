@@ -105,6 +105,8 @@ class ProcessNames:
 
     def line(self, address: int) -> tuple[str, str, int]:
         """As `place`, but the same for all addresses of which nothing is known."""
+        if address in self._shard.places:
+            return self._shard.places[address]
         return self.place(address) if self.frames(address)[0].module else ("", "", 0)
 
     def variables(self) -> tuple[list[Variable], pl.DataFrame]:
