@@ -93,16 +93,14 @@ REPLACEMENT(numascape_malloc) {
 // The dynamic linker asks for zeroed memory while it looks up the real function.
 REPLACEMENT(numascape_calloc) {
     static void* (*real)(size_t, size_t) = nullptr;
-    static bool looking = false;
     alignas(16) static char room[4096];
     static size_t used = 0;
     const size_t bytes = from->rdi * from->rsi;
-    if (real == nullptr && looking && used + bytes <= sizeof room) {
+    if (real == nullptr && thread_state.looking && used + bytes <= sizeof room) {
         void* block = room + used;
         used += (bytes + 15) & ~size_t{15};
         return block;
     }
-    looking = true;
     return allocate(from, stack_pointer, pc, bytes,
                     [&] { return next_of(real, "calloc")(from->rdi, from->rsi); });
 }
@@ -159,6 +157,9 @@ REPLACEMENT(numascape_posix_memalign) {
 
 NUMASCAPE_EXPORTED void free(void* block) {
     static void (*real)(void*) = nullptr;
+    if (real == nullptr && thread_state.looking) {
+        return;  // dlsym's own, some bytes: kept
+    }
     const Inside inside;
     ThreadRecorder* recorder = block != nullptr ? recorded(inside) : nullptr;
     if (recorder == nullptr) {

@@ -350,7 +350,9 @@ void finish_shard(uint32_t flag) {
 
 void* next_function(const char* name) {
     const Inside inside;
+    thread_state.looking = true;
     void* found = dlsym(RTLD_NEXT, name);
+    thread_state.looking = false;
     if (found == nullptr) {
         std::abort();  // no C library is without
     }

@@ -34,6 +34,7 @@ struct ThreadState {
     ThreadRecorder* recorder;  // null before the thread's begin and after its end
     bool ended;
     bool inside;       // one of our replacements: what it calls is not the program's
+    bool looking;      // for a real function: dlsym allocates and frees
     uint32_t regions;  // parallel regions, one inside the other
 };
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));

@@ -41,6 +41,7 @@ _NO_LINKING = frozenset(
     {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--precompile", "--analyze", "-###"}
 )
 # Options whose value is the next word, which must not be taken for a file.
+_OBJECTS = frozenset({".o", ".a", ".so", ".lo", ".S", ".s"})
 _WITH_VALUE = frozenset(
     "-o -I -isystem -iquote -idirafter -include -imacros -D -U -L -l -x -arch -target -T -u -z "
     "-Xclang -Xlinker -Xassembler -Xpreprocessor -mllvm -MF -MT -MQ -J -module-dir -framework "
@@ -51,15 +52,16 @@ _WITH_VALUE = frozenset(
 def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
     """The compiler's own command line; NumascapeError when it, or the pass, is not installed."""
     program = _find(compiler)
-    if not _files(arguments):
+    files = _files(arguments)
+    if not files:
         return [program, *compiler.options, *arguments]
     added = [
-        "--start-no-unused-arguments",
         f"-fpass-plugin={_part('numascape_pass.so')}",
         # The pass must still see that a loop was one, and how many accesses it stood for.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
-        "--end-no-unused-arguments",
     ]
+    if all(Path(file).suffix in _OBJECTS for file in files):
+        added = []  # a compiler warns of options that it has no use for
     line = [program, *compiler.options, *added, *arguments]
     if _NO_LINKING.isdisjoint(arguments) and "-r" not in arguments:
         line += ["-x", "none", str(_part("numascape-stub.o"))]
