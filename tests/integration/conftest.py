@@ -137,3 +137,28 @@ def command() -> Path:
 def opened() -> Callable[[Path], Recording]:
     """Return opened(trace) -> Recording, for traces that a test made itself."""
     return lambda trace: Recording(numascape.open(trace), "", "", 0)
+
+
+@pytest.fixture(scope="session")
+def built(request: pytest.FixtureRequest) -> Path:
+    """The test programs, compiled with the wrappers, at -O1."""
+    build = request.config.cache.mkdir("compiled-programs")
+    compilers = [
+        f"{variable}={COMMAND.parent / name}"
+        for variable, name in (("CC", "numascape-cc"), ("CXX", "numascape-c++"))
+    ]
+    fortran = [f"FC={COMMAND.parent / 'numascape-fc'}", "FFLAGS=-O1 -g"]
+    make(PROGRAMS, f"BUILD={build}", f"KERNELS={build}/kernels.o", *compilers, *fortran, "compiled")
+    return build
+
+
+@pytest.fixture(scope="session")
+def compiled(built: Path, record: Record) -> Record:
+    """Return compiled(program, ...) -> Recording, as `record` does for those of other compilers."""
+
+    def run(program: str, *arguments: str | int | Path, **options: object) -> Recording:
+        recording = record(built / program, *arguments, **options)
+        assert recording.trace.info.recorder.name == "compiled"
+        return recording
+
+    return run

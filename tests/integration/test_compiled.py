@@ -5,7 +5,6 @@ The programs and what is known of them are those of the binary recorder's tests.
 """
 
 import subprocess
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +14,7 @@ from integration import test_counts_loops as loops
 from integration import test_counts_processes as processes
 from integration import test_counts_structures as structures
 from integration import test_counts_threads as threads
-from integration.conftest import PROGRAMS, Recording, make
-
-SCRIPTS = Path(sysconfig.get_path("scripts"))
-
-
-@pytest.fixture(scope="session")
-def built(request: pytest.FixtureRequest) -> Path:
-    """The test programs, compiled with the wrappers, at -O1."""
-    build = request.config.cache.mkdir("compiled-programs")
-    compilers = [
-        f"{variable}={SCRIPTS / name}"
-        for variable, name in (("CC", "numascape-cc"), ("CXX", "numascape-c++"))
-    ]
-    fortran = [f"FC={SCRIPTS / 'numascape-fc'}", "FFLAGS=-O1 -g"]
-    make(PROGRAMS, f"BUILD={build}", f"KERNELS={build}/kernels.o", *compilers, *fortran, "compiled")
-    return build
-
-
-@pytest.fixture(scope="session")
-def compiled(built: Path, record: Any) -> Any:
-    """Return compiled(program, ...) -> Recording, as `record` does for those of other compilers."""
-
-    def run(program: str, *arguments: str | int | Path, **options: object) -> Recording:
-        recording: Recording = record(built / program, *arguments, **options)
-        assert recording.trace.info.recorder.name == "compiled"
-        return recording
-
-    return run
+from integration import test_lines as lines
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +142,40 @@ def test_signal_handlers_count(compiled: Any) -> None:
 def test_a_compiled_program_runs_by_itself(built: Path) -> None:
     native = subprocess.run([built / "threads_pthread", "64", "7"], check=False)
     assert native.returncode == 0
+
+
+# The loops whose lines are known in closed form; `copy` is an instruction of the assembler.
+@pytest.mark.parametrize(
+    ("structure", "line", "reads", "writes"),
+    [
+        ("a", "left", lines.N**3, 0),
+        ("b", "right", lines.N**3, 0),
+        ("c", "product", lines.N**3, lines.N**3),
+        ("a", "start", 0, lines.N**2),
+        ("b", "start", 0, lines.N**2),
+        ("often", "gather", lines.WORDS, 0),
+        ("seldom", "keep", 0, lines.WORDS // 4),
+        ("often", "bump", lines.ROUNDS // 4 * 3 * 64, lines.ROUNDS // 4 * 3 * 64),
+        ("seldom", "bump", lines.ROUNDS // 4 * 64, lines.ROUNDS // 4 * 64),
+        ("often", "fill", 0, lines.WORDS),
+        ("seldom", "fill", 0, lines.WORDS),
+        ("vectors", "scale", lines.WORDS // 2, lines.WORDS // 2),
+    ],
+)
+def test_lines_count_exactly(
+    compiled: Any, structure: str, line: str, reads: int, writes: int
+) -> None:
+    found = lines.by_line(compiled("source_lines"), "source_lines.c")
+    counted = found[structure, line]
+    # What a line did with each of several structures comes from samples.
+    exact = 0 if line not in ("bump",) else 0.05
+    assert counted == (pytest.approx(reads, rel=exact), pytest.approx(writes, rel=exact))
+
+
+def test_lines_of_parallel_regions_count_all_threads_and_in_their_phase(compiled: Any) -> None:
+    lines.test_lines_of_parallel_regions_count_all_threads_and_in_their_phase(compiled)
+
+
+@pytest.mark.parametrize("program", ["source_lines", "source_lines_openmp", "fields"])
+def test_lines_add_up_to_the_accesses(compiled: Any, program: str) -> None:
+    lines.assert_sums_are_those_of_accesses(compiled(program))

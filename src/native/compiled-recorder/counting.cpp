@@ -63,12 +63,10 @@ void describe(ThreadRecorder& recorder, const Site* site, uint32_t number) {
     constexpr uint32_t kMostAccesses = 1 << kPlaceBits;
     BlockAccess access[kMostAccesses];
     uint32_t accesses = 0;
-    const bool range = site->kind == kRangeSite;
-    const uint32_t entries = range ? 1 : site->entries;
-    for (uint32_t i = 0; i < entries && i < kMostAccesses; ++i) {
+    for (uint32_t i = 0; i < site->entries && i < kMostAccesses; ++i) {
         write_place(recorder, site + i);
         access[accesses++] = {reinterpret_cast<uint64_t>(site + i), static_cast<uint16_t>(i),
-                              site[i].reads, site[i].writes, static_cast<uint16_t>(range ? 1 : 0)};
+                              site[i].reads, site[i].writes, 0};
     }
     shard.write_block(recorder, number, access, accesses);
 }
@@ -137,16 +135,30 @@ void touch(void* table, uint64_t slot_offset, uint64_t place, const void* pc) {
     }
 }
 
-void* block(void* table, const Site* site, CompiledModule* module) {
-    const uint32_t number = number_of(site, *module);
-    auto* slots = static_cast<Slot*>(table);
-    ThreadRecorder* recorder = counted_thread();
+// The block's counter ran out; whether this execution is sampled.
+bool begin_sample(ThreadRecorder* recorder, Slot* slots, const Site* site, uint32_t number) {
     if (recorder == nullptr || !options.lines || slots == recorder->sampling.table) {
         counter_at<BlockCounter>(slots, number).left = kNeverAgain;
-        return table;
+        return false;
     }
     describe(*recorder, site, number);
-    return shard.begin_sample(*recorder, slots, number) ? recorder->sampling.table : slots;
+    return shard.begin_sample(*recorder, slots, number);
+}
+
+void* block(void* table, const Site* site, CompiledModule* module) {
+    auto* slots = static_cast<Slot*>(table);
+    ThreadRecorder* recorder = counted_thread();
+    const bool sampled = begin_sample(recorder, slots, site, number_of(site, *module));
+    return sampled ? recorder->sampling.table : slots;
+}
+
+void note(void* table, const Site* site, uint64_t address, CompiledModule* module) {
+    const uint32_t number = number_of(site, *module);
+    ThreadRecorder* recorder = counted_thread();
+    if (begin_sample(recorder, static_cast<Slot*>(table), site, number)) {
+        shard.note_sample(*recorder, number << kPlaceBits, window_page(address),
+                          recorder->sampling.weight);
+    }
 }
 
 // --- Ranges: the accesses of whole loops.
@@ -198,22 +210,29 @@ bool normalise(const NestCounts& nest, uint64_t start, Run& run) {
     return true;
 }
 
+// Most accesses only read or only write.
+template <bool kReads, bool kWrites>
 struct RangeCounter {
     ThreadRecorder& recorder;
-    const CountTable& table;
+    Slot* slots;
     uint64_t reads;  // per address
     uint64_t writes;
     uint64_t pc;
 
     void page(uint64_t address, uint64_t times) const {
         const uint32_t number = window_page(address);
-        Slot& slot = table.slots[number];
-        const bool fresh =
-            (reads != 0 && slot.negated_reads == 0) || (writes != 0 && slot.negated_writes == 0);
-        slot.negated_reads -= reads * times;
-        slot.negated_writes -= writes * times;
-        if (fresh) {
-            shard.touch(recorder, table.slots, number, pc);
+        Slot& slot = slots[number];
+        bool fresh = false;
+        if constexpr (kReads) {
+            fresh = slot.negated_reads == 0;
+            slot.negated_reads -= reads * times;
+        }
+        if constexpr (kWrites) {
+            fresh = fresh || slot.negated_writes == 0;
+            slot.negated_writes -= writes * times;
+        }
+        if (__builtin_expect(fresh, 0)) {
+            shard.touch(recorder, slots, number, pc);
         }
     }
 
@@ -252,20 +271,26 @@ struct RangeCounter {
     }
 };
 
-// Adds to the site's sums, and notes whose memory it was: always when it was much.
+// Whose memory it was is noted always when it was much.
 void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* site,
-                const CompiledModule& module, const Run& run, uint64_t accesses) {
-    const uint32_t own = number_of(site, module);
-    const uint32_t number = own - 1;  // of the spare entry behind it
-    describe(recorder, site, number);
-    auto& sums = shard.counter<OwnCounter>(table, own);
-    sums.reads += accesses * site->reads;
-    sums.writes += accesses * site->writes;
+                const CompiledModule& module, const Run& run) {
+    uint64_t accesses = run.times;
     uint64_t middle = run.start;
     for (uint32_t i = 0; i < run.dimensions; ++i) {
+        accesses *= run.dimension[i].count;
         middle += run.dimension[i].count / 2 * static_cast<uint64_t>(run.dimension[i].step);
     }
-    shard.note_announced(recorder, number << kPlaceBits, window_page(middle), accesses);
+    const uint32_t number = number_of(site, module);
+    auto& counter = shard.counter<BlockCounter>(table, number);
+    const bool ran_out = counter.left < accesses;
+    counter.left -= accesses;
+    const bool sampled = ran_out && begin_sample(&recorder, table.slots, site, number);
+    const bool always = ShardWriter::always_noted(recorder, accesses);
+    if (always || sampled) {
+        describe(recorder, site, number);
+        shard.note_sample(recorder, number << kPlaceBits, window_page(middle),
+                          always ? accesses : recorder.sampling.weight);
+    }
 }
 
 void range(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
@@ -282,15 +307,21 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
         return;
     }
     const CountTable& table = *recorder->current.load(std::memory_order_relaxed);
-    const RangeCounter counter{*recorder, table, run.times * site->reads, run.times * site->writes,
-                               reinterpret_cast<uint64_t>(pc) - 1};
-    counter.all(run, run.dimensions == 0 ? 0 : run.dimensions - 1, run.start);
+    const auto count = [&](const auto& counter) {
+        counter.all(run, run.dimensions == 0 ? 0 : run.dimensions - 1, run.start);
+    };
+    const uint64_t reads = run.times * site->reads;
+    const uint64_t writes = run.times * site->writes;
+    const uint64_t code = reinterpret_cast<uint64_t>(pc) - 1;
+    if (writes == 0) {
+        count(RangeCounter<true, false>{*recorder, table.slots, reads, writes, code});
+    } else if (reads == 0) {
+        count(RangeCounter<false, true>{*recorder, table.slots, reads, writes, code});
+    } else {
+        count(RangeCounter<true, true>{*recorder, table.slots, reads, writes, code});
+    }
     if (options.lines && !sites_lost) {
-        uint64_t accesses = run.times;
-        for (uint32_t i = 0; i < run.dimensions; ++i) {
-            accesses *= run.dimension[i].count;
-        }
-        note_range(*recorder, table, site, *module, run, accesses);
+        note_range(*recorder, table, site, *module, run);
     }
 }
 
@@ -342,5 +373,6 @@ NUMASCAPE_EXPORTED const numascape::CompiledRuntime numascape_compiled_runtime =
     numascape::touch,
     numascape::block,
     numascape::range,
+    numascape::note,
     numascape::mark,
     numascape::region};

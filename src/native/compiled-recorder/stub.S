@@ -72,6 +72,7 @@
     ENTRY __numascape_enter, __numascape_stub_enter, 1
     ENTRY __numascape_touch, __numascape_stub_touch, 0
     ENTRY __numascape_block, __numascape_stub_block, 1
+    ENTRY __numascape_note, __numascape_stub_note, 0
     ENTRY __numascape_range, __numascape_stub_range, 0
     ENTRY __numascape_mark, __numascape_stub_mark, 0
     ENTRY __numascape_region, __numascape_stub_region, 0

@@ -26,6 +26,7 @@ HIDDEN void* __numascape_stub_enter();
 HIDDEN void __numascape_stub_touch(void* table, uint64_t slot_offset, uint64_t place,
                                    const void* pc);
 HIDDEN void* __numascape_stub_block(void* table, const Site* site);
+HIDDEN void __numascape_stub_note(void* table, const Site* site, uint64_t address);
 HIDDEN void __numascape_stub_range(const NestCounts* nest, uint64_t start, const Site* site,
                                    const void* pc);
 HIDDEN void __numascape_stub_mark(const char* name, uint64_t, uint64_t, const void* pc);
@@ -76,6 +77,13 @@ void* enter_unrecorded() {
     return table;
 }
 
+// It does not run out again.
+void fill_counter(void* table, const Site* site) {
+    const uint64_t counter = reinterpret_cast<uint64_t>(table) + __numascape_sites_offset +
+                             reinterpret_cast<uint64_t>(site);
+    *reinterpret_cast<uint64_t*>(counter) = ~uint64_t{0};
+}
+
 }  // namespace
 
 void* __numascape_stub_enter() {
@@ -93,10 +101,16 @@ void* __numascape_stub_block(void* table, const Site* site) {
     if (const CompiledRuntime* recorder = runtime()) {
         return recorder->block(table, site, &module);
     }
-    const uint64_t counter = reinterpret_cast<uint64_t>(table) + __numascape_sites_offset +
-                             reinterpret_cast<uint64_t>(site);
-    *reinterpret_cast<uint64_t*>(counter) = ~uint64_t{0};
+    fill_counter(table, site);
     return table;
+}
+
+void __numascape_stub_note(void* table, const Site* site, uint64_t address) {
+    if (const CompiledRuntime* recorder = runtime()) {
+        recorder->note(table, site, address, &module);
+    } else {
+        fill_counter(table, site);
+    }
 }
 
 void __numascape_stub_range(const NestCounts* nest, uint64_t start, const Site* site,

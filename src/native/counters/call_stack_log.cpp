@@ -36,8 +36,9 @@ bool CallStackLog::open() {
 }
 
 bool CallStackLog::is_code(uint64_t value) const {
-    return value >= kPageBytes && value < uint64_t{1} << 47 &&
-           code_pages_[window_page(value)].load(std::memory_order_relaxed) != 0;
+    const bool within =
+        value - spans_[0].start < spans_[0].bytes || value - spans_[1].start < spans_[1].bytes;
+    return within && code_pages_[window_page(value)].load(std::memory_order_relaxed) != 0;
 }
 
 // True when `id` was not there before. A full table says "seen": the stack stays unnamed.
@@ -80,6 +81,10 @@ void CallStackLog::write(ThreadRecorder& recorder, const ProgramRegisters& from,
 }
 
 void CallStackLog::add_code(uint64_t start, uint64_t end, bool present) {
+    Span& span = spans_[start < kLibraries ? 0 : 1];
+    const uint64_t last = span.bytes == 0 ? end : span.start + span.bytes;
+    span.start = start < span.start ? start : span.start;
+    span.bytes = (end > last ? end : last) - span.start;
     for (uint64_t at = start & ~(kPageBytes - 1); at < end; at += kPageBytes) {
         code_pages_[window_page(at)].store(present ? 1 : 0, std::memory_order_relaxed);
     }

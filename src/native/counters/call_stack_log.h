@@ -38,7 +38,15 @@ class CallStackLog {
     void write(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
                uint64_t stack_pointer, uint64_t id, uint64_t exchanged, uint64_t original);
 
+    // All code lies in these: the executable's, and the libraries'. Most words on a stack do not.
+    struct Span {
+        uint64_t start = ~uint64_t{0};
+        uint64_t bytes = 0;
+    };
+    static constexpr uint64_t kLibraries = uint64_t{1} << 46;  // from here upwards
+
     ShardWriter& shard_;
+    Span spans_[2];
     std::atomic<uint8_t>* code_pages_ = nullptr;      // by window page: holds code
     std::atomic<uint64_t>* seen_ = nullptr;           // identifiers written; open addressing
     std::atomic<uint16_t>* caller_stacks_ = nullptr;  // distinct stacks by return address's hash

@@ -85,35 +85,21 @@ bool ShardWriter::begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block
     const Stratum next = stratum_of(stratum.begin + stratum.size, shift);
     const uint64_t sampled_next = next.begin + next_random(sampling.random) % next.size;
     const uint64_t until_next = sampled_next - execution - 1;
-    counter.loaded += until_next + 1;
+    const uint64_t since = 0 - counter.left;  // executions since it ran out; of one block 1
+    counter.loaded += until_next + since;
     counter.left = until_next;
     if (sampling.table == nullptr) {
         return false;
     }
     sampling.begun += 1;
     sampling.block = block;
-    sampling.weight = stratum.size;
+    sampling.weight = stratum.size + since - 1;
     return true;
 }
 
 bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
     const uint32_t shift = self.sampling.logged / kLoggedPerShift;
     return shift < kMostStratumShift && times >= kLeastAlwaysNoted << shift;
-}
-
-void ShardWriter::note_announced(ThreadRecorder& self, uint32_t site, uint32_t page,
-                                 uint64_t accesses) {
-    Sampling& sampling = self.sampling;
-    if (always_noted(self, accesses)) {
-        note_sample(self, site, page, accesses);
-        return;
-    }
-    sampling.random = sampling.random != 0 ? sampling.random : 0x9e3779b9u * (self.thread + 1) | 1;
-    const uint32_t shift = sampling.logged / kLoggedPerShift;
-    const uint64_t weight = kLeastAlwaysNoted << (shift < kMostShiftEver ? shift : kMostShiftEver);
-    if (next_random(sampling.random) % weight < accesses) {
-        note_sample(self, site, page, weight);
-    }
 }
 
 void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight) {

@@ -136,8 +136,6 @@ class ShardWriter {
     // An execution that is sampled touched the page in the sampling table: that counts where it
     // would have without. `site` may be kNoSite.
     void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site);
-    // The site accesses the page's owner so often, as it says before: noted always when it is much.
-    void note_announced(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t accesses);
     // Whether an execution that touches a page so many times is noted although it is no sample.
     static bool always_noted(const ThreadRecorder& self, uint64_t times);
     // A counter of a table, backed by the disk.

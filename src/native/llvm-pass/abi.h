@@ -26,18 +26,12 @@ using ModuleThread = TableWord;
 struct Site {
     int32_t names;  // distance from this entry to "FUNCTION\nFILE\0"
     uint32_t line;
-    uint16_t reads;  // in one execution
+    uint16_t reads;  // in one execution of the block, or of each address of a nest
     uint16_t writes;
     uint16_t entries;  // of the block, itself included; 0 in all but the first
-    uint16_t kind;     // SiteKind
+    uint16_t reserved;
 };
 static_assert(sizeof(Site) == 16);
-
-enum SiteKind : uint16_t {
-    kBlockSite,  // executions are counted at the block's begin
-    kRangeSite,  // accesses are announced, and their numbers added up in its counter
-    kSpareSite,  // follows a kRangeSite, which is described as a block of this one's number
-};
 
 // Addresses: start + sum(i_k * step_k), 0 <= i_k < count_k.
 inline constexpr uint64_t kNestDimensions = 4;
@@ -70,6 +64,8 @@ struct CompiledRuntime {
     void* (*block)(void* table, const Site* site, CompiledModule* module);
     void (*range)(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
                   CompiledModule* module);
+    // The block's counter ran out; what it accesses is the structure at the address.
+    void (*note)(void* table, const Site* site, uint64_t address, CompiledModule* module);
     void (*mark)(const char* name, const void* pc);
     // The thread begins a parallel region, `function`, or with null ends it.
     void (*region)(const void* function, const void* pc);
@@ -81,6 +77,7 @@ inline constexpr char kOffsetSymbol[] = "__numascape_sites_offset";
 inline constexpr char kEnterSymbol[] = "__numascape_enter";    // () -> table
 inline constexpr char kTouchSymbol[] = "__numascape_touch";    // (table, offset, place)
 inline constexpr char kBlockSymbol[] = "__numascape_block";    // (table, site) -> table
+inline constexpr char kNoteSymbol[] = "__numascape_note";      // (table, site, address)
 inline constexpr char kRangeSymbol[] = "__numascape_range";    // (nest, start, site)
 inline constexpr char kMarkSymbol[] = "__numascape_mark";      // (name)
 inline constexpr char kRegionSymbol[] = "__numascape_region";  // (function)

@@ -138,16 +138,65 @@ bool LoopCounts::expandable(const Nest& nest, const Instruction* at) const {
         return value->getExpressionSize() <= kLargestExpression &&
                expander_.isSafeToExpandAt(value, at);
     };
-    return fits(nest.start) && llvm::all_of(nest.dimensions, [&](const Dimension& dimension) {
+    const bool conditions = llvm::all_of(nest.conditions, [&](const Nest::Condition& condition) {
+        return fits(condition.left) && fits(condition.right);
+    });
+    return conditions && fits(nest.start) &&
+           llvm::all_of(nest.dimensions, [&](const Dimension& dimension) {
                return fits(dimension.step) && fits(dimension.count);
            });
 }
 
+// From a block that executes under conditions which do not change in the loop, as an inner loop's
+// preheader does (is there an iteration at all?), to one that executes always.
+const BasicBlock* LoopCounts::outside_conditions(const Loop* loop, const BasicBlock* block,
+                                                 Nest& nest) {
+    constexpr unsigned kMostConditions = 3;
+    while (!tree_.dominates(block, loop->getLoopLatch()) &&
+           nest.conditions.size() < kMostConditions) {
+        const BasicBlock* before = block->getSinglePredecessor();
+        const auto* branch = before != nullptr && loop->contains(before)
+                                 ? dyn_cast<BranchInst>(before->getTerminator())
+                                 : nullptr;
+        if (branch == nullptr) {
+            break;
+        }
+        if (branch->isConditional()) {
+            const auto* test = dyn_cast<ICmpInst>(branch->getCondition());
+            if (test == nullptr || !evolution_.isSCEVable(test->getOperand(0)->getType())) {
+                break;
+            }
+            const SCEV* left = evolution_.getSCEV(test->getOperand(0));
+            const SCEV* right = evolution_.getSCEV(test->getOperand(1));
+            if (!evolution_.isLoopInvariant(left, loop) ||
+                !evolution_.isLoopInvariant(right, loop)) {
+                break;
+            }
+            nest.conditions.push_back({branch->getSuccessor(0) == block
+                                           ? test->getPredicate()
+                                           : test->getInversePredicate(),
+                                       left, right});
+        }
+        block = before;
+    }
+    return block;
+}
+
 // Adds the loop to the nest of an access whose inner loops begin in `block`.
 bool LoopCounts::add_loop(const Loop* loop, const BasicBlock* block, Nest& nest) {
-    const SCEV* times = executions(loop, block);
-    if (times == nullptr || nest.dimensions.size() == kMostDimensions) {
+    if (loop->getLoopLatch() == nullptr || nest.dimensions.size() == kMostDimensions) {
         return false;
+    }
+    Nest outer = nest;
+    const SCEV* times = executions(loop, outside_conditions(loop, block, outer));
+    if (times == nullptr) {
+        return false;
+    }
+    for (const Nest::Condition& condition : nest.conditions) {
+        if (!evolution_.isLoopInvariant(condition.left, loop) ||
+            !evolution_.isLoopInvariant(condition.right, loop)) {
+            return false;
+        }
     }
     for (const Dimension& inner : nest.dimensions) {
         if (!evolution_.isLoopInvariant(inner.step, loop) ||
@@ -155,7 +204,6 @@ bool LoopCounts::add_loop(const Loop* loop, const BasicBlock* block, Nest& nest)
             return false;
         }
     }
-    Nest outer = nest;
     const auto* recurrence = dyn_cast<SCEVAddRecExpr>(nest.start);
     if (recurrence != nullptr && recurrence->getLoop() == loop && recurrence->isAffine()) {
         const SCEV* step = recurrence->getStepRecurrence(evolution_);
@@ -176,7 +224,7 @@ bool LoopCounts::add_loop(const Loop* loop, const BasicBlock* block, Nest& nest)
 }
 
 bool LoopCounts::describe(const Access& access, Nest& nest) {
-    nest = {evolution_.getSCEV(access.pointer), {}, access.instruction};
+    nest = {evolution_.getSCEV(access.pointer), {}, access.instruction, {}};
     Type* const bits64 = Type::getInt64Ty(access.instruction->getContext());
     if (access.length != nullptr) {
         const SCEV* bytes =
@@ -195,6 +243,29 @@ bool LoopCounts::describe(const Access& access, Nest& nest) {
         block = loop->getLoopPreheader();
     }
     return !nest.dimensions.empty();
+}
+
+Executions LoopCounts::executions_of(ArrayRef<Access> accesses) {
+    const BasicBlock* block = accesses.front().instruction->getParent();
+    const Loop* loop = loops_.getLoopFor(block);
+    const SCEV* count = loop != nullptr ? executions(loop, block) : nullptr;
+    if (count == nullptr) {
+        return {};
+    }
+    Executions out{count, {}, loop->getLoopPreheader()->getTerminator()};
+    for (const Access& access : accesses) {
+        const SCEV* base = evolution_.getPointerBase(evolution_.getSCEV(access.pointer));
+        if (!evolution_.isLoopInvariant(base, loop) ||
+            !expander_.isSafeToExpandAt(base, out.before)) {
+            return {};
+        }
+        out.structures.push_back(base);
+    }
+    if (count->getExpressionSize() > kLargestExpression ||
+        !expander_.isSafeToExpandAt(count, out.before)) {
+        return {};
+    }
+    return out;
 }
 
 Loop* LoopCounts::outermost_without_calls(const BasicBlock* block) {

@@ -47,8 +47,23 @@ struct Nest {
     const llvm::SCEV* start;
     llvm::SmallVector<Dimension, 4> dimensions;
     llvm::Instruction* before;
+    // All must hold, else none of it is accessed.
+    struct Condition {
+        llvm::CmpInst::Predicate predicate;
+        const llvm::SCEV* left;
+        const llvm::SCEV* right;
+    };
+    llvm::SmallVector<Condition, 2> conditions;
 };
 inline constexpr unsigned kMostDimensions = 4;
+
+// How often a block executes in a run of the loop around it, and the structures that its accesses
+// belong to, as addresses; `before` is null when that is not known.
+struct Executions {
+    const llvm::SCEV* count = nullptr;
+    llvm::SmallVector<const llvm::SCEV*> structures;
+    llvm::Instruction* before = nullptr;
+};
 
 class LoopCounts {
   public:
@@ -58,6 +73,7 @@ class LoopCounts {
 
     // False when the access must be counted where it is.
     bool describe(const Access& access, Nest& nest);
+    Executions executions_of(llvm::ArrayRef<Access> accesses);
     // The loops, from the innermost around `block` outwards, without an unknown call in them;
     // null when there is none.
     llvm::Loop* outermost_without_calls(const llvm::BasicBlock* block);
@@ -70,6 +86,8 @@ class LoopCounts {
     const Facts& facts(const llvm::Loop* loop);
     const llvm::SCEV* executions(const llvm::Loop* loop, const llvm::BasicBlock* block);
     bool add_loop(const llvm::Loop* loop, const llvm::BasicBlock* block, Nest& nest);
+    const llvm::BasicBlock* outside_conditions(const llvm::Loop* loop,
+                                               const llvm::BasicBlock* block, Nest& nest);
     bool expandable(const Nest& nest, const llvm::Instruction* at) const;
 
     llvm::LoopInfo& loops_;

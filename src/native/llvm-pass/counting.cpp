@@ -114,23 +114,10 @@ Value* FunctionCounter::enter() {
     return table;
 }
 
-Value* FunctionCounter::nest_counts(const Nest& nest, SCEVExpander& expander, IRBuilder<>& at) {
+// The words of a NestCounts in memory.
+Value* FunctionCounter::nest_counts(ArrayRef<Value*> words, IRBuilder<>& at) {
     auto* type = ArrayType::get(bits64_, 1 + 2 * kMostDimensions);
-    if (nest_room_ == nullptr) {
-        BasicBlock& first = function_.getEntryBlock();
-        IRBuilder<> entry(&*first.getFirstInsertionPt());
-        nest_room_ = entry.CreateAlloca(type, nullptr, "numascape.nest");
-    }
-    SmallVector<Value*> words = {at.getInt64(nest.dimensions.size())};
-    for (const Dimension& dimension : nest.dimensions) {
-        for (const SCEV* value : {dimension.step, dimension.count}) {
-            Value* expanded = expander.expandCodeFor(value, value->getType(), nest.before);
-            at.SetInsertPoint(nest.before);
-            words.push_back(at.CreateSExtOrTrunc(expanded, bits64_));
-        }
-    }
-    const bool constant = llvm::all_of(words, [](Value* word) { return isa<ConstantInt>(word); });
-    if (constant) {
+    if (llvm::all_of(words, [](Value* word) { return isa<ConstantInt>(word); })) {
         SmallVector<Constant*> values;
         for (Value* word : words) {
             values.push_back(cast<Constant>(word));
@@ -141,6 +128,11 @@ Value* FunctionCounter::nest_counts(const Nest& nest, SCEVExpander& expander, IR
         counts->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
         return counts;
     }
+    if (nest_room_ == nullptr) {
+        BasicBlock& first = function_.getEntryBlock();
+        IRBuilder<> entry(&*first.getFirstInsertionPt());
+        nest_room_ = entry.CreateAlloca(type, nullptr, "numascape.nest");
+    }
     for (size_t i = 0; i < words.size(); ++i) {
         at.CreateStore(words[i], at.CreateConstInBoundsGEP2_64(type, nest_room_, 0, i));
     }
@@ -150,13 +142,87 @@ Value* FunctionCounter::nest_counts(const Nest& nest, SCEVExpander& expander, IR
 void FunctionCounter::announce(const Access& access, const Nest& nest, SCEVExpander& expander) {
     IRBuilder<> at(nest.before);
     locate(at, access.instruction);
-    Value* start = expander.expandCodeFor(nest.start, nest.start->getType(), nest.before);
-    Value* counts = nest_counts(nest, expander, at);
-    at.SetInsertPoint(nest.before);
-    if (start->getType()->isPointerTy()) {
-        start = at.CreatePtrToInt(start, bits64_);
+    const auto expand = [&](const SCEV* value) {
+        Value* expanded = expander.expandCodeFor(value, value->getType(), nest.before);
+        at.SetInsertPoint(nest.before);
+        return expanded->getType()->isPointerTy() ? at.CreatePtrToInt(expanded, bits64_)
+                                                  : at.CreateSExtOrTrunc(expanded, bits64_);
+    };
+    Value* start = expand(nest.start);
+    SmallVector<Value*> words = {at.getInt64(nest.dimensions.size())};
+    for (const Dimension& dimension : nest.dimensions) {
+        words.push_back(expand(dimension.step));
+        words.push_back(expand(dimension.count));
     }
-    call(at, kRangeSymbol, at.getVoidTy(), {counts, start, sites_.range(access)});
+    for (const Nest::Condition& condition : nest.conditions) {
+        Value* left =
+            expander.expandCodeFor(condition.left, condition.left->getType(), nest.before);
+        Value* right =
+            expander.expandCodeFor(condition.right, condition.right->getType(), nest.before);
+        at.SetInsertPoint(nest.before);
+        Value* holds = at.CreateICmp(condition.predicate, left, right);
+        words[2] = at.CreateSelect(holds, words[2], at.getInt64(0));
+    }
+    if (nest.dimensions.size() == 1) {
+        announcements_.push_back({nest.before, access, start, words[1], words[2]});
+        return;
+    }
+    locate(at, access.instruction);
+    Value* counts = nest_counts(words, at);
+    call(at, kRangeSymbol, at.getVoidTy(), {counts, start, sites_.block({access})});
+}
+
+void FunctionCounter::announce(const Segment& segment, SCEVExpander& expander) {
+    Instruction* before = segment.executions.before;
+    IRBuilder<> at(before);
+    Value* count = expander.expandCodeFor(segment.executions.count, bits64_, before);
+    for (size_t i = 0; i < segment.accesses.size(); ++i) {
+        const SCEV* structure = segment.executions.structures[i];
+        Value* address = expander.expandCodeFor(structure, structure->getType(), before);
+        at.SetInsertPoint(before);
+        if (address->getType()->isPointerTy()) {
+            address = at.CreatePtrToInt(address, bits64_);
+        }
+        announcements_.push_back({before, segment.accesses[i], address, nullptr, count});
+    }
+}
+
+void FunctionCounter::finish_announcements() {
+    for (const Announcement& each : announcements_) {
+        if (each.step != nullptr) {
+            count_row(each);
+        } else {
+            count_structure(each);
+        }
+    }
+}
+
+// In one page the row is counted here; else it is the runtime's.
+void FunctionCounter::count_row(const Announcement& row) {
+    Value* table = table_before(row.before, nullptr);
+    IRBuilder<> at(row.before);
+    locate(at, row.access.instruction);
+    Value* last = at.CreateSub(row.count, at.getInt64(1));
+    Value* end = at.CreateAdd(row.start, at.CreateMul(row.step, last));
+    Value* offset = slot_offset(at, row.start);
+    Value* same = at.CreateICmpEQ(offset, slot_offset(at, end));
+    GlobalVariable* site = sites_.block({row.access});
+    Instruction* here = nullptr;
+    Instruction* there = nullptr;
+    SplitBlockAndInsertIfThenElse(same, row.before, &here, &there);
+    table = count_executions(here, row.access.instruction, site, table, row.count, nullptr);
+    count_slot(here, row.access, {table, offset, 0}, row.count);
+    IRBuilder<> outside(there);
+    locate(outside, row.access.instruction);
+    Value* counts = nest_counts({outside.getInt64(1), row.step, row.count}, outside);
+    call(outside, kRangeSymbol, outside.getVoidTy(), {counts, row.start, site});
+}
+
+// Their pages are counted where they are accessed.
+void FunctionCounter::count_structure(const Announcement& announced) {
+    Value* table = table_before(announced.before, nullptr);
+    count_executions(announced.before, announced.access.instruction,
+                     sites_.block({announced.access}), table, announced.count, announced.start);
 }
 
 void FunctionCounter::prepare(ArrayRef<Segment> segments) {
@@ -169,28 +235,42 @@ void FunctionCounter::prepare(ArrayRef<Segment> segments) {
     }
 }
 
-Instruction* FunctionCounter::subtract(IRBuilder<>& at, Value* counter, uint64_t times) {
+Value* FunctionCounter::table_before(Instruction* before, const Loop* outside) {
+    Value* table = enter();
+    if (calls_) {
+        const auto known = loop_tables_.find(outside);
+        IRBuilder<> at(before);
+        locate(at, before);
+        table = known != loop_tables_.end() ? known->second : load_table(at);
+    }
+    return table;
+}
+
+Instruction* FunctionCounter::subtract(IRBuilder<>& at, Value* counter, Value* times) {
     Value* before = at.CreateLoad(bits64_, counter);
-    Value* both =
-        at.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, before, at.getInt64(times));
+    Value* both = at.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, before, times);
     at.CreateStore(at.CreateExtractValue(both, 0), counter);
     return SplitBlockAndInsertIfThen(at.CreateExtractValue(both, 1), at.GetInsertPoint(), false,
                                      unlikely(function_.getContext()));
 }
 
-// Counts an execution of the segment; returns the table to count its accesses in.
-Value* FunctionCounter::begin_block(const Segment& segment, GlobalVariable* site, Value* table) {
-    Instruction* first = segment.accesses.front().instruction;
-    IRBuilder<> at(first);
-    locate(at, first);
+Value* FunctionCounter::count_executions(Instruction* before, const Instruction* like,
+                                         GlobalVariable* site, Value* table, Value* times,
+                                         Value* structure) {
+    IRBuilder<> at(before);
+    locate(at, like);
     Value* offset = at.CreateLoad(bits64_, hidden(kOffsetSymbol, bits64_, false));
     Value* place = at.CreateAdd(at.CreatePtrToInt(site, bits64_), offset);
     Value* counter = at.CreatePtrAdd(table, place);
-    Instruction* in_new = subtract(at, counter, 1);
+    Instruction* in_new = subtract(at, counter, times);
     IRBuilder<> slow(in_new);
-    locate(slow, first);
+    locate(slow, like);
+    if (structure != nullptr) {
+        call(slow, kNoteSymbol, slow.getVoidTy(), {table, site, structure});
+        return table;
+    }
     Value* other = call(slow, kBlockSymbol, pointer_, {table, site});
-    BasicBlock* join = first->getParent();
+    BasicBlock* join = before->getParent();
     IRBuilder<> joined(join, join->begin());
     PHINode* chosen = joined.CreatePHI(pointer_, 2, "numascape.table");
     for (BasicBlock* from : predecessors(join)) {
@@ -199,45 +279,48 @@ Value* FunctionCounter::begin_block(const Segment& segment, GlobalVariable* site
     return chosen;
 }
 
-void FunctionCounter::count_kind(const Access& access, Value* table, Value* offset, bool write,
-                                 uint64_t times, uint64_t place) {
-    IRBuilder<> at(access.instruction);
-    locate(at, access.instruction);
-    Value* slot = at.CreatePtrAdd(table, offset);
-    if (write) {
-        slot = at.CreatePtrAdd(slot, at.getInt64(kWritesOffset));
+void FunctionCounter::count_slot(Instruction* before, const Access& access, const Slot& slot,
+                                 Value* times) {
+    for (const bool write : {false, true}) {
+        const uint64_t each = write ? access.writes : access.reads;
+        if (each == 0) {
+            continue;
+        }
+        IRBuilder<> at(before);
+        locate(at, access.instruction);
+        Value* counter = at.CreatePtrAdd(slot.table, slot.offset);
+        if (write) {
+            counter = at.CreatePtrAdd(counter, at.getInt64(kWritesOffset));
+        }
+        Value* number = each == 1 ? times : at.CreateMul(times, at.getInt64(each));
+        IRBuilder<> slow(subtract(at, counter, number));
+        locate(slow, access.instruction);
+        call(slow, kTouchSymbol, slow.getVoidTy(),
+             {slot.table, slot.offset, slow.getInt64(slot.place)});
     }
-    IRBuilder<> slow(subtract(at, slot, times));
-    locate(slow, access.instruction);
-    call(slow, kTouchSymbol, slow.getVoidTy(), {table, offset, slow.getInt64(place)});
+}
+
+Value* FunctionCounter::slot_offset(IRBuilder<>& at, Value* address) {
+    Value* shifted = at.CreateTrunc(at.CreateLShr(address, kAddressShift), at.getInt32Ty());
+    return at.CreateZExt(at.CreateAnd(shifted, at.getInt32(static_cast<uint32_t>(kSlotMask))),
+                         bits64_, "numascape.slot");
 }
 
 void FunctionCounter::count_access(const Access& access, Value* table, uint64_t place) {
     IRBuilder<> at(access.instruction);
     locate(at, access.instruction);
-    Value* address = at.CreatePtrToInt(access.pointer, bits64_);
-    Value* shifted = at.CreateTrunc(at.CreateLShr(address, kAddressShift), at.getInt32Ty());
-    Value* offset =
-        at.CreateZExt(at.CreateAnd(shifted, at.getInt32(static_cast<uint32_t>(kSlotMask))), bits64_,
-                      "numascape.slot");
-    if (access.reads != 0) {
-        count_kind(access, table, offset, false, access.reads, place);
-    }
-    if (access.writes != 0) {
-        count_kind(access, table, offset, true, access.writes, place);
-    }
+    Value* offset = slot_offset(at, at.CreatePtrToInt(access.pointer, bits64_));
+    count_slot(access.instruction, access, {table, offset, place}, at.getInt64(1));
 }
 
 void FunctionCounter::count(const Segment& segment) {
-    Value* table = enter();
     Instruction* first = segment.accesses.front().instruction;
-    if (calls_) {
-        const auto known = loop_tables_.find(segment.table_outside);
+    Value* table = table_before(first, segment.table_outside);
+    if (segment.executions.before == nullptr) {
         IRBuilder<> at(first);
-        locate(at, first);
-        table = known != loop_tables_.end() ? known->second : load_table(at);
+        table = count_executions(first, first, sites_.block(segment.accesses), table,
+                                 at.getInt64(1), nullptr);
     }
-    table = begin_block(segment, sites_.block(segment.accesses), table);
     for (uint64_t place = 0; place < segment.accesses.size(); ++place) {
         count_access(segment.accesses[place], table, place);
     }

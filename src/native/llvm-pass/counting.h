@@ -14,14 +14,18 @@ namespace numascape::pass {
 struct Segment {
     llvm::SmallVector<Access> accesses;
     llvm::Loop* table_outside = nullptr;  // the table is loaded before this loop, not in the block
+    Executions executions;                // known before the loop: not counted in the block
 };
 
 class FunctionCounter {
   public:
     FunctionCounter(llvm::Function& function, SiteWriter& sites);
 
-    // Before the loops: calls of the runtime with the whole nest.
+    // Before the loops: counts all accesses of the nest at once. Splits blocks before
+    // `nest.before`, once `finish_announcements` is called.
     void announce(const Access& access, const Nest& nest, llvm::SCEVExpander& expander);
+    void announce(const Segment& segment, llvm::SCEVExpander& expander);
+    void finish_announcements();
     // Loads of the table, for which loops must still be as they were.
     void prepare(llvm::ArrayRef<Segment> segments);
     // Inline counters. Splits blocks: nothing that was analysed before is right afterwards.
@@ -31,16 +35,37 @@ class FunctionCounter {
     void announce_regions();
 
   private:
+    // Accesses announced together: all addresses of a row, or any of one structure.
+    struct Announcement {
+        llvm::Instruction* before;
+        Access access;
+        llvm::Value* start;
+        llvm::Value* step;  // null: `start` is only the structure's address
+        llvm::Value* count;
+    };
     llvm::Value* load_table(llvm::IRBuilder<>& at);
     llvm::Value* enter();
-    llvm::Value* begin_block(const Segment& segment, llvm::GlobalVariable* site,
-                             llvm::Value* table);
+    llvm::Value* table_before(llvm::Instruction* before, const llvm::Loop* outside);
+    void count_row(const Announcement& row);
+    void count_structure(const Announcement& announced);
+    // Counts executions of the block that `site` describes; returns the table to count its accesses
+    // in.
+    llvm::Value* count_executions(llvm::Instruction* before, const llvm::Instruction* like,
+                                  llvm::GlobalVariable* site, llvm::Value* table,
+                                  llvm::Value* times, llvm::Value* structure);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
-    void count_kind(const Access& access, llvm::Value* table, llvm::Value* offset, bool write,
-                    uint64_t times, uint64_t place);
+    // The access at a slot, with its place in the block.
+    struct Slot {
+        llvm::Value* table;
+        llvm::Value* offset;
+        uint64_t place;
+    };
+    void count_slot(llvm::Instruction* before, const Access& access, const Slot& slot,
+                    llvm::Value* times);
+    llvm::Value* slot_offset(llvm::IRBuilder<>& at, llvm::Value* address);
     // Subtracts from a counter; returns a new block's end, reached when it was smaller than that.
-    llvm::Instruction* subtract(llvm::IRBuilder<>& at, llvm::Value* counter, uint64_t times);
-    llvm::Value* nest_counts(const Nest& nest, llvm::SCEVExpander& expander, llvm::IRBuilder<>& at);
+    llvm::Instruction* subtract(llvm::IRBuilder<>& at, llvm::Value* counter, llvm::Value* times);
+    llvm::Value* nest_counts(llvm::ArrayRef<llvm::Value*> words, llvm::IRBuilder<>& at);
     llvm::CallInst* call(llvm::IRBuilder<>& at, llvm::StringRef name, llvm::Type* result,
                          llvm::ArrayRef<llvm::Value*> arguments);
     void locate(llvm::IRBuilder<>& at, const llvm::Instruction* like) const;
@@ -54,6 +79,7 @@ class FunctionCounter {
     llvm::DenseMap<const llvm::Loop*, llvm::Value*> loop_tables_;
     llvm::Value* entry_table_ = nullptr;
     llvm::Value* nest_room_ = nullptr;
+    llvm::SmallVector<Announcement> announcements_;
     bool calls_ = false;  // the function calls something unknown
 };
 

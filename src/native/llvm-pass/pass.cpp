@@ -6,6 +6,7 @@
 #include "counting.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Transforms/Scalar/LoopLoadElimination.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 namespace numascape::pass {
@@ -39,7 +40,8 @@ bool is_wanted(const Function& function) {
 void add_to_segments(const Access& access, LoopCounts& loops, SmallVectorImpl<Segment>& segments,
                      bool continues) {
     if (!continues || segments.back().accesses.size() == kMostEntries) {
-        segments.push_back({{}, loops.outermost_without_calls(access.instruction->getParent())});
+        segments.push_back(
+            {{}, loops.outermost_without_calls(access.instruction->getParent()), {}});
     }
     segments.back().accesses.push_back(access);
 }
@@ -86,8 +88,15 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
             for (const auto& [access, nest] : announced) {
                 counter.announce(access, nest, expander);
             }
+            for (Segment& segment : segments) {
+                segment.executions = loops.executions_of(segment.accesses);
+                if (segment.executions.before != nullptr) {
+                    counter.announce(segment, expander);
+                }
+            }
             counter.prepare(segments);
         }
+        counter.finish_announcements();
         for (const Segment& segment : segments) {
             counter.count(segment);
         }
@@ -100,6 +109,7 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
 
 void add_passes(FunctionPassManager& passes) {
     passes.addPass(LoopSimplifyPass());  // preheaders and exits of their own
+    passes.addPass(LoopLoadEliminationPass());  // else done later: loads that are none in the end
     passes.addPass(CountAccesses());
 }
 

@@ -62,14 +62,10 @@ SiteWriter::Entry SiteWriter::entry_of(const Access& access) {
         const std::string name = function->getSubprogram() != nullptr
                                      ? name_of(function->getSubprogram())
                                      : std::string(function->getName());
-        return {names(name, ""), 0, access.reads, access.writes, 0, kBlockSite};
+        return {names(name, ""), 0, access.reads, access.writes, 0};
     }
-    return {names(name_of(shown->getScope()->getSubprogram()), file_of(*shown)),
-            shown->getLine(),
-            access.reads,
-            access.writes,
-            0,
-            kBlockSite};
+    return {names(name_of(shown->getScope()->getSubprogram()), file_of(*shown)), shown->getLine(),
+            access.reads, access.writes, 0};
 }
 
 GlobalVariable* SiteWriter::write(ArrayRef<Entry> entries) {
@@ -93,7 +89,7 @@ GlobalVariable* SiteWriter::write(ArrayRef<Entry> entries) {
             entry_type,
             {ConstantExpr::getTrunc(distance, bits32), ConstantInt::get(bits32, entry.line),
              ConstantInt::get(bits16, entry.reads), ConstantInt::get(bits16, entry.writes),
-             ConstantInt::get(bits16, entry.entries), ConstantInt::get(bits16, entry.kind)}));
+             ConstantInt::get(bits16, entry.entries), ConstantInt::get(bits16, 0)}));
     }
     out->setInitializer(ConstantArray::get(type, values));
     out->setSection(kSiteSection);
@@ -108,16 +104,6 @@ GlobalVariable* SiteWriter::block(ArrayRef<Access> accesses) {
     }
     entries.front().entries = static_cast<uint16_t>(entries.size());
     return write(entries);
-}
-
-GlobalVariable* SiteWriter::range(const Access& access) {
-    Entry entry = entry_of(access);
-    entry.entries = 2;
-    entry.kind = kRangeSite;
-    Entry spare = entry;
-    spare.entries = 0;
-    spare.kind = kSpareSite;
-    return write({entry, spare});
 }
 
 }  // namespace numascape::pass

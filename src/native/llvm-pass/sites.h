@@ -19,13 +19,12 @@ class SiteWriter {
 
     // Entries of the module's section kSiteSection, one for each access.
     llvm::GlobalVariable* block(llvm::ArrayRef<Access> accesses);
-    llvm::GlobalVariable* range(const Access& access);
 
   private:
     struct Entry {
         llvm::GlobalVariable* names;
         uint32_t line;
-        uint16_t reads, writes, entries, kind;
+        uint16_t reads, writes, entries;
     };
     Entry entry_of(const Access& access);
     llvm::GlobalVariable* names(const std::string& function, const std::string& file);

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorders agree on programs that each of them can record."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from integration.conftest import PROGRAMS, Recording, make
+
+# What the programs call their memory; everything else is the libraries'. `sums` is first filled by
+# memset, whose stores are the C library's affair for one recorder, and a word each for the other.
+NAMED = {
+    "parity_c": ["values", "order", "table"],
+    "parity_cxx": ["grid.cells"],
+    "parity_fortran": ["field", "parity_data::weights"],
+}
+SAME_SIZE = {**NAMED, "parity_cxx": ["grid.cells", "sums"]}
+RUNS = [("parity_c", ()), ("parity_c", ("parallel",)), ("parity_cxx", ()), ("parity_fortran", ())]
+
+
+@pytest.fixture(scope="session")
+def plain(request: pytest.FixtureRequest) -> Path:
+    """The programs as the compilers behind the wrappers build them, at -O1."""
+    build = request.config.cache.mkdir("parity-programs")
+    compilers = ["CC=clang-19", "CXX=clang++-19", "FC=flang-new-19", "FFLAGS=-O1 -g"]
+    make(PROGRAMS, f"BUILD={build}", "KERNELS=", *compilers, "parity")
+    return build
+
+
+@pytest.fixture(scope="session")
+def both(plain: Path, record: Any, compiled: Any) -> Any:
+    """Return both(program, *arguments) -> the binary recording and the compiled one."""
+
+    def run(program: str, *arguments: str) -> tuple[Recording, Recording]:
+        return record(plain / program, *arguments, recorder="binary"), compiled(program, *arguments)
+
+    return run
+
+
+def sizes(recording: Recording, names: list[str]) -> dict[str, tuple[str, int, int]]:
+    wanted = recording.trace.structures.filter(pl.col("name").is_in(names))
+    rows = wanted.select("name", "kind", "size", "instances").iter_rows()
+    return {name: (kind, size, instances) for name, kind, size, instances in rows}
+
+
+def touchers(recording: Recording, structure: str) -> dict[int, int]:
+    wanted = recording.trace.structures.filter(pl.col("name") == structure)
+    touched = recording.trace.first_touch.join(wanted.select("structure"), on="structure")
+    return dict(touched.select("page", "thread").iter_rows())
+
+
+@pytest.mark.parametrize(("program", "arguments"), RUNS)
+def test_structures_are_the_same(both: Any, program: str, arguments: tuple[str, ...]) -> None:
+    binary, compiled = both(program, *arguments)
+    names = SAME_SIZE[program]
+    assert sizes(binary, names) == sizes(compiled, names)
+    assert set(sizes(binary, names)) == set(names)
+    for name in names:
+        assert set(binary.pages(name)) == set(compiled.pages(name)), name
+
+
+@pytest.mark.parametrize(("program", "arguments"), RUNS)
+def test_first_touchers_are_the_same(both: Any, program: str, arguments: tuple[str, ...]) -> None:
+    binary, compiled = both(program, *arguments)
+    for name in NAMED[program]:
+        assert touchers(binary, name) == touchers(compiled, name), name
+
+
+@pytest.mark.parametrize(("program", "arguments"), RUNS)
+def test_counts_agree(both: Any, program: str, arguments: tuple[str, ...]) -> None:
+    binary, compiled = both(program, *arguments)
+    for name in NAMED[program]:
+        for one, other in zip(binary.total(name), compiled.total(name), strict=True):
+            assert one == pytest.approx(other, rel=0.01), name
