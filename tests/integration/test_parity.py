@@ -74,3 +74,27 @@ def test_counts_agree(both: Any, program: str, arguments: tuple[str, ...]) -> No
     for name in NAMED[program]:
         for one, other in zip(binary.total(name), compiled.total(name), strict=True):
             assert one == pytest.approx(other, rel=0.01), name
+
+
+@pytest.mark.parametrize(("program", "arguments"), RUNS)
+def test_faults_tell_the_same_first_touchers(
+    plain: Path, record: Any, program: str, arguments: tuple[str, ...]
+) -> None:
+    binary = record(plain / program, *arguments, recorder="binary")
+    faults = record(plain / program, *arguments, recorder="faults")
+    assert faults.trace.info.recorder.name == "faults"
+    names = SAME_SIZE[program]
+    assert sizes(binary, names) == sizes(faults, names)
+    for name in NAMED[program]:
+        assert touchers(binary, name) == touchers(faults, name), name
+
+
+def test_a_page_fault_is_at_the_line_that_touched(plain: Path, record: Any) -> None:
+    recording = record(plain / "parity_c", "parallel", recorder="faults")
+    values = recording.trace.structures.filter(pl.col("name") == "values").select("structure")
+    touched = recording.trace.first_touch.join(values, on="structure")
+    text = (PROGRAMS / "parity_c.c").read_text().splitlines()
+    line = next(n for n, code in enumerate(text, 1) if "to[i] = (double)i" in code)
+    assert set(touched.select("function", "line").iter_rows()) == {("fill", line)}
+    placed = recording.trace.placement.join(values, on="structure")
+    assert set(placed["page"]) == set(touched["page"])

@@ -158,7 +158,8 @@ nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     return out;
 }
 
-nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths) {
+nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths,
+                       const std::string& faults_path) {
     const ShardReader shard(path);
     std::vector<std::unique_ptr<ShardReader>> readers;
     std::vector<const ShardReader*> parents;
@@ -167,9 +168,13 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
         parents.push_back(readers.back().get());
     }
     Replay result;
+    FaultLog log;
     {
         nb::gil_scoped_release unlocked;
-        result = replay(shard, parents);
+        if (!faults_path.empty()) {
+            log = read_faults(faults_path, shard.header().pid);
+        }
+        result = replay(shard, parents, log.faults);
     }
     nb::dict out;
     out["header"] = header(shard.header());
@@ -192,6 +197,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["call_stacks"] = call_stacks(result.call_stacks);
     out["ambiguous_pages"] = result.ambiguous_pages;
     out["shared_page_accesses"] = result.shared_page_accesses;
+    out["lost_faults"] = log.lost;
     out["damaged"] = result.damaged;
     return out;
 }
@@ -204,7 +210,7 @@ void bind_shard(nb::module_& module) {
     shard.def(
         "read_header", [](const std::string& path) { return header(ShardReader(path).header()); },
         nb::arg("path"), "The shard's header as a dictionary; raises ShardError.");
-    shard.def("replay", &read_replayed, nb::arg("path"), nb::arg("parents"),
+    shard.def("replay", &read_replayed, nb::arg("path"), nb::arg("parents"), nb::arg("faults"),
               "Who owned each counted page, as columns; see replay.h. Raises ShardError.");
     shard.attr("FLAG_ENDED") = static_cast<uint32_t>(kShardEnded);
     shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);

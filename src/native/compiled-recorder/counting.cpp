@@ -73,7 +73,8 @@ void describe(ThreadRecorder& recorder, const Site* site, uint32_t number) {
 
 ThreadRecorder* counted_thread() {
     ThreadRecorder* recorder = thread_state.recorder;
-    return recorder != nullptr && recorder->current.load(std::memory_order_relaxed) != nullptr
+    return recorder != nullptr && !options.faults &&
+                   recorder->current.load(std::memory_order_relaxed) != nullptr
                ? recorder
                : nullptr;
 }

@@ -54,6 +54,7 @@ bool read_options() {
     options.lines = words.find("-no-lines") == std::string_view::npos;
     options.regions = words.find("-no-regions") == std::string_view::npos;
     options.marks = words.find("-no-marks") == std::string_view::npos;
+    options.faults = words.find("-faults") != std::string_view::npos;
     options.every_ns = number_after(words, "-every ");
     return true;
 }
@@ -172,7 +173,9 @@ void write_mappings(ThreadRecorder& recorder, uint64_t time) {
     each_process_mapping(
         [](const MappedRange& range, void* argument) {
             const auto* to = static_cast<const Context*>(argument);
-            write_map_before(shard, *to->recorder, to->time, range);
+            if (!std::string_view(range.path).starts_with(options.directory)) {
+                write_map_before(shard, *to->recorder, to->time, range);
+            }
         },
         &context);
 }
@@ -291,20 +294,24 @@ bool open_shard(bool wanted) {
         return recording();
     }
     const Inside inside;
-    bool compiled = wanted;
-    if (!compiled) {
+    failed = !read_options();
+    bool compiled = wanted || options.faults;
+    if (!compiled && !failed) {
         dl_iterate_phdr(find_note, &compiled);
     }
-    if (!compiled) {
+    if (!compiled || failed) {
         return false;
     }
     int shard_file = -1;
     int tables_file = -1;
-    failed = !read_options() || !open_files(shard_file, tables_file) ||
+    failed = failed || !open_files(shard_file, tables_file) ||
              !shard.open(shard_file, tables_file, program_path(), "", 0) || !heap.open() ||
              !call_stacks.open() || !phases.open();
     if (failed) {
         return false;
+    }
+    if (options.faults) {
+        shard.take_all_for_touched();
     }
     opened.store(true, std::memory_order_release);
     ThreadRecorder* recorder = begin_thread();

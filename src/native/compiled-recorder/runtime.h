@@ -22,6 +22,7 @@ struct Options {
     bool regions = true;    // parallel regions are phases
     bool marks = true;      // so are the program's marks
     uint64_t every_ns = 0;  // so are time slices; 0 = no
+    bool faults = false;    // page faults are recorded from outside: count nothing
 };
 
 extern Options options;

@@ -15,6 +15,7 @@ namespace numascape {
 namespace {
 
 constexpr uint64_t kForever = ~uint64_t{0};
+constexpr std::string_view kRuntimeName = "/libnumascape_runtime.so";
 constexpr uint32_t kNoOwner = ~uint32_t{0};
 
 uint32_t page_of(uint64_t address) {
@@ -82,11 +83,13 @@ class Replayer {
 
     // Small blocks and call stacks; `own` false for what a parent process did.
     void prepare(const std::vector<RecordView>& records);
-    void run(std::vector<RecordView> records);
+    void run(std::vector<RecordView> records, const std::vector<FaultEntry>& faults,
+             const ShardHeader& header);
     void finish(const ShardReader& shard);
 
   private:
     void apply(const RecordView& record);
+    void apply(const FaultEntry& fault, uint64_t time);
     void thread_start(const RecordView& record);
     void thread_end(const RecordView& record);
     void module_load(const RecordView& record);
@@ -140,6 +143,8 @@ class Replayer {
     std::unordered_map<uint32_t, uint32_t> stack_of_thread_;
     Touches touches_;
     std::map<uint32_t, std::vector<PendingSample>> samples_;  // by page, not attributed yet
+    bool with_faults_ = false;
+    std::map<uint32_t, std::vector<uint32_t>> faults_;  // threads by page, not counted yet
     SiteCounts sites_;
 };
 
@@ -199,7 +204,8 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
     }
 }
 
-void Replayer::run(std::vector<RecordView> records) {
+void Replayer::run(std::vector<RecordView> records, const std::vector<FaultEntry>& faults,
+                   const ShardHeader& header) {
     std::erase_if(records, [](const RecordView& record) {
         return record.type() == RecordType::kCallStack ||
                record.type() == RecordType::kSmallBlocks || record.type() == RecordType::kBlock ||
@@ -208,9 +214,48 @@ void Replayer::run(std::vector<RecordView> records) {
     std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
         return time_of(a) < time_of(b);
     });
+    const double ns = static_cast<double>(header.last_ns - header.start_ns);
+    const double ticks = static_cast<double>(header.last_ticks - header.start_ticks);
+    const auto time_of_fault = [&](const FaultEntry& fault) {
+        const double since = static_cast<double>(static_cast<int64_t>(fault.time_ns) -
+                                                 static_cast<int64_t>(header.start_ns));
+        const double at = ns > 0 ? since * ticks / ns : 0;
+        return at > 0 ? header.start_ticks + static_cast<uint64_t>(at) : header.start_ticks;
+    };
+    with_faults_ = !faults.empty();
+    auto fault = faults.begin();
+    const auto apply_faults = [&](uint64_t before) {
+        for (; fault != faults.end() && time_of_fault(*fault) < before; ++fault) {
+            apply(*fault, time_of_fault(*fault));
+        }
+    };
     for (const RecordView& record : records) {
+        apply_faults(time_of(record));
         apply(record);
     }
+    apply_faults(kForever);
+}
+
+// A thread that had no recorder yet began with one of its first faults.
+void Replayer::apply(const FaultEntry& fault, uint64_t time) {
+    const auto by = modules_.find(page_of(fault.pc));
+    if (by && std::string_view(out_.paths[out_.owners.path[*by]]).ends_with(kRuntimeName)) {
+        return;  // the recorder's own memory
+    }
+    const uint32_t page = page_of(fault.address);
+    const auto row = std::find_if(out_.threads.begin(), out_.threads.end(),
+                                  [&](const ThreadRow& each) { return each.os_tid == fault.tid; });
+    const uint32_t thread = row == out_.threads.end() ? 0 : row->thread;
+    if (row != out_.threads.end()) {
+        add_cpu(*row, fault.cpu);
+    }
+    Touch& touch = touches_.at(page);
+    if (!touch.present) {
+        const bool by_kernel = fault.pc >> 47 != 0;  // in a system call, for this thread
+        const uint8_t flags = by_kernel ? kTouchedByKernel : 0;
+        touch = {time, by_kernel ? 0 : fault.pc, thread, 0, flags, true, false};
+    }
+    faults_[page].push_back(thread);
 }
 
 void Replayer::apply(const RecordView& record) {
@@ -455,7 +500,8 @@ void Replayer::placement(const RecordView& record) {
             out_.placement.page.push_back(index_in(owner, page));
             out_.placement.node.push_back(nodes[i]);
         };
-        if (nodes[i] < 0) {
+        // With faults, placement was asked for all memory; only what was touched is of a structure.
+        if (nodes[i] < 0 || (with_faults_ && !touches_.at(page).present)) {
             continue;
         }
         const uint32_t owner = sole_owner(page);
@@ -475,9 +521,15 @@ void Replayer::sample(const RecordView& record) {
         {sample.site, sample.phase, static_cast<double>(sample.weight), sample.time});
 }
 
-// Samples belong to whom the counts of their page belong, which is known when these leave the
-// tables: at `time`.
+// Faults and samples belong to whom the counts of their page belong, which is known when these
+// leave the tables: at `time`.
 void Replayer::attribute_samples(uint32_t first, uint32_t end, uint64_t time) {
+    auto fault = faults_.lower_bound(first);
+    for (; fault != faults_.end() && fault->first < end; fault = faults_.erase(fault)) {
+        for (const uint32_t thread : fault->second) {
+            count(fault->first, {thread, 0}, {0, 1}, time);
+        }
+    }
     auto at = samples_.lower_bound(first);
     for (; at != samples_.end() && at->first < end; at = samples_.erase(at)) {
         for (const PendingSample& sample : at->second) {
@@ -646,7 +698,8 @@ uint32_t Owners::add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, ui
     return static_cast<uint32_t>(kind.size() - 1);
 }
 
-Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents) {
+Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
+              const std::vector<FaultEntry>& faults) {
     Replay out;
     Replayer replayer(out);
     for (const ShardReader* parent : parents) {
@@ -654,7 +707,7 @@ Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& p
     }
     auto records = shard.records();
     replayer.prepare(records);
-    replayer.run(std::move(records));
+    replayer.run(std::move(records), faults, shard.header());
     replayer.finish(shard);
     return out;
 }

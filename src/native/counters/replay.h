@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fault_log.h"
 #include "shard_reader.h"
 
 namespace numascape {
@@ -117,6 +118,9 @@ struct Replay {
 };
 
 // `parents`: shards this process was forked from, oldest first; they know blocks made before.
-Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents);
+// `faults` are the process's own; each counts as one write, and the first of a page is its first
+// touch.
+Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
+              const std::vector<FaultEntry>& faults = {});
 
 }  // namespace numascape

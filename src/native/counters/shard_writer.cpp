@@ -347,6 +347,14 @@ void ShardWriter::query_placement(ThreadRecorder& self, uint64_t start, uint64_t
         if (os::query_nodes(pages, count, nodes) < 0) {
             return;
         }
+        bool placed = false;
+        for (uint32_t i = 0; i < count; ++i) {
+            placed = placed || nodes[i] >= 0;
+        }
+        if (!placed) {
+            at += count * kPageBytes;
+            continue;
+        }
         auto* record = static_cast<PlacementRecord*>(append(
             self, RecordType::kPlacement, 0, sizeof(PlacementRecord) + count * sizeof(int16_t)));
         record->time = time;

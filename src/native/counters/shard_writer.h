@@ -165,8 +165,10 @@ class ShardWriter {
         }
     }
     bool touched(uint32_t page) const {
-        return touched_[page].load(std::memory_order_relaxed) != 0;
+        return all_touched_ || touched_[page].load(std::memory_order_relaxed) != 0;
     }
+    // Who touched a page is not known here: placement is asked for all of them.
+    void take_all_for_touched() { all_touched_ = true; }
 
   private:
     ChunkHeader* new_chunk(ThreadRecorder& self, ChunkKind kind);
@@ -204,6 +206,7 @@ class ShardWriter {
     uint32_t current_phase_ = 0;
     uint32_t first_free_ = 0;  // no table before this one is free
     uint32_t most_tables_ = kMaxTables;
+    bool all_touched_ = false;
     bool evicted_ = false;  // some table had another thread or phase before
     int shard_file_ = -1;
     int tables_file_ = -1;

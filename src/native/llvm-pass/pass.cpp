@@ -108,7 +108,7 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
 };
 
 void add_passes(FunctionPassManager& passes) {
-    passes.addPass(LoopSimplifyPass());  // preheaders and exits of their own
+    passes.addPass(LoopSimplifyPass());         // preheaders and exits of their own
     passes.addPass(LoopLoadEliminationPass());  // else done later: loads that are none in the end
     passes.addPass(CountAccesses());
 }

@@ -20,8 +20,9 @@ FLAG_BLOCKS_LOST: int
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""
 
-def replay(path: str, parents: Sequence[str]) -> dict[str, Any]:
+def replay(path: str, parents: Sequence[str], faults: str) -> dict[str, Any]:
     """Who owned each counted page, as NumPy columns; raises ShardError.
 
-    `parents` are the shards of the processes it was forked from, oldest first.
+    `parents` are the shards of the processes it was forked from, oldest first;
+    `faults` is the session's log of page faults, or "".
     """

@@ -27,6 +27,7 @@ class RecorderName(str, Enum):
 
     BINARY = "binary"
     COMPILED = "compiled"
+    FAULTS = "faults"
 
 
 _SHORTEST_S = 0.01
@@ -90,8 +91,9 @@ def record(
     recorder: Annotated[
         RecorderName | None,
         typer.Option(
-            help="How to observe: any executable, or one built by numascape-cc, numascape-c++ or "
-            "numascape-fc (faster). By default the best for the program.",
+            help="How to observe: any executable; one built by numascape-cc, numascape-c++ or "
+            "numascape-fc (faster); or only who touches pages first (costs nothing). By default "
+            "the best of the first two.",
             show_default=False,
         ),
     ] = None,

@@ -43,7 +43,10 @@ _NO_LINKING = frozenset(
 # Options whose value is the next word, which must not be taken for a file.
 _OBJECTS = frozenset({".o", ".a", ".so", ".lo", ".S", ".s"})
 _WITH_VALUE = frozenset(
-    ["-o", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-D", "-U", "-L", "-l", "-x", "-arch", "-target", "-T", "-u", "-z", "-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-mllvm", "-MF", "-MT", "-MQ", "-J", "-module-dir", "-framework", "--param", "-Xflang", "-rpath", "-e"]
+    {"-o", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-D", "-U", "-L"}
+    | {"-l", "-x", "-arch", "-target", "-T", "-u", "-z", "-e", "-MF", "-MT", "-MQ", "-J", "-mllvm"}
+    | {"-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xflang", "-module-dir", "-rpath"}
+    | {"-framework", "--param"}
 )
 
 

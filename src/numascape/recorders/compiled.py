@@ -52,20 +52,25 @@ def _notes(path: Path) -> Iterator[bytes]:
                 yield file.read(length)
 
 
+def runtime_environment(session: Session, *options: str) -> dict[str, str]:
+    """The environment of a program that is to find our runtime, with these options besides."""
+    runtime = str(installed_file("_recorder/libnumascape_runtime.so"))
+    preload = [runtime, *filter(None, [os.environ.get("LD_PRELOAD")])]
+    return {
+        **os.environ,
+        "LD_PRELOAD": ":".join(preload),
+        "NUMASCAPE_COMPILED_DIRECTORY": str(session.folder),
+        "NUMASCAPE_COMPILED_OPTIONS": " ".join([client_options(session), *options]),
+    }
+
+
 def run(session: Session) -> Ended:
     """Run the session's program with the runtime preloaded, until it ends.
 
     Raises NumascapeError when it could not be started, or was not built by our compilers.
     """
-    runtime = str(installed_file("_recorder/libnumascape_runtime.so"))
-    preload = [runtime, *filter(None, [os.environ.get("LD_PRELOAD")])]
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": ":".join(preload),
-        "NUMASCAPE_COMPILED_DIRECTORY": str(session.folder),
-        "NUMASCAPE_COMPILED_OPTIONS": client_options(session),
-    }
-    with _fixed_addresses():
+    environment = runtime_environment(session)
+    with fixed_addresses():
         ended = run_command(session, session.program, environment)
     if not session.shards():
         raise NumascapeError(
@@ -77,7 +82,7 @@ def run(session: Session) -> Ended:
 
 
 @contextmanager
-def _fixed_addresses() -> Iterator[None]:
+def fixed_addresses() -> Iterator[None]:
     """Children get no address space randomisation: counters are found by the address."""
     personality = ctypes.CDLL(None).personality
     personality.argtypes = [ctypes.c_ulong]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numascape.errors import NumascapeError
-from numascape.recorders import binary, compiled
+from numascape.recorders import binary, compiled, faults
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.session import Ended, Session, begin_session
 from numascape.trace.convert import convert
@@ -91,7 +91,11 @@ def observe(
     return session, ended
 
 
-_RUN: dict[str, Callable[[Session], Ended]] = {"binary": binary.run, "compiled": compiled.run}
+_RUN: dict[str, Callable[[Session], Ended]] = {
+    "binary": binary.run,
+    "compiled": compiled.run,
+    "faults": faults.run,
+}
 
 
 def _choose(request: RecordRequest, program: list[str]) -> tuple[str, str]:

@@ -48,8 +48,8 @@ class Session:
 
     `ended` is None while the program runs. Converting may be another host's work, or that of this
     one after its CPUs changed: what the recording one was like is kept. `phases` says what begins a
-    phase (`all` is regions and marks), unless there is a time slice of `every_s` seconds. `recorder`
-    is `binary`, `compiled` or `faults`.
+    phase (`all` is regions and marks), unless there is a time slice of `every_s` seconds.
+    `recorder` is `binary`, `compiled` or `faults`.
     """
 
     folder: Path

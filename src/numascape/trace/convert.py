@@ -378,5 +378,5 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
             tables["threads"].height,
         ),
         attributed_share=share,
-        unseen=tuple(not_seen(shards, every)),
+        unseen=tuple(not_seen(shards, every, session.recorder)),
     )

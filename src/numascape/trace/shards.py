@@ -19,6 +19,8 @@ from numascape.errors import NumascapeError
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN = range(6)
 # PhaseKind of src/native/counters/shard_format.h.
 PHASE_OUTSIDE, PHASE_REGION, PHASE_MARK, PHASE_TIME_SLICE, PHASE_FURTHER = range(5)
+# The page faults of a session, beside its shards: src/native/counters/fault_log.h.
+FAULTS = "faults"
 # 73 years: later times are those of a damaged shard.
 LATEST_NS = 1 << 61
 # MapFlags of src/native/counters/shard_format.h.
@@ -73,7 +75,7 @@ class Shard:
     (owner, page, thread, phase, reads, writes), `touches` (owner, page, thread, phase, time, pc,
     flags), `placement` (owner, page, node), `switches` (phase, time) in order of time, `sites`
     (site, phase, pc, reads, writes), `samples` (site, phase, owner, page, weight; pages only of
-    modules). `places` has function, file and line of each pc of `sites` that is no code address, but
+    modules). `places` has function, file and line of each pc of `sites` that is no code address:
     what a compiler knew. Times are in ticks; `nanoseconds` converts them.
     """
 
@@ -96,6 +98,7 @@ class Shard:
     ambiguous_pages: int
     shared_page_accesses: int
     damaged: int
+    lost_faults: int
 
     @cached_property
     def ranks(self) -> dict[int, int]:
@@ -165,7 +168,12 @@ def _by_creation(threads: list[ShardThread], pid: int) -> list[ShardThread]:
 
 def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
     try:
-        raw = native.replay(str(path), [str(parent) for parent in ancestors])
+        faults = path.with_name(FAULTS)
+        raw = native.replay(
+            str(path),
+            [str(parent) for parent in ancestors],
+            str(faults) if faults.exists() else "",
+        )
     except native.ShardError as error:
         raise NumascapeError(str(error)) from error
     return Shard(
@@ -202,4 +210,5 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         ambiguous_pages=raw["ambiguous_pages"],
         shared_page_accesses=raw["shared_page_accesses"],
         damaged=raw["damaged"],
+        lost_faults=raw["lost_faults"],
     )
