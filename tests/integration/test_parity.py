@@ -51,6 +51,12 @@ def touchers(recording: Recording, structure: str) -> dict[int, int]:
     return dict(touched.select("page", "thread").iter_rows())
 
 
+def inner_total(recording: Recording, structure: str) -> tuple[int, int]:
+    """Reads and writes but on the first and the last page, which others may share."""
+    counts = [recording.pages(structure)[page] for page in sorted(recording.pages(structure))[1:-1]]
+    return sum(reads for reads, _ in counts), sum(writes for _, writes in counts)
+
+
 @pytest.mark.parametrize(("program", "arguments"), RUNS)
 def test_structures_are_the_same(both: Any, program: str, arguments: tuple[str, ...]) -> None:
     binary, compiled = both(program, *arguments)
@@ -70,10 +76,9 @@ def test_first_touchers_are_the_same(both: Any, program: str, arguments: tuple[s
 
 @pytest.mark.parametrize(("program", "arguments"), RUNS)
 def test_counts_agree(both: Any, program: str, arguments: tuple[str, ...]) -> None:
-    binary, compiled = both(program, *arguments)
     for name in NAMED[program]:
-        for one, other in zip(binary.total(name), compiled.total(name), strict=True):
-            assert one == pytest.approx(other, rel=0.01), name
+        one, other = (inner_total(recording, name) for recording in both(program, *arguments))
+        assert one == (pytest.approx(other[0], rel=0.01), pytest.approx(other[1], rel=0.01)), name
 
 
 @pytest.mark.parametrize(("program", "arguments"), RUNS)

@@ -6,7 +6,6 @@
 #include "counting.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
-#include "llvm/Transforms/Scalar/LoopLoadElimination.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 namespace numascape::pass {
@@ -109,7 +108,6 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
 
 void add_passes(FunctionPassManager& passes) {
     passes.addPass(LoopSimplifyPass());         // preheaders and exits of their own
-    passes.addPass(LoopLoadEliminationPass());  // else done later: loads that are none in the end
     passes.addPass(CountAccesses());
 }
 

@@ -15,8 +15,8 @@ struct Grid {
 };
 
 __attribute__((noinline)) void smooth(Grid& grid) {
-    for (long i = 1; i + 1 < grid.size; ++i) {
-        grid.cells[i] = (grid.cells[i - 1] + grid.cells[i + 1]) / 2;
+    for (long i = 0; i + 1 < grid.size; ++i) {
+        grid.cells[i] = (grid.cells[i] + grid.cells[i + 1]) / 2;
     }
 }
 

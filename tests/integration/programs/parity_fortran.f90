@@ -18,8 +18,8 @@ program main
       weights(i) = 2*i
    end do
    do round = 1, 5
-      do i = 2, words
-         field(i) = field(i) + weights(i)*field(i - 1)*1d-9
+      do i = 1, words
+         field(i) = field(i) + weights(i)*1d-9
       end do
    end do
    print *, field(100)
