@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from numascape.errors import NumascapeError
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from numascape.figures.opened import OpenedTrace
 
-__version__ = version("numascape")
+__version__: str
 __all__ = ["NumascapeError", "__version__", "open"]
 
 
@@ -28,3 +27,12 @@ def open(path: str | os.PathLike[str]) -> OpenedTrace:
     from numascape.figures.opened import OpenedTrace
 
     return OpenedTrace.read(path)
+
+
+def __getattr__(name: str) -> str:
+    # Reading the metadata takes longer than compiling a small file with numascape-cc.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("numascape")
+    raise AttributeError(name)
