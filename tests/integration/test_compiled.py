@@ -169,7 +169,7 @@ def test_lines_count_exactly(
     counted = found[structure, line]
     # What a line did with each of several structures comes from samples.
     exact = 0 if line not in ("bump",) else 0.05
-    assert counted == (pytest.approx(reads, rel=exact), pytest.approx(writes, rel=exact))
+    assert counted == pytest.approx((reads, writes), rel=exact)
 
 
 def test_lines_of_parallel_regions_count_all_threads_and_in_their_phase(compiled: Any) -> None:

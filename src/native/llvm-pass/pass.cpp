@@ -107,7 +107,7 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
 };
 
 void add_passes(FunctionPassManager& passes) {
-    passes.addPass(LoopSimplifyPass());         // preheaders and exits of their own
+    passes.addPass(LoopSimplifyPass());  // preheaders and exits of their own
     passes.addPass(CountAccesses());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See kernels.h: the same loops in C, for compilers that count. Volatile, so that each access stays.
+// See kernels.h: the same loops in C, for compilers that count. Volatile: each access stays.
 #include "kernels.h"
 
 #define WORD_AT(base, offset) (*(volatile long*)((char*)(base) + (offset)))
