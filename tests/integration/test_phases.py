@@ -295,7 +295,9 @@ def test_attached_in_the_midst_of_regions(
     assert reads == 0
     assert writes > 0
     if passes == 100:
-        assert phases(recording)[region("endless", "endless")]["repetitions"] > 1
+        # Compilers differ in whether the region is at its pragma or at the loop behind it.
+        begun = [row for name, row in phases(recording).items() if name.startswith("endless, ")]
+        assert [row["repetitions"] > 1 for row in begun] == [True]
 
 
 def test_marks_do_nothing_natively(programs: Path) -> None:
