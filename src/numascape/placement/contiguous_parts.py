@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dividing a structure into contiguous parts, each on the node where it costs least."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from numascape.balance.graph import Floats, Numbers
+
+_ROUNDS: Final = 40
+
+
+def contiguous_parts(cost: Floats, boundary_cost: float, most_parts: int) -> Numbers:
+    """The node of each piece: the division with the least cost.
+
+    `cost` is pieces x nodes: what a piece costs on a node. Each boundary costs `boundary_cost`,
+    which is raised until there are at most `most_parts` parts. By dynamic programming, exact for
+    the price at which it ends: pieces x nodes steps.
+    """
+    price = boundary_cost
+    while True:
+        nodes = _cheapest(cost, price)
+        if 1 + np.count_nonzero(np.diff(nodes)) <= most_parts:
+            return nodes
+        price = max(4.0 * price, float(cost.max()) * 1e-6, 1e-300)
+
+
+def parts_that_fit(
+    cost: Floats, size: Floats, room: Floats, boundary_cost: float, most_parts: int
+) -> Numbers | None:
+    """As contiguous_parts, with at most `room` bytes on each node; None when none was found.
+
+    A node that is too full gets dearer by a price per byte, until it is not.
+    """
+    nodes = contiguous_parts(cost, boundary_cost, most_parts)
+    if _fits(nodes, size, room):
+        return nodes
+    total = max(float(size.sum()), 1.0)
+    step = float((cost.max(axis=1) - cost.min(axis=1)).sum()) / total
+    prices: Floats = np.zeros(len(room))
+    for round_number in range(_ROUNDS):
+        used = np.bincount(nodes, size, len(room))
+        excess = (used - room) / total
+        # Each node's price follows its own excess; steps become smaller so that it settles.
+        prices = np.maximum(prices + 8.0 * step * excess / (1.0 + 0.2 * round_number), 0.0)
+        nodes = contiguous_parts(cost + size[:, None] * prices, boundary_cost, most_parts)
+        if _fits(nodes, size, room):
+            return nodes
+    return None
+
+
+def _fits(nodes: Numbers, size: Floats, room: Floats) -> bool:
+    return bool((np.bincount(nodes, size, len(room)) <= room).all())
+
+
+def _cheapest(cost: Floats, boundary: float) -> Numbers:
+    """The best node of each piece when each boundary costs so much."""
+    pieces = len(cost)
+    total = cost[0].copy()
+    stays = np.ones(cost.shape, bool)
+    came_from = np.zeros(pieces, np.int64)
+    for piece in range(1, pieces):
+        cheapest = int(total.argmin())
+        changed = total[cheapest] + boundary
+        stays[piece] = total <= changed
+        came_from[piece] = cheapest
+        total = np.minimum(total, changed) + cost[piece]
+    nodes = np.empty(pieces, np.int64)
+    node = int(total.argmin())
+    for piece in range(pieces - 1, -1, -1):
+        nodes[piece] = node
+        if not stays[piece, node]:
+            node = int(came_from[piece])
+    return nodes

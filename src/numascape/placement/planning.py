@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computing a plan: threads' nodes from what threads share, then structures' pages, jointly.
+
+docs/plan.md, "How a plan is computed", says what is compared, and by which model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.balance.graph import Floats
+from numascape.machine import Machine
+from numascape.placement.node_model import (
+    NodeModel,
+    balancing_target,
+    node_model,
+    target_nodes,
+)
+from numascape.placement.plan import Plan
+from numascape.placement.structure_choices import (
+    Choice,
+    NodeUse,
+    best_parts,
+    choices,
+    named_rule,
+    parts_allowed,
+    use_by_nodes,
+)
+from numascape.placement.structure_use import (
+    StructureUse,
+    page_uses,
+    placeable,
+    program_threads,
+    remaining_use,
+    structure_uses,
+    working_accesses,
+)
+from numascape.placement.thread_groups import ThreadGroups, possible_groups
+from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.layout import nodes_by_plan, observed_nodes
+from numascape.prediction.model import predict
+from numascape.prediction.policies import observed, placed_by_plan
+from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.trace import Trace
+
+TOLERANCE: Final = 0.02
+"""Of the time that a structure or the run takes: what something less simple must gain."""
+_SWEEPS: Final = 3
+
+
+def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | None = None) -> Plan:
+    """The plan for running the recorded program on `machine`; without rules where none helps.
+
+    `free_bytes`: what may be taken on each node, by its number; else all but a twentieth of its
+    memory. Structures' rules come in the order of their use of memory, most first. Of a run of
+    several processes the one with most accesses is planned. The plan is never predicted to take
+    longer than the observed placement, or than interleaving the same structures.
+    """
+    threads = program_threads(trace)
+    plan = Plan(
+        program=Path(trace.info.program).name,
+        machine=machine.name,
+        recorded_threads=len(threads),
+    )
+    if len(machine.nodes) < 2 or not trace.accesses.height:
+        return plan
+    speeds = speeds_of(machine)
+    # A plan is for larger runs too: it is chosen as if caches held nothing from phase to phase.
+    large = demand_of(trace, replace(speeds, shared_cache=0.0, private_cache=0.0))
+    plan = replace(plan, environment=_environment(trace))
+    candidates = list(_candidates(plan, trace, machine, large, speeds, free_bytes))
+    placed = [_placement(candidate, trace, machine, free_bytes) for candidate in candidates]
+    nodes = observed_nodes(trace, machine)
+    placed.append((nodes, observed(trace, machine, nodes)))
+    small = demand_of(trace, speeds)
+    as_run = [_seconds(small, speeds, placement) for placement in placed]
+    # No slower than as it was, and than interleaving.
+    allowed = min(as_run[-1], as_run[-2])
+    fit = [i for i in range(len(candidates)) if as_run[i] <= allowed]
+    if not fit:
+        return replace(plan, environment={})
+    predicted = {i: _seconds(large, speeds, placed[i]) for i in fit}
+    best = min(predicted.values())
+    return next(candidates[i] for i in fit if predicted[i] <= best * (1.0 + TOLERANCE))
+
+
+_Placement = tuple[npt.NDArray[np.int64], pl.DataFrame]
+"""Threads' nodes and pages' nodes, as predictions take them."""
+
+
+def _placement(
+    plan: Plan, trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | None
+) -> _Placement:
+    nodes = nodes_by_plan(trace, plan, machine)
+    return nodes, placed_by_plan(trace, plan, machine, free_bytes, nodes)
+
+
+def _seconds(demand: Demand, speeds: Speeds, placement: _Placement) -> float:
+    nodes, pages = placement
+    return predict(demand, speeds, pages, nodes, label="").seconds
+
+
+def _candidates(
+    plan: Plan,
+    trace: Trace,
+    machine: Machine,
+    demand: Demand,
+    speeds: Speeds,
+    free_bytes: Mapping[int, int] | None,
+) -> Iterator[Plan]:
+    """Plans to compare, the simplest first, and interleaving everything last."""
+    threads = program_threads(trace)
+    model = node_model(machine, speeds, free_bytes)
+    pages = page_uses(trace, demand)
+    structures = placeable(trace, pages, int(trace.threads["process"][int(threads[0])]))
+    rows = structures.to_dicts()
+    uses = structure_uses(trace, pages, structures)
+    rest = remaining_use(trace, pages, structures)
+    target = balancing_target(machine, speeds)
+    node_of = np.array(target_nodes(machine, target))
+    work = working_accesses(demand)[threads]
+    divisions = possible_groups(uses, threads, work, trace.threads.height, target, node_of)
+    in_order = divisions[0].rules(machine)
+    untouched = tuple(named_rule(row) for row in rows)
+    yield replace(plan, threads=in_order, structures=untouched)
+    for groups in divisions:
+        chosen = _place(rows, uses, rest, groups, model)
+        rules = tuple(choice.rule for choice in chosen)
+        yield replace(plan, threads=groups.rules(machine), structures=rules)
+    on = tuple(model.numbers[node] for node in model.with_cpus)
+    interleaved = tuple(replace(rule, policy="interleave", nodes=on) for rule in untouched)
+    yield replace(plan, threads=in_order, structures=interleaved)
+
+
+def _place(
+    rows: Sequence[dict[str, Any]],
+    uses: Sequence[StructureUse],
+    rest: StructureUse,
+    groups: ThreadGroups,
+    model: NodeModel,
+) -> list[Choice]:
+    """Choose each structure's rule given all others', until none changes.
+
+    Those with the most lines per byte come first, and so get a node's memory first.
+    """
+    nodes = len(model.numbers)
+    by_nodes = [use_by_nodes(use, groups, nodes) for use in uses]
+    others = use_by_nodes(rest, groups, nodes)
+    most_parts = parts_allowed(groups)
+    parts = [best_parts(use, model, most_parts) for use in by_nodes]
+    busy = int(groups.busy.sum())
+    density = [use.lines.sum() / max(use.bytes.sum(), 1.0) for use in by_nodes]
+    order = sorted(range(len(uses)), key=lambda i: -density[i])
+    chosen: dict[int, Choice] = {}
+    traffic = others.touched + _spread_evenly(by_nodes, model)
+    taken = others.touched_bytes.copy()
+    for _ in range(_SWEEPS):
+        before = {i: choice.rule for i, choice in chosen.items()}
+        for i in order:
+            if i in chosen:
+                traffic = traffic - chosen[i].traffic
+                taken = taken - chosen[i].bytes
+            else:
+                traffic = traffic - _spread_evenly([by_nodes[i]], model)
+            room = np.maximum(model.room - taken, 0.0)
+            offered = list(choices(rows[i], by_nodes[i], model, room, most_parts, parts[i]))
+            chosen[i] = _simplest_of_the_best(offered, traffic, model, busy)
+            traffic = traffic + chosen[i].traffic
+            taken = taken + chosen[i].bytes
+        if before == {i: choice.rule for i, choice in chosen.items()}:
+            break
+    return [chosen[i] for i in range(len(uses))]
+
+
+def _spread_evenly(uses: Sequence[NodeUse], model: NodeModel) -> Floats:
+    """The traffic of structures as long as nothing is decided: interleaved."""
+    shares = np.zeros(len(model.numbers))
+    shares[model.with_cpus] = 1.0 / len(model.with_cpus)
+    by_node: Floats = np.zeros((2, len(shares)))
+    for use in uses:
+        by_node = by_node + use.by_node
+    spread: Floats = by_node[:, :, None] * shares
+    return spread
+
+
+def _simplest_of_the_best(
+    offered: Sequence[Choice], traffic: Floats, model: NodeModel, busy: int
+) -> Choice:
+    """The first of `offered` that is within the tolerance of the best, beside other traffic."""
+    seconds = [model.seconds(traffic + choice.traffic, busy) for choice in offered]
+    own = offered[0].traffic.sum()
+    share = own / max(own + traffic.sum(), 1.0)
+    enough = min(seconds) + TOLERANCE * share
+    return next(choice for choice, took in zip(offered, seconds, strict=True) if took <= enough)
+
+
+def _environment(trace: Trace) -> dict[str, str]:
+    """OpenMP's own binding of threads would undo the plan's."""
+    names = trace.structures["name"].to_list()
+    return {"OMP_PROC_BIND": "false"} if "OpenMP runtime" in names else {}

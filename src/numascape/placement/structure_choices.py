@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways to place one structure that are worth comparing, and what each means for the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from numascape.balance.graph import Floats, Numbers
+from numascape.placement.contiguous_parts import contiguous_parts, parts_that_fit
+from numascape.placement.node_model import NodeModel
+from numascape.placement.plan import StructureRule
+from numascape.placement.structure_use import StructureUse
+from numascape.placement.thread_groups import ThreadGroups
+
+SINGLE_USER: Final = 0.8
+"""Of a structure's lines: with more from one node, it may lie there as a whole."""
+CLEARLY: Final = 0.9
+"""Parts must leave at most so much of the remote lines' extra latency that interleaving has."""
+_BOUNDARY: Final = 0.0005
+"""Of a structure's lines: what a boundary between parts must save. 1024 threads' own parts do."""
+_PARTS_PER_THREAD: Final = 2
+"""A schedule may give each thread several contiguous parts; more are an accident of one run."""
+_WEIGHTS: Final = 10
+"""The largest weight of a node in weighted interleaving."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A rule with its traffic in lines and its bytes by node.
+
+    `traffic` is 2 x nodes x nodes: while several threads work, and while one does; row the
+    threads' node, column the memory's.
+    """
+
+    rule: StructureRule
+    traffic: Floats
+    bytes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NodeUse:
+    """A structure's use by nodes, while several threads work and while one does.
+
+    `lines` is 2 x parts x nodes; by first touch `touched` is 2 x nodes x nodes.
+    """
+
+    lines: Floats
+    bytes: Floats
+    touched: Floats
+    touched_bytes: Floats
+    posts: Floats
+
+    @property
+    def by_node(self) -> Floats:
+        """2 x nodes: what each node's threads take in all."""
+        total: Floats = self.lines.sum(axis=1)
+        return total
+
+
+def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> NodeUse:
+    """What the threads of each node do with a structure when they run as `groups` says.
+
+    Threads of other processes are left out.
+    """
+    node = groups.nodes
+    lines = np.zeros((2, use.parts, nodes))
+    inside = node[use.thread] >= 0
+    where = (use.serial[inside], use.part[inside], node[use.thread[inside]])
+    np.add.at(lines, where, use.lines[inside])
+    touched = np.zeros((2, nodes, nodes))
+    inside = (node[use.user] >= 0) & (node[use.toucher] >= 0)
+    where = (use.touched_serial[inside], node[use.user[inside]], node[use.toucher[inside]])
+    np.add.at(touched, where, use.touched_lines[inside])
+    here = np.flatnonzero(node >= 0)
+    touched_bytes = np.bincount(node[here], use.touched_bytes[here], nodes).astype(np.float64)
+    return NodeUse(lines, use.bytes, touched, touched_bytes, use.posts)
+
+
+def parts_allowed(groups: ThreadGroups) -> int:
+    """How many parts a structure may have: a schedule's chunks, and not one run's accidents."""
+    return _PARTS_PER_THREAD * max(int(groups.busy.sum()), 2)
+
+
+def named_rule(row: dict[str, Any]) -> StructureRule:
+    """The rule that leaves a structure, a row of `structures`, to first touch."""
+    texts = {field: row[field] for field in ("name", "kind", "function", "file", "line")}
+    return StructureRule(policy="first-touch", **texts)
+
+
+def choices(
+    row: dict[str, Any],
+    use: NodeUse,
+    model: NodeModel,
+    room: Floats,
+    most_parts: int,
+    parts: Numbers,
+) -> Iterator[Choice]:
+    """The ways to place a structure, the simplest first; `row` is its row of `structures`.
+
+    `room` is what is left on each node, `parts` are those of best_parts. Where a node is too small,
+    the traffic is that after its pages have spilled.
+    """
+    named = named_rule(row)
+    total = float(use.bytes.sum())
+    yield _spilled(Choice(named, use.touched, use.touched_bytes), model, room)
+    by_node = use.by_node
+    main = int(by_node.sum(axis=0).argmax())
+    if by_node[:, main].sum() >= SINGLE_USER * by_node.sum():
+        rule = replace(named, policy="preferred", nodes=(model.numbers[main],))
+        yield _spilled(_spread(rule, by_node, total, np.eye(len(room))[main]), model, room)
+    if len(use.bytes) < 2:
+        return
+    candidates = _nodes_with_room(model, room, total)
+    even = np.zeros(len(room))
+    even[candidates] = 1.0 / len(candidates)
+    rule = replace(
+        named, policy="interleave", nodes=tuple(model.numbers[node] for node in candidates)
+    )
+    interleaved = _spilled(_spread(rule, by_node, total, even), model, room)
+    yield interleaved
+    weights = _weights(model, room, candidates, total)
+    if weights is not None:
+        rule = replace(rule, policy="weighted-interleave", weights=tuple(weights.tolist()))
+        shares = np.zeros(len(room))
+        shares[candidates] = weights / weights.sum()
+        yield _spilled(_spread(rule, by_node, total, shares), model, room)
+    fair = CLEARLY * _extra(interleaved, model)
+    parted = _in_parts(named, use, model, room, candidates, most_parts, parts)
+    if parted is not None and _extra(parted, model) <= fair:
+        yield parted
+
+
+def best_parts(use: NodeUse, model: NodeModel, most_parts: int) -> Numbers:
+    """The position of the node for each part of a structure when all nodes with CPUs have room."""
+    near = model.with_cpus
+    return near[contiguous_parts(*_parting(use, model, near), most_parts)]
+
+
+def _parting(use: NodeUse, model: NodeModel, nodes: Numbers) -> tuple[Floats, float]:
+    """What each part costs on each of `nodes`, and what a boundary must save."""
+    return use.lines.sum(axis=0) @ model.factor[:, nodes], _BOUNDARY * float(use.lines.sum())
+
+
+def _extra(choice: Choice, model: NodeModel) -> float:
+    """The sum over lines of what their latency is above that of the node's own memory."""
+    return float((choice.traffic * (model.factor - 1.0)).sum())
+
+
+def _spread(rule: StructureRule, by_node: Floats, size: float, shares: Floats) -> Choice:
+    """Every page has the same `shares` of lying on each node."""
+    return Choice(rule, by_node[:, :, None] * shares, size * shares)
+
+
+def _spilled(choice: Choice, model: NodeModel, room: Floats) -> Choice:
+    if (choice.bytes <= room).all():
+        return choice
+    shares = model.spilled(choice.bytes, room)
+    return replace(choice, traffic=choice.traffic @ shares, bytes=choice.bytes @ shares)
+
+
+def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Numbers:
+    """The nodes with CPUs; where these have no room for it, all nodes that have some."""
+    near = model.with_cpus
+    near = near[room[near] > 0]
+    if room[near].sum() >= size:
+        return near
+    every = np.flatnonzero(room > 0)
+    return every if len(every) else model.with_cpus
+
+
+def _weights(model: NodeModel, room: Floats, nodes: Numbers, size: float) -> Numbers | None:
+    """Weights by the memory's speed, as far as there is room; None when they are all the same."""
+    shares = model.speed[nodes] / model.speed[nodes].sum()
+    for _ in range(len(nodes)):
+        full = shares * size > room[nodes]
+        if not full.any() or full.all():
+            break
+        shares = np.where(full, room[nodes] / size, shares)
+        rest = 1.0 - shares[full].sum()
+        shares[~full] *= max(rest, 0.0) / max(shares[~full].sum(), 1e-300)
+    weights = np.maximum(np.rint(shares / shares.max() * _WEIGHTS), 1).astype(np.int64)
+    weights //= np.gcd.reduce(weights)
+    return None if (weights == 1).all() else weights
+
+
+def _in_parts(
+    named: StructureRule,
+    use: NodeUse,
+    model: NodeModel,
+    room: Floats,
+    nodes: Numbers,
+    most_parts: int,
+    parts: Numbers,
+) -> Choice | None:
+    """Contiguous parts, each on the node where its lines cost least; None where none fit.
+
+    `parts` are those of best_parts, which are taken if there is room for them.
+    """
+    on = parts
+    if (np.bincount(parts, use.bytes, len(room)) > room).any():
+        cost, boundary = _parting(use, model, nodes)
+        found = parts_that_fit(cost, use.bytes, room[nodes], boundary, most_parts)
+        if found is None:
+            return None
+        on = nodes[found]
+    posts, starts = [0.0], [0]
+    for start in np.flatnonzero(np.diff(on)) + 1:
+        post = round(float(use.posts[start]), 6)
+        # A trace may give an instance another size than its pages have.
+        if posts[-1] < post < 1.0:
+            posts.append(post)
+            starts.append(int(start))
+    if len(starts) < 2:
+        return None
+    rule = replace(
+        named,
+        policy="parts",
+        nodes=tuple(model.numbers[on[start]] for start in starts),
+        parts=(*posts, 1.0),
+    )
+    traffic = np.zeros_like(use.touched)
+    for plane, lines in zip(traffic, use.lines, strict=True):
+        np.add.at(plane.T, on, lines)
+    held = np.bincount(on, use.bytes, len(room)).astype(np.float64)
+    return Choice(rule, traffic, held)

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan can place: who uses which part of each structure, and how large that part is.
+
+Use is counted in what comes from memory, as predictions count it: what caches answer is nowhere.
+
+A part is one of up to `PARTS` equal fractions of a structure; all its instances are folded onto the
+same fractions, because a plan's rules hold for instances of any size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.balance.graph import Floats, Numbers
+from numascape.naming.frames import is_library_module
+from numascape.naming.runtime_objects import RUNTIME_NAMES
+from numascape.prediction.demand import Demand
+from numascape.trace import Trace
+
+PARTS: Final = 2048
+"""A boundary is at most 1 / 4096 of a structure away from where it would be best."""
+LEAST_SHARE: Final = 0.001
+"""Of all that comes from memory, or of all bytes: below, a structure is left to first touch."""
+
+ALONE: Final = 0.05
+"""Of the busiest thread's accesses in a phase: who makes fewer does not work in it."""
+LONGEST_TEXT: Final = 4096
+"""Of a name in a plan's document."""
+
+_PAGE: Final = ["structure", "instance", "page"]
+_ACCESSES: Final = pl.col("reads") + pl.col("writes")
+
+
+@dataclass(frozen=True, eq=False)
+class StructureUse:
+    """A structure's use and bytes, by parts.
+
+    `part`, `thread`, `serial` and `lines` are rows: of part `part` thread `thread` takes so many
+    lines from memory; `serial` is 1 for phases in which one thread works alone, else 0. `toucher`,
+    `user`, `touched_serial`, `touched_lines` are rows too: `user` takes so many from pages that
+    `toucher` touched first; `touched_bytes` are by toucher. `bytes` has one value per part: the
+    memory that was touched there, of the instances that live at the same time. Part k begins at
+    the fraction `posts[k]` of an instance's bytes.
+    """
+
+    structure: int
+    bytes: Floats
+    part: Numbers
+    thread: Numbers
+    serial: Numbers
+    lines: Floats
+    toucher: Numbers
+    user: Numbers
+    touched_serial: Numbers
+    touched_lines: Floats
+    touched_bytes: Floats
+    posts: Floats
+
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self.bytes)
+
+
+def program_threads(trace: Trace) -> Numbers:
+    """The threads of the process that makes most accesses, in order of their creation."""
+    process = trace.threads["process"].to_numpy()
+    made = trace.accesses.group_by("thread").agg(_ACCESSES.sum().alias("made"))
+    totals = np.zeros(int(process.max()) + 1)
+    np.add.at(totals, process[made["thread"].to_numpy()], made["made"].to_numpy())
+    return np.flatnonzero(process == totals.argmax())
+
+
+def working_accesses(demand: Demand) -> Floats:
+    """Each thread's accesses in the phases in which several work; in all, if there are none."""
+    together = ~_one_works(demand)
+    accesses: Floats = demand.accesses[together if together.any() else slice(None)].sum(axis=0)
+    return accesses
+
+
+def _one_works(demand: Demand) -> npt.NDArray[np.bool_]:
+    """Whether of each phase's accesses one thread makes nearly all."""
+    most = demand.accesses.max(axis=1, keepdims=True)
+    working: Numbers = (demand.accesses > ALONE * most).sum(axis=1)
+    return working < 2
+
+
+def page_uses(trace: Trace, demand: Demand) -> pl.DataFrame:
+    """A row per page, thread and `serial`: lines, and the thread that touched the page first.
+
+    `serial` is 1 in phases in which one thread works alone.
+    """
+    rows = pl.LazyFrame(
+        {
+            "row": demand.page,
+            "thread": demand.thread,
+            "serial": _one_works(demand).astype(np.int64)[demand.phase],
+            "lines": demand.lines,
+        }
+    )
+    touched = trace.first_touch.lazy().select(*_PAGE, toucher=pl.col("thread").cast(pl.Int64))
+    return (
+        rows.group_by("row", "thread", "serial")
+        .agg(pl.col("lines").sum())
+        .join(demand.pages.lazy(), on="row")
+        .join(touched, on=_PAGE, how="left")
+        .with_columns(toucher=pl.coalesce("toucher", "thread"))
+        .collect()
+    )
+
+
+def placeable(trace: Trace, pages: pl.DataFrame, process: int) -> pl.DataFrame:
+    """The rows of `structures` that a plan can name and that are worth it, with their `lines`.
+
+    These are variables, heap blocks of a page or more, and anonymous mappings, allocated or
+    declared by the program or a library of its own. Stacks follow their threads; small blocks share
+    pages with others; constants are the page cache's; runtime libraries place their own memory.
+    `pages` is that of page_uses.
+    """
+    every = float(pages["lines"].to_numpy().sum())
+    written = trace.accesses.group_by("structure").agg(pl.col("writes").sum())
+    used = pages.group_by("structure").agg(
+        pl.col("lines").sum(), pl.struct("instance", "page").n_unique().alias("touched")
+    )
+    frame = trace.structures.join(used, on="structure").join(written, on="structure")
+    name = pl.col("name")
+    frame = frame.filter(
+        (pl.col("process") == process)
+        & pl.col("named")
+        & ~name.is_in(list(RUNTIME_NAMES))
+        & pl.col("kind").is_in(["global", "heap", "mapping"])
+        # Of a mapping without an allocating function the file is the name.
+        & ((pl.col("kind") != "mapping") | (pl.col("function") != ""))
+        & ((pl.col("kind") != "global") | ((pl.col("writes") > 0) & (pl.col("file") != "")))
+    )
+    touched = int(frame["touched"].to_numpy().sum())
+    chosen = frame.filter(
+        (pl.col("lines") >= LEAST_SHARE * every) | (pl.col("touched") >= LEAST_SHARE * touched)
+    )
+    chosen = chosen.sort("lines", "structure", descending=[True, False])
+    kept = [_can_be_named(row) for row in chosen.iter_rows(named=True)]
+    return chosen.filter(pl.Series(kept, dtype=pl.Boolean()))
+
+
+def _can_be_named(row: dict[str, Any]) -> bool:
+    """Whether a plan's document may hold the structure's texts, and it is not the system's own."""
+    texts = [row[column] for column in ("name", "function", "file")]
+    return all(text.isprintable() and len(text) <= LONGEST_TEXT for text in texts) and not (
+        is_library_module(row["module"].rpartition("/")[2])
+    )
+
+
+def structure_uses(
+    trace: Trace, pages: pl.DataFrame, structures: pl.DataFrame
+) -> list[StructureUse]:
+    """How each of `structures`, rows of `placeable`, is used, in their order."""
+    chosen = structures.select("structure", most="pages").with_columns(
+        parts=pl.col("most").clip(1, PARTS)
+    )
+    folded = (
+        pages.lazy()
+        .join(chosen.lazy(), on="structure")
+        .join(_instance_pages(trace).lazy(), on=["structure", "instance"], how="left")
+        .with_columns(extent=pl.coalesce("extent", "most").clip(1))
+        .with_columns(
+            part=((pl.col("page") + 0.5) * pl.col("parts") / pl.col("extent"))
+            .cast(pl.Int64)
+            .clip(0, pl.col("parts").cast(pl.Int64) - 1)
+        )
+        .collect()
+    )
+    largest = {
+        int(row["structure"]): row
+        for row in trace.instances.sort("size", "instance").iter_rows(named=True)
+    }
+    live = _live_shares(trace, chosen)
+    groups = {int(key[0]): group for key, group in folded.group_by("structure")}
+    size = trace.info.page_size
+    found = []
+    for row in chosen.iter_rows(named=True):
+        number = int(row["structure"])
+        posts = _posts(row["parts"], row["most"] * size, largest.get(number), size)
+        bytes_each = size * live.get(number, 1.0)
+        found.append(_use(groups[number], number, posts, bytes_each, trace.threads.height))
+    return found
+
+
+def remaining_use(trace: Trace, pages: pl.DataFrame, structures: pl.DataFrame) -> StructureUse:
+    """The use of everything but `structures`, as if it were one structure of one part."""
+    rest = pages.join(structures, on="structure", how="anti")
+    rest = rest.with_columns(part=pl.lit(0, pl.Int64))
+    return _use(rest, -1, np.zeros(1), float(trace.info.page_size), trace.threads.height)
+
+
+def _posts(parts: int, span: int, largest: dict[str, Any] | None, page_size: int) -> Floats:
+    """Where parts begin, as fractions of an instance's bytes.
+
+    Pages count from the one that holds the first byte, so a block's first page may be a part of
+    one. `span` is the bytes of all pages of the largest instance.
+    """
+    begin = np.arange(parts) / parts * span
+    if largest is None:
+        return begin / span
+    begin = np.maximum(begin - largest["address"] % page_size, 0.0)
+    fractions: Floats = begin / max(largest["size"], 1)
+    return fractions
+
+
+def _use(
+    rows: pl.DataFrame, structure: int, posts: Floats, page_bytes: float, threads: int
+) -> StructureUse:
+    by_part = rows.group_by("part", "thread", "serial").agg(pl.col("lines").sum())
+    by_part = by_part.sort("serial", "part", "thread")
+    by_toucher = rows.group_by("toucher", "thread", "serial").agg(pl.col("lines").sum())
+    by_toucher = by_toucher.sort("toucher", "thread", "serial")
+    single = rows.unique(_PAGE)
+    held = np.bincount(single["part"].to_numpy(), minlength=len(posts))
+    touched = np.bincount(single["toucher"].to_numpy(), minlength=threads)
+    return StructureUse(
+        structure,
+        held.astype(np.float64) * page_bytes,
+        by_part["part"].to_numpy(),
+        by_part["thread"].to_numpy(),
+        by_part["serial"].to_numpy(),
+        by_part["lines"].to_numpy(),
+        by_toucher["toucher"].to_numpy(),
+        by_toucher["thread"].to_numpy(),
+        by_toucher["serial"].to_numpy(),
+        by_toucher["lines"].to_numpy(),
+        touched.astype(np.float64) * page_bytes,
+        posts,
+    )
+
+
+def _instance_pages(trace: Trace) -> pl.DataFrame:
+    """The pages of each instance whose place is known."""
+    size = trace.info.page_size
+    extent = (pl.col("address") % size + pl.col("size") + size - 1) // size
+    return trace.instances.select("structure", "instance", extent=extent.cast(pl.UInt32))
+
+
+def _live_shares(trace: Trace, structures: pl.DataFrame) -> dict[int, float]:
+    """Per structure the addresses that its instances cover, over the sum of their sizes.
+
+    Blocks that are freed and allocated again cover the same addresses.
+    """
+    known = trace.instances.join(structures, on="structure", how="semi").filter(pl.col("size") > 0)
+    shares = {}
+    for key, group in known.sort("address").group_by("structure"):
+        start = group["address"].to_numpy().astype(np.float64)
+        end = start + group["size"].to_numpy()
+        before = np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]])
+        covered = np.maximum(end - np.maximum(start, before), 0.0).sum()
+        shares[int(key[0])] = float(covered / (end - start).sum())
+    return shares
