@@ -39,24 +39,38 @@ class NodeModel:
         """The positions of nodes that have CPUs to use."""
         return np.flatnonzero(self.cores)
 
-    def seconds(self, traffic: Floats, busy: int) -> float:
+    def seconds(self, traffic: Floats, parallelism: float) -> float:
         """What `traffic` takes, as a ratio: for comparing placements only.
 
-        `traffic` is 2 x nodes x nodes: lines while `busy` threads work, and while one does; row the
-        threads' node, column the memory's. 1 is all of it local, on as many controllers as there
-        are threads for. The longer of the threads' time at each line's latency, and of the busiest
-        controller, which is fully used by its own node's cores when all that they take is local.
+        `traffic` is 2 x nodes x nodes: lines while several threads work, and while one does; row
+        the threads' node, column the memory's. `parallelism` is how many threads' full work the
+        first makes up: fewer than work when they do so unevenly. 1 is all of it local, on as many
+        controllers as there are threads for. The longer of the threads' time at each line's
+        latency, and of the busiest controller's, which is fully used by its own node's cores when
+        all that they take is local.
         """
         total = traffic.sum()
         if not total:
             return 0.0
         cores = self.cores[self.with_cpus].mean()
         seconds = 0.0
-        for lines, working in zip(traffic, (min(busy, self.cores.sum()), 1.0), strict=True):
+        for lines, working in zip(traffic, (min(parallelism, self.cores.sum()), 1.0), strict=True):
             latency = (lines * self.factor).sum()
             load = (lines.sum(axis=0) / self.speed).max() * working / cores
             seconds += (latency**_SHARPNESS + load**_SHARPNESS) ** (1.0 / _SHARPNESS)
         return float(seconds / total)
+
+    def nodes_for(self, size: float) -> Numbers:
+        """The nodes with CPUs on which so many bytes can be spread evenly.
+
+        Where these have no room for it, all nodes that have; without any, the nodes with CPUs.
+        """
+        every = np.argsort(-self.room, kind="stable")
+        for candidates in (every[self.cores[every] > 0], every):
+            for count in range(len(candidates), 0, -1):
+                if self.room[candidates[:count]].min() >= size / count:
+                    return np.sort(candidates[:count])
+        return self.with_cpus
 
     def spilled(self, bytes_wanted: Floats, room: Floats) -> Floats:
         """Row j: the shares of what is wanted on node j that each node gets, as nodes fill up.

@@ -35,6 +35,7 @@ from numascape.placement.structure_choices import (
 )
 from numascape.placement.structure_use import (
     StructureUse,
+    evenly_working,
     page_uses,
     placeable,
     program_threads,
@@ -42,11 +43,11 @@ from numascape.placement.structure_use import (
     structure_uses,
     working_accesses,
 )
-from numascape.placement.thread_groups import ThreadGroups, possible_groups
+from numascape.placement.thread_groups import ThreadGroups, as_seen, possible_groups
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
-from numascape.prediction.policies import observed, placed_by_plan
+from numascape.prediction.policies import first_touch, observed, placed_by_plan
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.trace import Trace
 
@@ -78,7 +79,10 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
     candidates = list(_candidates(plan, trace, machine, large, speeds, free_bytes))
     placed = [_placement(candidate, trace, machine, free_bytes) for candidate in candidates]
     nodes = observed_nodes(trace, machine)
-    placed.append((nodes, observed(trace, machine, nodes)))
+    if free_bytes is None:
+        placed.append((nodes, observed(trace, machine, nodes)))
+    else:
+        placed.append((nodes, first_touch(trace, machine, nodes, free_bytes)))
     small = demand_of(trace, speeds)
     as_run = [_seconds(small, speeds, placement) for placement in placed]
     # No slower than as it was, and than interleaving.
@@ -126,15 +130,20 @@ def _candidates(
     target = balancing_target(machine, speeds)
     node_of = np.array(target_nodes(machine, target))
     work = working_accesses(demand)[threads]
+    parallelism = evenly_working(pages)
     divisions = possible_groups(uses, threads, work, trace.threads.height, target, node_of)
     in_order = divisions[0].rules(machine)
     untouched = tuple(named_rule(row) for row in rows)
-    yield replace(plan, threads=in_order, structures=untouched)
+    seen = as_seen(divisions[0], speeds.positions(observed_nodes(trace, machine)))
+    divisions += [] if seen is None else [seen]
     for groups in divisions:
-        chosen = _place(rows, uses, rest, groups, model)
+        yield replace(plan, threads=groups.rules(machine), structures=untouched)
+    for groups in divisions:
+        chosen = _place(rows, uses, rest, groups, model, parallelism)
         rules = tuple(choice.rule for choice in chosen)
         yield replace(plan, threads=groups.rules(machine), structures=rules)
-    on = tuple(model.numbers[node] for node in model.with_cpus)
+    size = sum(float(use.bytes.sum()) for use in uses)
+    on = tuple(model.numbers[node] for node in model.nodes_for(size))
     interleaved = tuple(replace(rule, policy="interleave", nodes=on) for rule in untouched)
     yield replace(plan, threads=in_order, structures=interleaved)
 
@@ -145,6 +154,7 @@ def _place(
     rest: StructureUse,
     groups: ThreadGroups,
     model: NodeModel,
+    parallelism: float,
 ) -> list[Choice]:
     """Choose each structure's rule given all others', until none changes.
 
@@ -155,7 +165,6 @@ def _place(
     others = use_by_nodes(rest, groups, nodes)
     most_parts = parts_allowed(groups)
     parts = [best_parts(use, model, most_parts) for use in by_nodes]
-    busy = int(groups.busy.sum())
     density = [use.lines.sum() / max(use.bytes.sum(), 1.0) for use in by_nodes]
     order = sorted(range(len(uses)), key=lambda i: -density[i])
     chosen: dict[int, Choice] = {}
@@ -171,7 +180,7 @@ def _place(
                 traffic = traffic - _spread_evenly([by_nodes[i]], model)
             room = np.maximum(model.room - taken, 0.0)
             offered = list(choices(rows[i], by_nodes[i], model, room, most_parts, parts[i]))
-            chosen[i] = _simplest_of_the_best(offered, traffic, model, busy)
+            chosen[i] = _simplest_of_the_best(offered, traffic, model, parallelism)
             traffic = traffic + chosen[i].traffic
             taken = taken + chosen[i].bytes
         if before == {i: choice.rule for i, choice in chosen.items()}:
@@ -191,10 +200,10 @@ def _spread_evenly(uses: Sequence[NodeUse], model: NodeModel) -> Floats:
 
 
 def _simplest_of_the_best(
-    offered: Sequence[Choice], traffic: Floats, model: NodeModel, busy: int
+    offered: Sequence[Choice], traffic: Floats, model: NodeModel, parallelism: float
 ) -> Choice:
     """The first of `offered` that is within the tolerance of the best, beside other traffic."""
-    seconds = [model.seconds(traffic + choice.traffic, busy) for choice in offered]
+    seconds = [model.seconds(traffic + choice.traffic, parallelism) for choice in offered]
     own = offered[0].traffic.sum()
     share = own / max(own + traffic.sum(), 1.0)
     enough = min(seconds) + TOLERANCE * share

@@ -114,6 +114,13 @@ def page_uses(trace: Trace, demand: Demand) -> pl.DataFrame:
     )
 
 
+def evenly_working(pages: pl.DataFrame) -> float:
+    """How many threads would do the work if each did as much as the one that does most."""
+    together = pages.filter(pl.col("serial") == 0).group_by("thread").agg(pl.col("lines").sum())
+    lines = together["lines"].to_numpy()
+    return float(lines.sum() / lines.max()) if len(lines) and lines.max() > 0 else 1.0
+
+
 def placeable(trace: Trace, pages: pl.DataFrame, process: int) -> pl.DataFrame:
     """The rows of `structures` that a plan can name and that are worth it, with their `lines`.
 

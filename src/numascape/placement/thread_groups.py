@@ -89,6 +89,15 @@ def possible_groups(
     return found
 
 
+def as_seen(groups: ThreadGroups, observed: Numbers) -> ThreadGroups | None:
+    """The groups in which the threads ran, by position; None when they moved between nodes."""
+    nodes = np.full(len(groups.nodes), -1, np.int64)
+    nodes[groups.threads] = observed[groups.threads]
+    if (nodes[groups.threads] < 0).any():
+        return None
+    return ThreadGroups(groups.threads, groups.busy, nodes)
+
+
 def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floats:
     """Of each pair of threads the lines that both take of the same parts of structures.
 
