@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computing a plan: threads' nodes from what threads share, then structures' pages, jointly.
 
-docs/plan.md, "How a plan is computed", says what is compared, and by which model.
+docs/planning.md says what is compared, and by which model.
 """
 
 from __future__ import annotations

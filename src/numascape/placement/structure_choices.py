@@ -24,7 +24,7 @@ _BOUNDARY: Final = 0.0005
 """Of a structure's lines: what a boundary between parts must save. 1024 threads' own parts do."""
 _PARTS_PER_THREAD: Final = 2
 """A schedule may give each thread several contiguous parts; more are an accident of one run."""
-_WEIGHTS: Final = 10
+_WEIGHTS: Final = 30
 """The largest weight of a node in weighted interleaving."""
 
 
@@ -124,9 +124,14 @@ def choices(
     yield interleaved
     weights = _weights(model, room, candidates, total)
     if weights is not None:
-        rule = replace(rule, policy="weighted-interleave", weights=tuple(weights.tolist()))
         shares = np.zeros(len(room))
         shares[candidates] = weights / weights.sum()
+        rule = replace(
+            named,
+            policy="weighted-interleave",
+            nodes=tuple(model.numbers[node] for node in candidates[weights > 0]),
+            weights=tuple(weights[weights > 0].tolist()),
+        )
         yield _spilled(_spread(rule, by_node, total, shares), model, room)
     fair = CLEARLY * _extra(interleaved, model)
     parted = _in_parts(named, use, model, room, candidates, most_parts, parts)
@@ -173,16 +178,22 @@ def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Numbers:
 
 
 def _weights(model: NodeModel, room: Floats, nodes: Numbers, size: float) -> Numbers | None:
-    """Weights by the memory's speed, as far as there is room; None when they are all the same."""
+    """Weights by the memory's speed, as far as there is room; None when all are the same.
+
+    A node that has no room worth a weight has 0.
+    """
     shares = model.speed[nodes] / model.speed[nodes].sum()
-    for _ in range(len(nodes)):
+    limited = np.zeros(len(nodes), bool)
+    for _ in nodes:
         full = shares * size > room[nodes]
-        if not full.any() or full.all():
+        limited |= full
+        if not full.any() or limited.all():
             break
         shares = np.where(full, room[nodes] / size, shares)
-        rest = 1.0 - shares[full].sum()
-        shares[~full] *= max(rest, 0.0) / max(shares[~full].sum(), 1e-300)
-    weights = np.maximum(np.rint(shares / shares.max() * _WEIGHTS), 1).astype(np.int64)
+        rest = max(1.0 - shares[limited].sum(), 0.0)
+        shares[~limited] *= rest / shares[~limited].sum()
+    scaled = shares / shares.max() * _WEIGHTS
+    weights = np.where(limited, np.floor(scaled), np.rint(scaled)).astype(np.int64)
     weights //= np.gcd.reduce(weights)
     return None if (weights == 1).all() else weights
 

@@ -17,10 +17,12 @@ from pydantic import TypeAdapter
 from numascape.machine import Machine, MachineNode, Matrix, Provenance
 from numascape.placement import Plan, StructureRule
 from numascape.placement.document import decode_plan, encode_plan, parse_numbers
+from numascape.placement.node_model import node_model
 from numascape.placement.planning import make_plan
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
+from numascape.prediction.speeds import speeds_of
 from numascape.trace import Trace, TraceInfo, write_trace
 from synthetic.patterns import PAGE, Pattern
 from synthetic.write import write_pattern
@@ -192,13 +194,16 @@ def test_memory_without_cpus_is_used_when_the_rest_is_full(tmp_path: Path) -> No
     program = Program()
     program.array("field", program.owner, 0)
     program.array("shared", everyone(), 0)
-    trace = program.write(tmp_path)
     there = machine(nodes=2, cores=4, without_cpus=1)
-    plan = make_plan(trace, there)
-    assert all(2 not in structure.nodes for structure in plan.structures)
-    half = 2 * PAGES * PAGE // 4
-    plan = make_plan(trace, there, {0: half, 1: half, 2: 4 * PAGES * PAGE})
-    assert any(2 in structure.nodes for structure in plan.structures)
+    plan = make_plan(program.write(tmp_path), there)
+    assert {node for structure in plan.structures for node in structure.nodes} == {0, 1}
+    model = node_model(there, speeds_of(there), {0: 100, 1: 200, 2: 900})
+    assert model.nodes_for(150).tolist() == [0, 1]
+    assert model.nodes_for(210).tolist() == [0, 1, 2]
+    assert model.nodes_for(390).tolist() == [1, 2]
+    shares = model.spilled(np.array([150.0, 200.0, 0.0]), model.room)
+    assert shares[0] == pytest.approx([100 / 150, 0, 50 / 150])
+    assert shares[1].tolist() == [0, 1, 0]
 
 
 def test_one_node_needs_no_plan(tmp_path: Path) -> None:
@@ -268,7 +273,7 @@ def test_the_process_with_most_accesses_is_planned(tmp_path: Path) -> None:
 
 
 def test_a_larger_run_with_more_threads_has_the_same_plan(tmp_path: Path) -> None:
-    small, large = Program(threads=4), Program(threads=16)
+    small, large = Program(threads=16), Program(threads=64)
     for program in (small, large):
         program.array("field", program.owner, 0)
         program.array("shared", everyone(program.threads), 0)
