@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a recorded program asks of memory: lines per page, thread and phase, aggregated once.
 
-A trace counts accesses, and most accesses are answered by caches. Where the trace has the column
-`lines` (recorded with a cache model), that is what came from memory; otherwise it is estimated, and
-the estimate has a least and a most. docs/prediction.md describes it.
+A trace counts accesses, and most accesses are answered by caches. Where the trace has the columns
+`memory_lines` and `written_lines` (recorded with a cache model), that is what came from memory and
+went back; otherwise it is estimated, and the estimate has a least and a most.
+docs/prediction.md describes it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -47,6 +49,22 @@ class Demand:
     least: float = 1.0
     most: float = 1.0
     counted: bool = False
+
+    def of_phases(self, wanted: Sequence[int]) -> Demand:
+        """What these phases ask, in the order of their numbers; pages stay as they are."""
+        kept = np.isin(self.phase, list(wanted))
+        chosen = np.zeros(len(self.phase_names), bool)
+        chosen[list(wanted)] = True
+        return replace(
+            self,
+            page=self.page[kept],
+            thread=self.thread[kept],
+            phase=(np.cumsum(chosen) - 1)[self.phase[kept]],
+            lines=self.lines[kept],
+            moved=self.moved[kept],
+            accesses=self.accesses[chosen],
+            phase_names=tuple(np.array(self.phase_names, object)[chosen]),
+        )
 
     @property
     def threads(self) -> int:
@@ -102,19 +120,21 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     key = phase * shape[1] + thread
     accesses = _summed(key, reads + writes, shape[0] * shape[1]).reshape(shape)
     least = most = 1.0
-    counted = "lines" in rows.columns
+    # A written line is read and written back; of one that is read more often than written, a part.
+    back = np.divide(writes, reads, out=np.ones_like(writes), where=reads > writes)
+    counted = "memory_lines" in rows.columns
     if counted:
-        lines = rows["lines"].to_numpy().astype(np.float64)
+        lines = rows["memory_lines"].to_numpy().astype(np.float64)
+        back = rows["written_lines"].to_numpy().astype(np.float64)
     else:
         repetitions = np.maximum(trace.phases["repetitions"].to_numpy(), 1).astype(np.float64)
         low, lines, high = _estimated(reads + writes, key, repetitions[phase], shape, speeds)
         total = lines.sum()
         if total > 0:
             least, most = float(low.sum() / total), float(high.sum() / total)
-    # A written line is read and written back; of one that is read more often than written, a part.
-    back = np.divide(writes, reads, out=np.ones_like(writes), where=reads > writes)
+        back = back * lines
     return Demand(
-        pages, page, thread, phase, lines, lines * (1.0 + back), accesses,
+        pages, page, thread, phase, lines, lines + back, accesses,
         tuple(trace.phases["name"].to_list()), least, most, counted,
     )  # fmt: skip
 

@@ -75,7 +75,11 @@ def trace_of(
         orient="row",
     )
     if lines is not None:
-        frame = frame.with_columns(lines=pl.Series(lines, dtype=pl.UInt64))
+        written = [0 if row[3] == 0 else n for row, n in zip(accesses, lines, strict=True)]
+        frame = frame.with_columns(
+            memory_lines=pl.Series(lines, dtype=pl.UInt64),
+            written_lines=pl.Series(written, dtype=pl.UInt64),
+        )
     fake = SimpleNamespace(
         accesses=frame,
         first_touch=pl.DataFrame(
