@@ -31,7 +31,16 @@ MAY_IMPORT = {
     "report": {"report", "analysis", "trace", "naming", "machine"},
     "view": {"view", "report", "analysis", "trace"},
     "console": {"console", "figures", "report", "analysis", "trace"},
-    "figures": {"figures", "report", "analysis", "trace", "machine", "balance", "host"},
+    "figures": {
+        "figures",
+        "report",
+        "analysis",
+        "trace",
+        "machine",
+        "balance",
+        "host",
+        "prediction",
+    },
     "host": {"host", "trace", "machine"},
     "placement": {
         "placement",

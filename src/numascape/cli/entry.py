@@ -19,6 +19,7 @@ from numascape.commands import (
     host,
     machine,
     plot,
+    predict,
     record,
     report,
     show,
@@ -44,6 +45,7 @@ app.command()(export.export)
 app.command()(convert.convert)
 app.add_typer(machine.app)
 app.command()(balance.balance)
+app.command()(predict.predict)
 app.add_typer(host.app)
 
 

@@ -69,9 +69,9 @@ def draw_balance(problem: Problem, balanced: Balanced) -> Figure:
         for name, matrix, title in (
             ("now", traffic[0], "before"), ("then", traffic[1], "after"),
         ):  # fmt: skip
-            _draw_matrix(panels[name], matrix, most, f"{unit} between nodes, {title}", unit)
+            draw_node_matrix(panels[name], matrix, most, f"{unit} between nodes, {title}", unit)
         moves = _moves(problem, before, after)
-        _draw_matrix(panels["moves"], moves, moves.max(initial=0.0), "tasks that migrate", "")
+        draw_node_matrix(panels["moves"], moves, moves.max(initial=0.0), "tasks that migrate", "")
     return figure
 
 
@@ -111,7 +111,8 @@ def _draw_loads(axes: Axes, problem: Problem, balanced: Balanced) -> None:
     axes.legend(ncols=3, loc="upper right", frameon=False)
 
 
-def _draw_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: str) -> None:
+def draw_node_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: str) -> None:
+    """Nodes x nodes as cells, of which `most` is the darkest; bytes when `unit` is MB."""
     shown = matrix / 1e6 if unit == "MB" else matrix
     top = most / 1e6 if unit == "MB" else most
     axes.imshow(shown, cmap=Style().intensity, vmin=0.0, vmax=top or 1.0)
@@ -124,7 +125,8 @@ def _draw_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: str)
         for i, row in enumerate(shown):
             for j, value in enumerate(row):
                 dark = top > 0 and value > 0.6 * top
-                axes.text(j, i, f"{value:.3g}", ha="center", va="center", fontsize=7,
+                text = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+                axes.text(j, i, text, ha="center", va="center", fontsize=7,
                           color="white" if dark else "black")  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from numascape.trace import Trace
 Nodes = npt.NDArray[np.int64]
 """A node's number for each thread; -1: anywhere, on all nodes with CPUs alike."""
 Layout = Literal["compact", "scatter", "anywhere"]
-LAYOUTS: Final[tuple[str, ...]] = get_args(Layout)
+LAYOUTS: Final[dict[str, Layout]] = {name: name for name in get_args(Layout)}
 
 _LARGEST_MAP: Final = 16 << 20
 

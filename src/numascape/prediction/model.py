@@ -39,12 +39,13 @@ _BANDWIDTH: Final = (0.85, 1.15)
 
 @dataclass(frozen=True)
 class Tuning:
-    """Factors on what the model takes for the time of an access, and for the lines from memory.
+    """Factors on what the model takes for threads' time, and for the lines from memory.
 
-    1 and 1 unless a measured run calibrates them (`calibrated`).
+    A thread's time is both its accesses' and its waiting, because a measured run cannot tell them
+    apart. 1 and 1 unless a measured run calibrates them (`calibrated`).
     """
 
-    core_time: float = 1.0
+    thread_time: float = 1.0
     lines: float = 1.0
 
 
@@ -170,8 +171,8 @@ def calibrated(
 ) -> Tuning:
     """The tuning with which the run on these nodes takes the measured seconds.
 
-    Memory's part stays as it is while it fits into them, and the time of accesses makes up the
-    rest; when memory alone would take longer, there were fewer lines.
+    Threads take longer or shorter as long as memory's and links' time fits into the measured one;
+    when that alone would take longer, there were fewer lines.
     """
 
     def predicted(tuning: Tuning) -> float:
@@ -179,17 +180,17 @@ def calibrated(
             _solve(_load(demand, speeds, pages, thread_nodes, tuning), speeds).seconds.sum()
         )
 
-    if predicted(Tuning(core_time=0.0)) <= seconds:
-        found = _bisected(lambda factor: predicted(Tuning(core_time=factor)), seconds)
-        return Tuning(core_time=found)
+    if predicted(Tuning(thread_time=0.0)) <= seconds:
+        found = _bisected(lambda factor: predicted(Tuning(thread_time=factor)), seconds)
+        return Tuning(thread_time=found)
     found = _bisected(lambda factor: predicted(Tuning(lines=factor)), seconds)
     return Tuning(lines=found)
 
 
 def _bisected(rising: Callable[[float], float], wanted: float) -> float:
-    """Where a rising function of a factor has a value; at most a million, where it never has."""
+    """Where a rising function of a factor has a value; at most 10^12, where it never has."""
     low, high = 0.0, 1.0
-    while rising(high) < wanted and high < 1e6:
+    while rising(high) < wanted and high < 1e12:
         low, high = high, 2.0 * high
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -218,9 +219,9 @@ def _load(
     on[position < 0] = cpus / cpus.sum()
     share = demand.shares(pages, speeds)
     return _Load(
-        demand.accesses * tuning.core_time,
+        demand.accesses * tuning.thread_time,
         (demand.accesses > 0).astype(float),
-        demand.by_node(share, demand.lines) * tuning.lines,
+        demand.by_node(share, demand.lines) * (tuning.lines * tuning.thread_time),
         demand.by_node(share, demand.moved) * (LINE_BYTES * tuning.lines),
         on,
     )

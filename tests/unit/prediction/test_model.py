@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, open_machine
 from numascape.prediction import Speeds, demand_of, first_touch, interleave, predict, speeds_of
-from numascape.prediction.model import calibrated
+from numascape.prediction.model import Tuning, calibrated
 from numascape.prediction.policies import weighted_interleave
 from numascape.trace import Trace
 from unit.prediction.made_up import Access, machine_of, nodes, trace_of
@@ -231,17 +231,20 @@ def test_counted_lines_are_taken_as_they_are() -> None:
     assert demand.counted
 
 
-@pytest.mark.parametrize("seconds", [0.5, 4.0])
-def test_a_measured_run_calibrates_the_time_of_accesses_or_the_lines(seconds: float) -> None:
-    machine = machine_of(1, 1, memory_gb_s=1e9)
+@pytest.mark.parametrize(("gb_s", "seconds"), [(1e9, 0.5), (1e9, 4.0), (1.0, 2.0)])
+def test_a_measured_run_calibrates_threads_time_or_the_lines(gb_s: float, seconds: float) -> None:
+    machine = machine_of(1, 1, memory_gb_s=gb_s)
     speeds = speeds_of(machine)
-    # One second of waiting.
+    # One second of waiting, half a second of accesses; 6.4 s of memory at 1 GB/s.
     trace = trace_of([(0, 0, 1_000_000_000, 0)], 1, lines=[100_000_000])
     demand, placed = demand_of(trace, speeds), interleave(trace, machine)
     tuning = calibrated(demand, speeds, placed, nodes(0), seconds)
     found = predict(demand, speeds, placed, nodes(0), label="", tuning=tuning)
     assert found.seconds == pytest.approx(seconds, rel=1e-6)
-    assert (tuning.lines < 1) == (seconds < 1)
+    if gb_s == 1.0:
+        assert tuning == Tuning(lines=pytest.approx(seconds / 6.4))
+    else:
+        assert tuning == Tuning(thread_time=pytest.approx(seconds / 1.5))
 
 
 @pytest.mark.parametrize("name", ["xeon-x7550", "numa16", "grace-cpu-superchip", "opteron-6174"])

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `predict`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from numascape import terminal
+from numascape.commands.machine.show import MachineOption
+from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.machine import Machine
+    from numascape.placement import Plan
+    from numascape.prediction import Prediction
+    from numascape.prediction.layout import Nodes
+    from numascape.prediction.scenarios import PolicyName
+    from numascape.trace import Trace
+
+
+def predict(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A recorded run.", show_default=False)
+    ],
+    machine: MachineOption = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="POLICY",
+            help="observed, first-touch, interleave, weighted-interleave, balancing, or a plan's "
+            "file (.toml); may be given several times. All but plans, if none is.",
+            show_default=False,
+        ),
+    ] = None,
+    threads_map: Annotated[
+        str,
+        typer.Option(
+            "--threads-map",
+            metavar="MAP",
+            help="Where threads run: compact (neighbours together), scatter (in turn over nodes), "
+            "anywhere, or a file with a node for each thread. Plans have their own.",
+        ),
+    ] = "compact",
+    phase: Annotated[
+        str | None,
+        typer.Option("--phase", metavar="PHASE", help="Only this phase.", show_default=False),
+    ] = None,
+    calibrate: Annotated[
+        float | None,
+        typer.Option(
+            "--calibrate",
+            metavar="SECONDS",
+            help="What the observed run takes on the machine, measured without recording.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print everything as JSON instead.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Draw times and traffic: .html, .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Predict what other placements of pages and threads would do to a run's time.
+
+    Times are predictions by a model of the machine's memory, relative to the run as observed, with
+    the interval that the model's assumptions leave; docs/prediction.md says how they are made. A
+    trace recorded with `--traffic` makes them better.
+
+    Example: `numascape predict run.numascape --machine xeon-x7550 --policy interleave`
+    """
+    from numascape.machine import open_machine
+    from numascape.prediction.scenarios import Scenarios
+    from numascape.trace import Trace
+    from numascape.trace.phase import find_phase
+
+    if calibrate is not None and not 0 < calibrate < float("inf"):
+        raise NumascapeError(f"--calibrate {calibrate:g}: a run takes more than 0 seconds")
+    names, plans = _policies(policy)
+    opened = Trace.read(trace)
+    place = open_machine(machine)
+    scenarios = Scenarios(
+        opened,
+        place,
+        _threads(threads_map, opened, place),
+        seconds=calibrate,
+        phases=None if phase is None else [find_phase(opened, phase)],
+    )
+    found = scenarios.predict(names, plans)
+    if as_json:
+        print(json.dumps(_document(found, place, opened), indent=1))
+    else:
+        _print(found, place, opened)
+    if output is not None:
+        from numascape.figures.prediction_picture import save_predictions
+
+        save_predictions(found, place.name, output)
+        terminal.say(f"wrote {output}")
+
+
+def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan]]:
+    """The policies by name, and the plans that were named by their files."""
+    from numascape.placement.document import read_plan
+    from numascape.prediction.scenarios import POLICY_NAMES
+
+    by_name = {str(name): name for name in POLICY_NAMES}
+    names: list[PolicyName] = []
+    plans: dict[str, Plan] = {}
+    for text in given or list(POLICY_NAMES):
+        if text in by_name:
+            names.append(by_name[text])
+        elif text.endswith(".toml") or Path(text).exists():
+            plans[text] = read_plan(Path(text))
+        else:
+            raise NumascapeError(
+                f"there is no policy {text[:60]!r}: choose {', '.join(POLICY_NAMES)}, or a plan's "
+                "file"
+            )
+    return names, plans
+
+
+def _threads(text: str, trace: Trace, machine: Machine) -> Nodes:
+    from numascape.prediction.layout import LAYOUTS, laid_out, read_thread_map
+
+    count = trace.threads.height
+    if text in LAYOUTS:
+        return laid_out(count, machine, LAYOUTS[text])
+    path = Path(text)
+    if not path.is_file():
+        raise NumascapeError(
+            f"--threads-map {text[:60]!r} is no file and none of {', '.join(LAYOUTS)}"
+        )
+    return read_thread_map(path, count)
+
+
+def _print(found: list[Prediction], machine: Machine, trace: Trace) -> None:
+    from numascape.console.tables import table_of
+
+    console = terminal.output()
+    console.print(
+        f"predicted for {terminal.printable(trace.path.name)} on "
+        f"{terminal.printable(machine.name)}, relative to the run as observed"
+    )
+    rows = [
+        [
+            terminal.printable(p.label),
+            f"{p.relative:.2f}",
+            f"{p.low:.2f} to {p.high:.2f}",
+            f"{p.seconds:.3g}",
+            f"{100 * p.remote_share:.0f} %",
+            p.limit,
+        ]
+        for p in found
+    ]
+    headings = ["policy", "time", "interval", "seconds", "remote", "limited by"]
+    console.print(table_of(headings, rows, console.width, text=["policy", "limited by"]))
+    for p in found:
+        console.print(f"traffic in GB, {terminal.printable(p.label)}: from CPUs of node, to memory")
+        cells = [[str(n), *(f"{v / 1e9:.3g}" for v in row)]
+                 for n, row in zip(p.nodes, p.traffic, strict=True) if row.any()]  # fmt: skip
+        console.print(table_of(["", *map(str, p.nodes)], cells, console.width))
+    for assumption in _assumptions(found, trace):
+        console.print(f"assumed: {terminal.printable(assumption)}", soft_wrap=True)
+
+
+def _assumptions(found: list[Prediction], trace: Trace) -> list[str]:
+    """What nobody measured, of the machine and of the program."""
+    lines = list(found[0].assumed) if found else []
+    if "memory_lines" not in trace.accesses.columns:
+        lines.append("lines from memory: estimated from accesses (record with --traffic)")
+    return lines
+
+
+def _document(found: list[Prediction], machine: Machine, trace: Trace) -> dict[str, Any]:
+    return {
+        "kind": "prediction",
+        "trace": str(trace.path),
+        "machine": machine.name,
+        "assumed": _assumptions(found, trace),
+        "predictions": [
+            {
+                "policy": p.label,
+                "seconds": p.seconds,
+                "relative": p.relative,
+                "low": p.low,
+                "high": p.high,
+                "limit": p.limit,
+                "limit_kind": p.limit_kind,
+                "remote_share": p.remote_share,
+                "nodes": list(p.nodes),
+                "traffic_bytes": p.traffic.tolist(),
+                "phases": [
+                    {"name": x.name, "seconds": x.seconds, "limit": x.limit} for x in p.phases
+                ],
+            }
+            for p in found
+        ],
+    }

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run under several policies, each relative to the run as it was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import polars as pl
+
+from numascape.errors import NumascapeError
+from numascape.machine import Machine
+from numascape.placement.plan import Plan
+from numascape.prediction import policies
+from numascape.prediction.balancing import numa_balancing
+from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.layout import Nodes, nodes_by_plan, observed_nodes
+from numascape.prediction.model import Prediction, Tuning, calibrated, predict
+from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.trace import Trace
+
+PolicyName = Literal["observed", "first-touch", "interleave", "weighted-interleave", "balancing"]
+POLICY_NAMES: Final[tuple[PolicyName, ...]] = get_args(PolicyName)
+
+_ROUNDS: Final = 20
+"""Of finding how long a run with balancing takes, which decides how much of it is balanced."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenarios:
+    """What is common to all policies of one trace on one machine.
+
+    `threads` are the nodes of threads under every policy but a plan's. `seconds` is what the run
+    took as observed, when it was measured on that machine.
+    """
+
+    trace: Trace
+    machine: Machine
+    threads: Nodes
+    free_bytes: Mapping[int, int] | None = None
+    seconds: float | None = None
+    phases: Sequence[int] | None = None
+
+    def predict(
+        self, names: Sequence[PolicyName], plans: Mapping[str, Plan] | None = None
+    ) -> list[Prediction]:
+        """A prediction for each policy and plan, all relative to the observed placement.
+
+        Raises NumascapeError when the trace has no accesses, or the machine lacks a named node.
+        """
+        speeds = speeds_of(self.machine)
+        demand = demand_of(self.trace, speeds)
+        if self.phases is not None:
+            demand = demand.of_phases(self.phases)
+        if not demand.accesses.any():
+            raise NumascapeError(
+                f"{self.trace.path} has no accesses to predict from: record the program with the "
+                "binary or compiled recorder, which count them"
+            )
+        seen = observed_nodes(self.trace, self.machine)
+        placed = policies.observed(self.trace, self.machine, seen)
+        tuning = Tuning()
+        if self.seconds is not None:
+            tuning = calibrated(demand, speeds, placed, seen, self.seconds)
+        observed = predict(demand, speeds, placed, seen, label="observed", tuning=tuning)
+        found = [
+            observed
+            if name == "observed"
+            else self._predict(name, demand, speeds, observed, tuning)
+            for name in names
+        ]
+        for label, plan in (plans or {}).items():
+            threads = nodes_by_plan(self.trace, plan, self.machine)
+            pages = policies.placed_by_plan(
+                self.trace, plan, self.machine, self.free_bytes, threads
+            )
+            found.append(
+                predict(
+                    demand, speeds, pages, threads, label=label, reference=observed, tuning=tuning
+                )
+            )
+        return found
+
+    def _predict(
+        self,
+        name: PolicyName,
+        demand: Demand,
+        speeds: Speeds,
+        observed: Prediction,
+        tuning: Tuning,
+    ) -> Prediction:
+        def predicted(pages: pl.DataFrame, thread_seconds: float = 0.0) -> Prediction:
+            return predict(
+                demand, speeds, pages, self.threads, label=name, reference=observed,
+                thread_seconds=thread_seconds, tuning=tuning,
+            )  # fmt: skip
+
+        if name == "interleave":
+            return predicted(policies.interleave(self.trace, self.machine))
+        if name == "weighted-interleave":
+            return predicted(policies.weighted_interleave(self.trace, self.machine))
+        start = policies.first_touch(self.trace, self.machine, self.threads, self.free_bytes)
+        result = predicted(start)
+        if name == "first-touch":
+            return result
+        for _ in range(_ROUNDS):
+            before = result.seconds
+            balanced = numa_balancing(
+                self.trace, self.machine, self.threads, before, free_bytes=self.free_bytes
+            )
+            result = predicted(balanced.pages, balanced.thread_seconds)
+            if abs(result.seconds - before) <= 1e-3 * before:
+                break
+        return result
