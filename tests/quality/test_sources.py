@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "recorders": {"recorders", "trace", "machine"},
     "report": {"report", "analysis", "trace", "naming", "machine"},
     "view": {"view", "report", "analysis", "trace"},
-    "console": {"console", "figures", "report", "analysis", "trace"},
+    "console": {"console", "placement", "machine", "figures", "report", "analysis", "trace"},
     "figures": {
         "figures",
         "report",

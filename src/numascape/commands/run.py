@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numascape import terminal
 from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.placement.verifying import Verification
 
 
 def run(
@@ -20,6 +23,31 @@ def run(
             metavar="-- PROGRAM ARGUMENTS",
             show_default=False,
         ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run its threads and place its memory as this plan says.", metavar="FILE"
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="With --plan: how many threads the program has; sets OMP_NUM_THREADS.",
+            min=1,
+            max=1 << 15,
+            metavar="N",
+        ),
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="With --plan: at the end, print where pages and threads really were."
+        ),
+    ] = False,
+    json: Annotated[
+        Path | None,
+        typer.Option(help="With --plan: write the same to this file as JSON.", metavar="FILE"),
     ] = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Make clean page cache leave the nodes first.")
@@ -33,11 +61,11 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run a program on clean, local memory.
+    """Run a program under a plan, or on clean, local memory.
 
     It is unchanged, and its output, input and exit status are its own.
 
-    Example: `numascape run --sweep -- ./program 1000`
+    Example: `numascape run --plan plan.toml --verify -- ./program 1000`
     """
     from numascape.host.programs import nodes_of_cpus, replace_this_process
     from numascape.host.state import read_state
@@ -45,6 +73,8 @@ def run(
 
     if not program:
         raise NumascapeError("run what? name a program after --")
+    if plan is None and (verify or threads is not None or json is not None):
+        raise NumascapeError("--threads, --verify and --json go with --plan FILE")
     state = read_state(Path("/"))
     nodes = nodes_of_cpus(state)
     if sweep:
@@ -54,4 +84,46 @@ def run(
             f"note: the program may use CPUs of {len(nodes)} nodes and so the memory of all: "
             "start one process per node (numactl --cpunodebind, MPI) to be strict, or use --sweep"
         )
-    replace_this_process(program, nodes if local_strict else [])
+    strict = nodes if local_strict else []
+    if plan is None:
+        replace_this_process(program, strict)
+    raise typer.Exit(_run_under_plan(plan, program, strict, threads, verify, json))
+
+
+def _run_under_plan(
+    path: Path,
+    program: list[str],
+    nodes: list[int],
+    threads: int | None,
+    verify: bool,
+    json: Path | None,
+) -> int:
+    from numascape.host.programs import bound_to
+    from numascape.placement.carrying import carry_out, end_as
+    from numascape.placement.document import read_plan
+
+    carried = carry_out(
+        read_plan(path),
+        str(path),
+        program,
+        threads=threads,
+        verifies=verify or json is not None,
+        launcher=bound_to(nodes),
+    )
+    if carried.verification is not None:
+        _tell(carried.verification, verify, json)
+    return end_as(carried.status)
+
+
+def _tell(found: Verification, verify: bool, path: Path | None) -> None:
+    """Tables go to standard error: standard output is the program's."""
+    import json
+
+    from numascape.atomic import replacing_file
+    from numascape.console.placement import as_plain_data, print_verification
+
+    if verify:
+        print_verification(found, terminal.messages())
+    if path is not None:
+        with replacing_file(path) as beside:
+            beside.write_text(json.dumps(as_plain_data(found), indent=1) + "\n")

@@ -26,15 +26,18 @@ def replace_this_process(program: list[str], nodes: list[int]) -> NoReturn:
 
     Raises NumascapeError when there is no such program.
     """
-    command = program
+    command = [*bound_to(nodes), *program]
     if nodes:
-        launcher = str(installed_file("_host/bound-run"))
-        command = [launcher, ",".join(map(str, nodes)), *program]
         _check(program[0])
     try:
         os.execvp(command[0], command)
     except OSError as error:
         raise NumascapeError(f"{program[0]} cannot be run: {error.strerror}") from error
+
+
+def bound_to(nodes: list[int]) -> list[str]:
+    """The words before a program's that make it take memory from `nodes` only; none when empty."""
+    return [str(installed_file("_host/bound-run")), ",".join(map(str, nodes))] if nodes else []
 
 
 def _check(name: str) -> None:

@@ -47,8 +47,28 @@ def name_allocation(frames: Sequence[CallFrame]) -> AllocationName:
     language libraries are skipped; functions that hand the block to their caller (by returning
     it, through an argument, or as a member of the caller's object) are seen through.
     """
-    name, _parts = _resolve(frames)
-    return name
+    return _resolve(frames)[0]
+
+
+@dataclass(frozen=True)
+class AllocationSite:
+    """The name, and what it takes to tell apart the call stacks of a statement.
+
+    `parts` are the names when one statement allocates several variables: the call at the lowest of
+    its `offset`s is the first one's. `decided` is the number of innermost frames that decide the
+    name, 0 when that takes all.
+    """
+
+    name: AllocationName
+    parts: tuple[str, ...]
+    offset: int
+    decided: int
+
+
+def allocation_site(frames: Sequence[CallFrame]) -> AllocationSite:
+    """What `name_allocation` says, for who meets the call stacks of a program one by one."""
+    name, parts, decided = _resolve(frames)
+    return AllocationSite(name, parts, _offset_at(frames, name) if parts else 0, decided)
 
 
 def name_allocations(stacks: Sequence[Sequence[CallFrame]]) -> list[AllocationName]:
@@ -59,11 +79,11 @@ def name_allocations(stacks: Sequence[Sequence[CallFrame]]) -> list[AllocationNa
     """
     resolved = [_resolve(frames) for frames in stacks]
     sites: dict[tuple[AllocationName, tuple[str, ...]], set[int]] = defaultdict(set)
-    for frames, site in zip(stacks, resolved, strict=True):
-        if len(site[1]) > 1:
-            sites[site].add(_offset_at(frames, site[0]))
+    for frames, (name, parts, _decided) in zip(stacks, resolved, strict=True):
+        if len(parts) > 1:
+            sites[name, parts].add(_offset_at(frames, name))
     names = []
-    for frames, (name, parts) in zip(stacks, resolved, strict=True):
+    for frames, (name, parts, _decided) in zip(stacks, resolved, strict=True):
         offsets = sorted(sites.get((name, parts), ()))
         if len(offsets) == len(parts) > 1:
             part = parts[offsets.index(_offset_at(frames, name))]
@@ -80,14 +100,15 @@ def _offset_at(frames: Sequence[CallFrame], name: AllocationName) -> int:
     return 0
 
 
-def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ...]]:
+def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ...], int]:
+    """The name, its parts, and how many frames decided (0: all)."""
     runtime = runtime_objects.runtime_name(frames)
     if runtime is not None:
         # One structure for all statements that caused some of it.
-        return AllocationName(runtime[0], "", "", 0), ()
+        return AllocationName(runtime[0], "", "", 0), (), 0
     wanted = Wanted()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
-    for frame in frames:
+    for number, frame in enumerate(frames, start=1):
         if not is_library(frame) and frame.file and frame.line:
             destination = _destination(frame, wanted)
             if destination is None and base_name(frame.function) == wanted.callee:
@@ -97,11 +118,11 @@ def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ..
             if destination.name and (best is None or destination.kind is Kind.VARIABLE):
                 best = AllocationName(destination.name, frame.function, frame.file, frame.line)
             if destination.kind is Kind.VARIABLE:
-                return _placed(destination.name, frame), destination.parts
+                return _placed(destination.name, frame), destination.parts, number
             wanted = _asked_of_caller(destination, frame)
         elif wanted.argument < 0 and not wanted.member:
             wanted = Wanted(callee=base_name(frame.function), suffix=wanted.suffix)
-    return best or _without_source(frames), ()
+    return best or _without_source(frames), (), 0
 
 
 def _placed(name: str, frame: CallFrame) -> AllocationName:

@@ -47,7 +47,7 @@ _LIBRARY_FILE = re.compile(
 
 _LIBRARY_MODULE = re.compile(
     r"lib(stdc\+\+|c\+\+|c\+\+abi|gfortran|gomp|omp|iomp5|quadmath|c|m|dl|pthread|jemalloc|tcmalloc"
-    r"|mimalloc|asan|numa|gcc_s)([-.]|_minimal)|ld-linux|ld-\d"
+    r"|mimalloc|asan|numa|gcc_s|numascape_placer)([-.]|_minimal)|ld-linux|ld-\d"
 )
 
 

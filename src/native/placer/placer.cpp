@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placer.h"
+
+#include <atomic>
+#include <cerrno>
+
+#include <link.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "os.h"
+#include "report.h"
+#include "resolver.h"
+#include "sites.h"
+#include "spin_lock.h"
+#include "threads.h"
+
+namespace numascape::placer {
+
+bool places_blocks = false;
+
+namespace {
+
+Plan plan;
+bool is_active = false;
+std::uint64_t placed_loads = 0;  // of modules, when their variables were placed last
+SpinLock placing_variables;
+thread_local bool is_inside = false;  // what we call ourselves allocates nothing of the program's
+
+// The addresses of a module's variables that begin with a value from its file, and that may be
+// written to.
+struct FilePages {
+    std::uint64_t address;  // of a variable
+    std::uint64_t first;
+    std::uint64_t end;
+};
+
+int find_file_pages(dl_phdr_info* info, std::size_t, void* argument) {
+    auto& pages = *static_cast<FilePages*>(argument);
+    std::uint64_t constant_end = 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        const std::uint64_t start = info->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_GNU_RELRO) constant_end = page_up(start + segment.p_memsz);
+        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0 || pages.address < start ||
+            pages.address >= start + segment.p_memsz) {
+            continue;
+        }
+        pages.first = start;
+        pages.end = start + segment.p_filesz;
+    }
+    // Variables that only the linker writes to lie first.
+    if (pages.end != 0 && constant_end > pages.first) pages.first = constant_end;
+    return pages.end != 0 ? 1 : 0;
+}
+
+// Pages of the file that nobody has written to are the page cache's: they become the process's own,
+// on the node that the policy says, when written to.
+void touch(const PlacedVariable& variable) {
+    FilePages file{variable.address, 0, 0};
+    dl_iterate_phdr(find_file_pages, &file);
+    const std::uint64_t start = variable.first > file.first ? variable.first : file.first;
+    const std::uint64_t end = variable.end < file.end ? variable.end : file.end;
+    for (std::uint64_t page = page_down(start); page < end; page += kPageBytes) {
+        const std::uint64_t at = page < start ? start : page;
+        std::atomic_ref(*reinterpret_cast<char*>(at)).fetch_or(0);
+    }
+}
+
+void place_variable(const PlacedVariable& variable) {
+    Block known{};
+    if (variable.first == variable.end || find_block(variable.first, known)) return;
+    place_now({variable.address, variable.bytes, variable.first, variable.end, variable.rule});
+    if (plan.rule(variable.rule).policy != Policy::kFirstTouch) touch(variable);
+}
+
+void place_variables() {
+    if (!plan.places_variables()) return;
+    const std::uint64_t loads = module_loads();
+    SpinGuard guard(placing_variables);
+    if (loads == placed_loads) return;
+    placed_loads = loads;
+    if (!ask_variables(plan, place_variable)) report_unanswered();
+}
+
+void before_fork() {
+    lock_blocks();
+    placing_variables.lock();
+}
+
+void after_fork_in_parent() {
+    placing_variables.unlock();
+    unlock_blocks();
+}
+
+void after_fork_in_child() {
+    after_fork_in_parent();
+    report_begin(plan);
+    threads_begin(plan);
+}
+
+[[gnu::constructor]] void begin() {
+    real();
+    // The linker ignores LD_PRELOAD for programs that run with another user's rights; if it
+    // should not, the plan is still this user's.
+    if (getauxval(AT_SECURE) != 0 || !plan.open()) return;
+    const int error = errno;
+    is_active = true;
+    report_begin(plan);
+    report_fatal_signals();
+    threads_begin(plan);
+    place_variables();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    places_blocks = plan.places_blocks();
+    errno = error;
+}
+
+[[gnu::destructor]] void end() {
+    if (is_active) report_end(Ending::kExit);
+}
+
+}  // namespace
+
+std::uint32_t rule_now(bool is_mapping) {
+    if (is_inside) return kNone;
+    is_inside = true;
+    bool unanswered = false;
+    const std::uint32_t rule = rule_of_caller(plan, is_mapping, unanswered);
+    if (unanswered) report_unanswered();
+    if (plan.places_variables() && placed_loads != module_loads()) place_variables();
+    is_inside = false;
+    const bool is_placed = rule != kNone && plan.rule(rule).policy != Policy::kFirstTouch;
+    return is_placed ? rule : kNone;
+}
+
+void place_now(const Placed& placed) {
+    if (placed.first >= placed.end) return;
+    report_refused(place(plan, placed, true));
+    add_block({placed, 0, false});
+}
+
+bool place_new(const Placed& placed, std::uint64_t mapped_bytes) {
+    if (!add_block({placed, mapped_bytes, false})) return false;
+    report_refused(place(plan, placed, false));
+    return true;
+}
+
+}  // namespace numascape::placer
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+[[noreturn]] void _exit(int status) {
+    if (numascape::placer::is_active) {
+        numascape::placer::report_end(numascape::placer::Ending::kExit);
+    }
+    for (;;) numascape::os::call(SYS_exit_group, status);
+}
+
+[[noreturn]] void _Exit(int status) {
+    _exit(status);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

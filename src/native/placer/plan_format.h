@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the placer and `numascape run` tell each other: the plan in a form that needs no parsing (a
+// file), the questions of which call stack is whose (a socket), and what came of it (a file for
+// each process). Everything is little-endian, as the processors are that this is built for.
+// src/numascape/placement/compiling.py, resolving.py and verifying.py are the other side.
+#pragma once
+
+#include <cstdint>
+
+namespace numascape::placer {
+
+inline constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'P', 'L', 'A', 'N'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kLargestPlan = 64u << 20;
+inline constexpr std::uint32_t kMostNodes = 1024;
+inline constexpr std::uint32_t kMostCpuWords = 1024;
+inline constexpr std::uint32_t kMostRules = 4096;
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+
+// `count` elements from byte `offset` of the file on.
+struct Span {
+    std::uint32_t offset;
+    std::uint32_t count;
+};
+
+enum class Policy : std::uint32_t {
+    kFirstTouch = 0,
+    kInterleave = 1,
+    kWeightedInterleave = 2,
+    kBind = 3,
+    kPreferred = 4,
+    kParts = 5,
+};
+
+// The lists are from the plan's own arrays: `nodes` and `weights` of `node_count`, `posts` of
+// `node_count` + 1.
+struct Rule {
+    Policy policy;
+    std::uint32_t node_count;
+    std::uint32_t first_node;
+    std::uint32_t first_weight;
+    std::uint32_t first_post;
+};
+
+// Where a thread of a certain number runs. `rule` decides when several name it: the lowest counts.
+struct ThreadPlace {
+    std::uint32_t rule;  // kNone: nowhere in particular
+    std::uint32_t mask;
+};
+
+struct NameRule {
+    Span pattern;
+    std::uint32_t rule;
+    std::uint32_t first_mask;  // the k-th thread of this name takes first_mask + k % mask_count
+    std::uint32_t mask_count;
+};
+
+struct StackRule {
+    std::uint32_t order;
+    std::uint32_t rule;
+};
+
+struct PlanHeader {
+    char magic[8];
+    std::uint32_t version;
+    std::uint32_t bytes;      // of the whole file
+    std::uint32_t verifies;   // leave a report
+    std::uint32_t places;     // 1: some rule is about blocks or mappings, 2: about variables
+    std::uint32_t nodes;      // numbers of nodes are below it
+    std::uint32_t cpu_words;  // 64-bit words in a mask of CPUs
+    Span program;             // characters, as all text ended by a zero; empty: every program
+    Span socket;              // a path
+    Span folder;              // where reports go
+    Span masks;               // uint64_t[cpu_words] each; mask 0 is what the run was given
+    Span orders;              // ThreadPlace by order of creation
+    Span openmp;              // ThreadPlace by OpenMP number
+    Span names;               // NameRule
+    Span stacks;              // StackRule
+    Span rules;               // Rule
+    Span rule_nodes;          // uint32_t
+    Span rule_weights;        // uint32_t
+    Span rule_posts;          // double
+};
+
+// A question has this header, then the modules, then the call stack, innermost first. Each module
+// is a ModuleHeader followed by its path.
+enum class Question : std::uint32_t { kVariables = 1, kStack = 2 };
+
+struct QuestionHeader {
+    std::uint32_t bytes;  // of all that follows
+    Question question;
+    std::uint32_t modules;
+    std::uint32_t addresses;
+    std::uint32_t module_bytes;
+    std::uint32_t is_mapping;  // the stack is of an mmap
+};
+
+struct ModuleHeader {
+    std::uint64_t start;
+    std::uint64_t end;
+    std::uint64_t load_bias;
+    std::uint32_t path_bytes;
+    std::uint32_t padding;
+};
+
+struct StackAnswer {
+    std::uint32_t rule;   // kNone: no rule of the plan is about it
+    std::uint32_t depth;  // so many innermost addresses decide that; 0: all
+};
+
+struct VariablesAnswer {
+    std::uint32_t count;  // of PlacedVariable that follow
+    std::uint32_t padding;
+};
+
+// A variable's memory, and the pages of it that are placed with it: it shares its first and last.
+struct PlacedVariable {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t first;  // address of a page
+    std::uint64_t end;
+    std::uint32_t rule;
+    std::uint32_t padding;
+};
+
+// The report: this header, ThreadReport[kMostThreadReports], then for each rule a RuleReport and
+// uint64_t[nodes], the pages on each node.
+inline constexpr std::uint32_t kMostThreadReports = 8192;
+
+enum class Ending : std::uint32_t { kNone = 0, kExit = 1, kSignal = 2 };
+
+struct ReportHeader {
+    char magic[8];
+    std::uint32_t version;
+    std::uint32_t process;
+    Ending ending;  // kNone: it ended, or became another program, before anybody could look
+    std::uint32_t rules;
+    std::uint32_t nodes;
+    std::uint32_t threads;     // how many were started; the first ones have a ThreadReport
+    std::uint32_t unanswered;  // questions
+    std::uint32_t refused;     // system calls that place
+    char program[232];
+};
+
+struct ThreadReport {
+    std::uint32_t id;
+    std::uint32_t order;
+    std::uint32_t openmp;  // kNone: not of an OpenMP runtime
+    std::uint32_t mask;    // kNone: no rule
+    std::uint32_t is_right;  // 1: it may run on the mask's CPUs and no others; 0: it may not
+    std::uint32_t last_cpu;  // kNone: not known
+};
+
+struct RuleReport {
+    std::uint64_t instances;
+    std::uint64_t bytes;
+    std::uint64_t right;      // pages on a node that is planned for them
+    std::uint64_t elsewhere;  // pages on others
+    std::uint64_t untouched;
+};
+
+}  // namespace numascape::placer

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies.h"
+
+#include <linux/mempolicy.h>
+
+#include "os.h"
+
+namespace numascape::placer {
+namespace {
+
+#ifndef MPOL_PREFERRED_MANY
+#define MPOL_PREFERRED_MANY 5
+#endif
+
+constexpr std::uint32_t kWordBits = 64;
+
+struct NodeMask {
+    std::uint64_t words[kMostNodes / kWordBits] = {};
+
+    void add(std::uint32_t node) { words[node / kWordBits] |= std::uint64_t{1} << node % kWordBits; }
+    bool has(std::uint32_t node) const {
+        return node < kMostNodes && (words[node / kWordBits] >> node % kWordBits & 1) != 0;
+    }
+};
+
+bool set_policy(std::uint64_t first, std::uint64_t end, int mode, const NodeMask& nodes,
+                bool moves) {
+    // mbind's count of bits is one more than it reads (mbind(2), "maxnode").
+    return os::call(SYS_mbind, static_cast<long>(first), static_cast<long>(end - first), mode,
+                    reinterpret_cast<long>(nodes.words), kMostNodes + 1,
+                    moves ? MPOL_MF_MOVE : 0) == 0;
+}
+
+// `visit(first, end, nodes, count)` for each run of pages that one policy holds for.
+template <typename Visit>
+void for_each_part(const Plan& plan, const Rule& rule, const Placed& placed, Visit visit) {
+    const std::uint32_t* nodes = plan.nodes(rule);
+    const double* posts = plan.posts(rule);
+    std::uint64_t from = placed.first;
+    for (std::uint32_t k = 0; k < rule.node_count; ++k) {
+        std::uint64_t until = placed.end;
+        if (k + 1 < rule.node_count) {
+            // The boundary of pages that is nearest to the fence post.
+            const double share = posts[k + 1] > 0 && posts[k + 1] < 1 ? posts[k + 1] : 1;
+            const auto bytes = static_cast<std::uint64_t>(share * static_cast<double>(placed.bytes));
+            until = page_down(placed.address + bytes + kPageBytes / 2);
+            until = until < from ? from : until > placed.end ? placed.end : until;
+        }
+        if (until > from) visit(from, until, nodes + k, 1u);
+        from = until;
+    }
+}
+
+// The kernel's own weighted interleaving takes its weights from the whole system, so the pages are
+// dealt out in rounds: `weight` times some pages for each node. A range of pages with a policy of
+// its own costs the kernel a mapping, of which a process may have 65530: so at most these.
+constexpr std::uint64_t kMostRanges = 1024;
+
+template <typename Visit>
+void for_each_deal(const Plan& plan, const Rule& rule, const Placed& placed, Visit visit) {
+    const std::uint32_t* nodes = plan.nodes(rule);
+    const std::uint32_t* weights = plan.weights(rule);
+    std::uint64_t total = 0;
+    for (std::uint32_t k = 0; k < rule.node_count; ++k) total += weights[k];
+    const std::uint64_t pages = (placed.end - placed.first) / kPageBytes;
+    const std::uint64_t rounds = kMostRanges / rule.node_count > 0
+                                     ? kMostRanges / rule.node_count
+                                     : 1;
+    const std::uint64_t unit = (pages + rounds * total - 1) / (rounds * total);
+    std::uint64_t from = placed.first;
+    while (from < placed.end) {
+        for (std::uint32_t k = 0; k < rule.node_count && from < placed.end; ++k) {
+            std::uint64_t until = from + unit * weights[k] * kPageBytes;
+            until = until < placed.end ? until : placed.end;
+            visit(from, until, nodes + k, 1u);
+            from = until;
+        }
+    }
+}
+
+template <typename Visit>
+void for_each_range(const Plan& plan, const Placed& placed, Visit visit) {
+    const Rule& rule = plan.rule(placed.rule);
+    if (placed.first >= placed.end) return;
+    switch (rule.policy) {
+        case Policy::kFirstTouch:
+            return;
+        case Policy::kParts:
+            return for_each_part(plan, rule, placed, visit);
+        case Policy::kWeightedInterleave:
+            return for_each_deal(plan, rule, placed, visit);
+        default:
+            visit(placed.first, placed.end, plan.nodes(rule), rule.node_count);
+    }
+}
+
+int mode_of(const Rule& rule, std::uint32_t nodes) {
+    switch (rule.policy) {
+        case Policy::kInterleave:
+            return MPOL_INTERLEAVE;
+        case Policy::kBind:
+            return MPOL_BIND;
+        default:
+            return nodes == 1 ? MPOL_PREFERRED : MPOL_PREFERRED_MANY;
+    }
+}
+
+NodeMask mask_of(const std::uint32_t* nodes, std::uint32_t count) {
+    NodeMask mask;
+    for (std::uint32_t k = 0; k < count; ++k) mask.add(nodes[k]);
+    return mask;
+}
+
+}  // namespace
+
+std::uint32_t place(const Plan& plan, const Placed& placed, bool moves) {
+    std::uint32_t refused = 0;
+    const Rule& rule = plan.rule(placed.rule);
+    for_each_range(plan, placed,
+                   [&](std::uint64_t first, std::uint64_t end, const std::uint32_t* nodes,
+                       std::uint32_t nodes_in_range) {
+                       const NodeMask mask = mask_of(nodes, nodes_in_range);
+                       const int mode = mode_of(rule, nodes_in_range);
+                       if (set_policy(first, end, mode, mask, moves)) return;
+                       // Linux before 5.15 prefers one node only.
+                       const bool is_placed =
+                           mode == MPOL_PREFERRED_MANY &&
+                           set_policy(first, end, MPOL_PREFERRED, mask_of(nodes, 1), moves);
+                       if (!is_placed) ++refused;
+                   });
+    return refused;
+}
+
+void count(const Plan& plan, const Placed& placed, RuleReport& report, std::uint64_t* by_node) {
+    constexpr std::uint64_t kBatch = 512;
+    void* pages[kBatch];
+    int nodes[kBatch];
+    for_each_range(
+        plan, placed,
+        [&](std::uint64_t first, std::uint64_t end, const std::uint32_t* planned,
+            std::uint32_t planned_count) {
+            const NodeMask mask = mask_of(planned, planned_count);
+            while (first < end) {
+                std::uint64_t batch = 0;
+                for (; batch < kBatch && first < end; first += kPageBytes) {
+                    pages[batch++] = reinterpret_cast<void*>(first);
+                }
+                if (os::query_nodes(pages, batch, nodes) < 0) return;
+                for (std::uint64_t i = 0; i < batch; ++i) {
+                    if (nodes[i] < 0) {
+                        ++report.untouched;
+                        continue;
+                    }
+                    const auto node = static_cast<std::uint32_t>(nodes[i]);
+                    ++(mask.has(node) ? report.right : report.elsewhere);
+                    if (node < plan.header().nodes) ++by_node[node];
+                }
+            }
+        });
+}
+
+}  // namespace numascape::placer

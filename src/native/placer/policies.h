@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a rule and a range of pages to the kernel's memory policies, and whether they were kept.
+#pragma once
+
+#include <cstdint>
+
+#include "plan.h"
+
+namespace numascape::placer {
+
+inline constexpr std::uint64_t kPageBytes = 4096;
+
+inline std::uint64_t page_up(std::uint64_t address) {
+    return (address + kPageBytes - 1) & ~(kPageBytes - 1);
+}
+inline std::uint64_t page_down(std::uint64_t address) {
+    return address & ~(kPageBytes - 1);
+}
+
+// An instance of a structure, and those of its pages that are placed, [first, end).
+struct Placed {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t first;
+    std::uint64_t end;
+    std::uint32_t rule;
+};
+
+// Sets the policies of the pages; with `moves`, those already touched move there. The number of
+// system calls that the kernel refused.
+std::uint32_t place(const Plan& plan, const Placed& placed, bool moves);
+
+// Asks the kernel where the pages are, and adds them to `report` and `nodes` (pages by node).
+void count(const Plan& plan, const Placed& placed, RuleReport& report, std::uint64_t* nodes);
+
+}  // namespace numascape::placer

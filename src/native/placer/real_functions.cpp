@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include "os.h"
+#include "placer.h"
+
+namespace numascape::placer {
+namespace {
+
+// Each allocation gets pages of its own here: free() looks twice only at the start of a page.
+constexpr std::size_t kEarlyBytes = 64 * kPageBytes;
+alignas(kPageBytes) char early[kEarlyBytes];
+std::atomic<std::size_t> early_used{0};
+
+void* allocate_early(std::size_t bytes) {
+    const std::size_t at = early_used.fetch_add(page_up(bytes + 1));
+    if (bytes > kEarlyBytes || at > kEarlyBytes - page_up(bytes + 1)) return nullptr;
+    return early + at;
+}
+
+void* calloc_early(std::size_t count, std::size_t bytes) {
+    return allocate_early(count * bytes);
+}
+
+void free_early(void*) {}
+
+RealFunctions functions;
+// 0: not looked up yet, 1: being looked up, 2: known.
+std::atomic<int> state{0};
+constinit const RealFunctions early_functions = {
+    allocate_early, calloc_early, nullptr, free_early, nullptr, nullptr, nullptr,
+    nullptr,        nullptr,      nullptr, nullptr,    nullptr, nullptr};
+
+template <typename Function>
+void look_up(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+void look_all_up() {
+    look_up(functions.malloc, "malloc");
+    look_up(functions.calloc, "calloc");
+    look_up(functions.realloc, "realloc");
+    look_up(functions.free, "free");
+    look_up(functions.aligned_alloc, "aligned_alloc");
+    look_up(functions.memalign, "memalign");
+    look_up(functions.posix_memalign, "posix_memalign");
+    look_up(functions.malloc_usable_size, "malloc_usable_size");
+    look_up(functions.pthread_create, "pthread_create");
+    look_up(functions.thrd_create, "thrd_create");
+    look_up(functions.pthread_setname_np, "pthread_setname_np");
+    look_up(functions.pthread_getaffinity_np, "pthread_getaffinity_np");
+    look_up(functions.pthread_setaffinity_np, "pthread_setaffinity_np");
+}
+
+}  // namespace
+
+const RealFunctions& real() {
+    if (state.load(std::memory_order_acquire) == 2) [[likely]] {
+        return functions;
+    }
+    // Before there are threads: the linker's own start, or a library's constructor.
+    int unknown = 0;
+    if (!state.compare_exchange_strong(unknown, 1)) {
+        return unknown == 2 ? functions : early_functions;
+    }
+    look_all_up();
+    state.store(2, std::memory_order_release);
+    return functions;
+}
+
+bool is_early(const void* memory) {
+    const auto* at = static_cast<const char*>(memory);
+    return at >= early && at < early + kEarlyBytes;
+}
+
+}  // namespace numascape::placer

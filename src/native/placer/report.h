@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What came of the plan in this process, for `numascape run --verify`: a file of fixed size that is
+// mapped shared, so that it outlives the process however that ends. Without --verify there is none,
+// and everything here does nothing.
+#pragma once
+
+#include "blocks.h"
+#include "plan.h"
+
+namespace numascape::placer {
+
+// Begins this process's file; again in the child of a fork.
+void report_begin(const Plan& plan);
+
+// A thread's entry; nullptr when there is no report or it has too many threads.
+ThreadReport* report_thread();
+
+// Counts a block's pages where they are now; must come before they are given back.
+void report_block(Block& block);
+
+// Nobody answered, or the kernel refused, that many times.
+void report_unanswered();
+void report_refused(std::uint32_t calls);
+
+// Counts all that is placed still, once. Allocates nothing and takes no lock.
+void report_end(Ending ending);
+
+// With --verify, signals that would end the program write its report first.
+void report_fatal_signals();
+
+}  // namespace numascape::placer

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resolver.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <link.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "os.h"
+
+namespace numascape::placer {
+namespace {
+
+// Reading a large program's debug information for the first time takes seconds.
+constexpr int kPatience_ms = 120'000;
+constexpr std::size_t kMostModuleBytes = 1 << 20;
+
+// The text of a question's modules, in memory of its own.
+struct Modules {
+    char* bytes = nullptr;
+    std::size_t used = 0;
+    std::uint32_t count = 0;
+
+    void add(const void* data, std::size_t size) {
+        std::memcpy(bytes + used, data, size);
+        used += size;
+    }
+};
+
+int add_module(dl_phdr_info* info, std::size_t, void* argument) {
+    auto& modules = *static_cast<Modules*>(argument);
+    ModuleHeader header{~std::uint64_t{0}, 0, info->dlpi_addr, 0, 0};
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        const std::uint64_t start = info->dlpi_addr + segment.p_vaddr;
+        header.start = start < header.start ? start : header.start;
+        const std::uint64_t end = start + segment.p_memsz;
+        header.end = end > header.end ? end : header.end;
+    }
+    header.start &= ~std::uint64_t{4095};
+    header.end = (header.end + 4095) & ~std::uint64_t{4095};
+    if (header.start >= header.end) return 0;
+    char own[4096];
+    const char* path = info->dlpi_name;
+    if (path == nullptr || *path == '\0') {  // the executable is the first, and has no name here
+        const long length = modules.count != 0
+                                ? 0
+                                : os::call(SYS_readlinkat, AT_FDCWD,
+                                           reinterpret_cast<long>("/proc/self/exe"),
+                                           reinterpret_cast<long>(own), sizeof own - 1);
+        if (length <= 0) return 0;
+        own[length] = '\0';
+        path = own;
+    }
+    header.path_bytes = static_cast<std::uint32_t>(std::strlen(path));
+    if (modules.used + sizeof header + header.path_bytes > kMostModuleBytes) return 1;
+    modules.add(&header, sizeof header);
+    modules.add(path, header.path_bytes);
+    ++modules.count;
+    return 0;
+}
+
+class Connection {
+  public:
+    explicit Connection(const char* path) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        if (std::strlen(path) >= sizeof address.sun_path) return;
+        std::strcpy(address.sun_path, path);
+        socket_ = static_cast<int>(
+            os::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        if (socket_ >= 0 && os::call(SYS_connect, socket_, reinterpret_cast<long>(&address),
+                                     sizeof address) != 0) {
+            close();
+        }
+    }
+    ~Connection() { close(); }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    bool send(const void* data, std::size_t bytes) {
+        const char* from = static_cast<const char*>(data);
+        while (socket_ >= 0 && bytes > 0) {
+            const long sent = os::call(SYS_sendto, socket_, reinterpret_cast<long>(from),
+                                       static_cast<long>(bytes), MSG_NOSIGNAL);
+            if (sent == -EINTR) continue;
+            if (sent <= 0) return false;
+            from += sent;
+            bytes -= static_cast<std::size_t>(sent);
+        }
+        return socket_ >= 0;
+    }
+
+    bool receive(void* data, std::size_t bytes) {
+        char* to = static_cast<char*>(data);
+        while (socket_ >= 0 && bytes > 0) {
+            pollfd ready{socket_, POLLIN, 0};
+            const long polled = os::call(SYS_poll, reinterpret_cast<long>(&ready), 1, kPatience_ms);
+            if (polled == -EINTR) continue;
+            if (polled <= 0) return false;
+            const long got = os::call(SYS_recvfrom, socket_, reinterpret_cast<long>(to),
+                                      static_cast<long>(bytes), 0);
+            if (got == -EINTR) continue;
+            if (got <= 0) return false;
+            to += got;
+            bytes -= static_cast<std::size_t>(got);
+        }
+        return socket_ >= 0;
+    }
+
+  private:
+    void close() {
+        if (socket_ >= 0) os::close(socket_);
+        socket_ = -1;
+    }
+    int socket_ = -1;
+};
+
+bool ask(Connection& connection, Question question, const std::uint64_t* addresses,
+         std::size_t count, bool is_mapping) {
+    Modules modules;
+    modules.bytes = static_cast<char*>(os::map_sparse(kMostModuleBytes));
+    if (os::failed(modules.bytes)) return false;
+    dl_iterate_phdr(add_module, &modules);
+    const auto module_bytes = static_cast<std::uint32_t>(modules.used);
+    const QuestionHeader header{static_cast<std::uint32_t>(modules.used + count * 8),
+                                question,
+                                modules.count,
+                                static_cast<std::uint32_t>(count),
+                                module_bytes,
+                                is_mapping ? 1u : 0u};
+    const bool asked = connection.send(&header, sizeof header) &&
+                       connection.send(modules.bytes, modules.used) &&
+                       connection.send(addresses, count * 8);
+    os::unmap(modules.bytes, kMostModuleBytes);
+    return asked;
+}
+
+}  // namespace
+
+bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count,
+               bool is_mapping, StackAnswer& answer) {
+    Connection connection(plan.text(plan.header().socket));
+    return ask(connection, Question::kStack, addresses, count, is_mapping) &&
+           connection.receive(&answer, sizeof answer) &&
+           (answer.rule == kNone || answer.rule < plan.rule_count());
+}
+
+bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {
+    Connection connection(plan.text(plan.header().socket));
+    VariablesAnswer answer{};
+    if (!ask(connection, Question::kVariables, nullptr, 0, false) ||
+        !connection.receive(&answer, sizeof answer)) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < answer.count; ++i) {
+        PlacedVariable variable{};
+        if (!connection.receive(&variable, sizeof variable)) return false;
+        if (variable.rule < plan.rule_count() && variable.first % 4096 == 0 &&
+            variable.end % 4096 == 0 && variable.first <= variable.end) {
+            take(variable);
+        }
+    }
+    return true;
+}
+
+std::uint64_t module_loads() {
+    std::uint64_t loads = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* argument) {
+            *static_cast<std::uint64_t*>(argument) = info->dlpi_adds;
+            return 1;
+        },
+        &loads);
+    return loads;
+}
+
+}  // namespace numascape::placer

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rule of a plan is about what a running program allocates: the same names as in a trace."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from numascape._native.symbols import Frame, Module, Symbols
+from numascape.naming import AllocationSite, allocation_site
+from numascape.placement.plan import StructureRule
+
+PAGE: Final = 4096
+Key = TypeVar("Key")
+# Programs open at the same time: each has its own load addresses.
+_MOST_PROGRAMS: Final = 16
+
+
+@dataclass(frozen=True)
+class LoadedModule:
+    """An ELF file in a process, as `numascape._native.symbols.Module` wants it."""
+
+    path: str
+    start: int
+    end: int
+    load_bias: int
+
+
+@dataclass(frozen=True)
+class PlacedVariable:
+    """A variable that a rule is about; pages [first, end) are placed with it."""
+
+    address: int
+    size: int
+    first: int
+    end: int
+    rule: int
+
+
+class Resolver:
+    """Answers for all processes of a run. Not for several threads."""
+
+    def __init__(self, rules: Sequence[StructureRule]) -> None:
+        self._rules = rules
+        self._symbols: OrderedDict[tuple[LoadedModule, ...], Symbols] = OrderedDict()
+        # Where a statement allocates several variables: the code of the calls seen so far.
+        self._offsets: dict[AllocationSite, list[int]] = defaultdict(list)
+
+    def stack(
+        self, modules: tuple[LoadedModule, ...], addresses: Sequence[int], is_mapping: bool
+    ) -> tuple[int | None, int]:
+        """The rule about what is allocated with this call stack: return addresses, innermost first.
+
+        With it, how many of the addresses decide that; 0 when all do.
+        """
+        symbols = self._opened(modules)
+        frames: list[Frame] = []
+        ends = []  # after how many frames each address is done
+        for address in addresses:
+            frames.extend(symbols.frames(address - 1))
+            ends.append(len(frames))
+        site = allocation_site(frames)
+        name = self._one_of(site) if site.parts else site.name.name
+        kind = "mapping" if is_mapping else "heap"
+        rule = self._rule(name, kind, site.name.function, site.name.file, site.name.line)
+        decided = next((k for k, end in enumerate(ends, 1) if 0 < site.decided <= end), 0)
+        return rule, decided
+
+    def variables(self, modules: tuple[LoadedModule, ...]) -> list[PlacedVariable]:
+        """The variables of a page or more that rules are about, and their pages.
+
+        A page that a variable shares goes with it when at least half of it is the variable's.
+        """
+        found = []
+        for item in self._opened(modules).globals():
+            if item.size < PAGE:  # smaller ones are one structure for each module
+                continue
+            rule = self._rule(item.name, "global", item.function, item.file, item.line)
+            if rule is not None:
+                first = (item.address + PAGE // 2) // PAGE * PAGE
+                end = (item.address + item.size + PAGE // 2) // PAGE * PAGE
+                found.append(PlacedVariable(item.address, item.size, first, end, rule))
+        return found
+
+    def _opened(self, modules: tuple[LoadedModule, ...]) -> Symbols:
+        if modules not in self._symbols:
+            self._symbols[modules] = Symbols(
+                [Module(m.path, m.start, m.end, m.load_bias) for m in modules]
+            )
+            if len(self._symbols) > _MOST_PROGRAMS:
+                self._symbols.popitem(last=False)
+        self._symbols.move_to_end(modules)
+        return self._symbols[modules]
+
+    def _one_of(self, site: AllocationSite) -> str:
+        """Which of a statement's variables this call allocates.
+
+        The compiler keeps their order, so the calls that come first lie first in the code too.
+        """
+        offset, key = site.offset, AllocationSite(site.name, site.parts, 0, 0)
+        offsets = self._offsets[key]
+        if offset not in offsets:
+            offsets.append(offset)
+            offsets.sort()
+        return site.parts[min(offsets.index(offset), len(site.parts) - 1)]
+
+    def _rule(self, name: str, kind: str, function: str, file: str, line: int) -> int | None:
+        for index, rule in enumerate(self._rules):
+            if (
+                rule.name == name
+                and rule.kind in ("", kind)
+                and rule.function in ("", function)
+                and _is_file(rule.file, file)
+                and rule.line in (0, line)
+            ):
+                return index
+        return None
+
+
+def _is_file(wanted: str, file: str) -> bool:
+    """Whether a rule's file is this one or its end: programs are built in this folder or that."""
+    return wanted in ("", file) or file.endswith("/" + wanted.lstrip("/"))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers the placer's questions over a socket, for as long as a program runs.
+
+src/native/placer/plan_format.h is the other side. Who asks is a process of the same user, but its
+memory may be damaged: what it sends is checked, and bad questions get no answer.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from numascape.placement.compiling import NOWHERE
+from numascape.placement.resolving import LoadedModule, Resolver
+
+_QUESTION: Final = struct.Struct("<6I")
+_MODULE: Final = struct.Struct("<3Q2I")
+_CREDENTIALS: Final = struct.Struct("3i")
+_VARIABLES, _STACK = 1, 2
+_LARGEST: Final = 4 << 20
+_DEEPEST: Final = 64
+_PATIENCE_S: Final = 10.0
+
+
+class QuestionError(Exception):
+    """What was sent is no question."""
+
+
+@contextmanager
+def serving(resolver: Resolver, path: Path) -> Iterator[None]:
+    """Answer questions at a socket of this path while entered, in a thread."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(128)
+    server = threading.Thread(target=_serve, args=(listener, resolver), daemon=True)
+    server.start()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)  # ends the thread's accept
+        server.join()
+        listener.close()
+
+
+def _serve(listener: socket.socket, resolver: Resolver) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection, suppress(OSError, QuestionError):
+            connection.settimeout(_PATIENCE_S)
+            if _is_own(connection):
+                connection.sendall(answer(_receive_question(connection), resolver))
+
+
+def _is_own(connection: socket.socket) -> bool:
+    size = _CREDENTIALS.size
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    _, user, _ = _CREDENTIALS.unpack(credentials)
+    return bool(user == os.geteuid())
+
+
+def _receive_question(connection: socket.socket) -> bytes:
+    header = _receive(connection, _QUESTION.size)
+    size = _QUESTION.unpack(header)[0]
+    if size > _LARGEST:
+        raise QuestionError("too long")
+    return header + _receive(connection, size)
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    content = bytearray()
+    while len(content) < size:
+        piece = connection.recv(size - len(content))
+        if not piece:
+            raise QuestionError("too short")
+        content += piece
+    return bytes(content)
+
+
+def answer(question: bytes, resolver: Resolver) -> bytes:
+    """The answer to a question; raises QuestionError when it is none."""
+    _, kind, modules, addresses, module_bytes, is_mapping = _QUESTION.unpack_from(question)
+    rest = question[_QUESTION.size :]
+    if module_bytes + addresses * 8 != len(rest) or addresses > _DEEPEST:
+        raise QuestionError("its parts do not add up")
+    loaded = _modules(rest[:module_bytes], modules)
+    if kind == _STACK:
+        stack = struct.unpack(f"<{addresses}Q", rest[module_bytes:])
+        rule, decided = resolver.stack(loaded, stack, bool(is_mapping))
+        return struct.pack("<2I", NOWHERE if rule is None else rule, decided)
+    if kind == _VARIABLES:
+        found = resolver.variables(loaded)
+        rows = (
+            struct.pack("<4Q2I", item.address, item.size, item.first, item.end, item.rule, 0)
+            for item in found
+        )
+        return struct.pack("<2I", len(found), 0) + b"".join(rows)
+    raise QuestionError("its kind is not known")
+
+
+def _modules(content: bytes, count: int) -> tuple[LoadedModule, ...]:
+    found = []
+    at = 0
+    for _ in range(count):
+        if at + _MODULE.size > len(content):
+            raise QuestionError("a module is cut off")
+        start, end, bias, size, _ = _MODULE.unpack_from(content, at)
+        at += _MODULE.size
+        path = content[at : at + size]
+        at += size
+        if len(path) != size or b"\0" in path or start > end:
+            raise QuestionError("a module is damaged")
+        found.append(LoadedModule(os.fsdecode(path), start, end, bias))
+    return tuple(found)
