@@ -70,6 +70,13 @@ constexpr HookedFunction kFunctions[] = {
 };
 constexpr size_t kFunctionCount = sizeof kFunctions / sizeof *kFunctions;
 
+// The library that carries out a plan is called in place of the C library's functions, which it
+// calls for all that the plan is not about; what it allocates itself goes through these.
+constexpr HookedFunction kPlacerFunctions[] = {
+    {"numascape_placer_allocate", Hooked::kMalloc},
+    {"numascape_placer_free", Hooked::kFree},
+};
+
 // A few hundred modules may each bring some; open addressing by address.
 constexpr uint32_t kHooks = 4096;
 FunctionHook hooks[kHooks];
@@ -93,12 +100,21 @@ void add_hook(uint64_t address, Hooked kind) {
     }
 }
 
-// The C++ libraries' own operators call malloc, which sees the same call stack.
-bool is_cxx_library(const module_data_t* module) {
+std::string_view file_name(const module_data_t* module) {
     const std::string_view path = module->full_path;
     std::string_view name = path;
     name.remove_prefix(path.rfind('/') + 1);
+    return name;
+}
+
+// The C++ libraries' own operators call malloc, which sees the same call stack.
+bool is_cxx_library(const module_data_t* module) {
+    const std::string_view name = file_name(module);
     return name.starts_with("libstdc++.") || name.starts_with("libc++.");
+}
+
+bool is_placer(const module_data_t* module) {
+    return file_name(module).starts_with("libnumascape_placer.");
 }
 
 bool is_wanted(const module_data_t* module, const HookedFunction& function, app_pc found) {
@@ -110,6 +126,16 @@ bool is_wanted(const module_data_t* module, const HookedFunction& function, app_
     // A lookup may resolve to another module's definition.
     return found != nullptr && dr_module_contains_addr(module, found) &&
            !(is_operator && is_cxx_library(module));
+}
+
+template <size_t N>
+void hook_exported(const module_data_t* module, const HookedFunction (&functions)[N]) {
+    for (const HookedFunction& function : functions) {
+        auto found = reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, function.name));
+        if (is_wanted(module, function, found)) {
+            add_hook(reinterpret_cast<uint64_t>(found), function.kind);
+        }
+    }
 }
 
 void hook_symbol_table(const module_data_t* module) {
@@ -144,12 +170,11 @@ const FunctionHook* function_hook(app_pc function) {
 }
 
 void hooks_module_loaded(const module_data_t* module) {
-    for (const HookedFunction& function : kFunctions) {
-        auto found = reinterpret_cast<app_pc>(dr_get_proc_address(module->handle, function.name));
-        if (is_wanted(module, function, found)) {
-            add_hook(reinterpret_cast<uint64_t>(found), function.kind);
-        }
+    if (is_placer(module)) {
+        hook_exported(module, kPlacerFunctions);
+        return;
     }
+    hook_exported(module, kFunctions);
     module_data_t* main = dr_get_main_module();
     const bool is_main = main != nullptr && main->start == module->start;
     dr_free_module_data(main);

@@ -96,6 +96,7 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
     after_fork_in_parent();
+    for_each_block([](Block& block) { block.counted = true; });  // the parent reports those
     report_begin(plan);
     threads_begin(plan);
 }

@@ -27,7 +27,7 @@ from numascape.placement.programs import check_program
 from numascape.placement.resolving import Resolver
 from numascape.placement.serving import serving
 from numascape.placement.verifying import Verification, read_reports
-from numascape.recorders.binary import signals_passed_on
+from numascape.signals import signals_passed_on
 
 _LIBRARY: Final = "_placer/libnumascape_placer.so"
 _LONGEST_SOCKET: Final = 100  # sockaddr_un has 108 bytes

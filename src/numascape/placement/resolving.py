@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
-from numascape._native.symbols import Frame, Module, Symbols
+from numascape._native.symbols import Frame, Global, Module, Symbols
 from numascape.naming import AllocationSite, allocation_site
 from numascape.placement.plan import StructureRule
 
 PAGE: Final = 4096
-Key = TypeVar("Key")
-# Programs open at the same time: each has its own load addresses.
-_MOST_PROGRAMS: Final = 16
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,12 @@ class LoadedModule:
     start: int
     end: int
     load_bias: int
+
+    @property
+    def unloaded(self) -> LoadedModule:
+        """The same file, loaded at 0."""
+        bias = self.load_bias
+        return LoadedModule(self.path, self.start - bias, self.end - bias, 0)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,10 @@ class Resolver:
 
     def __init__(self, rules: Sequence[StructureRule]) -> None:
         self._rules = rules
-        self._symbols: OrderedDict[tuple[LoadedModule, ...], Symbols] = OrderedDict()
+        self._nowhere = Symbols([])
+        # Each file is opened once, as if it were loaded at 0, however many processes and loads.
+        self._symbols: dict[LoadedModule, Symbols] = {}
+        self._globals: dict[LoadedModule, list[Global]] = {}
         # Where a statement allocates several variables: the code of the calls seen so far.
         self._offsets: dict[AllocationSite, list[int]] = defaultdict(list)
 
@@ -55,11 +61,10 @@ class Resolver:
 
         With it, how many of the addresses decide that; 0 when all do.
         """
-        symbols = self._opened(modules)
         frames: list[Frame] = []
         ends = []  # after how many frames each address is done
         for address in addresses:
-            frames.extend(symbols.frames(address - 1))
+            frames.extend(self._frames(modules, address - 1))
             ends.append(len(frames))
         site = allocation_site(frames)
         name = self._one_of(site) if site.parts else site.name.name
@@ -74,25 +79,33 @@ class Resolver:
         A page that a variable shares goes with it when at least half of it is the variable's.
         """
         found = []
-        for item in self._opened(modules).globals():
-            if item.size < PAGE:  # smaller ones are one structure for each module
-                continue
-            rule = self._rule(item.name, "global", item.function, item.file, item.line)
-            if rule is not None:
-                first = (item.address + PAGE // 2) // PAGE * PAGE
-                end = (item.address + item.size + PAGE // 2) // PAGE * PAGE
-                found.append(PlacedVariable(item.address, item.size, first, end, rule))
+        for module in modules:
+            for item in self._large_globals(module):
+                rule = self._rule(item.name, "global", item.function, item.file, item.line)
+                if rule is not None:
+                    address = item.address + module.load_bias
+                    first = (address + PAGE // 2) // PAGE * PAGE
+                    end = (address + item.size + PAGE // 2) // PAGE * PAGE
+                    found.append(PlacedVariable(address, item.size, first, end, rule))
         return found
 
-    def _opened(self, modules: tuple[LoadedModule, ...]) -> Symbols:
-        if modules not in self._symbols:
-            self._symbols[modules] = Symbols(
-                [Module(m.path, m.start, m.end, m.load_bias) for m in modules]
-            )
-            if len(self._symbols) > _MOST_PROGRAMS:
-                self._symbols.popitem(last=False)
-        self._symbols.move_to_end(modules)
-        return self._symbols[modules]
+    def _large_globals(self, module: LoadedModule) -> list[Global]:
+        """The file's variables of a page or more; smaller ones are one structure for each file."""
+        file = module.unloaded
+        if file not in self._globals:
+            self._globals[file] = [g for g in self._opened(file).globals() if g.size >= PAGE]
+        return self._globals[file]
+
+    def _frames(self, modules: tuple[LoadedModule, ...], address: int) -> list[Frame]:
+        for module in modules:
+            if module.start <= address < module.end:
+                return self._opened(module.unloaded).frames(address - module.load_bias)
+        return self._nowhere.frames(address)
+
+    def _opened(self, file: LoadedModule) -> Symbols:
+        if file not in self._symbols:
+            self._symbols[file] = Symbols([Module(file.path, file.start, file.end, 0)])
+        return self._symbols[file]
 
     def _one_of(self, site: AllocationSite) -> str:
         """Which of a statement's variables this call allocates.

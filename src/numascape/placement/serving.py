@@ -13,6 +13,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -107,6 +108,7 @@ def answer(question: bytes, resolver: Resolver) -> bytes:
     raise QuestionError("its kind is not known")
 
 
+@lru_cache(maxsize=64)
 def _modules(content: bytes, count: int) -> tuple[LoadedModule, ...]:
     found = []
     at = 0

@@ -13,8 +13,9 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.cpu_sampler import CpuSampler
-from numascape.recorders.running import signals_passed_on, why_not_started
+from numascape.recorders.running import why_not_started
 from numascape.recorders.session import Ended, Session
+from numascape.signals import signals_passed_on
 
 # numascape-attach: the process could not be released, because it sleeps in a system call.
 _NOT_RELEASED = 1

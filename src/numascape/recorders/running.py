@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
+from collections.abc import Mapping, Sequence
 
 from numascape.errors import NumascapeError
 from numascape.recorders.cpu_sampler import CpuSampler
 from numascape.recorders.session import Ended, Session
+from numascape.signals import signals_passed_on
 
 # The launcher leaves its reason here when it could not start the program.
 _LAUNCH_ERROR = "launch-error"
@@ -52,41 +50,3 @@ def why_not_started(session: Session, what: str, code: int) -> str:
         return (session.folder / _LAUNCH_ERROR).read_text(errors="replace").strip()
     except OSError:
         return f"{what} ended with status {code} before it could be recorded"
-
-
-@contextmanager
-def signals_passed_on() -> Iterator[list[int]]:
-    """Signals to us are the program's.
-
-    The terminal sends its own (interrupt, quit) to the program as well: those we only survive.
-    Others (kill, a batch system's SIGTERM) are sent on to the processes in the list.
-    """
-    children: list[int] = []
-
-    def survive(_number: int, _frame: FrameType | None) -> None:
-        pass
-
-    def send_on(number: int, _frame: FrameType | None) -> None:
-        for pid in children:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-
-    handlers = {
-        signal.SIGINT: survive,
-        signal.SIGQUIT: survive,
-        signal.SIGTERM: send_on,
-        signal.SIGHUP: send_on,
-        signal.SIGUSR1: send_on,
-        signal.SIGUSR2: send_on,
-    }
-    # A signal that is ignored stays so for the program too (nohup).
-    before = {
-        number: signal.signal(number, handler)
-        for number, handler in handlers.items()
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-    try:
-        yield children
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's own word on where pages and threads are.
+#pragma once
+
+#include <stddef.h>
+
+// Prints "name: n n n ...", the nodes of the pages that the bytes lie on, as move_pages(2) tells; a
+// negative number is its error.
+void report_nodes(const char* name, const void* start, size_t bytes);
+
+// Prints "name number: n", the CPU that the calling thread is on.
+void report_cpu(const char* name, int number);
