@@ -119,7 +119,7 @@ def _modules(content: bytes, count: int) -> tuple[LoadedModule, ...]:
         at += _MODULE.size
         path = content[at : at + size]
         at += size
-        if len(path) != size or b"\0" in path or start > end:
+        if len(path) != size or b"\0" in path or not bias <= start <= end:
             raise QuestionError("a module is damaged")
         found.append(LoadedModule(os.fsdecode(path), start, end, bias))
     return tuple(found)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The placer's questions: damaged ones get no answer."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from numascape.placement import StructureRule
+from numascape.placement.resolving import Resolver
+from numascape.placement.serving import QuestionError, answer, serving
+
+NOWHERE = 0xFFFFFFFF
+
+
+def question(
+    kind: int = 2, addresses: tuple[int, ...] = (4096,), path: bytes = b"/none", modules: int = 1
+) -> bytes:
+    module = struct.pack("<3Q2I", 0x1000, 0x2000, 0x1000, len(path), 0) + path
+    stack = struct.pack(f"<{len(addresses)}Q", *addresses)
+    header = (len(module) + len(stack), kind, modules, len(addresses), len(module), 0)
+    return struct.pack("<6I", *header) + module + stack
+
+
+@pytest.fixture
+def resolver() -> Resolver:
+    return Resolver((StructureRule("a", "interleave", nodes=(0,)),))
+
+
+def test_a_stack_that_no_rule_is_about(resolver: Resolver) -> None:
+    assert struct.unpack("<2I", answer(question(), resolver))[0] == NOWHERE
+
+
+def test_variables_of_a_file_that_is_not_there(resolver: Resolver) -> None:
+    assert struct.unpack("<2I", answer(question(1, ()), resolver)) == (0, 0)
+
+
+def test_damaged_questions_get_no_answer(resolver: Resolver) -> None:
+    for damaged in (question(3), question(modules=2), question() + b"x", question(path=b"a\0b")):
+        with pytest.raises(QuestionError):
+            answer(damaged, resolver)
+    with pytest.raises(QuestionError):
+        answer(question(addresses=(1,) * 65), resolver)
+
+
+def test_questions_of_random_bytes_get_an_answer_or_none(resolver: Resolver) -> None:
+    chance = random.Random(7)
+    for _ in range(2000):
+        content = bytearray(question())
+        for _ in range(chance.randint(1, 4)):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        try:
+            answer(bytes(content), resolver)
+        except QuestionError:
+            continue
+
+
+def test_the_socket_answers_after_nonsense(resolver: Resolver, tmp_path: Path) -> None:
+    path = tmp_path / "questions"
+    with serving(resolver, path):
+        for content in (b"", b"nonsense", b"\xff" * 24, question()):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(path))
+                client.sendall(content)
+                client.shutdown(socket.SHUT_WR)
+                got = client.recv(100)
+        assert struct.unpack("<2I", got)[0] == NOWHERE
