@@ -110,10 +110,8 @@ def test_other_numbers_of_threads_take_the_places_in_proportion(
 ) -> None:
     plan = Plan(threads=(ThreadRule((FIRST, LAST), order="0-1"),), recorded_threads=2)
     found = run(plan, programs / "placed_openmp", options=("--threads", "6"))
-    node = next(n for n in (0,))
     placed = [thread["planned"] for thread in found.verified["threads"]]
     assert len(placed) == 6
-    assert node == 0
     assert len({tuple(cpus) for cpus in placed[:3]}) == 1
     assert len({tuple(cpus) for cpus in placed[3:]}) == 1
     assert FIRST in placed[0]
@@ -136,7 +134,7 @@ def test_input_output_and_status_are_the_programs(run: RunPlanned) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL])
 def test_an_ending_by_signal_is_passed_on(run: RunPlanned, number: signal.Signals) -> None:
     plan = Plan(threads=(ThreadRule((LAST,), order="0"),))
-    found = run(plan, "sh", "-c", f"kill -{number.value} $$")
+    found = run(plan, "bash", "-c", f"kill -{number.value} $$; :")
     assert found.status == -number
     ending = "not seen" if number == signal.SIGKILL else "signal"
     assert [process["ending"] for process in found.verified["processes"]] == [ending]
@@ -178,17 +176,16 @@ def test_a_plan_for_another_program_does_nothing(run: RunPlanned) -> None:
 
 
 def test_variables_of_libraries_are_found(run: RunPlanned, programs: Path) -> None:
-    names = ("pie_static", "shared_library_exported", "shared_library_static")
-    names += ("plugin_exported", "plugin_static")
+    names = ("shared_library_exported", "shared_library_static")
     plan = Plan(
         structures=(
             *(StructureRule(name, "interleave", nodes=(0,)) for name in names),
             StructureRule("nothing", "bind", kind="heap", nodes=(0,)),
         )
     )
-    found = run(plan, programs / "globals_pie", programs / "libplugin.so")
+    found = run(plan, programs / "globals_pie")
     assert found.status == 0
-    for name in ("shared_library_exported", "shared_library_static"):
+    for name in names:
         item = found.structure(name)
         assert (item["instances"], item["bytes"], item["elsewhere"]) == (1, 8192, 0)
 

@@ -47,6 +47,7 @@ def test_the_package_has_what_was_built(installed: Path) -> None:
         "_host/file-pages",
         "_host/triad",
         "_host/bound-run",
+        "_placer/libnumascape_placer.so",
         "machines/numa16.json",
         "include/numascape/balance.h",
         "lib/libnumascape_balance.so",

@@ -184,8 +184,10 @@ def test_blocks_are_divided_at_the_fence_posts(run: Run) -> None:
 
 
 def test_weights_deal_pages_out(run: Run) -> None:
-    one_round = [k for k in range(len(run.nodes)) for _ in range(k + 1)]
-    assert run.pages("dealt") == (one_round * PAGES)[:PAGES]
+    total = sum(range(1, len(run.nodes) + 1))
+    for first in (PAGES // 3, PAGES):  # not one node's pages after the other's
+        pages = Counter(run.pages("dealt")[:first])
+        assert all(abs(pages[k] - first * (k + 1) / total) <= 2 for k in range(len(run.nodes)))
 
 
 def test_interleaved_pages_take_turns(run: Run) -> None:

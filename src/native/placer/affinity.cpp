@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the program asks about and for its threads' CPUs. A thread that the plan placed is told all
-// CPUs that the run was given, because OpenMP's runtimes take their number of threads from that; and
-// to bind it elsewhere succeeds without an effect. libomp asks by syscall(2).
+// CPUs that the run was given, because OpenMP's runtimes take their number of threads from that;
+// and to bind it elsewhere succeeds without an effect. libomp asks by syscall(2).
 #include <cerrno>
 #include <cstdarg>
 

@@ -211,8 +211,8 @@ void* pvalloc(std::size_t bytes) {
 }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-    const bool is_valid = alignment % sizeof(void*) == 0 && alignment != 0 &&
-                          (alignment & (alignment - 1)) == 0;
+    const bool is_valid =
+        alignment % sizeof(void*) == 0 && alignment != 0 && (alignment & (alignment - 1)) == 0;
     if (is_large(bytes) && is_valid && alignment < kLargest - bytes) [[unlikely]] {
         if (void* placed = allocate_placed(bytes, alignment)) {
             *memory = placed;

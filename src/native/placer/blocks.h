@@ -27,8 +27,8 @@ bool take_block(std::uint64_t first, Block& block);
 // Whether any block was ever added.
 bool any_blocks();
 
-// `visit(Block&)` for all of them. Takes no lock, because it runs in signal handlers too: what other
-// threads allocate and free meanwhile may be missed.
+// `visit(Block&)` for all of them. Takes no lock, because it runs in signal handlers too: what
+// other threads allocate and free meanwhile may be missed.
 void for_each_block(void (*visit)(Block&));
 
 // Around a fork, so that no other thread is in the middle of a change.

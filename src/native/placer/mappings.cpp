@@ -47,9 +47,9 @@ using namespace numascape::placer;
 extern "C" {
 
 void* mmap(void* hint, std::size_t bytes, int protection, int flags, int file, off_t offset) {
-    const long result = numascape::os::call(SYS_mmap, reinterpret_cast<long>(hint),
-                                            static_cast<long>(bytes), protection, flags, file,
-                                            offset);
+    const long result =
+        numascape::os::call(SYS_mmap, reinterpret_cast<long>(hint), static_cast<long>(bytes),
+                            protection, flags, file, offset);
     void* memory = answer(result);
     // A file's pages belong to the page cache, and lie where that has them.
     if (memory != MAP_FAILED && places_blocks && (flags & MAP_ANONYMOUS) != 0) {
@@ -64,8 +64,8 @@ void* mmap64(void* hint, std::size_t bytes, int protection, int flags, int file,
 
 int munmap(void* memory, std::size_t bytes) {
     forget(reinterpret_cast<std::uint64_t>(memory));
-    const long result = numascape::os::call(SYS_munmap, reinterpret_cast<long>(memory),
-                                            static_cast<long>(bytes));
+    const long result =
+        numascape::os::call(SYS_munmap, reinterpret_cast<long>(memory), static_cast<long>(bytes));
     return answer(result) == MAP_FAILED ? -1 : 0;
 }
 

@@ -40,7 +40,7 @@ int find_file_pages(dl_phdr_info* info, std::size_t, void* argument) {
     auto& pages = *static_cast<FilePages*>(argument);
     std::uint64_t constant_end = 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        const ElfW(Phdr) & segment = info->dlpi_phdr[i];
         const std::uint64_t start = info->dlpi_addr + segment.p_vaddr;
         if (segment.p_type == PT_GNU_RELRO) constant_end = page_up(start + segment.p_memsz);
         if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0 || pages.address < start ||

@@ -22,17 +22,15 @@ bool fits(const Span& span, std::uint32_t bytes) {
 }
 
 bool is_text(const Span& span, const char* base, std::uint32_t bytes) {
-    return fits<char>(span, bytes) && span.count > 0 &&
-           base[span.offset + span.count - 1] == '\0';
+    return fits<char>(span, bytes) && span.count > 0 && base[span.offset + span.count - 1] == '\0';
 }
 
 // A file that nobody else could have written.
 const PlanHeader* map_own_file(const char* path) {
-    const int file =
-        static_cast<int>(os::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
-                                  O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const int file = static_cast<int>(os::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
+                                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (file < 0) return nullptr;
-    struct stat status {};
+    struct stat status{};
     const bool is_own = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
                         status.st_uid == static_cast<uid_t>(os::call(SYS_geteuid)) &&
                         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
@@ -131,9 +129,8 @@ bool Plan::is_about_this_program() const {
     const char* wanted = text(header_->program);
     if (*wanted == '\0') return true;
     char path[4096];
-    const long length =
-        os::call(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
-                 reinterpret_cast<long>(path), sizeof path - 1);
+    const long length = os::call(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
+                                 reinterpret_cast<long>(path), sizeof path - 1);
     if (length <= 0) return false;
     path[length] = '\0';
     return std::strcmp(last_part(path), wanted) == 0;

@@ -146,8 +146,8 @@ struct ReportHeader {
 struct ThreadReport {
     std::uint32_t id;
     std::uint32_t order;
-    std::uint32_t openmp;  // kNone: not of an OpenMP runtime
-    std::uint32_t mask;    // kNone: no rule
+    std::uint32_t openmp;    // kNone: not of an OpenMP runtime
+    std::uint32_t mask;      // kNone: no rule
     std::uint32_t is_right;  // 1: it may run on the mask's CPUs and no others; 0: it may not
     std::uint32_t last_cpu;  // kNone: not known
 };

@@ -17,7 +17,9 @@ constexpr std::uint32_t kWordBits = 64;
 struct NodeMask {
     std::uint64_t words[kMostNodes / kWordBits] = {};
 
-    void add(std::uint32_t node) { words[node / kWordBits] |= std::uint64_t{1} << node % kWordBits; }
+    void add(std::uint32_t node) {
+        words[node / kWordBits] |= std::uint64_t{1} << node % kWordBits;
+    }
     bool has(std::uint32_t node) const {
         return node < kMostNodes && (words[node / kWordBits] >> node % kWordBits & 1) != 0;
     }
@@ -42,7 +44,8 @@ void for_each_part(const Plan& plan, const Rule& rule, const Placed& placed, Vis
         if (k + 1 < rule.node_count) {
             // The boundary of pages that is nearest to the fence post.
             const double share = posts[k + 1] > 0 && posts[k + 1] < 1 ? posts[k + 1] : 1;
-            const auto bytes = static_cast<std::uint64_t>(share * static_cast<double>(placed.bytes));
+            const auto bytes =
+                static_cast<std::uint64_t>(share * static_cast<double>(placed.bytes));
             until = page_down(placed.address + bytes + kPageBytes / 2);
             until = until < from ? from : until > placed.end ? placed.end : until;
         }
@@ -52,29 +55,31 @@ void for_each_part(const Plan& plan, const Rule& rule, const Placed& placed, Vis
 }
 
 // The kernel's own weighted interleaving takes its weights from the whole system, so the pages are
-// dealt out in rounds: `weight` times some pages for each node. A range of pages with a policy of
-// its own costs the kernel a mapping, of which a process may have 65530: so at most these.
+// dealt out here, as many at a time as keeps the ranges few: each costs the kernel a mapping, of
+// which a process may have 65530.
 constexpr std::uint64_t kMostRanges = 1024;
 
+// Each time the node that is furthest behind its share gets the pages: any number of first pages
+// is divided as the weights say, but for one time.
 template <typename Visit>
 void for_each_deal(const Plan& plan, const Rule& rule, const Placed& placed, Visit visit) {
     const std::uint32_t* nodes = plan.nodes(rule);
     const std::uint32_t* weights = plan.weights(rule);
-    std::uint64_t total = 0;
-    for (std::uint32_t k = 0; k < rule.node_count; ++k) total += weights[k];
+    const std::uint32_t count = rule.node_count < kMostNodes ? rule.node_count : kMostNodes;
+    std::int64_t behind[kMostNodes] = {};
     const std::uint64_t pages = (placed.end - placed.first) / kPageBytes;
-    const std::uint64_t rounds = kMostRanges / rule.node_count > 0
-                                     ? kMostRanges / rule.node_count
-                                     : 1;
-    const std::uint64_t unit = (pages + rounds * total - 1) / (rounds * total);
-    std::uint64_t from = placed.first;
-    while (from < placed.end) {
-        for (std::uint32_t k = 0; k < rule.node_count && from < placed.end; ++k) {
-            std::uint64_t until = from + unit * weights[k] * kPageBytes;
-            until = until < placed.end ? until : placed.end;
-            visit(from, until, nodes + k, 1u);
-            from = until;
+    const std::uint64_t at_once = (pages + kMostRanges - 1) / kMostRanges * kPageBytes;
+    for (std::uint64_t from = placed.first; from < placed.end; from += at_once) {
+        std::uint32_t chosen = 0;
+        std::int64_t total = 0;
+        for (std::uint32_t k = 0; k < count; ++k) {
+            behind[k] += weights[k];
+            total += weights[k];
+            if (behind[k] > behind[chosen]) chosen = k;
         }
+        behind[chosen] -= total;
+        const std::uint64_t until = from + at_once;
+        visit(from, until < placed.end ? until : placed.end, nodes + chosen, 1u);
     }
 }
 
@@ -135,28 +140,27 @@ void count(const Plan& plan, const Placed& placed, RuleReport& report, std::uint
     constexpr std::uint64_t kBatch = 512;
     void* pages[kBatch];
     int nodes[kBatch];
-    for_each_range(
-        plan, placed,
-        [&](std::uint64_t first, std::uint64_t end, const std::uint32_t* planned,
-            std::uint32_t planned_count) {
-            const NodeMask mask = mask_of(planned, planned_count);
-            while (first < end) {
-                std::uint64_t batch = 0;
-                for (; batch < kBatch && first < end; first += kPageBytes) {
-                    pages[batch++] = reinterpret_cast<void*>(first);
-                }
-                if (os::query_nodes(pages, batch, nodes) < 0) return;
-                for (std::uint64_t i = 0; i < batch; ++i) {
-                    if (nodes[i] < 0) {
-                        ++report.untouched;
-                        continue;
-                    }
-                    const auto node = static_cast<std::uint32_t>(nodes[i]);
-                    ++(mask.has(node) ? report.right : report.elsewhere);
-                    if (node < plan.header().nodes) ++by_node[node];
-                }
-            }
-        });
+    for_each_range(plan, placed,
+                   [&](std::uint64_t first, std::uint64_t end, const std::uint32_t* planned,
+                       std::uint32_t planned_count) {
+                       const NodeMask mask = mask_of(planned, planned_count);
+                       while (first < end) {
+                           std::uint64_t batch = 0;
+                           for (; batch < kBatch && first < end; first += kPageBytes) {
+                               pages[batch++] = reinterpret_cast<void*>(first);
+                           }
+                           if (os::query_nodes(pages, batch, nodes) < 0) return;
+                           for (std::uint64_t i = 0; i < batch; ++i) {
+                               if (nodes[i] < 0) {
+                                   ++report.untouched;
+                                   continue;
+                               }
+                               const auto node = static_cast<std::uint32_t>(nodes[i]);
+                               ++(mask.has(node) ? report.right : report.elsewhere);
+                               if (node < plan.header().nodes) ++by_node[node];
+                           }
+                       }
+                   });
 }
 
 }  // namespace numascape::placer

@@ -35,12 +35,12 @@ RuleReport& rule_report(std::uint32_t rule) {
 int create_file(const char* folder) {
     char path[4200];
     for (int attempt = 0; attempt < 1000; ++attempt) {  // a process that became another program
-        const int length = std::snprintf(path, sizeof path, "%s/process-%u-%d", folder,
-                                         os::process_id(), attempt);
+        const int length =
+            std::snprintf(path, sizeof path, "%s/process-%u-%d", folder, os::process_id(), attempt);
         if (length <= 0 || length >= static_cast<int>(sizeof path)) return -1;
-        const auto file = static_cast<int>(os::call(SYS_openat, AT_FDCWD,
-                                                    reinterpret_cast<long>(path),
-                                                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        const auto file =
+            static_cast<int>(os::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
+                                      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         if (file != -EEXIST) return file;
     }
     return -1;
@@ -116,12 +116,12 @@ void report_end(Ending ending) {
 
 void report_fatal_signals() {
     if (header == nullptr) return;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = end_by_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
     for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
                              SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGXCPU}) {
-        struct sigaction before {};
+        struct sigaction before{};
         if (sigaction(number, nullptr, &before) == 0 && (before.sa_flags & SA_SIGINFO) == 0 &&
             before.sa_handler == SIG_DFL) {
             sigaction(number, &action, nullptr);

@@ -34,7 +34,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* argument) {
     auto& modules = *static_cast<Modules*>(argument);
     ModuleHeader header{~std::uint64_t{0}, 0, info->dlpi_addr, 0, 0};
     for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        const ElfW(Phdr) & segment = info->dlpi_phdr[i];
         if (segment.p_type != PT_LOAD) continue;
         const std::uint64_t start = info->dlpi_addr + segment.p_vaddr;
         header.start = start < header.start ? start : header.start;
@@ -47,11 +47,11 @@ int add_module(dl_phdr_info* info, std::size_t, void* argument) {
     char own[4096];
     const char* path = info->dlpi_name;
     if (path == nullptr || *path == '\0') {  // the executable is the first, and has no name here
-        const long length = modules.count != 0
-                                ? 0
-                                : os::call(SYS_readlinkat, AT_FDCWD,
-                                           reinterpret_cast<long>("/proc/self/exe"),
-                                           reinterpret_cast<long>(own), sizeof own - 1);
+        const long length =
+            modules.count != 0
+                ? 0
+                : os::call(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
+                           reinterpret_cast<long>(own), sizeof own - 1);
         if (length <= 0) return 0;
         own[length] = '\0';
         path = own;
@@ -71,10 +71,9 @@ class Connection {
         address.sun_family = AF_UNIX;
         if (std::strlen(path) >= sizeof address.sun_path) return;
         std::strcpy(address.sun_path, path);
-        socket_ = static_cast<int>(
-            os::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (socket_ >= 0 && os::call(SYS_connect, socket_, reinterpret_cast<long>(&address),
-                                     sizeof address) != 0) {
+        socket_ = static_cast<int>(os::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        if (socket_ >= 0 &&
+            os::call(SYS_connect, socket_, reinterpret_cast<long>(&address), sizeof address) != 0) {
             close();
         }
     }
@@ -142,8 +141,8 @@ bool ask(Connection& connection, Question question, const std::uint64_t* address
 
 }  // namespace
 
-bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count,
-               bool is_mapping, StackAnswer& answer) {
+bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count, bool is_mapping,
+               StackAnswer& answer) {
     Connection connection(plan.text(plan.header().socket));
     return ask(connection, Question::kStack, addresses, count, is_mapping) &&
            connection.receive(&answer, sizeof answer) &&

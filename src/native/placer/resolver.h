@@ -12,8 +12,8 @@
 namespace numascape::placer {
 
 // Which rule is about what was allocated with this call stack. False when nobody answers.
-bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count,
-               bool is_mapping, StackAnswer& answer);
+bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count, bool is_mapping,
+               StackAnswer& answer);
 
 // `take(const PlacedVariable&)` for the variables of all loaded modules that a rule is about.
 // False when nobody answers.

@@ -141,12 +141,11 @@ void place_stack(std::uint32_t order) {
 void look_at(Thread& thread) {
     if (thread.report == nullptr) return;
     std::uint64_t mask[kMostCpuWords] = {};
-    const long got = os::call(SYS_sched_getaffinity, thread.id, sizeof mask,
-                              reinterpret_cast<long>(mask));
+    const long got =
+        os::call(SYS_sched_getaffinity, thread.id, sizeof mask, reinterpret_cast<long>(mask));
     if (got <= 0) return;
-    thread.report->is_right = thread.rule == kNone ||
-                                      std::memcmp(mask, the_plan->mask(thread.mask),
-                                                  the_plan->mask_bytes()) == 0
+    thread.report->is_right = thread.rule == kNone || std::memcmp(mask, the_plan->mask(thread.mask),
+                                                                  the_plan->mask_bytes()) == 0
                                   ? 1
                                   : 0;
 }

@@ -77,7 +77,8 @@ def end_as(status: int) -> int:
     """The exit status to end with as a program did; does not return when it ended by a signal."""
     if status < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # its own core, not ours
-        signal.signal(-status, signal.SIG_DFL)
+        if -status not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status if status >= 0 else 128 - status
 

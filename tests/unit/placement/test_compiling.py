@@ -23,7 +23,8 @@ HOST = Host(tuple(range(8)), {0: (0, 1, 2, 3), 1: (4, 5, 6, 7), 2: ()}, (0, 1, 2
 
 
 def cpus(plan: Plan, threads: int = 0, field: str = "order") -> list[tuple[int, ...] | None]:
-    return [place and place.cpus for place in places(plan, field, threads, HOST)]
+    found = places(plan, field, threads, HOST)
+    return [None if place is None else place.cpus for place in found]
 
 
 def test_the_kth_thread_of_a_rule_runs_on_its_kth_cpu_and_round_again() -> None:
@@ -71,7 +72,7 @@ def test_openmp_numbers_are_apart_from_orders() -> None:
     ],
 )
 def test_the_number_of_threads(given: int | None, variable: str, rule: str, count: int) -> None:
-    thread = ThreadRule((0,), **{rule: "0"})
+    thread = ThreadRule((0,), openmp="0") if rule == "openmp" else ThreadRule((0,), order="0")
     plan = Plan(threads=(thread,))
     assert thread_count(plan, given, {"OMP_NUM_THREADS": variable}, HOST) == count
 
