@@ -28,6 +28,14 @@ const char* setting(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+double background_load(ProcInfo& processor) {
+#if defined(NUMASCAPE_CHARM_6)
+    return processor.overhead();
+#else
+    return processor.getOverhead();
+#endif
+}
+
 // The machine's NUMA factors, as `numascape machine export --format csv` writes them: a line per
 // node, with a heading of names and the name of each line's node. One node without a file.
 struct Factors {
@@ -81,7 +89,7 @@ void NumascapeLB::work(LDStats* stats) {
     std::vector<uint8_t> fixed(tasks);
     std::vector<uint64_t> offsets(1, 0);
     for (uint32_t t = 0; t < tasks; ++t) {
-        Vertex& chare = chares.vertices[t];
+        auto& chare = chares.vertices[t];
         load[t] = chare.getVertexLoad();
         core[t] = uint32_t(chare.getCurrentPe());
         fixed[t] = chare.isMigratable() ? 0 : 1;
@@ -93,7 +101,7 @@ void NumascapeLB::work(LDStats* stats) {
         offsets.push_back(to.size());
     }
     for (uint32_t c = 0; c < cores; ++c) {
-        background[c] = processors.procs[c].overhead();
+        background[c] = background_load(processors.procs[c]);
         // PEs lie in blocks on the nodes: start with +pemap in the order of nodes.
         core_node[c] = uint32_t(uint64_t(c) * factors.nodes / cores);
     }
