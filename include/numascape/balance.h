@@ -65,6 +65,7 @@ struct numascape_balance_options {
     double byte_price;           /* incumbent: the same for each migrated byte */
     double communication_weight; /* incumbent: 1 */
     double effort;               /* incumbent: a factor on the work, 1 */
+    double time_limit;           /* incumbent: seconds; the result then varies; infinity */
     uint32_t threads;            /* incumbent: the result does not depend on it */
     uint64_t seed;
     const uint32_t* start; /* incumbent: another mapping to start from as well; NULL: none */

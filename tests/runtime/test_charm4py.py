@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-PROGRAM = Path(__file__).parent / "programs" / "benchmarks.py"
+PROGRAMS = Path(__file__).parent / "programs"
 
 
-def run(benchmark: str, algorithm: str, folder: Path) -> dict[str, Any]:
+def run(folder: Path, program: str, *arguments: str) -> dict[str, Any]:
     """Run on two processors; the result that the program wrote."""
     file = folder / "result.json"
-    command = [sys.executable, "-m", "charmrun.start", "+p2", str(PROGRAM)]
+    command = [sys.executable, "-m", "charmrun.start", "+p2", str(PROGRAMS / program)]
     done = subprocess.run(
-        [*command, benchmark, algorithm, str(file), "++quiet"],
+        [*command, *arguments, str(file), "++quiet"],
         capture_output=True,
         text=True,
         timeout=240,
@@ -38,7 +38,7 @@ def run(benchmark: str, algorithm: str, folder: Path) -> dict[str, Any]:
 def test_chares_migrate_and_loads_become_even(
     benchmark: str, algorithm: str, tmp_path: Path
 ) -> None:
-    result = run(benchmark, algorithm, tmp_path)
+    result = run(tmp_path, "benchmarks.py", benchmark, algorithm)
     assert result["where"] == result["mapping"]
     assert result["messages"] == result["expected"]
     placed = np.arange(len(result["where"])) % 4 == 3
@@ -48,3 +48,16 @@ def test_chares_migrate_and_loads_become_even(
     before, after = result["seconds"]
     print(f"{benchmark}, {algorithm}: {1000 * before:.1f} ms per iteration, then "
           f"{1000 * after:.1f} ms")  # fmt: skip
+
+
+def test_elements_that_synchronise_are_balanced_and_resumed(tmp_path: Path) -> None:
+    result = run(tmp_path, "at_sync.py")
+    where, mappings = result["where"], result["mappings"]
+    # Each worked three times, on the processor that the balancing before had named.
+    assert [row[0] for row in where] == list(range(24))
+    assert [row[1] for row in where] == [0] * 24
+    for number in range(3):
+        assert [row[2 + number] for row in where] == mappings[number]
+    assert len(mappings) == 3
+    assert set(mappings[0]) == {0, 1}
+    assert result["imbalance"][0] < 1.2

@@ -36,6 +36,9 @@ struct Options {
     double communication_weight = 1.0;
     // More tries to find better mappings: a factor on the search's work.
     double effort = 1.0;
+    // Seconds of wall time after which the search ends with what it has: its result then depends on
+    // the machine.
+    double time_limit = INFINITY;
     unsigned threads = 1;
     std::uint64_t seed = 1;
     // Another algorithm's mapping, from which the search also starts; it must outlive the call.

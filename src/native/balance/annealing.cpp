@@ -11,6 +11,9 @@ namespace {
 
 // The last temperature, of the first.
 constexpr double kEnd = 1e-3;
+// The temperature changes in so many steps.
+constexpr std::uint64_t kStages = 200;
+constexpr double kShareOfTime = 0.8;
 
 class Annealing {
   public:
@@ -37,16 +40,23 @@ class Annealing {
         per_communication_ = communication > 0.0 ? 4.0 * typical_ / communication : 0.0;
     }
 
-    void run(const Cooling& cooling) {
+    void run(const Cooling& cooling, const TimeLimit& limit) {
         if (movable_.empty() || problem_.cores() < 2 || typical_ <= 0.0) return;
-        // The temperature changes in so many steps.
-        constexpr std::uint64_t kStages = 200;
-        for (std::uint64_t stage = 0; stage < kStages; ++stage) {
+        const double used_before = limit.used();
+        const auto stage_by_time = [&] {
+            const double own = std::max(1e-9, kShareOfTime - used_before);
+            return std::uint64_t(double(kStages) * (limit.used() - used_before) / own);
+        };
+        for (std::uint64_t stage = 0; stage < kStages;
+             stage = std::max(stage + 1, stage_by_time())) {
             const double done = double(stage) / double(kStages - 1);
             temperature_ = cooling.start * typical_ * std::pow(kEnd, done);
             // From once to thirty times: what exceeds a cap must go at the end.
             strictness_ = std::pow(30.0, done);
-            for (std::uint64_t i = 0; i < cooling.steps / kStages; ++i) propose();
+            for (std::uint64_t i = 0; i < cooling.steps / kStages; ++i) {
+                propose();
+                if (i % 256 == 255 && limit.limited() && stage_by_time() > stage) break;
+            }
         }
     }
 
@@ -142,8 +152,8 @@ class Annealing {
 
 }  // namespace
 
-void anneal(SearchState& state, const Cooling& cooling, Random& random) {
-    Annealing(state, random).run(cooling);
+void anneal(SearchState& state, const Cooling& cooling, Random& random, const TimeLimit& limit) {
+    Annealing(state, random).run(cooling, limit);
 }
 
 }  // namespace numascape::balance

@@ -104,6 +104,7 @@ void numascape_balance_defaults(numascape_balance_options* options) {
                 defaults.byte_price,
                 defaults.communication_weight,
                 defaults.effort,
+                defaults.time_limit,
                 defaults.threads,
                 defaults.seed,
                 nullptr};
@@ -131,6 +132,7 @@ int numascape_balance(const numascape_balance_problem* from,
         chosen.byte_price = options->byte_price;
         chosen.communication_weight = options->communication_weight;
         chosen.effort = options->effort;
+        chosen.time_limit = options->time_limit;
         chosen.threads = options->threads;
         chosen.seed = options->seed;
         if (options->start != nullptr) {

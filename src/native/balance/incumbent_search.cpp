@@ -13,7 +13,8 @@
 // at several temperatures: cool tries find mappings next to the present one, hot ones others. A try
 // from scratch ignores homes, and is relabelled before it is compared.
 //
-// The tries do not depend on the number of threads, and neither does the result.
+// The tries do not depend on the number of threads, and neither does the result, unless time is
+// limited.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -27,6 +28,7 @@
 #include "refinement.h"
 #include "relabel.h"
 #include "search_state.h"
+#include "time_limit.h"
 
 namespace numascape::balance {
 
@@ -61,44 +63,55 @@ Mapping project(const Mapping& coarse, const std::vector<Task>& group) {
     return fine;
 }
 
+using Try = std::function<Mapping(const TimeLimit&)>;
+
 class IncumbentSearch {
   public:
     IncumbentSearch(const Problem& problem, const Options& options)
         : problem_(problem),
           options_(options),
+          limit_(options.time_limit),
           goal_(search_goal(problem, options)),
           finest_(finest_level(problem)) {}
 
     Mapping run() {
-        std::vector<std::function<Mapping()>> tries;
+        std::vector<Try> tries;
         const Mapping home = problem_.current();
         if (finest_.size() <= kSmall) {
-            tries.push_back([&, home] { return refined(home, goal_, 1); });
+            tries.push_back(
+                [&, home](const TimeLimit& limit) { return refined(home, goal_, 1, limit); });
             for (double temperature : kTemperatures) {
                 const std::uint64_t seed = options_.seed * 1000 + tries.size();
-                tries.push_back(
-                    [&, home, temperature, seed] { return annealed(home, temperature, seed); });
+                tries.push_back([&, home, temperature, seed](const TimeLimit& limit) {
+                    return annealed(home, temperature, seed, limit);
+                });
             }
         } else {
-            tries.push_back([&] { return from_homes(options_.seed * 1000 + 1); });
+            tries.push_back([&](const TimeLimit& limit) {
+                return from_homes(options_.seed * 1000 + 1, limit);
+            });
         }
         if (scratch_may_pay()) {
-            tries.push_back([&] { return from_scratch(options_.seed * 1000 + 900); });
+            tries.push_back([&](const TimeLimit& limit) {
+                return from_scratch(options_.seed * 1000 + 900, limit);
+            });
         }
         if (options_.start != nullptr) add_start(tries);
         return best_of(tries, home);
     }
 
   private:
-    void add_start(std::vector<std::function<Mapping()>>& tries) {
+    void add_start(std::vector<Try>& tries) {
         check_mapping(problem_, *options_.start);
         const Mapping start = relabel(problem_, *options_.start);
-        tries.push_back([this, start] { return refined(start, goal_, 1); });
+        tries.push_back(
+            [this, start](const TimeLimit& limit) { return refined(start, goal_, 1, limit); });
         if (finest_.size() > kSmall) return;
         for (double temperature : {0.01, 0.05}) {
             const std::uint64_t seed = options_.seed * 1000 + 500 + tries.size();
-            tries.push_back(
-                [this, start, temperature, seed] { return annealed(start, temperature, seed); });
+            tries.push_back([this, start, temperature, seed](const TimeLimit& limit) {
+                return annealed(start, temperature, seed, limit);
+            });
         }
     }
 
@@ -111,50 +124,52 @@ class IncumbentSearch {
                all < goal_.communication_weight * home.communication();
     }
 
-    Mapping refined(Mapping mapping, const Goal& goal, std::uint64_t seed) const {
+    Mapping refined(Mapping mapping, const Goal& goal, std::uint64_t seed,
+                    const TimeLimit& limit) const {
         SearchState state(problem_, finest_, goal, std::move(mapping));
         Random random(seed);
-        finish(state, random);
+        finish(state, random, limit);
         return state.mapping();
     }
 
-    static void finish(SearchState& state, Random& random) {
-        shorten_cores(state);
-        improve(state, random, 10);
+    static void finish(SearchState& state, Random& random, const TimeLimit& limit) {
+        shorten_cores(state, limit);
+        improve(state, random, 10, limit);
     }
 
     std::uint64_t steps(std::size_t items) const {
         return std::uint64_t(options_.effort * std::min(1500.0 * double(items), 1.5e6));
     }
 
-    Mapping annealed(Mapping mapping, double temperature, std::uint64_t seed) const {
+    Mapping annealed(Mapping mapping, double temperature, std::uint64_t seed,
+                     const TimeLimit& limit) const {
         SearchState state(problem_, finest_, goal_, std::move(mapping));
         Random random(seed);
-        anneal(state, {temperature, steps(finest_.size())}, random);
-        finish(state, random);
+        anneal(state, {temperature, steps(finest_.size())}, random, limit);
+        finish(state, random, limit);
         return state.mapping();
     }
 
-    Mapping from_homes(std::uint64_t seed) const {
+    Mapping from_homes(std::uint64_t seed, const TimeLimit& limit) const {
         const Hierarchy hierarchy(problem_, finest_, true, seed);
         const Level& coarsest =
             hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
-        return descend(hierarchy, goal_, coarsest.home, 0.1, seed);
+        return descend(hierarchy, goal_, coarsest.home, 0.1, seed, limit);
     }
 
     // Refines at each level, from the coarsest.
     Mapping descend(const Hierarchy& hierarchy, const Goal& goal, Mapping mapping,
-                    double temperature, std::uint64_t seed) const {
+                    double temperature, std::uint64_t seed, const TimeLimit& limit) const {
         Random random(seed);
         for (std::size_t depth = hierarchy.coarser.size() + 1; depth-- > 0;) {
             const Level& level = depth == 0 ? finest_ : hierarchy.coarser[depth - 1].level;
             SearchState state(problem_, level, goal, std::move(mapping));
-            shorten_cores(state);
-            improve(state, random, 3);
+            shorten_cores(state, limit);
+            improve(state, random, 3, limit);
             if (depth == hierarchy.coarser.size()) {
                 SearchState hot = state;
-                anneal(hot, {temperature, steps(level.size())}, random);
-                finish(hot, random);
+                anneal(hot, {temperature, steps(level.size())}, random, limit);
+                finish(hot, random, limit);
                 mapping = better(hot, state) ? hot.mapping() : state.mapping();
             } else {
                 mapping = state.mapping();
@@ -164,7 +179,7 @@ class IncumbentSearch {
         return mapping;
     }
 
-    Mapping from_scratch(std::uint64_t seed) const {
+    Mapping from_scratch(std::uint64_t seed, const TimeLimit& limit) const {
         const Hierarchy hierarchy(problem_, finest_, false, seed);
         const Level& coarsest =
             hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
@@ -172,9 +187,9 @@ class IncumbentSearch {
         free.price = free.byte_price = 0.0;
         free.communication_weight = 1.0;
         free.max_communication = free.max_migrations = free.max_migrated_bytes = INFINITY;
-        Mapping mapping = descend(hierarchy, free, bisected(coarsest), 0.1, seed);
+        Mapping mapping = descend(hierarchy, free, bisected(coarsest), 0.1, seed, limit);
         mapping = relabel(problem_, mapping);
-        return refined(std::move(mapping), goal_, seed);
+        return refined(std::move(mapping), goal_, seed, limit);
     }
 
     // Recursive bipartition of a level.
@@ -201,21 +216,25 @@ class IncumbentSearch {
         return rec_bipart(coarse, options_);
     }
 
-    Mapping best_of(const std::vector<std::function<Mapping()>>& tries, const Mapping& home) const {
+    Mapping best_of(const std::vector<Try>& tries, const Mapping& home) const {
         std::vector<Mapping> results(tries.size());
         std::atomic<std::size_t> next{0};
+        const std::size_t workers = std::min<std::size_t>(options_.threads, tries.size());
         const auto work = [&] {
-            for (std::size_t i = next++; i < tries.size(); i = next++) results[i] = tries[i]();
+            for (std::size_t i = next++; i < tries.size() && !limit_.over(); i = next++) {
+                // Each of those that are left gets as much of what is left.
+                const double rounds = std::max(1.0, double(tries.size() - i) / double(workers));
+                results[i] = tries[i](TimeLimit(limit_.left() / rounds));
+            }
         };
         std::vector<std::jthread> others;
-        for (unsigned i = 1; i < std::min<std::size_t>(options_.threads, tries.size()); ++i) {
-            others.emplace_back(work);
-        }
+        for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work);
         work();
         others.clear();
         // Where nothing is better, nothing moves.
         std::optional<SearchState> best(std::in_place, problem_, finest_, goal_, home);
         for (const Mapping& result : results) {
+            if (result.empty()) continue;  // no time was left for it
             SearchState state(problem_, finest_, goal_, result);
             if (better(state, *best)) best.emplace(std::move(state));
         }
@@ -224,6 +243,7 @@ class IncumbentSearch {
 
     const Problem& problem_;
     const Options& options_;
+    const TimeLimit limit_;
     const Goal goal_;
     const Level finest_;
 };

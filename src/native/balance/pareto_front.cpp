@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 
 #include "algorithms.h"
 #include "metrics.h"
@@ -43,9 +44,12 @@ std::vector<Mapping> pareto_front(const Problem& problem, const Options& options
         front.push_back({metrics, std::move(mapping)});
     };
     const double price = search_goal(problem, options).price;
-    for (double cap : imbalance_caps(aimed_imbalance(options), front[0].metrics.imbalance)) {
-        for (double share : {4.0, 1.0, 0.3, 0.1, 0.03, 0.0}) {
+    const auto caps = imbalance_caps(aimed_imbalance(options), front[0].metrics.imbalance);
+    constexpr double kShares[] = {4.0, 1.0, 0.3, 0.1, 0.03, 0.0};
+    for (double cap : caps) {
+        for (double share : kShares) {
             Options one = options;
+            one.time_limit /= double(caps.size() * std::size(kShares));
             one.max_imbalance = cap;
             one.migration_price = share * price;
             add(incumbent_search(problem, one));

@@ -164,13 +164,13 @@ void consider(SearchState& state, Task away, Task back, Exchange& best) {
 
 // Exchanges an item of a core that takes too long for a slightly lighter one of another core:
 // what is left when no single item fits anywhere. Only where exchanges are few enough to look at.
-void exchange_items(SearchState& state) {
+void exchange_items(SearchState& state, const TimeLimit& limit) {
     const Problem& problem = state.problem();
     constexpr std::size_t kMostPairs = 20'000'000;
     std::size_t looked_at = 0;
     ItemsByLoad items(state);
     for (Core c = 0; c < problem.cores(); ++c) {
-        while (state.too_long(c)) {
+        while (state.too_long(c) && !limit.over()) {
             Exchange best{0, 0, state.overtime() * (1.0 - 1e-9)};
             const double surplus = (state.time(c) - state.goal().longest) * problem.speed(c);
             for (const auto& [load, away] : items.all(c)) {
@@ -199,10 +199,10 @@ void exchange_items(SearchState& state) {
     }
 }
 
-void move_items_away(SearchState& state) {
+void move_items_away(SearchState& state, const TimeLimit& limit) {
     const Level& level = state.level();
     constexpr int kRounds = 8;
-    for (int round = 0; round < kRounds && state.overtime() > 0.0; ++round) {
+    for (int round = 0; round < kRounds && state.overtime() > 0.0 && !limit.over(); ++round) {
         Refinement refinement(state);
         std::vector<Candidate> candidates;
         for (Task t = 0; t < level.size(); ++t) {
@@ -233,12 +233,12 @@ void move_items_away(SearchState& state) {
 
 }  // namespace
 
-void shorten_cores(SearchState& state) {
-    move_items_away(state);
-    if (state.overtime() > 0.0) exchange_items(state);
+void shorten_cores(SearchState& state, const TimeLimit& limit) {
+    move_items_away(state, limit);
+    if (state.overtime() > 0.0) exchange_items(state, limit);
 }
 
-void improve(SearchState& state, Random& random, int passes) {
+void improve(SearchState& state, Random& random, int passes, const TimeLimit& limit) {
     const Level& level = state.level();
     Refinement refinement(state);
     // Neighbours in memory are neighbours in many graphs; blocks keep some of that.
@@ -249,6 +249,7 @@ void improve(SearchState& state, Random& random, int passes) {
         std::size_t moves = 0;
         shuffle(blocks, random);
         for (std::uint32_t block : blocks) {
+            if (limit.over()) return;
             const std::size_t end = std::min(level.size(), (block + std::size_t{1}) * kBlock);
             for (std::size_t t = block * kBlock; t < end; ++t) {
                 if (level.fixed[t] || refinement.settled(Task(t))) continue;

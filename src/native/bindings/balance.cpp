@@ -89,6 +89,7 @@ balance::Options options_of(const nb::dict& from) {
     take("byte_price", o.byte_price);
     take("communication_weight", o.communication_weight);
     take("effort", o.effort);
+    take("time_limit", o.time_limit);
     take("threads", o.threads);
     take("seed", o.seed);
     return o;

@@ -12,6 +12,12 @@ sends through `tell`, so that its messages are known:
 
     balanced = balance(cells, target)     # in a coroutine, between two iterations
 
+Or elements say themselves when they can be balanced, as with AtSync: each calls `at_sync`; when all
+have, they are mapped and migrated, and `resumeFromSync` is called on each:
+
+    balance_at_sync(cells, target)        # once, in a coroutine
+    charm.start(main, classes=[Balancer])
+
 Nothing here depends on the runtime's own measurements, which do not charge broadcast entry methods
 to the elements that execute them.
 """
@@ -25,7 +31,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from charm4py import Chare, Future, Reducer, charm
+from charm4py import Chare, Future, Reducer, charm, coro
 
 from numascape.balance.graph import TaskGraph, task_graph
 from numascape.balance.mapping import OURS, Balanced, Options, Problem
@@ -33,6 +39,8 @@ from numascape.balance.target import Target, flat_target
 from numascape.errors import NumascapeError
 
 Index = tuple[int, ...]
+# Of an element: its index, processor, seconds, messages (count and bytes by receiver), own bytes.
+Fact = tuple[Index, int, float, dict[Index, tuple[int, int]], int]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -41,11 +49,14 @@ def measured(method: Method) -> Method:
 
     @functools.wraps(method)
     def timed(self: MeasuredChare, *arguments: Any) -> Any:
-        start = time.thread_time()
+        if self.measured_since is not None:  # called by another one, whose time it is
+            return method(self, *arguments)
+        self.measured_since = time.thread_time()
         try:
             return method(self, *arguments)
         finally:
-            self.measured_load = self.load_so_far() + time.thread_time() - start
+            self.measured_load = self.load_so_far()
+            self.measured_since = None
 
     return timed  # type: ignore[return-value]
 
@@ -53,9 +64,14 @@ def measured(method: Method) -> Method:
 class MeasuredChare(Chare):  # type: ignore[misc]
     """A chare that knows how long it worked and to whom it sent since it was last asked."""
 
+    # Of the measured entry method that runs: when its time was last taken into account.
+    measured_since: float | None = None
+    measured_load = 0.0
+
     def load_so_far(self) -> float:
-        """Seconds of measured entry methods; before the first one 0."""
-        return float(getattr(self, "measured_load", 0.0))
+        """Seconds of measured entry methods, the one that runs included; before the first one 0."""
+        since = self.measured_since
+        return self.measured_load + (0.0 if since is None else time.thread_time() - since)
 
     def tell(self, receiver: Index, method: str, *arguments: Any) -> None:
         """Call an entry method of another element of the same array, and count the message."""
@@ -66,6 +82,23 @@ class MeasuredChare(Chare):  # type: ignore[misc]
 
     def report_measurements(self, wanted: Any) -> None:
         """Contribute what was measured, and begin anew."""
+        self.reduce(wanted, [self._take_measurements()], Reducer.gather)
+
+    def sync_with(self, balancer: Any, done: Any) -> None:
+        """Let this balancer act when all elements have called at_sync."""
+        self.balancer = balancer
+        self.reduce(done)
+
+    def at_sync(self) -> None:
+        """Say that this element can be balanced; resumeFromSync is called when it has been."""
+        if getattr(self, "balancer", None) is None:
+            raise NumascapeError("at_sync needs balance_at_sync(array), called before")
+        self.reduce(self.balancer.balance, [self._take_measurements()], Reducer.gather)
+
+    def resumeFromSync(self) -> None:  # noqa: N802  the runtime's name
+        """What the element does after it was balanced: to be overridden."""
+
+    def _take_measurements(self) -> Fact:
         facts = (
             tuple(self.thisIndex),
             charm.myPe(),
@@ -74,8 +107,10 @@ class MeasuredChare(Chare):  # type: ignore[misc]
             len(pickle.dumps(self.state_to_migrate())),
         )
         self.measured_load = 0.0
+        if self.measured_since is not None:
+            self.measured_since = time.thread_time()
         self.measured_messages: dict[Index, tuple[int, int]] = {}
-        self.reduce(wanted, [facts], Reducer.gather)
+        return facts
 
     def state_to_migrate(self) -> dict[str, Any]:
         """What a migration carries; runtime objects, which it makes anew, left out."""
@@ -110,7 +145,12 @@ def measurements(array: Any) -> tuple[list[Index], TaskGraph]:
     """
     wanted = Future()
     array.report_measurements(wanted)
-    facts = sorted(_flattened(wanted.get()), key=lambda fact: fact[0])
+    return graph_of_facts(wanted.get())
+
+
+def graph_of_facts(gathered: list[Any]) -> tuple[list[Index], TaskGraph]:
+    """What elements contributed, as indices in order and tasks."""
+    facts: list[Fact] = sorted(_flattened(gathered), key=lambda fact: fact[0])
     indices = [fact[0] for fact in facts]
     place = {index: i for i, index in enumerate(indices)}
     known = [
@@ -147,15 +187,69 @@ def balance(
     In a coroutine, while no element works; returns when all elements are where they belong.
     Processor i is core i of the target, which is one node unless given. Raises NumascapeError.
     """
+    on = _target(target)
+    return _balance(array, measurements(array), on, algorithm, options)
+
+
+def _target(target: Target | None) -> Target:
     if target is None:
-        target = flat_target(1, charm.numPes(), 1.0)
+        return flat_target(1, charm.numPes(), 1.0)
     if target.cores != charm.numPes():
         raise NumascapeError(
             f"the target has {target.cores} cores, and charm4py runs on {charm.numPes()} processors"
         )
-    indices, graph = measurements(array)
+    return target
+
+
+def _balance(
+    array: Any,
+    measured: tuple[list[Index], TaskGraph],
+    target: Target,
+    algorithm: str,
+    options: Options | None,
+) -> Balanced:
+    indices, graph = measured
     balanced = Problem(graph, target).run(algorithm, options)
     done = Future()
     array.go_where_mapped(dict(zip(indices, balanced.mapping.tolist(), strict=True)), done)
     done.get()
     return balanced
+
+
+class Balancer(Chare):  # type: ignore[misc]
+    """Balances an array each time all of its elements have called at_sync."""
+
+    def __init__(self, array: Any, target: Target, algorithm: str, options: Options | None) -> None:
+        self.array = array
+        self.settings = (target, algorithm, options)
+        self.balanced: list[Balanced] = []
+
+    @coro  # type: ignore[untyped-decorator]
+    def balance(self, gathered: list[Any]) -> None:
+        """Map the elements, wait until they are there, and let them go on."""
+        self.balanced.append(_balance(self.array, graph_of_facts(gathered), *self.settings))
+        self.array.resumeFromSync()
+
+    def history(self) -> list[Balanced]:
+        """What was done each time; call it with ret=True."""
+        return self.balanced
+
+
+def balance_at_sync(
+    array: Any,
+    target: Target | None = None,
+    algorithm: str = OURS,
+    options: Options | None = None,
+) -> Any:
+    """From now on balance the array whenever all its elements have called at_sync.
+
+    In a coroutine. Returns the proxy of a Balancer, a class that charm.start must have been told.
+    The target is as in `balance`. Raises NumascapeError.
+    """
+    if Balancer not in charm.registered:
+        raise NumascapeError("tell the runtime of Balancer: charm.start(main, classes=[Balancer])")
+    balancer = Chare(Balancer, args=[array, _target(target), algorithm, options], onPE=0)
+    done = Future()
+    array.sync_with(balancer, done)
+    done.get()
+    return balancer

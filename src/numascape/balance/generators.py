@@ -2,8 +2,9 @@
 """The three benchmarks as task graphs, with the cores that their tasks begin on.
 
 Sizes are those of L. L. Pilla et al., "Improving Parallel System Performance with a NUMA-aware
-Load Balancer", TR-JLPC-11-02. What that leaves open is chosen so that the unbalanced runs are about
-as unbalanced as theirs; docs/balance.md names each choice.
+Load Balancer", TR-JLPC-11-02; lb_test's loads and graph are those of Charm++'s own test program.
+What is open is chosen so that the unbalanced runs are about as unbalanced as theirs;
+docs/balance.md names each choice.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from numascape.balance.graph import Cores, Numbers, TaskGraph, task_graph
 
 Topology = Literal["ring", "mesh2d", "mesh3d", "random"]
 TOPOLOGIES: Final[tuple[Topology, ...]] = ("ring", "mesh2d", "mesh3d", "random")
+RANDOM_SHARE: Final = 0.01
+"""Of all ordered pairs of tasks, those that send in lb_test's random graph, its ring included."""
 _DOUBLE: Final = 8
 
 
@@ -60,15 +63,19 @@ def lb_test(
     cores: int,
     topology: Topology = "random",
     load: tuple[float, float] = (0.05, 0.2),
-    message_bytes: int = 1 << 10,
+    message_bytes: int = 1000,
     seed: int = 1,
 ) -> TaskGraph:
-    """lb_test: loads at random between two bounds, and messages along one of four topologies."""
+    """lb_test: messages along one of four topologies, and loads between two bounds.
+
+    Few loads are large: they lie above the least one by the range times u^4, u at random in [0, 1).
+    """
     random = np.random.default_rng(seed)
-    loads = random.uniform(*load, tasks)
+    least, most = load
+    loads = least + (most - least) * random.random(tasks) ** 4
     sender, receiver = _edges(topology, tasks, random)
     return task_graph(
-        loads, round_robin(tasks, cores), sender, receiver,
+        loads, blocks(tasks, cores), sender, receiver,
         bytes=np.full(len(sender), message_bytes), migrated_bytes=np.full(tasks, 4 << 10),
     )  # fmt: skip
 
@@ -103,15 +110,15 @@ def mesh(side: int, cores: int, spread: float = 0.6, seed: int = 1) -> TaskGraph
 
 
 def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple[Numbers, Numbers]:
-    if topology == "ring":
+    if topology in ("ring", "random"):
         ring = np.arange(tasks)
-        return ring, (ring + 1) % max(tasks, 1)
-    if topology == "random":
-        # Four partners each, as lb_test's random graph has on average.
-        talker = np.repeat(np.arange(tasks), 4)
-        listener = random.integers(0, max(tasks, 1), len(talker))
-        other = talker != listener
-        return talker[other], listener[other]
+        after = (ring + 1) % max(tasks, 1)
+        if topology == "ring":
+            return ring, after
+        sender, receiver = _at_random(
+            tasks, int(RANDOM_SHARE * tasks * (tasks - 1)) - tasks, random
+        )
+        return np.concatenate([ring, sender]), np.concatenate([after, receiver])
     dimensions = 2 if topology == "mesh2d" else 3
     side = 1
     while (side + 1) ** dimensions <= tasks:
@@ -121,6 +128,14 @@ def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple
     sender, receiver = _mesh((layers,) + (side,) * (dimensions - 1))
     inside = (sender < tasks) & (receiver < tasks)
     return sender[inside], receiver[inside]
+
+
+def _at_random(tasks: int, count: int, random: np.random.Generator) -> tuple[Numbers, Numbers]:
+    """That many of the ordered pairs of tasks, without those of a task and itself or the next."""
+    sender = np.repeat(np.arange(tasks), max(tasks - 2, 0))
+    receiver = (sender + np.tile(np.arange(2, tasks), tasks)) % max(tasks, 1)
+    chosen = random.choice(len(sender), max(count, 0), replace=False)
+    return sender[chosen], receiver[chosen]
 
 
 def _mesh(shape: tuple[int, ...]) -> tuple[Numbers, Numbers]:

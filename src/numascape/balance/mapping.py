@@ -34,6 +34,7 @@ class Options:
     byte_price: float = 0.0
     communication_weight: float = 1.0
     effort: float = 1.0
+    time_limit: float = float("inf")
     threads: int = 1
     seed: int = 1
 

@@ -4,8 +4,9 @@
 A task runs an iteration when it has finished the last one and has the messages that others sent it
 then; there is no barrier. A core handles what reaches it in order of arrival: a message (receiving
 it takes the core time), or a task that has become ready (its load, then sending). Between a
-message's sending and its arrival passes the latency. Costs of messages between nodes are the NUMA
-factor times those within a node, because the receiver reads them from the sender's memory.
+message's sending and its arrival passes the latency. What a runtime does for each message is the
+same wherever it comes from; its latency and bytes cost the NUMA factor times what they cost within
+a node, because the receiver reads them from the sender's memory.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ MIGRATION: Final = "migration"
 class Costs:
     """Seconds, within a node.
 
-    Of sending and of receiving a message and each of its bytes, until it arrives, and of migrating
-    a task and each of its bytes.
+    Of sending and of receiving a message and each of its bytes that are read (0 where none are),
+    until it arrives, and of migrating a task and each of its bytes.
     """
 
     per_message: float = 2e-6
@@ -82,7 +83,7 @@ class _Run:
         self.factor = target.factor[node[graph.senders], node[graph.to]]
         count = graph.count if len(graph.count) else np.ones(graph.messages)
         size = graph.bytes if len(graph.bytes) else np.zeros(graph.messages)
-        handling: Floats = (count * costs.per_message + size * costs.per_byte) * self.factor
+        handling: Floats = count * costs.per_message + size * costs.per_byte * self.factor
         self.handling = handling.tolist()
         self.arrival = (costs.latency * self.factor).tolist()
         speed = target.speed[mapping] if len(target.speed) else 1.0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +60,16 @@ def balance(
             show_default=False,
         ),
     ] = UNSET,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            min=0,
+            help="Of incumbent: its result then varies.",
+            show_default=False,
+        ),
+    ] = INFINITE,
     message_cost: Annotated[
         str,
         typer.Option(
@@ -77,7 +88,7 @@ def balance(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the mapping: .json, .csv or .map.",
+            help="Write the mapping: .json, .csv, .map, or as GRAPH's vt files: name.0.json.",
             show_default=False,
         ),
     ] = None,
@@ -103,7 +114,6 @@ def balance(
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip
     from numascape.balance import ALGORITHMS, Options, Problem, target_of_machine
-    from numascape.balance.formats import write_mapping
     from numascape.machine import open_machine
 
     if algorithm not in ALGORITHMS:
@@ -115,14 +125,14 @@ def balance(
     problem = Problem(tasks, target, *_costs(message_cost))
     options = Options(
         alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
-        migration_price=migration_price, seed=seed, threads=threads,
+        migration_price=migration_price, time_limit=time_limit, seed=seed, threads=threads,
     )  # fmt: skip
     names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
     rows = [problem.run(name, options) for name in (names if compare else names[:1])]
     _print(problem, rows)
     if output is not None:
-        write_mapping(output, tasks, target, rows[0])
-        terminal.say(f"wrote {output}")
+        for file in _write(output, graph, form, problem, rows[0]):
+            terminal.say(f"wrote {file}")
     if picture is not None:
         from numascape.figures.balance_picture import save_balance
 
@@ -139,6 +149,19 @@ def _tasks(path: Path, cores: int, form: str | None) -> TaskGraph:
     if form is None and (path / "trace.json").exists():
         return thread_graph(Trace.read(path), cores)
     return read_graph(path, cores, form)
+
+
+def _write(
+    output: Path, graph: Path, form: str | None, problem: Problem, balanced: Balanced
+) -> list[Path]:
+    """Write the mapping, as vt reads it if the tasks are vt's and the name is such."""
+    from numascape.balance.formats import format_of, write_lbaf_mapping, write_mapping
+    from numascape.balance.formats.lbaf import LBAF_NAME
+
+    if re.match(LBAF_NAME, output.name) and (form or format_of(graph)) == "lbaf":
+        return write_lbaf_mapping(output, graph, balanced.mapping)
+    write_mapping(output, problem.graph, problem.target, balanced)
+    return [output]
 
 
 def _costs(text: str) -> tuple[float, float]:

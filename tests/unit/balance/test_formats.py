@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from numascape.balance import Problem, TaskGraph, flat_target
-from numascape.balance.formats import read_graph, write_graph, write_mapping
+from numascape.balance.formats import (
+    read_graph,
+    write_graph,
+    write_lbaf_mapping,
+    write_mapping,
+)
 from numascape.errors import NumascapeError
 from unit.balance.conftest import lbdump
 
@@ -99,6 +104,28 @@ def test_files_of_vt_one_for_each_rank(tmp_path: Path, compressed: bool) -> None
     assert graph.core.tolist() == [0, 0, 1]
     assert graph.fixed.tolist() == [0, 0, 1]
     assert edges(graph) == [(0, 2, 2, 8), (2, 2, 2, 8)]
+
+
+def test_a_mapping_is_one_phase_more_of_vts_files(tmp_path: Path) -> None:
+    for rank, ids in enumerate([[1, 2], [3]]):
+        (tmp_path / f"data.{rank}.json").write_bytes(lbaf(rank, ids, phases=3 - rank))
+    source = tmp_path / "data.0.json"
+    to = np.array([1, 0, 1], np.uint32)
+    written = write_lbaf_mapping(tmp_path / "to.0.json.br", source, to)
+    assert [file.name for file in written] == ["to.0.json.br", "to.1.json.br"]
+    # Phase 1 is the last that both ranks have.
+    mapped = [json.loads(brotli.decompress(file.read_bytes())) for file in written]
+    assert [[phase["id"] for phase in rank["phases"]] for rank in mapped] == [[0, 1, 2]] * 2
+    assert [[task["entity"]["id"] for task in rank["phases"][2]["tasks"]] for rank in mapped] == [
+        [2],
+        [1, 3],
+    ]
+    assert mapped[1]["phases"][:2] == json.loads(lbaf(1, [3]))["phases"]
+    # It is read as any other: tasks are where they were sent.
+    assert read_graph(written[0], 2).core.tolist() == [0, 1, 1]
+    with pytest.raises(NumascapeError, match="ranks 0 to 1"):
+        write_lbaf_mapping(tmp_path / "to.0.json", source, np.array([2, 0, 1], np.uint32))
+    assert not list(tmp_path.glob("to.*.json"))
 
 
 def test_a_graph_of_metis(tmp_path: Path) -> None:

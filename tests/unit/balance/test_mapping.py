@@ -110,6 +110,12 @@ def test_generators_have_the_published_sizes() -> None:
     assert test.tasks == 200
     assert test.load.min() >= 0.05
     assert test.load.max() <= 0.2
+    # Few are heavy: of u^4 with u at random in [0, 1), the mean is a fifth.
+    assert generated.lb_test(20000, 16, "ring").load.mean() == pytest.approx(0.08, rel=0.02)
+    # One in a hundred of the ordered pairs, a ring among them.
+    assert test.messages == 398
+    following = zip(test.senders.tolist(), test.to.tolist(), strict=True)
+    assert sum((task + 1) % 200 == other for task, other in following) == 200
     for topology, messages in (("ring", 64), ("mesh2d", 2 * 2 * 56), ("mesh3d", 2 * 3 * 48)):
         assert generated.lb_test(64, 4, topology=topology).messages == messages  # type: ignore[arg-type]
 

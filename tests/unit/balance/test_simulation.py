@@ -33,7 +33,7 @@ def test_tasks_of_one_core_follow_each_other() -> None:
 def test_a_message_costs_sender_and_receiver_and_takes_its_time() -> None:
     graph = task_graph([10, 1], [0, 1], [0], [1], bytes=[4])
     # Task 0 works 10 and sends for 1 + 2, the message travels 2, receiving it takes 3, and then
-    # task 1 does its second iteration. Between nodes all but work takes twice as long.
+    # task 1 does its second iteration. Between nodes bytes and the way take twice as long.
     near = simulate(graph, flat_target(1, 2, 1.0), graph.core, 2, COSTLY)
     assert near.iteration_times[0] == 13
     assert near.end == 26
@@ -42,7 +42,7 @@ def test_a_message_costs_sender_and_receiver_and_takes_its_time() -> None:
         (0, 1, WORK), (15, 18, COMMUNICATION), (18, 19, WORK),
     ]  # fmt: skip
     far = simulate(graph, flat_target(2, 1, 2.0), graph.core, 2, COSTLY)
-    assert [(i.start, i.end) for i in far.intervals if i.core == 1][:2] == [(0, 1), (20, 26)]
+    assert [(i.start, i.end) for i in far.intervals if i.core == 1][:2] == [(0, 1), (19, 24)]
 
 
 def test_a_task_waits_for_the_slowest_sender_however_far_others_are() -> None:

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Task graphs from files of several programs. Files are somebody's: nothing in them is believed."""
 
-from numascape.balance.formats.reading import FORMATS, read_graph
+from numascape.balance.formats.lbaf_mapping import write_lbaf_mapping
+from numascape.balance.formats.reading import FORMATS, format_of, read_graph
 from numascape.balance.formats.writing import write_graph, write_mapping
 
-__all__ = ["FORMATS", "read_graph", "write_graph", "write_mapping"]
+__all__ = [
+    "FORMATS",
+    "format_of",
+    "read_graph",
+    "write_graph",
+    "write_lbaf_mapping",
+    "write_mapping",
+]

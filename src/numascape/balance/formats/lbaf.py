@@ -80,10 +80,7 @@ def rank_files(path: Path) -> dict[int, Path]:
 def read_lbaf(path: Path, cores: int) -> TaskGraph:
     """The last phase that all ranks have; each rank is a core."""
     files = {rank: _read(file) for rank, file in rank_files(path).items()}
-    phases = set.intersection(*({phase.id for phase in file.phases} for file in files.values()))
-    if not phases:
-        raise NumascapeError(f"{path}: there is no phase that all its {len(files)} ranks have")
-    last = max(phases)
+    last = _last_common(path, files)
     place: dict[int, int] = {}
     load: list[float] = []
     core: list[int] = []
@@ -107,6 +104,18 @@ def read_lbaf(path: Path, cores: int) -> TaskGraph:
         [place[e.to.number] for e in known if e.to.number is not None],
         bytes=[e.bytes for e in known], count=[e.messages for e in known], fixed=fixed,
     )  # fmt: skip
+
+
+def last_common_phase(path: Path) -> int:
+    """The phase that read_lbaf takes. Raises NumascapeError."""
+    return _last_common(path, {rank: _read(file) for rank, file in rank_files(path).items()})
+
+
+def _last_common(path: Path, files: dict[int, _File]) -> int:
+    phases = set.intersection(*({phase.id for phase in file.phases} for file in files.values()))
+    if not phases:
+        raise NumascapeError(f"{path}: there is no phase that all its {len(files)} ranks have")
+    return max(phases)
 
 
 def _read(path: Path) -> _File:

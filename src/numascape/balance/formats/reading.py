@@ -40,14 +40,14 @@ def read_graph(path: Path, cores: int, form: str | None = None) -> TaskGraph:
 
     The format is seen from the file's first bytes and its name, unless `form` names it.
     """
-    if form is None:
-        form = _format(path)
+    form = form or format_of(path)
     if form not in FORMATS:
         raise NumascapeError(f"there is no format {form!r}: choose one of {', '.join(FORMATS)}")
     return FORMATS[form](path, cores)
 
 
-def _format(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """The format that a file's first bytes and name tell. Raises NumascapeError."""
     if path.is_dir():
         return "csv"
     try:

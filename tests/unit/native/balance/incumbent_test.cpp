@@ -179,6 +179,26 @@ TEST(Incumbent, DoesNotDependOnThreads) {
     EXPECT_EQ(incumbent_search(e.problem(), one), incumbent_search(e.problem(), many));
 }
 
+TEST(Incumbent, EndsWhenItsTimeIsOver) {
+    // Undisturbed this effort would take days.
+    const Example e = random_example(3, 400, 4, 2);
+    const Problem problem = e.problem();
+    Options options;
+    options.effort = 1e6;
+    options.time_limit = 0.3;
+    options.max_imbalance = 1.1;
+    const Metrics metrics = measure(problem, incumbent_search(problem, options));
+    EXPECT_LE(metrics.imbalance, 1.1 + 1e-9);
+    EXPECT_LT(metrics.communication, measure(problem, e.core).communication);
+}
+
+TEST(Incumbent, LeavesTasksWhereTheyAreWithoutTime) {
+    const Example e = random_example(4, 200, 4, 2);
+    Options options;
+    options.time_limit = 0.0;
+    EXPECT_EQ(incumbent_search(e.problem(), options), e.core);
+}
+
 // No worse in imbalance and communication than a baseline, with fewer migrations, even after the
 // baseline's parts were renumbered in its favour.
 void expect_dominance(const Problem& problem, const char* name) {
