@@ -21,7 +21,10 @@ def replacing_file(target: Path) -> Iterator[Path]:
     Otherwise it is removed, and a former `target` stays as it was. Raises OSError.
     """
     beside = _beside(target)
-    beside.open("xb").close()
+    try:
+        beside.open("xb").close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from error
     try:
         yield beside
         beside.replace(target)

@@ -89,7 +89,9 @@ def run(arguments: list[str]) -> int:
         terminal.complain(str(error))
         return error.exit_code
     except typer.TyperException as error:
-        terminal.complain(f"{error.format_message().rstrip('.')}; see: {_help_command(arguments)}")
+        # Without a word where one is needed, help is printed and the message empty.
+        reason = error.format_message().rstrip(".") or "a command is missing"
+        terminal.complain(f"{reason}; see: {_help_command(arguments)}")
         return 2
     except SystemExit as ending:
         # Typer answers so when whoever read our output has left, as `head` does: no error.
