@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from numascape import terminal
-from numascape.commands.machine.show import MachineOption
+from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -84,13 +84,7 @@ def balance(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the mapping: .json, .csv, .map, or as GRAPH's vt files: name.0.json.",
-            show_default=False,
-        ),
+        output_to("Write the mapping: .json, .csv, .map, or as GRAPH's vt files: name.0.json."),
     ] = None,
     picture: Annotated[
         Path | None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import output_to
 
 
 def convert(
@@ -17,13 +18,7 @@ def convert(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="TRACE",
-            help="The trace to write; by default named after the recording.",
-            show_default=False,
-        ),
+        output_to("The trace to write; by default named after the recording.", metavar="TRACE"),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")

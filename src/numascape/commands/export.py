@@ -9,12 +9,11 @@ from typing import Annotated, Literal
 import typer
 
 from numascape import terminal
+from numascape.commands._options import QuietOption, TraceArgument
 
 
 def export(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
-    ],
+    trace: TraceArgument,
     output: Annotated[
         Path,
         typer.Option(
@@ -24,7 +23,7 @@ def export(
     file_format: Annotated[
         Literal["csv", "parquet"], typer.Option("--format", help="The tables' format.")
     ] = "csv",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Write the tables of a trace as files for other programs.
 

@@ -9,43 +9,25 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import (
+    PhaseOption,
+    QuietOption,
+    StructureOption,
+    TraceArgument,
+    output_to,
+)
 from numascape.figures import FigureName
 
 
 def plot(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
-    ],
+    trace: TraceArgument,
     figure: Annotated[
         FigureName, typer.Option("--figure", help="What to draw.", show_default=False)
     ],
-    structure: Annotated[
-        str | None,
-        typer.Option(
-            "--structure",
-            metavar="NAME",
-            help="The structure, by name or number; else the whole run.",
-            show_default=False,
-        ),
-    ] = None,
-    phase: Annotated[
-        str | None,
-        typer.Option(
-            "--phase",
-            metavar="NAME",
-            help="Only what one phase did, by name or number.",
-            show_default=False,
-        ),
-    ] = None,
+    structure: StructureOption = None,
+    phase: PhaseOption = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A .pdf, .svg or .png; else the figure's name with .pdf.",
-            show_default=False,
-        ),
+        Path | None, output_to("A .pdf, .svg or .png; else the figure's name with .pdf.")
     ] = None,
     grey: Annotated[bool, typer.Option("--grey", help="For print without colours.")] = False,
     width: Annotated[
@@ -58,7 +40,7 @@ def plot(
         ),
     ] = None,
     no_title: Annotated[bool, typer.Option("--no-title", help="Leave the title out.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Draw a figure of a trace for a paper.
 

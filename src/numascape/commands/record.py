@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import output_to
 from numascape.errors import NumascapeError
 
 
@@ -44,12 +45,9 @@ def record(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
+        output_to(
+            "The trace to write; by default PROGRAM.numascape in the current folder.",
             metavar="TRACE",
-            help="The trace to write; by default PROGRAM.numascape in the current folder.",
-            show_default=False,
         ),
     ] = None,
     pid: Annotated[

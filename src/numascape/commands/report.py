@@ -9,21 +9,13 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import QuietOption, TraceArgument, output_to
 
 
 def report(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
-    ],
+    trace: TraceArgument,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The page to write; else the trace's name with .html.",
-            show_default=False,
-        ),
+        Path | None, output_to("The page to write; else the trace's name with .html.")
     ] = None,
     source: Annotated[
         bool | None,
@@ -43,7 +35,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Write a page that shows a trace: who uses which page, and who touched it first.
 

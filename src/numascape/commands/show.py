@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numascape import terminal
+from numascape.commands._options import PhaseOption, StructureOption, TraceArgument
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,27 +19,9 @@ if TYPE_CHECKING:
 
 
 def show(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
-    ],
-    structure: Annotated[
-        str | None,
-        typer.Option(
-            "--structure",
-            metavar="NAME",
-            help="Show one structure in detail, by name or number.",
-            show_default=False,
-        ),
-    ] = None,
-    phase: Annotated[
-        str | None,
-        typer.Option(
-            "--phase",
-            metavar="NAME",
-            help="Only what one phase did, by name or number.",
-            show_default=False,
-        ),
-    ] = None,
+    trace: TraceArgument,
+    structure: StructureOption = None,
+    phase: PhaseOption = None,
     every: Annotated[
         bool, typer.Option("--all", help="Show what has few accesses too: every row.")
     ] = False,

@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from threading import Event
 from typing import Annotated
 
 import typer
 
 from numascape import terminal
+from numascape.commands._options import TraceArgument
 
 
 def view(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
-    ],
+    trace: TraceArgument,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0: a free one.")
     ] = 0,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import JsonOption
 from numascape.commands.host.show import RootOption
 from numascape.errors import NumascapeError
 
@@ -41,7 +42,7 @@ def check(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: JsonOption = False,
     root: RootOption = Path("/"),
 ) -> None:
     """Say whether a program's memory would be on its own nodes; exit status 1 if not.

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from numascape import terminal
+from numascape.commands._options import NoProgressOption, output_to
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -55,16 +56,9 @@ def experiment(
         Path, typer.Option("--folder", help="Where to write the file; it never has a name.")
     ] = Path(),
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="NAME",
-            show_default=False,
-            help="Write NAME.csv, and a plot NAME.svg.",
-        ),
+        Path | None, output_to("Write NAME.csv, and a plot NAME.svg.", metavar="NAME")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+    quiet: NoProgressOption = False,
 ) -> None:
     """Measure what a file in the page cache does to a program's pages and speed.
 

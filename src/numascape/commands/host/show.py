@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from numascape import terminal
+from numascape.commands._options import JsonOption
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _PARTS: Final = (
 
 
 def show(
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: JsonOption = False,
     watch: Annotated[
         float | None,
         typer.Option(

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import NoProgressOption, output_to, spread_of
 
 
 class ExperimentName(str, Enum):
@@ -25,16 +26,7 @@ def bench(
         ExperimentName,
         typer.Argument(help="triad: a = b + c d; sum: s = s + a; copy: a = b.", show_default=False),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The plot, .svg, .png or .pdf.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_to("The plot, .svg, .png or .pdf.")] = None,
     table: Annotated[
         Path | None,
         typer.Option("--csv", metavar="FILE", help="The points as CSV.", show_default=False),
@@ -49,16 +41,9 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer lengths.")] = False,
     spread: Annotated[
-        float,
-        typer.Option(
-            "--spread",
-            min=0.001,
-            max=1.0,
-            metavar="SHARE",
-            help="Leave out points whose 95 % confidence interval is wider, to each side.",
-        ),
+        float, spread_of("Leave out points whose 95 % confidence interval is wider, to each side.")
     ] = 0.1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+    quiet: NoProgressOption = False,
 ) -> None:
     """Measure a loop's bandwidth over the length of its vectors, from cache to memory.
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands.machine.show import MachineOption
+from numascape.commands._options import MachineOption, output_to
 
 
 class Format(str, Enum):
@@ -36,12 +36,7 @@ def export(
         Format, typer.Option("--format", "-f", help="What to write.", show_default=False)
     ],
     machine: MachineOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Else standard output.", show_default=False
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_to("Else standard output.")] = None,
     figure: Annotated[
         FigureOfPairs, typer.Option("--figure", help="For csv: the matrix.")
     ] = FigureOfPairs.factors,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import NoProgressOption, output_to, spread_of
 
 if TYPE_CHECKING:
     from numascape.machine.probing import Probe
@@ -17,29 +18,15 @@ if TYPE_CHECKING:
 
 def probe(
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the machine as JSON; else only show it.",
-            show_default=False,
-        ),
+        Path | None, output_to("Write the machine as JSON; else only show it.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer figures, under a minute on two sockets.")
     ] = False,
     spread: Annotated[
-        float,
-        typer.Option(
-            "--spread",
-            min=0.001,
-            max=1.0,
-            metavar="SHARE",
-            help="Refuse figures whose 95 % confidence interval is wider, to each side.",
-        ),
+        float, spread_of("Refuse figures whose 95 % confidence interval is wider, to each side.")
     ] = 0.1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+    quiet: NoProgressOption = False,
 ) -> None:
     """Measure this host's memory: latency and bandwidth between all nodes, and its caches.
 

@@ -14,35 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from numascape import terminal
+from numascape.commands._options import MachineOption, output_to
 
 if TYPE_CHECKING:
     from numascape.machine.description import Machine, MachineNode
     from numascape.machine.factors import Known
 
-MachineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--machine",
-        "-m",
-        metavar="MACHINE",
-        help="A file (JSON, hwloc XML, tarball of /sys and /proc), a folder with sys and proc, "
-        "a shipped machine's name, or a synthetic description; else this host.",
-        show_default=False,
-    ),
-]
-
 
 def show(
     machine: MachineOption = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Draw it to a .svg, .png, .pdf or .html instead.",
-            show_default=False,
-        ),
+        Path | None, output_to("Draw it to a .svg, .png, .pdf or .html instead.")
     ] = None,
     names: Annotated[
         bool, typer.Option("--list", help="Print the names of the shipped machines.")

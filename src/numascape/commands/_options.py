@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options that several verbs have, with the same words in each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+TraceArgument = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+]
+StructureOption = Annotated[
+    str | None,
+    typer.Option(
+        "--structure",
+        metavar="NAME",
+        help="One structure, by name or number; else the whole run.",
+        show_default=False,
+    ),
+]
+PhaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--phase",
+        metavar="NAME",
+        help="Only what one phase did, by name or number.",
+        show_default=False,
+    ),
+]
+MachineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="MACHINE",
+        help="A file (JSON, hwloc XML, tarball of /sys and /proc), a folder with sys and proc, "
+        "a shipped machine's name, or a synthetic description; else this host.",
+        show_default=False,
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+NoProgressOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def output_to(help_text: str, metavar: str = "FILE") -> Any:
+    """The option --output, -o of a verb that writes."""
+    return typer.Option("--output", "-o", metavar=metavar, help=help_text, show_default=False)
+
+
+def spread_of(help_text: str) -> Any:
+    """The option --spread of a verb that measures: half a 95 % confidence interval."""
+    return typer.Option("--spread", min=0.001, max=1.0, metavar="SHARE", help=help_text)
