@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from numascape import terminal
-from numascape.commands.machine.show import MachineOption
+from numascape.commands._options import MachineOption
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
