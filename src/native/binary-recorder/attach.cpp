@@ -152,14 +152,16 @@ void catch_signals() {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-// DynamoRIO has left when our client is no longer mapped.
+// DynamoRIO has left when our client is no longer mapped. On a busy machine it may still be taking
+// the threads over.
 bool release(int process, const Target& target) {
-    const int thread = release_thread(target.pid);
-    if (thread == 0) {
-        return false;
-    }
-    send_detach(target.pid, thread);
+    bool sent = false;
     for (int waited = 0; waited < kReleaseMilliseconds; waited += 20) {
+        const int thread = sent ? 0 : release_thread(target.pid);
+        if (thread != 0) {
+            send_detach(target.pid, thread);
+            sent = true;
+        }
         if (ended_within(process, 0.02) || !is_recorded(target.pid)) {
             return true;
         }

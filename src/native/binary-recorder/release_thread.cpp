@@ -6,6 +6,12 @@
 // So the nudge goes to a thread to which this does no harm: while attached, the process has one
 // more thread, named kReleaseThreadName, that only waits. It is no thread of DynamoRIO's or of the
 // client's (these do not take nudges) but looks like one of the program's.
+//
+// The program's signals must not reach it: it has none of the storage that their handlers need, and
+// its registers are lost when one comes together with the nudge. But DynamoRIO unblocks all signals
+// of a thread that it takes over, and only remembers which are blocked; it passes those on to other
+// threads, but not when they interrupt a system call. So each time the thread is about to wait, we
+// have the kernel block them.
 #include "release_thread.h"
 
 #include <atomic>
@@ -14,16 +20,18 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "dr_api.h"
+#include "drmgr.h"
 #include "os.h"
 #include "shard_format.h"
 
 // The thread's code, copied to memory of its own, because this library goes when DynamoRIO goes.
 // With a time to wait, the call ends when a signal arrives, instead of going on: only then does
 // DynamoRIO see the nudge. It makes no access to memory, so that nothing of it is counted. r12: the
-// word it waits for; r13: its stack; r14: a signal set; r15: its name. No thread-local storage of
-// its creator's.
+// word it waits for; r13: its stack; r14: a signal set. No thread-local storage of its creator's.
 __asm__(R"(
     .pushsection .rodata
 numascape_release_code:
@@ -34,17 +42,13 @@ numascape_release_code:
     mov $158, %eax          # arch_prctl(ARCH_SET_FS, 0)
     mov $0x1002, %edi
     syscall
-    mov $157, %eax          # prctl(PR_SET_NAME, name)
-    mov $15, %edi
-    mov %r15, %rsi
-    syscall
-    mov $14, %eax           # rt_sigprocmask(SIG_SETMASK, set, null, 8)
+1:  mov $14, %eax           # rt_sigprocmask(SIG_SETMASK, set, null, 8)
     mov $2, %edi
     mov %r14, %rsi
     xor %edx, %edx
     mov $8, %r10d
     syscall
-1:  mov $202, %eax          # futex(word, FUTEX_WAIT_PRIVATE, 0, time): EAGAIN when it is not 0
+    mov $202, %eax          # futex(word, FUTEX_WAIT_PRIVATE, 0, time): EAGAIN when it is not 0
     mov %r12, %rdi
     mov $128, %esi
     xor %edx, %edx
@@ -81,10 +85,26 @@ struct Shared {
     int64_t seconds;  // how long to wait at a time
     int64_t nanoseconds;
     uint64_t signals;
-    char name[16];
 };
 Shared* shared = nullptr;
 uint32_t thread_id = 0;
+
+bool is_mask_change(void*, int number) {
+    return number == SYS_rt_sigprocmask;
+}
+
+// DynamoRIO will not make the call, but note the mask as that of the program. It has the thread
+// from now on, so that the nudge will not be lost: only now does it have the name by which it is
+// found.
+bool before_call(void*, int number) {
+    if (is_mask_change(nullptr, number) && is_release_thread()) {
+        shared->seconds = 3600;
+        os::call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(kReleaseThreadName));
+        os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&shared->signals), 0,
+                 sizeof shared->signals);
+    }
+    return true;
+}
 
 }  // namespace
 
@@ -106,8 +126,7 @@ void start_release_thread() {
     for (const int number : {SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGFPE, SIGSYS}) {
         data->signals &= ~(uint64_t{1} << (number - 1));
     }
-    data->seconds = 3600;
-    __builtin_memcpy(data->name, kReleaseThreadName, sizeof kReleaseThreadName);
+    data->nanoseconds = 10'000'000;  // DynamoRIO may take it over between its two calls
     shared = data;
 
     const uint64_t all = ~uint64_t{0};
@@ -122,15 +141,15 @@ void start_release_thread() {
     register Shared* word __asm__("r12") = data;
     register char* stack_start __asm__("r13") = stack;
     register uint64_t* signals __asm__("r14") = &data->signals;
-    register char* name __asm__("r15") = data->name;
     __asm__ volatile("syscall\n test %%rax, %%rax\n jnz 1f\n jmp *%%rbx\n1:"
                      : "+a"(created)
                      : "D"(kFlags), "S"(stack + kStackBytes - 64), "d"(0L), "r"(no_place),
-                       "r"(no_storage), "b"(code), "r"(word), "r"(stack_start), "r"(signals),
-                       "r"(name)
+                       "r"(no_storage), "b"(code), "r"(word), "r"(stack_start), "r"(signals)
                      : "rcx", "r11", "memory");
     os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
     thread_id = created > 0 ? static_cast<uint32_t>(created) : 0;
+    dr_register_filter_syscall_event(is_mask_change);
+    drmgr_register_pre_syscall_event(before_call);
 }
 
 bool is_release_thread() {

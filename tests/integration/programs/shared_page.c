@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shared_page: until SIGUSR1, a thread calls the function at the very start of the page of code in
-// which main runs, and a timer sends main a signal each millisecond. Ends with status 42.
+// which main runs, and a timer sends the process a signal a thousand times a second, whose handler
+// needs the storage that each thread of the program has. Ends with status 42.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/time.h>
 
 static atomic_int stopped, ticks;
+static _Thread_local volatile int own_ticks;
 
 // Both in one page, `first` at its start.
 long first(long value);
@@ -30,6 +32,7 @@ __asm__(
 
 static void tick(int number) {
     (void)number;
+    own_ticks += 1;
     atomic_fetch_add(&ticks, 1);
 }
 
@@ -48,7 +51,7 @@ int main(void) {
     int wrong = 0;
     pthread_t thread;
     sigset_t timer;
-    const struct itimerval millisecond = {{0, 1000}, {0, 1000}};
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
     sigemptyset(&timer);
     sigaddset(&timer, SIGALRM);
     signal(SIGALRM, tick);
@@ -56,7 +59,7 @@ int main(void) {
     pthread_sigmask(SIG_BLOCK, &timer, NULL);
     pthread_create(&thread, NULL, call_first, &wrong);
     pthread_sigmask(SIG_UNBLOCK, &timer, NULL);
-    setitimer(ITIMER_REAL, &millisecond, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
     puts("ready");
     fflush(stdout);
     loop_near(&stopped);
