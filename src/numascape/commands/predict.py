@@ -44,7 +44,8 @@ def predict(
             "--threads-map",
             metavar="MAP",
             help="Where threads run: compact (neighbours together), scatter (in turn over nodes), "
-            "anywhere, or a file with a node for each thread. Plans have their own.",
+            "numbered (by CPU number), anywhere, or a file with a node for each thread. Plans have "
+            "their own.",
         ),
     ] = "compact",
     phase: Annotated[

@@ -23,6 +23,7 @@ from numascape.prediction import Prediction
 _COLOURS: Final = {
     "memory": "#d7642c",
     "link": "#8a5aa8",
+    "cores": "#5ab4c8",
     "thread": "#2c7fb8",
     "nothing": "#b8b8b8",
 }
@@ -95,9 +96,7 @@ def _draw_times(axes: Axes, found: Sequence[Prediction], machine: str) -> None:
 
 
 def _short(label: str) -> str:
-    # A dollar sign would begin a formula.
-    text = label if len(label) <= _LONGEST_LABEL else f"…{label[1 - _LONGEST_LABEL :]}"
-    return text.replace("$", r"\$")
+    return label if len(label) <= _LONGEST_LABEL else f"…{label[1 - _LONGEST_LABEL :]}"
 
 
 def _page(found: Sequence[Prediction], machine: str, picture: bytes) -> bytes:

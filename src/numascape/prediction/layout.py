@@ -19,7 +19,7 @@ from numascape.trace import Trace
 
 Nodes = npt.NDArray[np.int64]
 """A node's number for each thread; -1: anywhere, on all nodes with CPUs alike."""
-Layout = Literal["compact", "scatter", "anywhere"]
+Layout = Literal["compact", "scatter", "numbered", "anywhere"]
 LAYOUTS: Final[dict[str, Layout]] = {name: name for name in get_args(Layout)}
 
 _LARGEST_MAP: Final = 16 << 20
@@ -30,7 +30,8 @@ def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Node
 
     compact: neighbours near each other, spread evenly over all usable CPUs in the order of nodes:
     thread i of n on CPU i * CPUs // n. scatter: one node after the other, round and round, as the
-    kernel starts threads on the idlest node. anywhere: -1.
+    kernel starts threads on the idlest node. numbered: thread i on the i-th usable CPU by number,
+    as GOMP_CPU_AFFINITY=0-63 has it. anywhere: -1.
     """
     if layout == "anywhere":
         return np.full(threads, -1, np.int64)
@@ -39,6 +40,10 @@ def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Node
     per_node = [(number, cpus) for number, cpus in per_node if cpus]
     if not per_node:
         raise NumascapeError(f"{machine.name} has no CPU for threads to run on")
+    if layout == "numbered":
+        node_of = cpu_nodes(machine)
+        order = [node_of[cpu] for cpu in machine.usable_cpus]
+        return np.array([order[i % len(order)] for i in range(threads)], np.int64)
     if layout == "compact":
         cpus = np.repeat([node for node, _ in per_node], [count for _, count in per_node])
         return np.asarray(cpus[np.arange(threads) * len(cpus) // max(threads, 1)], np.int64)

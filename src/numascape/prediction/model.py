@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a run would take with its pages and threads on given nodes of a machine.
 
-The time of a phase is the largest of three: what each node's memory needs for its traffic, what
-each link between nodes needs, and what each thread needs to execute its accesses and to wait for
-its lines. Waiting takes longer the busier memory is, which depends on the time of the phase: a
-fixed point, found by bisection. docs/prediction.md derives it and gives its sources.
+The time of a phase is the largest of what each node's memory needs for its traffic, what each link
+between nodes needs, and what threads, and the cores that they share, need to execute accesses and
+to wait for lines. Waiting takes longer the busier memory is, which depends on the time of the
+phase: a fixed point, found by bisection. docs/prediction.md derives it and gives its sources.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ import polars as pl
 
 from numascape.machine import Machine
 from numascape.prediction.demand import LINE_BYTES, Demand, demand_of
-from numascape.prediction.speeds import HARDWARE_THREADS_GAIN as _GAIN
-from numascape.prediction.speeds import Floats, Speeds, speeds_of
+from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
 from numascape.trace import Trace
 
-LimitKind = Literal["memory", "link", "thread", "nothing"]
+LimitKind = Literal["memory", "link", "cores", "thread", "nothing"]
 
 _STEPS: Final = 40
 _CLOSE: Final = 1e-7
@@ -89,12 +88,10 @@ class Prediction:
 class _Load:
     """Phases x threads x nodes of memory, in lines to wait for and bytes; and where threads run.
 
-    `on` is threads x nodes: the part of a thread that runs on each node's CPUs. `active`, phases x
-    threads, is 1 for the threads that do something.
+    `on` is threads x nodes: the part of a thread that runs on each node's CPUs.
     """
 
     accesses: Floats
-    active: Floats
     waits: Floats
     bytes: Floats
     on: Floats
@@ -106,12 +103,13 @@ class _Load:
 
 @dataclass(frozen=True, eq=False)
 class _Timing:
-    """Seconds of each phase, and what each memory, link and thread would need for it alone."""
+    """Seconds of each phase, and what each memory, link, thread and node's cores need for it."""
 
     seconds: Floats
     memory: Floats
     link: Floats
     thread: Floats
+    cores: Floats
 
 
 def predict(
@@ -220,7 +218,6 @@ def _load(
     share = demand.shares(pages, speeds)
     return _Load(
         demand.accesses * tuning.thread_time,
-        (demand.accesses > 0).astype(float),
         demand.by_node(share, demand.lines) * (tuning.lines * tuning.thread_time),
         demand.by_node(share, demand.moved) * (LINE_BYTES * tuning.lines),
         on,
@@ -250,30 +247,36 @@ def _solve(load: _Load, speeds: Speeds) -> _Timing:
     memory = traffic.sum(axis=1) / speeds.controller / 1e9
     link = traffic / speeds.link / 1e9
     busiest = np.maximum(memory.max(axis=1), link.max(axis=(1, 2)))
-    # Threads that share a core share its execution units and its lines in flight.
-    per_core = (load.active @ load.on) / np.maximum(speeds.cores, 1)
-    crowd = np.maximum(1.0, per_core) @ load.on.T
-    computing = load.accesses * speeds.core_ns * 1e-9 * np.maximum(1.0, crowd / _GAIN)
-    waiting = load.waits * (crowd / speeds.lines_in_flight)[:, :, None] * 1e-9
+    computing = load.accesses * speeds.core_ns * 1e-9
+    waits = load.waits * (1e-9 / speeds.lines_in_flight)
+    # A node's threads share its cores: whoever is done leaves its core to the others.
+    cores = np.maximum(speeds.cores, 1)
+    executing = (computing / HARDWARE_THREADS_GAIN) @ load.on / cores
 
-    def threads(seconds: Floats) -> Floats:
-        """What each thread needs when the phases take so long: phases x threads."""
+    def needed(seconds: Floats) -> tuple[Floats, Floats]:
+        """What each thread needs alone, and each node's cores, when the phases take so long."""
         with np.errstate(divide="ignore", invalid="ignore"):
             used = np.nan_to_num(memory / seconds[:, None], posinf=1.0)
             crossing = np.nan_to_num(link / seconds[:, None, None], posinf=1.0)
         utilisation = np.maximum(used[:, None, :], crossing)
         latency = speeds.latency * speeds.slowdown(utilisation)
-        return np.asarray(computing + (waiting * (load.on @ latency)).sum(axis=2))
+        waiting = (waits @ latency.transpose(0, 2, 1)) * load.on
+        return computing + waiting.sum(axis=2), executing + waiting.sum(axis=1) / cores
+
+    def longest(seconds: Floats) -> Floats:
+        threads, nodes = needed(seconds)
+        alone = threads.max(axis=1, initial=0.0)
+        return np.asarray(np.maximum(alone, nodes.max(axis=1, initial=0.0)))
 
     low = busiest
-    high = np.maximum(busiest, threads(np.zeros_like(busiest)).max(axis=1, initial=0.0))
+    high = np.maximum(busiest, longest(np.zeros_like(busiest)))
     for _ in range(_STEPS):
         if (high - low <= _CLOSE * high).all():
             break
         middle = (low + high) / 2
-        needed = threads(middle).max(axis=1, initial=0.0)
-        low, high = np.where(needed > middle, middle, low), np.where(needed > middle, high, middle)
-    return _Timing(high, memory, link, threads(high))
+        later = longest(middle) > middle
+        low, high = np.where(later, middle, low), np.where(later, high, middle)
+    return _Timing(high, memory, link, *needed(high))
 
 
 def _phases(
@@ -298,7 +301,10 @@ def _limit(timing: _Timing, speeds: Speeds, phase: int, seconds: float) -> tuple
         return f"link {speeds.nodes[start]}→{speeds.nodes[end]}", "link"
     if timing.memory[phase, node] >= _BUSY * seconds:
         return f"memory of node {speeds.nodes[node]}", "memory"
-    return f"thread {int(timing.thread[phase].argmax())}", "thread"
+    thread, cores = timing.thread[phase], timing.cores[phase]
+    if cores.max() > thread.max():
+        return f"cores of node {speeds.nodes[int(cores.argmax())]}", "cores"
+    return f"thread {int(thread.argmax())}", "thread"
 
 
 def _most_limiting(phases: Sequence[PhasePrediction]) -> tuple[str, LimitKind]:

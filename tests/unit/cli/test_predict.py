@@ -107,7 +107,7 @@ def test_it_draws_a_picture(
     [
         (["-p", "fastest"], "there is no policy 'fastest'"),
         (["-p", "missing.toml"], "missing.toml"),
-        (["--threads-map", "round"], "is no file and none of compact, scatter, anywhere"),
+        (["--threads-map", "round"], "is no file and none of compact, scatter, numbered, anywhere"),
         (["--calibrate", "0"], "more than 0 seconds"),
         (["--phase", "solve"], "without phases"),
         (["-m", "numa99"], "there is no machine 'numa99'"),

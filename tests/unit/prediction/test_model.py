@@ -110,6 +110,19 @@ def test_threads_that_share_a_core_slow_each_other_down() -> None:
     speeds = speeds_of(machine)
     crowded = predict(trace, speeds, placed, nodes(*[0] * 4), label="")
     assert crowded.seconds == pytest.approx(1000 * speeds.core_ns * 1e-9 * 2 / 1.25)
+    assert (crowded.limit, crowded.limit_kind) == ("cores of node 0", "cores")
+
+
+def test_a_longer_thread_uses_what_shorter_ones_leave_of_the_cores() -> None:
+    machine = machine_of(1, 2)
+    speeds = speeds_of(machine)
+    times = []
+    for work in ((1000, 1000, 1000, 1000), (1300, 700, 1300, 700), (3000, 0, 500, 500)):
+        trace = trace_of([(t, t, n, 0) for t, n in enumerate(work)], 4, lines=[0] * 4)
+        found = predict(trace, speeds, interleave(trace, machine), nodes(*[0] * 4), label="")
+        times.append(found.seconds / (speeds.core_ns * 1e-9))
+    # Alike, until one thread alone takes longer.
+    assert times == pytest.approx([1600, 1600, 3000])
 
 
 @FEW

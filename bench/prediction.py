@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets predictions of page placement policies beside published measurements."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import matplotlib as mpl
+import numpy as np
+import typer
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from bench.measure import machine
+from bench.published_policies import RECORDINGS, Result, results
+from bench.tables import RESULTS, ResultTable, print_table, write_results
+from numascape.figures.drawing import save
+from numascape.figures.style import SETTINGS
+
+console = Console(stderr=True)
+COLOURS = {"IS.D": "#2c7fb8", "Ondes3D": "#d7642c", "matrix,": "#8a5aa8"}
+
+
+def record(folder: Path) -> None:
+    """Make the recordings that the folder lacks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    numascape = Path(sys.executable).with_name("numascape")
+    for recording in RECORDINGS:
+        trace = folder / f"{recording.name}.numascape"
+        if trace.exists():
+            continue
+        console.print(f"recording {recording.name}")
+        options = ["--traffic", "--cache", recording.cache, "--no-lines", "-q", "-o", str(trace)]
+        command = [str(numascape), "record", *options, "--", *recording.command]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 0; equal values share the mean of theirs."""
+    array = np.asarray(values)
+    return [float((array < v).sum() + ((array == v).sum() - 1) / 2) for v in values]
+
+
+def rank_correlation(found: Sequence[Result]) -> float | None:
+    """Spearman's, of published and predicted speedups; None when one of them never differs."""
+    published, predicted = ranks([r.published for r in found]), ranks([r.predicted for r in found])
+    if len(set(published)) < 2 or len(set(predicted)) < 2:
+        return None
+    return float(np.corrcoef(published, predicted)[0, 1])
+
+
+def best_is_right(found: Sequence[Result]) -> bool:
+    """Whether the policy predicted best is the published best, within two standard errors."""
+    chosen = max([*found], key=lambda r: r.predicted)
+    best = max(found, key=lambda r: r.published)
+    return best.published - chosen.published <= 2 * float(np.hypot(best.error, chosen.error))
+
+
+def tables(every: list[Result]) -> list[ResultTable]:
+    found = [r for r in every if r.counts]
+    rows: list[list[str | float | None]] = [
+        [r.case, r.policy, r.published, r.predicted, r.low, r.high, r.predicted - r.published,
+         r.limit]
+        for r in found
+    ]  # fmt: skip
+    cases = list(dict.fromkeys(r.case for r in found))
+    summary: list[list[str | float | None]] = []
+    right = 0
+    for case in cases:
+        mine = [r for r in every if r.case == case]
+        chosen = best_is_right(mine)
+        right += chosen
+        counted = [r for r in mine if r.counts]
+        errors = [abs(r.predicted - r.published) for r in counted]
+        label = "yes" if chosen else "no"
+        summary.append(
+            [case, len(counted), label, rank_correlation(mine), float(np.median(errors))]
+        )
+    errors = [abs(r.predicted - r.published) for r in found]
+    inside = sum(r.low - 2 * r.error <= r.published <= r.high + 2 * r.error for r in found)
+    summary.append(
+        ["all", len(found), f"{right} of {len(cases)}", rank_correlation(found),
+         float(np.median(errors))]
+    )  # fmt: skip
+    return [
+        ResultTable(
+            "Predicted against published",
+            ["", "results", "best policy right", "rank correlation", "median error, points"],
+            summary,
+            "Aims: best policy right in every case, rank correlation 0.9, median error 10 points. "
+            "A policy is right when its published time is within two standard errors of the best. "
+            f"{inside} of {len(found)} published results lie within the model's interval, which is "
+            "for its assumptions on the machine only.",
+        ),
+        ResultTable(
+            "Speedup in percent of the base's time",
+            ["", "policy", "published", "predicted", "from", "to", "error", "limited by"],
+            rows,
+            "Base: of IS the dynamic schedule, of the others no policy; not among the results. IS "
+            "is calibrated by its base's time, nothing else by anything.",
+        ),
+    ]
+
+
+def draw(found: list[Result]) -> Figure:
+    """Predicted over published speedups, with the model's intervals."""
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(5.0, 4.2), layout="constrained")
+        axes = figure.add_subplot()
+        axes.plot([-25, 80], [-25, 80], color="black", linewidth=0.8, linestyle="--")
+        for program, colour in COLOURS.items():
+            mine = [r for r in found if r.case.startswith(program) and r.counts]
+            y = np.array([r.predicted for r in mine])
+            spread = [y - [r.low for r in mine], [r.high for r in mine] - y]
+            label = {"IS.D": "IS, class D", "matrix,": "matrix multiplication"}.get(
+                program, program
+            )
+            axes.errorbar(
+                [r.published for r in mine], y, yerr=spread, fmt="o", markersize=4,
+                color=colour, elinewidth=0.7, label=f"{label}, {len(mine)} results",
+            )  # fmt: skip
+        axes.set_xlabel("published speedup, % of the base's time")
+        axes.set_ylabel("predicted speedup")
+        axes.set_title("Predicted against published, 4 x Xeon X7550", loc="left")
+        axes.legend(loc="upper left")
+    return figure
+
+
+def main(
+    traces: Annotated[
+        Path | None, typer.Option(help="Where recordings are kept; else they are made anew.")
+    ] = None,
+    write: Annotated[bool, typer.Option(help="Write bench/results/prediction.*.")] = True,
+) -> None:
+    """Set predictions of page placement policies beside published measurements."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = traces or Path(folder)
+        record(place)
+        found = results(place)
+    made = tables(found)
+    for table in made:
+        print_table(table)
+    if write:
+        for path in write_results("prediction", machine(), made):
+            console.print(f"wrote {path}")
+        save(draw(found), RESULTS / "prediction.png")
+        console.print(f"wrote {RESULTS / 'prediction.png'}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published times of page placement policies, next to what is predicted for the same cases.
+
+Published (bench/published): D. Beniamine, M. Diener, G. Huard, P. O. A. Navaux, "TABARNAC:
+Visualizing and Resolving Memory Access Issues on NUMA Architectures", VPA 2015, and the raw runs of
+its repository tabarnac_expe; 64 threads on 4 x Intel Xeon X7550, Linux 3.13. Our examples stand for
+its programs, smaller: docs/prediction.md says how, and what differs.
+"""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from bench.programs import EXAMPLES
+from numascape.machine import Machine, open_machine
+from numascape.prediction import (
+    Demand,
+    Prediction,
+    Speeds,
+    demand_of,
+    first_touch,
+    interleave,
+    predict,
+    speeds_of,
+)
+from numascape.prediction.balancing import numa_balancing
+from numascape.prediction.layout import Layout, Nodes, laid_out
+from numascape.prediction.model import Tuning, calibrated
+from numascape.prediction.policies import replaced
+from numascape.prediction.speeds import Floats
+from numascape.trace import Trace
+
+PUBLISHED = Path(__file__).parent / "published"
+THREADS = 64
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run of an example, with the cache that a thread is taken to have: size and ways."""
+
+    name: str
+    cache: str
+    command: tuple[str, ...]
+
+
+def _recording(name: str, cache: str, command: str) -> Recording:
+    program, *arguments = command.split()
+    return Recording(name, cache, (str(EXAMPLES / program), *arguments, "-t", str(THREADS)))
+
+
+# A thread of the machine has 18 MiB / 16 of last-level cache. Of it, a bucket of class D (1 MiB)
+# fills nine tenths; rows of the wave's cube (4 KB at its size) and columns of the matrix (256 KiB)
+# are a quarter and an eighth as long here, and so is the cache.
+RECORDINGS = (
+    *(
+        _recording(f"bucketsort-{s}", "36k,9,64", f"bucketsort -n 24 -m 21 -b 8 {s}")
+        for s in ("dynamic", "cyclic", "halves")
+    ),
+    _recording("seismic-serial", "320k,10,64", "seismic -n 128 -s 3 serial"),
+    _recording("seismic-parallel", "320k,10,64", "seismic -n 128 -s 3 parallel"),
+    _recording("matmul-naive", "160k,10,64", "matmul -n 520 naive"),
+    _recording("matmul-block", "160k,10,64", "matmul -n 520 block"),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Speedups in percent: 100 (1 - t / t of the base); of the published one the standard error.
+
+    What every policy is relative to, the base, is a result that does not count.
+    """
+
+    case: str
+    policy: str
+    published: float
+    error: float
+    predicted: float
+    low: float
+    high: float
+    limit: str
+    counts: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A recorded run as it stands for a published one.
+
+    `demand` is of what was timed; `placed` gives first touch for threads on nodes.
+    """
+
+    trace: Trace
+    demand: Demand
+    placed: Callable[[Nodes], pl.DataFrame]
+
+
+class Bench:
+    """Predictions of one program's cases, relative to its base."""
+
+    def __init__(self, machine: Machine, speeds: Speeds) -> None:
+        self.machine, self.speeds = machine, speeds
+        self.tuning = Tuning()
+        self.base: Prediction | None = None
+        # How much longer the published run is than the recorded one, and its memory.
+        self.scale, self.resident_bytes = 1.0, 0.0
+
+    def begin(
+        self,
+        base: Run,
+        resident_bytes: float,
+        scale: float | None = None,
+        measured_s: float | None = None,
+    ) -> None:
+        """Predict the base: unpinned threads, first touch.
+
+        With both `scale` and the base's published time, that time calibrates the model; with the
+        time alone, it gives the scale.
+        """
+        threads = self.threads("scatter", base)
+        pages = base.placed(threads)
+        if scale and measured_s:
+            self.tuning = calibrated(base.demand, self.speeds, pages, threads, measured_s / scale)
+        self.base = self._predicted(base, pages, threads)
+        self.scale = scale or (measured_s or 1.0) / self.base.seconds
+        self.resident_bytes = resident_bytes
+
+    def threads(self, layout: Layout, run: Run) -> Nodes:
+        """Nodes of the run's threads; a main thread that only waits is beside the 64."""
+        return np.resize(laid_out(THREADS, self.machine, layout), run.demand.threads)
+
+    def predict(self, run: Run, layout: Layout, policy: str) -> Prediction:
+        """Policy: first-touch, balancing or interleave, which balancing leaves alone."""
+        threads = self.threads(layout, run)
+        if policy == "interleave":
+            return self._predicted(run, interleave(run.trace, self.machine), threads)
+        found = self._predicted(run, run.placed(threads), threads)
+        for _ in range(10 if policy == "balancing" else 0):
+            moved = numa_balancing(
+                run.trace,
+                self.machine,
+                threads,
+                found.seconds * self.scale,
+                resident_bytes=self.resident_bytes,
+            )
+            found = self._predicted(run, moved.pages, threads, moved.thread_seconds / self.scale)
+        return found
+
+    def _predicted(
+        self, run: Run, pages: pl.DataFrame, threads: Nodes, thread_seconds: float = 0.0
+    ) -> Prediction:
+        return predict(
+            run.demand,
+            self.speeds,
+            pages,
+            threads,
+            label="",
+            reference=self.base,
+            thread_seconds=thread_seconds,
+            tuning=self.tuning,
+        )
+
+
+def results(traces: Path) -> list[Result]:
+    """All published cases, predicted from the recordings in a folder."""
+    machine = open_machine("xeon-x7550")
+    bench = Bench(machine, speeds_of(machine))
+    found: list[Result] = []
+    for cases in (sorting_cases, wave_cases, matrix_cases):
+        found += cases(bench, traces)
+        bench = Bench(bench.machine, bench.speeds)
+    return found
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (PUBLISHED / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def result(case: str, policy: str, published: float, error: float, found: Prediction) -> Result:
+    predicted, low, high = (100 * (1 - r) for r in (found.relative, found.high, found.low))
+    return Result(case, policy, published, error, predicted, low, high, found.limit)
+
+
+# --- IS, class D ----------------------------------------------------------------------------------
+
+
+def sorting_cases(bench: Bench, traces: Path) -> list[Result]:
+    """Three schedules; each pinned or not, with balancing or not, interleaved or not."""
+    published = rows("tabarnac_is_d_turing")
+    base = next(row for row in published if row["schedule"] == "dynamic")
+    assert [base[name] for name in ("affinity", "numa_balancing", "interleave")] == ["off"] * 3
+    base_s = float(base["mean_s"])
+    ours = {"dynamic": "dynamic", "cyclic": "cyclic", "tabarnac": "halves"}
+    runs = {name: sorting_run(bench, traces, schedule) for name, schedule in ours.items()}
+    # 2^31 keys instead of 2^24, of 8 bytes; two arrays of them, and 2^27 counters.
+    bench.begin(runs["dynamic"], 8.0 * (2**32 + 2**27), scale=2.0**7, measured_s=base_s)
+    found = [base_result("IS.D dynamic", base)]
+    for row in published:
+        if row is base:
+            continue
+        policy = "first-touch" if row["numa_balancing"] == "off" else "balancing"
+        policy = "interleave" if row["interleave"] == "on" else policy
+        layout: Layout = "numbered" if row["affinity"] == "on" else "scatter"
+        names = ("affinity", "numa_balancing", "interleave")
+        label = ", ".join(name for name in names if row[name] == "on") or "none"
+        found.append(
+            result(
+                f"IS.D {row['schedule']}",
+                label.replace("numa_", ""),
+                *speedup(row, base_s),
+                bench.predict(runs[row["schedule"]], layout, policy),
+            )
+        )
+    return found
+
+
+def base_result(case: str, row: dict[str, str]) -> Result:
+    _, error = speedup(row, float(row["mean_s"]))
+    return Result(case, "none", 0.0, error, 0.0, 0.0, 0.0, "", counts=False)
+
+
+def speedup(row: dict[str, str], base_s: float) -> tuple[float, float]:
+    """In percent, and the standard error of its time."""
+    mean, deviation, count = (float(row[name]) for name in ("mean_s", "sd_s", "runs"))
+    return 100 * (1 - mean / base_s), 100 * deviation / count**0.5 / base_s
+
+
+def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
+    """Our bucket sort as IS runs: its ten timed iterations, keys of 8 bytes instead of 4.
+
+    IS zeroes the sorted keys in parallel before it begins, ours does not: their first touch is in
+    equal parts. Under a dynamic schedule any thread takes a bucket, on the recording machine with
+    its few cores whoever has one: there each thread gets the same part of every page.
+    """
+    trace = Trace.read(traces / f"bucketsort-{schedule}.numascape")
+    number = dict(trace.structures.select("name", "structure").iter_rows())
+    sorted_keys, counters = number["bucketed_keys"], number["key_buffer"]
+    pages = trace.structures.item(sorted_keys, "pages")
+    mine = pl.col("structure") == sorted_keys
+    part = (pl.col("page").cast(pl.UInt64) * THREADS // pages).cast(pl.UInt32)
+    # What is read from the file is replaced.
+    vars(trace)["first_touch"] = trace.first_touch.with_columns(
+        thread=pl.when(mine).then(part.clip(0, THREADS - 1)).otherwise(pl.col("thread"))
+    )
+    timed = trace.phases.filter(pl.col("repetitions") == 10)["phase"].to_list()
+    assert len(timed) == 2
+    demand = demand_of(trace, bench.speeds).of_phases(timed)
+    demand = replace(demand, lines=2 * demand.lines, moved=2 * demand.moved)
+    if schedule != "dynamic":
+        return Run(trace, demand, lambda threads: first_touch(trace, bench.machine, threads))
+
+    def placed(threads: Nodes) -> pl.DataFrame:
+        touched = first_touch(trace, bench.machine, threads)
+        return replaced(touched, interleave(trace, bench.machine), [counters])
+
+    return Run(trace, spread_evenly(demand, 1), placed)
+
+
+def spread_evenly(demand: Demand, phase: int) -> Demand:
+    """The demand with every thread doing an equal part of all that the phase does."""
+    threads, chosen = demand.threads, demand.phase == phase
+    pages, at = np.unique(demand.page[chosen], return_inverse=True)
+    accesses = demand.accesses.copy()
+    accesses[phase] = accesses[phase].mean()
+
+    def spread(amount: Floats) -> Floats:
+        whole = np.bincount(at, amount[chosen])
+        return np.concatenate([amount[~chosen], np.repeat(whole / threads, threads)])
+
+    every = np.tile(np.arange(threads), len(pages))
+    return replace(
+        demand,
+        page=np.concatenate([demand.page[~chosen], np.repeat(pages, threads)]),
+        thread=np.concatenate([demand.thread[~chosen], every]),
+        phase=np.concatenate([demand.phase[~chosen], np.full(len(every), phase)]),
+        lines=spread(demand.lines),
+        moved=spread(demand.moved),
+        accesses=accesses,
+    )
+
+
+# --- Ondes3D --------------------------------------------------------------------------------------
+
+
+def wave_cases(bench: Bench, traces: Path) -> list[Result]:
+    """Serial first touch, the kernel's balancing, parallel first touch pinned, and interleaved."""
+    published = {row["policy"]: row for row in rows("tabarnac_ondes3d_turing")}
+    serial, parallel = (wave_run(bench, traces, name) for name in ("serial", "parallel"))
+    base_s = float(published["base"]["mean_s"])
+    bench.begin(serial, 11.3 * (1 << 30), measured_s=base_s)
+    predictions = {
+        "balancing": bench.predict(serial, "scatter", "balancing"),
+        "tabarnac": bench.predict(parallel, "numbered", "first-touch"),
+        "interleave": bench.predict(serial, "scatter", "interleave"),
+    }
+    return [
+        base_result("Ondes3D", published["base"]),
+        *(
+            result("Ondes3D", policy, *speedup(published[policy], base_s), found)
+            for policy, found in predictions.items()
+        ),
+    ]
+
+
+def wave_run(bench: Bench, traces: Path, version: str) -> Run:
+    """Its two compute loops: initialisation is a small part of the published runs."""
+    trace = Trace.read(traces / f"seismic-{version}.numascape")
+    loops = trace.phases.filter(pl.col("name").str.contains("update_"))["phase"].to_list()
+    assert len(loops) == 2
+    demand = demand_of(trace, bench.speeds).of_phases(loops)
+    return Run(trace, demand, lambda threads: first_touch(trace, bench.machine, threads))
+
+
+# --- Matrix multiplication ------------------------------------------------------------------------
+
+
+def matrix_cases(bench: Bench, traces: Path) -> list[Result]:
+    """The naive and the block version, each relative to itself without a policy."""
+    found: list[Result] = []
+    for row in rows("tabarnac_matmul_turing"):
+        run = matrix_run(bench, traces, row["version"])
+        mine = Bench(bench.machine, bench.speeds)
+        # 4096 x 4096 instead of 520 x 520.
+        mine.begin(run, 3 * 8 * 4096.0**2, scale=(4096 / 520) ** 3)
+        prediction = mine.predict(run, "scatter", row["policy"])
+        case = f"matrix, {row['version']}"
+        if case not in {earlier.case for earlier in found}:
+            found.append(Result(case, "none", 0.0, 0.5, 0.0, 0.0, 0.0, "", counts=False))
+        found.append(result(case, row["policy"], float(row["speedup_percent"]), 0.5, prediction))
+    return found
+
+
+def matrix_run(bench: Bench, traces: Path, version: str) -> Run:
+    """Its 64 workers. Main initialises and checks, which grows with the square of the size only."""
+    trace = Trace.read(traces / f"matmul-{version}.numascape")
+    demand = demand_of(trace, bench.speeds)
+    kept = demand.thread > 0
+    accesses = demand.accesses.copy()
+    accesses[:, 0] = 0.0
+    demand = replace(
+        demand,
+        page=demand.page[kept],
+        thread=demand.thread[kept],
+        phase=demand.phase[kept],
+        lines=demand.lines[kept],
+        moved=demand.moved[kept],
+        accesses=accesses,
+    )
+    return Run(trace, demand, lambda threads: first_touch(trace, bench.machine, threads))
