@@ -144,6 +144,7 @@ class _Structure:
     parts: Annotated[list[_Fraction], Field(max_length=MOST_PARTS + 1)] = dataclasses.field(
         default_factory=list
     )
+    bytes: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -299,6 +300,7 @@ def _plan(document: _Document) -> Plan:
                 tuple(r.nodes),
                 tuple(r.weights),
                 tuple(r.parts),
+                r.bytes,
             )
             for r in document.structures
         ),

@@ -35,7 +35,8 @@ class StructureRule:
     kernel's numbers. `weights` belong to weighted-interleave, one per node. `parts` are fence
     posts, fractions of the instance's bytes from 0 to 1, rising: between posts k and k + 1 pages
     lie on `nodes[k]`, so that a rule applies to an instance of any size. When a node is full,
-    pages spill to others by the kernel's order, except with `bind`.
+    pages spill to others by the kernel's order, except with `bind`. `bytes` says how large it was
+    when it was recorded (0: unknown), and changes nothing.
     """
 
     name: str
@@ -47,6 +48,7 @@ class StructureRule:
     nodes: tuple[int, ...] = ()
     weights: tuple[int, ...] = ()
     parts: tuple[float, ...] = ()
+    bytes: int = 0
 
 
 @dataclass(frozen=True)

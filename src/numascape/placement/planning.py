@@ -133,17 +133,21 @@ def _candidates(
     parallelism = evenly_working(pages)
     divisions = possible_groups(uses, threads, work, trace.threads.height, target, node_of)
     in_order = divisions[0].rules(machine)
-    untouched = tuple(named_rule(row) for row in rows)
+    held = [round(float(use.bytes.sum())) for use in uses]
+    untouched = tuple(
+        replace(named_rule(row), bytes=size) for row, size in zip(rows, held, strict=True)
+    )
     seen = as_seen(divisions[0], speeds.positions(observed_nodes(trace, machine)))
     divisions += [] if seen is None else [seen]
     for groups in divisions:
         yield replace(plan, threads=groups.rules(machine), structures=untouched)
     for groups in divisions:
         chosen = _place(rows, uses, rest, groups, model, parallelism)
-        rules = tuple(choice.rule for choice in chosen)
+        rules = tuple(
+            replace(choice.rule, bytes=size) for choice, size in zip(chosen, held, strict=True)
+        )
         yield replace(plan, threads=groups.rules(machine), structures=rules)
-    size = sum(float(use.bytes.sum()) for use in uses)
-    on = tuple(model.numbers[node] for node in model.nodes_for(size))
+    on = tuple(model.numbers[node] for node in model.nodes_for(sum(held)))
     interleaved = tuple(replace(rule, policy="interleave", nodes=on) for rule in untouched)
     yield replace(plan, threads=in_order, structures=interleaved)
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from numascape.cli.entry import run
@@ -15,6 +16,9 @@ from numascape.figures.drawing import save
 from numascape.figures.experiment_picture import draw_experiment
 from numascape.host.experiment import Result, results_csv
 from numascape.host.triads import Triad
+from numascape.placement import Plan, StructureRule, ThreadRule, write_plan
+from synthetic.patterns import Pattern
+from synthetic.write import write_pattern
 from unit.host.conftest import add_node as add_node
 from unit.host.conftest import two_nodes as two_nodes
 
@@ -53,15 +57,74 @@ def test_check_exits_with_its_verdict(two_nodes: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["nodes"][0]["spilled"] > 0
 
 
+def plan(file: Path, *structures: StructureRule) -> str:
+    write_plan(Plan((ThreadRule((1,), order="0-3", together=True),), structures), file)
+    return str(file)
+
+
+def test_check_asks_for_what_a_plan_puts_on_each_node(
+    two_nodes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = plan(
+        tmp_path / "plan.toml",
+        StructureRule("a", "parts", nodes=(0, 1), parts=(0, 0.25, 1), bytes=1 << 30),
+        StructureRule("b", "first-touch", bytes=1 << 30),
+        StructureRule("c", "weighted-interleave", nodes=(0, 1), weights=(3, 1), bytes=2 << 30),
+        StructureRule("d", "preferred", nodes=(1, 0), bytes=1 << 20),
+    )
+    root = ["--json", "--root", str(two_nodes)]
+    assert run(["host", "check", "--plan", file, *root]) == 1
+    wanted = [share["wanted"] for share in json.loads(capsys.readouterr().out)["nodes"]]
+    assert wanted == [(256 + 1536) << 20, (768 + 1024 + 512 + 1) << 20]
+
+
+def test_check_takes_a_plan_to_a_run_of_another_size(
+    two_nodes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern = Pattern("program", 4)
+    field = pattern.structure("field", 1000)
+    pattern.access(field, np.arange(1000), 0, 1, 1)
+    pattern.touch(field, np.arange(1000), 0)
+    write_pattern(pattern, tmp_path / "run.numascape")
+    rule = StructureRule("field", "parts", nodes=(0, 1), parts=(0, 0.25, 1))
+    file = plan(tmp_path / "plan.toml", rule)
+    root = ["--json", "--root", str(two_nodes)]
+    like = ["--like", str(tmp_path / "run.numascape")]
+    assert run(["host", "check", "--plan", file, *like, *root]) == 0
+    wanted = [share["wanted"] for share in json.loads(capsys.readouterr().out)["nodes"]]
+    assert wanted == [250 * 4096, 750 * 4096]
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (StructureRule("a", "bind", nodes=(0,)), "does not say how large its structures are"),
+        (StructureRule("a", "bind", nodes=(7,), bytes=1 << 20), "node 7, which is not here"),
+    ],
+)
+def test_plans_that_say_nothing_of_this_host_are_one_line(
+    two_nodes: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rule: StructureRule,
+    reason: str,
+) -> None:
+    file = plan(tmp_path / "plan.toml", rule)
+    assert run(["host", "check", "--plan", file, "--root", str(two_nodes)]) == 2
+    assert reason in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         (["show", "--json", "--watch", "1"], "choose one"),
         (["show", "--root", "nowhere"], "says nothing of memory"),
-        (["check"], "give either --bytes-per-node 8G or --like TRACE"),
+        (["check"], "give one of --bytes-per-node 8G, --like TRACE and --plan FILE"),
         (["check", "--bytes-per-node", "much"], "is no amount of memory"),
         (["check", "--bytes-per-node", "1", "--nodes", "99"], "there is no node 99"),
         (["check", "--like", "nowhere"], "nowhere"),
+        (["check", "--plan", "nowhere"], "cannot read nowhere"),
+        (["check", "--plan", "p", "--nodes", "0"], "and a plan too"),
         (["files", "/nowhere"], "/nowhere: No such file"),
         (["files", "--node", "99"], "there is no node 99"),
         (["drop", "--files", "/nowhere"], "/nowhere: No such file"),

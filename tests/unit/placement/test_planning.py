@@ -124,7 +124,9 @@ def test_what_all_threads_use_is_interleaved(tmp_path: Path) -> None:
     program = Program()
     program.array("shared", everyone(), 0)
     assert rule(make_plan(program.write(tmp_path), machine()), "shared") == StructureRule(
-        "shared", "interleave", "heap", "main", "program.c", 40, nodes=(0, 1, 2, 3)
+        *("shared", "interleave", "heap", "main", "program.c", 40),
+        nodes=(0, 1, 2, 3),
+        bytes=PAGES * PAGE,
     )
 
 

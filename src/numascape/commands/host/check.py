@@ -42,6 +42,15 @@ def check(
             show_default=False,
         ),
     ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan",
+            metavar="FILE",
+            help="What this plan puts on each node; with --like, for a run of that size.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
     root: RootOption = Path("/"),
 ) -> None:
@@ -57,7 +66,7 @@ def check(
     from numascape.host.state import read_state
 
     state = read_state(root)
-    wanted = _wanted(state, bytes_per_node, nodes, like)
+    wanted = _wanted(state, root, bytes_per_node, nodes, like, plan)
     prediction = predict(state, wanted)
     causes = find_causes(state, prediction, os.geteuid() == 0)
     if as_json:
@@ -68,15 +77,26 @@ def check(
 
 
 def _wanted(
-    state: HostState, bytes_per_node: str | None, nodes: str | None, like: Path | None
+    state: HostState,
+    root: Path,
+    bytes_per_node: str | None,
+    nodes: str | None,
+    like: Path | None,
+    plan: Path | None,
 ) -> dict[int, int]:
     from numascape.host.quantities import parse_bytes, parse_nodes
 
-    if (bytes_per_node is None) == (like is None):
-        raise NumascapeError("check what? give either --bytes-per-node 8G or --like TRACE")
+    if (bytes_per_node is None) == (like is None and plan is None):
+        raise NumascapeError(
+            "check what? give one of --bytes-per-node 8G, --like TRACE and --plan FILE"
+        )
+    if bytes_per_node is None and nodes is not None:
+        raise NumascapeError(
+            "--nodes goes with --bytes-per-node; a trace has its own nodes, and a plan too"
+        )
+    if plan is not None:
+        return _planned(state, plan, like, root)
     if like is not None:
-        if nodes is not None:
-            raise NumascapeError("--nodes goes with --bytes-per-node; a trace has its own nodes")
         from numascape.host.demand import traced_bytes
 
         return traced_bytes(like, state.numbers)
@@ -85,6 +105,23 @@ def _wanted(
     else:
         chosen = [node for node in state.numbers if state.allowed(node)]
     return dict.fromkeys(chosen, parse_bytes(bytes_per_node or ""))
+
+
+def _planned(state: HostState, plan: Path, like: Path | None, root: Path) -> dict[int, int]:
+    from numascape.machine.description import Machine, MachineNode
+    from numascape.machine.kernel_files import node_cpus
+    from numascape.placement.document import read_plan
+    from numascape.placement.planned_bytes import planned_bytes, planned_bytes_of_run
+    from numascape.trace import Trace
+
+    read = read_plan(plan)
+    cpus = node_cpus(root)
+    # Its memory is what is asked about: here, nodes are as large as one likes.
+    nodes = (MachineNode(node, tuple(cpus.get(node, ())), 0) for node in state.numbers)
+    machine = Machine("this host", tuple(nodes))
+    if like is None:
+        return planned_bytes(read, machine)
+    return planned_bytes_of_run(read, Trace.read(like), machine)
 
 
 def _print(prediction: Prediction, causes: list[Cause]) -> None:
