@@ -201,6 +201,7 @@ def _document(found: list[Prediction], machine: Machine, trace: Trace) -> dict[s
                 "limit": p.limit,
                 "limit_kind": p.limit_kind,
                 "remote_share": p.remote_share,
+                "remote_accesses": p.remote_accesses,
                 "nodes": list(p.nodes),
                 "traffic_bytes": p.traffic.tolist(),
                 "phases": [

@@ -33,15 +33,16 @@ class Demand:
     """A trace's use of memory, in rows of one page, thread and phase.
 
     `pages` has the columns structure, instance, page and row, and the rows 0, 1, ... that `page`
-    names. `lines` is what comes from memory in lines of 64 bytes, `moved` the same with what goes
-    back. `accesses` is phases x threads. `least` and `most` are what `lines` could be less or more
-    for being an estimate, as a factor; 1 when counted.
+    names. `counts` are accesses, `lines` what comes from memory in lines of 64 bytes, `moved` the
+    same with what goes back. `accesses` is phases x threads. `least` and `most` are what `lines`
+    could be less or more for being an estimate, as a factor; 1 when counted.
     """
 
     pages: pl.DataFrame
     page: npt.NDArray[np.int64]
     thread: npt.NDArray[np.int64]
     phase: npt.NDArray[np.int64]
+    counts: Floats
     lines: Floats
     moved: Floats
     accesses: Floats
@@ -60,6 +61,7 @@ class Demand:
             page=self.page[kept],
             thread=self.thread[kept],
             phase=(np.cumsum(chosen) - 1)[self.phase[kept]],
+            counts=self.counts[kept],
             lines=self.lines[kept],
             moved=self.moved[kept],
             accesses=self.accesses[chosen],
@@ -83,6 +85,21 @@ class Demand:
             for node in range(share.shape[1])
         ]
         return np.stack(columns, axis=-1).reshape(phases, threads, -1)
+
+    def local_accesses(self, share: Floats, on: Floats) -> float:
+        """Accesses to pages on the node that they are made from.
+
+        `share` is pages x nodes, `on` threads x nodes: the part of a thread on each node's CPUs.
+        """
+        fixed = on.max(axis=1) == 1.0
+        local = np.zeros(len(self.page))
+        at = fixed[self.thread]
+        local[at] = share[self.page[at], on.argmax(axis=1)[self.thread[at]]]
+        if not fixed.all():
+            # Whatever has no node of its own is on all alike.
+            everywhere = share @ on[~fixed][0]
+            local[~at] = everywhere[self.page[~at]]
+        return float((self.counts * local).sum())
 
     def shares(self, placed: pl.DataFrame, speeds: Speeds) -> Floats:
         """Pages x nodes from a frame structure, instance, page, node, share.
@@ -134,7 +151,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
             least, most = float(low.sum() / total), float(high.sum() / total)
         back = back * lines
     return Demand(
-        pages, page, thread, phase, lines, lines + back, accesses,
+        pages, page, thread, phase, reads + writes, lines, lines + back, accesses,
         tuple(trace.phases["name"].to_list()), least, most, counted,
     )  # fmt: skip
 

@@ -64,7 +64,8 @@ class Prediction:
 
     `relative` is the time over the reference's (1 when there is none), between `low` and `high`
     when what the model assumes is varied. `limit` is the resource that bounds most of the time.
-    `remote_share` is the part of the bytes that crosses between nodes. `traffic`: bytes, row = the
+    `remote_share` is the part of memory's bytes that crosses between nodes, `remote_accesses` the
+    part of the accesses, cached or not, that are to other nodes' pages. `traffic`: bytes, row = the
     node of the CPU, column = the node of the memory, in the order of `nodes`. `variants` are the
     seconds for each variation, the first as assumed.
     """
@@ -77,6 +78,7 @@ class Prediction:
     limit: str
     limit_kind: LimitKind
     remote_share: float
+    remote_accesses: float
     traffic: Floats
     nodes: tuple[int, ...]
     phases: tuple[PhasePrediction, ...]
@@ -132,7 +134,8 @@ def predict(
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
-    load = _load(demand, speeds, pages, thread_nodes, tuning or Tuning())
+    share = demand.shares(pages, speeds)
+    load = _load(demand, speeds, share, thread_nodes, tuning or Tuning())
     timing = _solve(load, speeds)
     variants = [timing, *(_solve(*varied) for varied in _variations(load, speeds, demand))]
     seconds = tuple(float(variant.seconds.sum()) + thread_seconds for variant in variants)
@@ -142,7 +145,7 @@ def predict(
     phases = _phases(timing, load, speeds, demand.phase_names)
     limit, kind = _most_limiting(phases)
     traffic = load.traffic().sum(axis=0)
-    total = float(traffic.sum())
+    total, made = float(traffic.sum()), float(demand.counts.sum())
     return Prediction(
         label=label,
         seconds=seconds[0],
@@ -152,6 +155,7 @@ def predict(
         limit=limit,
         limit_kind=kind,
         remote_share=1.0 - float(np.trace(traffic)) / total if total > 0 else 0.0,
+        remote_accesses=1.0 - demand.local_accesses(share, load.on) / made if made > 0 else 0.0,
         traffic=traffic,
         nodes=speeds.nodes,
         phases=phases,
@@ -172,11 +176,11 @@ def calibrated(
     Threads take longer or shorter as long as memory's and links' time fits into the measured one;
     when that alone would take longer, there were fewer lines.
     """
+    share = demand.shares(pages, speeds)
 
     def predicted(tuning: Tuning) -> float:
-        return float(
-            _solve(_load(demand, speeds, pages, thread_nodes, tuning), speeds).seconds.sum()
-        )
+        load = _load(demand, speeds, share, thread_nodes, tuning)
+        return float(_solve(load, speeds).seconds.sum())
 
     if predicted(Tuning(thread_time=0.0)) <= seconds:
         found = _bisected(lambda factor: predicted(Tuning(thread_time=factor)), seconds)
@@ -205,7 +209,7 @@ def _ratio(seconds: float, reference: float) -> float:
 def _load(
     demand: Demand,
     speeds: Speeds,
-    pages: pl.DataFrame,
+    share: Floats,
     thread_nodes: npt.NDArray[np.int64],
     tuning: Tuning,
 ) -> _Load:
@@ -215,7 +219,6 @@ def _load(
     on[fixed, position[fixed]] = 1.0
     cpus = np.asarray(speeds.cpus, float)
     on[position < 0] = cpus / cpus.sum()
-    share = demand.shares(pages, speeds)
     return _Load(
         demand.accesses * tuning.thread_time,
         demand.by_node(share, demand.lines) * (tuning.lines * tuning.thread_time),

@@ -15,7 +15,7 @@ from numascape.prediction import Prediction
 def prediction(label: str, relative: float) -> Prediction:
     traffic = np.array([[1e6, 2e6], [3e6, 4e9]])
     return Prediction(
-        label, 2.0, relative, 0.5 * relative, 2 * relative, "link 0→1", "link", 0.5, traffic,
+        label, 2.0, relative, 0.5 * relative, 2 * relative, "link 0→1", "link", 0.5, 0.5, traffic,
         (0, 1), (), (2.0,), ("this & that",),
     )  # fmt: skip
 

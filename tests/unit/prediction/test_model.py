@@ -199,6 +199,17 @@ def test_more_remote_pages_are_never_faster_where_latency_limits(
     assert times[0] <= times[1] * (1 + 1e-9)
 
 
+def test_remote_accesses_count_cached_ones_too() -> None:
+    machine = machine_of(2)
+    # Page 0 is thread 0's; thread 1, on the other node, reads it from memory once.
+    trace = trace_of([(0, 0, 900, 0), (0, 1, 100, 0)], 2, lines=[64, 64])
+    placed = first_touch(trace, machine, nodes(0, 1))
+    found = predict(trace, machine, placed, nodes(0, 1), label="")
+    assert (found.remote_accesses, found.remote_share) == pytest.approx((0.1, 0.5))
+    anywhere = predict(trace, machine, placed, nodes(0, -1), label="")
+    assert anywhere.remote_accesses == pytest.approx(0.05)
+
+
 def test_what_was_not_placed_is_everywhere() -> None:
     trace, machine = trace_of([(0, 0, 64, 0)], 1, lines=[64]), machine_of(4)
     nowhere = interleave(trace, machine).clear()
