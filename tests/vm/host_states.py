@@ -216,7 +216,8 @@ def four_nodes(folder: Path) -> dict[str, Any]:
     results = [(share, measure(plan, int(share * total), way)) for share, way in points]
     seen["experiment"] = [
         {"share": share, "way": result.way, "local": result.triad.local_share,
-         "pages": result.triad.pages, "cache": result.cache} for share, result in results
+         "pages": result.triad.pages, "cache": result.cache, "freed": result.freed}
+        for share, result in results
     ]  # fmt: skip
     words = ("host", "experiment", "--sizes", "0", "--fill", "0.1", "--ways", "first touch")
     seen["mpi"] = command(*words, "--samples", "1", "--mpi", "4", "--folder", str(disk))

@@ -16,7 +16,6 @@
 // Exit status: 0, or 2 with one line on standard error.
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -36,8 +35,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arguments/number_words.h"
 #include "node_pages.h"
 
+using namespace numascape;
 using namespace numascape::host;
 
 namespace {
@@ -69,26 +70,6 @@ struct Request {
     std::string meeting;
 };
 
-template <typename T>
-T number(std::string_view text) {
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) {
-        throw std::runtime_error("no number: " + std::string(text));
-    }
-    return value;
-}
-
-std::vector<int> numbers(std::string_view text) {
-    std::vector<int> values;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        values.push_back(number<int>(text.substr(0, comma)));
-        text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    return values;
-}
-
 Request parse(int argc, char** argv) {
     Request request;
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -96,7 +77,7 @@ Request parse(int argc, char** argv) {
         if (name == "--bytes") {
             request.bytes = number<std::size_t>(value);
         } else if (name == "--nodes") {
-            request.nodes = numbers(value);
+            request.nodes = numbers<int>(value);
         } else if (name == "--policy") {
             request.policy = value;
         } else if (name == "--samples") {

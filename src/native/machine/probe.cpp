@@ -14,7 +14,6 @@
 //   {"at": 32768, "samples": [1.2, 1.3], "load_gb_s": 0, "interrupted": 0}
 // Exit status: 0, or 2 with one line on standard error.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -22,8 +21,10 @@
 #include <string>
 #include <string_view>
 
+#include "arguments/number_words.h"
 #include "measurements.h"
 
+using namespace numascape;
 using namespace numascape::machine;
 
 namespace {
@@ -42,16 +43,6 @@ Options parse(int argc, char** argv) {
 }
 
 template <typename T>
-T number(std::string_view text) {
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) {
-        throw std::runtime_error("no number: " + std::string(text));
-    }
-    return value;
-}
-
-template <typename T>
 T option(const Options& options, std::string_view name) {
     const auto found = options.find(name);
     if (found == options.end()) throw std::runtime_error("missing: --" + std::string(name));
@@ -61,14 +52,7 @@ T option(const Options& options, std::string_view name) {
 template <typename T>
 std::vector<T> list(const Options& options, std::string_view name) {
     const auto found = options.find(name);
-    std::vector<T> values;
-    if (found == options.end()) return values;
-    for (std::string_view rest = found->second; !rest.empty();) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        values.push_back(number<T>(rest.substr(0, comma)));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-    return values;
+    return found == options.end() ? std::vector<T>() : numbers<T>(found->second);
 }
 
 std::vector<std::size_t> sizes(const Options& options) {

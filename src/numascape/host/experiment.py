@@ -20,6 +20,7 @@ from typing import Final
 
 from numascape.errors import NumascapeError
 from numascape.host.dropping import drop_caches
+from numascape.host.rates import event_counts
 from numascape.host.state import HostState, read_state
 from numascape.host.sweeping import sweep
 from numascape.host.triads import Policy, Triad, run_triad
@@ -35,6 +36,8 @@ WAYS: Final[dict[str, Policy]] = {
 }
 """Ways of running, and the triad's policy in each."""
 _ROOT: Final = Path("/")
+# Pages of all kinds that were freed, by kswapd and by allocations (mm/vmscan.c).
+_FREED: Final = ("pgsteal_kswapd", "pgsteal_direct")
 _BLOCK: Final = 4 << 20
 # Of what is free or can be freed; the rest is for everybody else.
 _MOST: Final = 0.8
@@ -55,12 +58,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """One size and way; `cache` is the file cache in bytes by node when the triad began."""
+    """One size and way; `cache` is the file cache in bytes by node when the triad began.
+
+    `freed` are pages that had to be freed while it ran: by the nodes' kswapd, which runs beside the
+    program, and by the program's own allocations, which waited for it. 0 where the kernel does not
+    say.
+    """
 
     size: int
     way: str
     triad: Triad
     cache: dict[int, int]
+    freed: tuple[int, int]
 
 
 def plan_sizes(state: HostState, steps: int = 8) -> tuple[int, ...]:
@@ -96,8 +105,12 @@ def measure(plan: Plan, size: int, way: str) -> Result:
         elif way == "dropped":
             drop_caches(_ROOT)
         cache = {node.node: node.cache for node in read_state(_ROOT).nodes}
+        before = event_counts(_ROOT, *_FREED)
         triad = run_triad(plan.bytes, nodes, WAYS[way], plan.samples, plan.workers, plan.mpi)
-    return Result(size, way, triad, cache)
+        by_kswapd, by_programs = (
+            now - former for now, former in zip(event_counts(_ROOT, *_FREED), before, strict=True)
+        )
+    return Result(size, way, triad, cache, (by_kswapd, by_programs))
 
 
 def empty_cache(nodes: list[int]) -> None:
@@ -154,18 +167,19 @@ def _running_on(node: int) -> Iterator[None]:
 
 
 def results_csv(results: list[Result]) -> str:
-    """A line for each point: the file, the way, MFlop/s, local share, pages and cache by node."""
+    """A line for each point: file, way, MFlop/s, local share, freed pages; pages, cache by node."""
     nodes = sorted({node for result in results for node in result.cache})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head = ["file_bytes", "way", "mflops_median", "mflops_least", "mflops_most", "local_share"]
+    head += ["pages_freed_by_kswapd", "pages_freed_by_program"]
     head += [f"pages_node{node}" for node in nodes] + [f"cache_bytes_node{node}" for node in nodes]
     writer.writerow(head)
     for result in results:
         mflops = result.triad.mflops
         row: list[object] = [result.size, result.way, *(
             f"{value:.6g}" for value in (median(mflops), min(mflops), max(mflops)))]  # fmt: skip
-        row.append(f"{result.triad.local_share:.4f}")
+        row += [f"{result.triad.local_share:.4f}", *result.freed]
         row += [result.triad.pages.get(node, 0) for node in nodes]
         writer.writerow(row + [result.cache.get(node, 0) for node in nodes])
     return text.getvalue()

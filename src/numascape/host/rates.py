@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA counters since the start of the system, or per second between two states."""
+"""Counters of the kernel since the start of the system, or per second between two states."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from numascape.host.state import HostState
 
@@ -25,3 +27,13 @@ def counter_rows(state: HostState, before: HostState | None) -> list[tuple[str, 
         ]
         rows.append((name, values))
     return rows
+
+
+def event_counts(root: Path, *names: str) -> list[int]:
+    """Events of /proc/vmstat since the start of the system; 0 where the kernel does not say."""
+    try:
+        lines = (root / "proc/vmstat").read_text().splitlines()
+    except OSError:
+        lines = []
+    known = dict(line.split()[:2] for line in lines if " " in line)
+    return [int(known.get(name, 0)) for name in names]

@@ -15,6 +15,7 @@ from typing import Any
 
 from numascape.errors import NumascapeError
 from numascape.host.node_memory import PAGE
+from numascape.host.rates import event_counts
 from numascape.host.state import HostState, read_state
 from numascape.host.sweep_bounds import Goal, goal, next_step
 from numascape.installation import installed_file
@@ -84,7 +85,7 @@ def _sweep_node(wanted: Goal, nodes: int, progress: Progress, stop: Event) -> Sw
 
 
 def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress, stop: Event) -> Swept:
-    held, swapped = 0, _swapped_out(_ROOT)
+    held, swapped = 0, event_counts(_ROOT, "pswpout")
     while not stop.is_set():
         step = next_step(read_state(_ROOT), wanted, held)
         if step.size == 0:
@@ -100,7 +101,7 @@ def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress, stop:
         progress(wanted.node, held, wanted.most)
         if set(pages) != {wanted.node}:
             return Swept(wanted.node, held, "pages landed on other nodes", False)
-        if _swapped_out(_ROOT) > swapped:
+        if event_counts(_ROOT, "pswpout") > swapped:
             return Swept(wanted.node, held, "programs' memory began to be swapped out", False)
     return Swept(wanted.node, held, "it was interrupted", False)
 
@@ -114,15 +115,6 @@ def _answer(holder: subprocess.Popen[str], node: int) -> dict[str, Any]:
         raise NumascapeError(f"sweeping node {node} ended early: {reason[:200]}")
     answer: dict[str, Any] = json.loads(line)
     return answer
-
-
-def _swapped_out(root: Path) -> int:
-    """Pages swapped out since the start of the system; 0 where the kernel does not say."""
-    try:
-        lines = (root / "proc/vmstat").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("pswpout "))
 
 
 def all_nodes(state: HostState) -> list[int]:

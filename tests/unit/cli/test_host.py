@@ -194,7 +194,7 @@ def test_watching_shows_rates_until_interrupted(
 def test_the_experiments_results_are_drawn(tmp_path: Path) -> None:
     triads = [Triad((100.0 + size, 200.0), {0: 3, 1: 1}, 0.75) for size in range(3)]
     results = [
-        Result(size << 30, way, triad, {0: 1, 1: 2})
+        Result(size << 30, way, triad, {0: 1, 1: 2}, (5, 7))
         for size, triad in enumerate(triads)
         for way in ("first touch", "strict")
     ]
@@ -204,9 +204,10 @@ def test_the_experiments_results_are_drawn(tmp_path: Path) -> None:
         assert label in text
     rows = results_csv(results).splitlines()
     assert rows[0].endswith(
-        "local_share,pages_node0,pages_node1,cache_bytes_node0,cache_bytes_node1"
+        "local_share,pages_freed_by_kswapd,pages_freed_by_program,"
+        "pages_node0,pages_node1,cache_bytes_node0,cache_bytes_node1"
     )
-    assert rows[1] == "0,first touch,150,100,200,0.7500,3,1,1,2"
+    assert rows[1] == "0,first touch,150,100,200,0.7500,5,7,3,1,1,2"
     assert len(rows) == 7
 
 

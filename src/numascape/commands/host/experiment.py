@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated
@@ -123,7 +124,14 @@ def _print(results: list[Result]) -> None:
 
     nodes = sorted(results[0].cache)
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("file", "way", "MFlop/s", "local share", *(f"cache on {n}" for n in nodes)):
+    for title in (
+        "file",
+        "way",
+        "MFlop/s",
+        "local share",
+        "freed",
+        *(f"cache on {n}" for n in nodes),
+    ):
         table.add_column(title, justify="left" if title == "way" else "right", no_wrap=True)
     for result in results:
         table.add_row(
@@ -131,6 +139,7 @@ def _print(results: list[Result]) -> None:
             result.way,
             f"{median(result.triad.mflops):.0f}",
             f"{result.triad.local_share:.3f}",
+            bytes_text(sum(result.freed) * resource.getpagesize()),
             *(bytes_text(result.cache[node]) for node in nodes),
         )
     terminal.output().print(table)
