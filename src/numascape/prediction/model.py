@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
@@ -244,42 +245,94 @@ def _variations(load: _Load, speeds: Speeds, demand: Demand) -> list[tuple[_Load
     ]
 
 
-def _solve(load: _Load, speeds: Speeds) -> _Timing:
-    """Each phase's time: the least that memory, links and threads allow together."""
-    traffic = load.traffic()
-    memory = traffic.sum(axis=1) / speeds.controller / 1e9
-    link = traffic / speeds.link / 1e9
-    busiest = np.maximum(memory.max(axis=1), link.max(axis=(1, 2)))
-    computing = load.accesses * speeds.core_ns * 1e-9
-    waits = load.waits * (1e-9 / speeds.lines_in_flight)
-    # A node's threads share its cores: whoever is done leaves its core to the others.
-    cores = np.maximum(speeds.cores, 1)
-    executing = (computing / HARDWARE_THREADS_GAIN) @ load.on / cores
+@dataclass(frozen=True, eq=False)
+class _Needs:
+    """Seconds that each phase's memory, links and computing need, and lines to wait for.
 
-    def needed(seconds: Floats) -> tuple[Floats, Floats]:
-        """What each thread needs alone, and each node's cores, when the phases take so long."""
+    `waits` are seconds per ns of latency, `executing` the computing of each node's cores.
+    """
+
+    memory: Floats
+    link: Floats
+    computing: Floats
+    executing: Floats
+    waits: Floats
+    on: Floats
+    cores: npt.NDArray[np.int64]
+
+    @cached_property
+    def home(self) -> npt.NDArray[np.intp]:
+        """The position of the node that each thread runs on most."""
+        return np.asarray(self.on.argmax(axis=1))
+
+    @cached_property
+    def anywhere(self) -> npt.NDArray[np.intp]:
+        """The threads that run on several nodes, all alike."""
+        return np.flatnonzero(self.on.max(axis=1) < 1.0)
+
+    def threads_and_cores(
+        self, speeds: Speeds, phases: npt.NDArray[np.int64], seconds: Floats
+    ) -> tuple[Floats, Floats]:
+        """What each thread needs alone, and each node's cores, when these phases take so long."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            used = np.nan_to_num(memory / seconds[:, None], posinf=1.0)
-            crossing = np.nan_to_num(link / seconds[:, None, None], posinf=1.0)
+            used = np.nan_to_num(self.memory[phases] / seconds[:, None], posinf=1.0)
+            crossing = np.nan_to_num(self.link[phases] / seconds[:, None, None], posinf=1.0)
         utilisation = np.maximum(used[:, None, :], crossing)
         latency = speeds.latency * speeds.slowdown(utilisation)
-        waiting = (waits @ latency.transpose(0, 2, 1)) * load.on
-        return computing + waiting.sum(axis=2), executing + waiting.sum(axis=1) / cores
+        waiting = np.einsum("ptm,ptm->pt", self.waits[phases], latency[:, self.home])
+        if len(self.anywhere):
+            mean = np.einsum("n,pnm->pm", self.on[self.anywhere[0]], latency)
+            waiting[:, self.anywhere] = np.einsum(
+                "ptm,pm->pt", self.waits[np.ix_(phases, self.anywhere)], mean
+            )
+        # A node's threads share its cores: whoever is done leaves its core to the others.
+        shared = self.executing[phases] + waiting @ self.on / self.cores
+        return self.computing[phases] + waiting, shared
 
-    def longest(seconds: Floats) -> Floats:
-        threads, nodes = needed(seconds)
+    def longest(self, speeds: Speeds, phases: npt.NDArray[np.int64], seconds: Floats) -> Floats:
+        """What the slowest thread or node of these phases needs."""
+        threads, shared = self.threads_and_cores(speeds, phases, seconds)
         alone = threads.max(axis=1, initial=0.0)
-        return np.asarray(np.maximum(alone, nodes.max(axis=1, initial=0.0)))
+        return np.asarray(np.maximum(alone, shared.max(axis=1, initial=0.0)))
 
-    low = busiest
-    high = np.maximum(busiest, longest(np.zeros_like(busiest)))
-    for _ in range(_STEPS):
-        if (high - low <= _CLOSE * high).all():
+
+def _needs(load: _Load, speeds: Speeds) -> _Needs:
+    traffic = load.traffic()
+    computing = load.accesses * speeds.core_ns * 1e-9
+    cores = np.maximum(speeds.cores, 1)
+    return _Needs(
+        memory=traffic.sum(axis=1) / speeds.controller / 1e9,
+        link=traffic / speeds.link / 1e9,
+        computing=computing,
+        executing=(computing / HARDWARE_THREADS_GAIN) @ load.on / cores,
+        waits=load.waits * (1e-9 / speeds.lines_in_flight),
+        on=load.on,
+        cores=cores,
+    )
+
+
+def _solve(load: _Load, speeds: Speeds) -> _Timing:
+    """Each phase's time: the least that memory, links, threads and cores allow together."""
+    needs = _needs(load, speeds)
+    every = np.arange(len(needs.memory))
+    low = np.maximum(needs.memory.max(axis=1), needs.link.max(axis=(1, 2)))
+    # What is needed falls as a phase gets longer: it lies between memory's time and what is needed
+    # in that. `over` and `under` are how much more than the time is needed at either end.
+    over = needs.longest(speeds, every, low) - low
+    high = low + np.maximum(over, 0.0)
+    under = needs.longest(speeds, every, high) - high
+    for step in range(_STEPS):
+        left = np.flatnonzero(high - low > _CLOSE * high)
+        if not len(left):
             break
-        middle = (low + high) / 2
-        later = longest(middle) > middle
-        low, high = np.where(later, middle, low), np.where(later, high, middle)
-    return _Timing(high, memory, link, *needed(high))
+        share = 0.5 if step % 3 == 2 else over[left] / (over[left] - under[left])
+        middle = low[left] + (high[left] - low[left]) * share
+        found = needs.longest(speeds, left, middle) - middle
+        more = found > -_CLOSE * middle
+        low[left[more]], over[left[more]] = middle[more], found[more]
+        less = found < _CLOSE * middle
+        high[left[less]], under[left[less]] = middle[less], found[less]
+    return _Timing(high, needs.memory, needs.link, *needs.threads_and_cores(speeds, every, high))
 
 
 def _phases(
