@@ -25,8 +25,8 @@ from numascape.trace import Trace
 
 _MOST_PASSES: Final = 64
 """Walks through memory that are followed; then pages are where they stay."""
-_SLOWER: Final = 1.3
-"""By how much the kernel waits longer when more than 7 of 10 faults were local."""
+_TENTHS_LOCAL: Final = 7
+"""Of 10 faults, how many must have been local for the kernel to take more time over a walk."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,9 @@ def _walks(
         clock += part * period
         passes += part
         held = after
-        local = float((users * held).sum() / used.sum())
-        if local > 0.7:
-            period = min(period * _SLOWER, kernel.scan_period_max_s)
+        tenths = int(10 * float((users * held).sum() / used.sum()) + 1e-9)
+        if tenths >= _TENTHS_LOCAL:
+            longer = 1.0 + 0.1 * max(1, tenths - _TENTHS_LOCAL)
+            period = min(period * longer, max(period, kernel.scan_period_max_s))
     mean += held * max(0.0, seconds - clock)
     return mean / seconds if seconds > 0 else held, cost, passes
