@@ -12,6 +12,8 @@ from numascape.naming.runtime_objects import RUNTIME_NAMES
 
 _MESSAGE_PASSING = re.compile(r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)")
 _ALLOCATOR = "allocator's own memory and free blocks"
+_CODE = re.compile(r".* \(code and (unnamed data|constants)\)")
+_LIBRARY = re.compile(r"\.so(\.|$)")
 
 
 class Owner(str, Enum):
@@ -23,6 +25,11 @@ class Owner(str, Enum):
     STACK = "stack"
 
 
+def is_remainder(row: dict[str, Any]) -> bool:
+    """Whether it is what is left of a module's data or the heap without what has a name."""
+    return not row["named"] or row["name"].startswith("variables under a page of ")
+
+
 def owner_of(row: dict[str, Any]) -> Owner:
     """The owner of a structure; `row` is that of the trace's table."""
     if row["kind"] == "stack":
@@ -30,6 +37,8 @@ def owner_of(row: dict[str, Any]) -> Owner:
     module = str(row["module"]).rpartition("/")[2]
     if (
         row["name"] in RUNTIME_NAMES
+        or _CODE.fullmatch(row["name"])
+        or (is_remainder(row) and _LIBRARY.search(module))
         or row["name"] == _ALLOCATOR
         or row["name"].startswith("[")
         or is_library_module(module)

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
-from numascape.analysis.facts import measure
 from numascape.console.overview import local_shares, print_strip_legend
 from numascape.console.strips import strip_lines, strip_of, users_of
 from numascape.console.tables import name, percent, place, table_of
-from numascape.report.reading import read_structure
+from numascape.findings import examine, findings_of
+from numascape.findings.reading import reading_of
 from numascape.trace import Trace
 from numascape.trace.description import count, size
 from numascape.trace.phase import TraceOfPhase
@@ -48,18 +48,8 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
 
 
 def _print_reading(console: Console, trace: Trace, structure: int) -> None:
-    chosen = pl.col("structure") == structure
-    per_thread = (
-        trace.accesses.filter(chosen)
-        .group_by("structure", "instance", "page", "thread")
-        .agg(pl.col("reads", "writes").sum())
-    )
-    facts = measure(per_thread, trace.first_touch.filter(chosen)).get(structure)
-    if facts is None:
-        console.print("No access to it was counted.")
-        return
-    run = trace.accesses.select((pl.col("reads") + pl.col("writes")).sum()).item()
-    reading = read_structure(facts, int(run))
+    run = examine(trace)
+    reading = reading_of(run, structure, findings_of(run))
     console.print()
     for sentence in (*reading.see, *reading.advice):
         console.print(terminal.printable(sentence), soft_wrap=not console.is_terminal)

@@ -13,7 +13,10 @@ from numascape.analysis.facts import measure, per_thread_pages
 from numascape.analysis.loops import Loop
 from numascape.analysis.source_files import SourceFiles
 from numascape.analysis.text import printable
+from numascape.findings import examine, findings_of
+from numascape.findings.reading import reading_of
 from numascape.report.data import (
+    FindingCard,
     Lines,
     Phase,
     Places,
@@ -30,6 +33,7 @@ from numascape.report.entries import (
     ranked_structures,
     structure_entry,
 )
+from numascape.report.findings import finding_cards
 from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.report.instances import (
     address_offsets,
@@ -41,7 +45,6 @@ from numascape.report.lines import lay_out_lines, shown_lines, source_places
 from numascape.report.machine import shown_machine
 from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
 from numascape.report.run import plain, shown_run, shown_threads
-from numascape.report.setting import settings_of
 from numascape.report.sharing import measure_sharing
 from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
@@ -70,6 +73,7 @@ class Draft:
     run: dict[str, Any]
     threads: list[dict[str, Any]]
     structures: tuple[StructureEntry, ...]
+    findings: tuple[FindingCard, ...]
     phases: tuple[Phase, ...]
     places: Places
     left_out: tuple[str, ...]
@@ -126,16 +130,19 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     shown_places = _places(places, loop)
     used_at = lay_out_lines(lines, places, len(shown))
     traffic = measure_traffic(trace, by_phase, position, len(shown), len(phases.phases))
-    nodes = len(trace.info.machine.nodes)
-    settings = settings_of(shown, nodes, traffic, used_at, shown_places, loops)
+    run = examine(trace, files=files, facts=facts)
+    found = findings_of(run)
     whole = tuple(
-        structure_entry(row, facts.get(row["structure"]), run_accesses, setting, offsets)
-        for row, setting in zip(shown.to_dicts(), settings, strict=True)
+        structure_entry(
+            row, facts.get(row["structure"]), reading_of(run, row["structure"], found), offsets
+        )
+        for row in shown.to_dicts()
     )
     return Draft(
         run=shown_run(trace, facts),
         threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
+        findings=finding_cards(found, run_accesses, position),
         phases=phases.phases,
         places=shown_places,
         left_out=(

@@ -19,25 +19,12 @@ import numpy.typing as npt
 
 from numascape.analysis.loops import Loop
 from numascape.analysis.ownership import Owner
+from numascape.findings.reading import Reading
 
 HUGE_PAGE = 2 << 20
 """Bytes of a huge page on most machines."""
 
 Column = npt.NDArray[np.unsignedinteger[Any]]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a structure's figures show (``see``) and what to do about it (``advice``).
-
-    ``stake`` is the number of accesses that the advice could bring closer to their threads.
-    """
-
-    see: tuple[str, ...]
-    advice: tuple[str, ...]
-    stake: int
-    verdict: str
-    """One or two words for the structures table, e.g. ``serial first touch``; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +59,29 @@ class StructureEntry:
     instance: int = -1
     parent: int = -1
     address_offset: int = -1
+
+
+@dataclass(frozen=True)
+class FindingCard:
+    """Findings of one kind at one place, as the first panel shows them.
+
+    ``positions`` are the structures concerned (none: the run as a whole), the most important one
+    first, and ``structures`` how many these are with those not shown. ``number`` and ``label`` say
+    what is at stake, ``why`` and ``advice`` are the first one's; ``evidence`` are its numbers.
+    """
+
+    kind: str
+    positions: tuple[int, ...]
+    structures: int
+    to_do: bool
+    number: str
+    label: str
+    why: str
+    advice: tuple[str, ...]
+    evidence: tuple[tuple[str, str], ...]
+    figure: str
+    confidence: float
+    place: str
 
 
 @dataclass(frozen=True)
@@ -221,6 +231,7 @@ class Report:
     run: dict[str, Any]
     threads: list[dict[str, Any]]
     structures: tuple[StructureEntry, ...]
+    findings: tuple[FindingCard, ...]
     phases: tuple[Phase, ...]
     places: Places
     columns: Columns

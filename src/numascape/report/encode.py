@@ -46,6 +46,7 @@ def _pack(report: Report) -> bytes:
         "run": report.run,
         "threads": report.threads,
         "structures": [dataclasses.asdict(entry) for entry in report.structures],
+        "findings": [dataclasses.asdict(card) for card in report.findings],
         "phases": [dataclasses.asdict(phase) for phase in report.phases],
         "places": dataclasses.asdict(report.places),
         "machine": report.machine,

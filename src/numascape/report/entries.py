@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from numascape.analysis.facts import Facts
+from numascape.analysis.ownership import owner_of
 from numascape.analysis.text import printable
+from numascape.findings.reading import Reading
 from numascape.report.data import StructureEntry
-from numascape.report.reading import read_structure
-from numascape.report.setting import Setting
 
 STRUCTURES = 2000
 """Structures shown, the most used first; of the rest the report says how much it is."""
@@ -39,8 +39,7 @@ def ranked_structures(structures: pl.DataFrame, facts: Mapping[int, Facts]) -> p
 def structure_entry(
     row: dict[str, Any],
     facts: Facts | None,
-    run_accesses: int,
-    setting: Setting,
+    reading: Reading,
     offsets: Mapping[int, int],
 ) -> StructureEntry:
     """The entry of a structure; `row` is that of ranked_structures."""
@@ -48,7 +47,7 @@ def structure_entry(
         structure=row["structure"],
         name=printable(row["name"]),
         kind=printable(row["kind"], 32),
-        owner=setting.owner,
+        owner=owner_of(row),
         size=row["size"],
         pages=row["pages"],
         instances=row["instances"],
@@ -63,14 +62,9 @@ def structure_entry(
         threads=facts.threads if facts else 0,
         touched_pages=facts.touched_pages if facts else 0,
         pages_per_column=1,
-        reading=read_structure(facts, run_accesses, setting) if facts else _UNUSED,
+        reading=reading,
         address_offset=offsets.get(row["structure"], -1),
     )
-
-
-_UNUSED = read_structure(
-    Facts(0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0, 0, None, 0.0, 0.0, 0.0, ("", "", 0)), 0
-)
 
 
 def left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts], structures: int) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from numascape.report.data import HUGE_PAGE, Reading, StructureEntry
+from numascape.findings.reading import Reading
+from numascape.report.data import HUGE_PAGE, StructureEntry
 from numascape.report.folding import Folded, fold_pages, limit_columns
 
 INSTANCES = 256
@@ -153,7 +154,7 @@ def _entry(row: dict[str, Any], parent: StructureEntry) -> StructureEntry:
         threads=row["threads"],
         touched_pages=row["touched"],
         pages_per_column=1,
-        reading=Reading((), (), 0, ""),
+        reading=Reading((), (), ""),
         instance=row["instance"],
         parent=row["parent"],
         address_offset=-1 if row["address"] is None else row["address"] % HUGE_PAGE,

@@ -7,7 +7,6 @@ become one, and of other phases the least used become one called "other phases";
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import polars as pl
 from numascape.analysis.text import printable
 from numascape.report.data import Column, Phase, Spans
 from numascape.trace import Trace
+from numascape.trace.phases import is_time_slice
 
 PHASES = 64
 SPANS = 4000
@@ -25,7 +25,6 @@ SPANS = 4000
 _BESIDE_SLICES = 3
 """Phases that are no time slices and stay as they are where time slices are merged."""
 _DASH = "\N{EN DASH}"
-_SLICE = re.compile(rf"([0-9.]+){_DASH}[0-9.]+ s")
 
 
 @dataclass(frozen=True)
@@ -53,17 +52,13 @@ def shown_phases(trace: Trace, most: int = PHASES) -> ShownPhases:
     if len(rows) <= most:
         groups = [[row] for row in rows]
         return _shown(groups, [_of_one(row) for row in rows], ())
-    slices = [row for row in rows if _is_slice(row)]
-    others = [row for row in rows if not _is_slice(row)]
+    slices = [row for row in rows if is_time_slice(row["name"], row["file"])]
+    others = [row for row in rows if not is_time_slice(row["name"], row["file"])]
     if most == 1:
         return _shown([rows], [("run", "", 0)], (f"The {len(rows)} phases are shown as one.",))
     if most > _BESIDE_SLICES and len(slices) > len(rows) // 2:
         return _slices_merged(slices, others, most)
     return _least_used_merged(rows, most)
-
-
-def _is_slice(row: dict[str, Any]) -> bool:
-    return not row["file"] and _SLICE.fullmatch(row["name"]) is not None
 
 
 def _slices_merged(

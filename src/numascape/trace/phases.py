@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,6 +124,14 @@ def time_slice_name(start_ns: int, end_ns: int) -> str:
     text = f"{(end_ns - start_ns) / 1e9:.9f}".rstrip("0")
     digits = max(1, len(text.partition(".")[2]))
     return f"{start_ns / 1e9:.{digits}f}–{end_ns / 1e9:.{digits}f} s"  # noqa: RUF001
+
+
+_SLICE = re.compile(r"[0-9.]+–[0-9.]+ s")  # noqa: RUF001
+
+
+def is_time_slice(name: str, file: str) -> bool:
+    """Whether a phase of this name and file is a time slice."""
+    return not file and _SLICE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)

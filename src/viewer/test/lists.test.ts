@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import * as show from "../src/model/format";
 import { readWriteOf } from "../src/model/read-write";
-import { standingOut } from "../src/model/standing-out";
 import { folded, listed } from "../src/model/structure-list";
 import type { StructureRow, Wanted } from "../src/model/structure-list";
 import { matrix, structure } from "./matrices";
@@ -55,27 +54,6 @@ describe("the list of structures", () => {
     expect(list({ search: "libm tiny" })).toEqual([2]);
     expect(list({ search: "b10 libm" })).toEqual([]);
   });
-});
-
-describe("what stands out", () => {
-  const reading = (verdict: string, stake: number) => ({ verdict, stake, see: [], advice: ["do"] });
-
-  it("groups structures that need the same", () => {
-    const groups = standingOut(
-      [
-        structure({ reading: reading("serial", 30) }),
-        structure({ reading: reading("mixed", 40) }),
-        structure({ reading: reading("serial", 20) }),
-        structure({ reading: reading("near", 0) }),
-      ],
-      100,
-    );
-    expect(groups.map(({ positions }) => positions)).toEqual([[0, 2], [1]]);
-    expect(groups[0]!.stake).toBeCloseTo(0.5);
-  });
-
-  it("is nothing when little is at stake", () =>
-    expect(standingOut([structure({ reading: reading("serial", 4) })], 1000)).toEqual([]));
 });
 
 describe("readers and writers", () => {

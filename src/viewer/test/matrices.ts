@@ -32,7 +32,7 @@ export function structure(named: Partial<Structure> = {}): Structure {
     threads: 0,
     touched_pages: 0,
     pages_per_column: 1,
-    reading: { see: [], advice: [], stake: 0, verdict: "" },
+    reading: { see: [], advice: [], verdict: "" },
     instance: -1,
     parent: -1,
     address_offset: -1,
@@ -68,6 +68,7 @@ export function report(
   const start = pages.map((size) => (end += size) - size);
   return {
     threads: Array.from({ length: threads }, (_, thread) => ({ thread })),
+    findings: [],
     structures: [structure()],
     phases: [phase()],
     columns: {

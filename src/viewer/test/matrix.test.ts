@@ -19,6 +19,7 @@ function phased(threads: number, cells: Row[][][], first: Touch[][][]): Report {
   const start = Array.from({ length: entries }, () => [0, 1, 2, 3]).flat();
   return {
     threads: Array.from({ length: threads }, (_, thread) => ({ thread })),
+    findings: [],
     structures: cells.map(() => structure()),
     phases: cells[0]!.map(() => phase()),
     columns: {

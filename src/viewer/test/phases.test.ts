@@ -40,6 +40,7 @@ describe("counts of phases", () => {
   /** A structure, an instance of it, and another one, by two phases. */
   const report = {
     threads: [{}, {}],
+    findings: [],
     structures: [structure(), structure(), structure({ instance: 0, parent: 0 })],
     phases: [phase({ reads: 5, writes: 2 }), phase({ reads: 30 })],
     cells: {

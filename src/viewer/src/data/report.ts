@@ -10,8 +10,6 @@ export type Column = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 export interface Reading {
   see: string[];
   advice: string[];
-  /** Accesses that the advice could bring nearer to their threads. */
-  stake: number;
   verdict: string;
 }
 
@@ -41,6 +39,28 @@ export interface Structure {
   parent: number;
   /** Address of the first byte modulo 2 MiB, or -1 when unknown (or not the same for all). */
   address_offset: number;
+}
+
+/** Findings of one kind at one place in the source, most important first. */
+export interface Finding {
+  kind: string;
+  /** Positions of structures, the most important one first; none: the run as a whole. */
+  positions: number[];
+  /** How many structures there are, with those not shown. */
+  structures: number;
+  /** Whether there is something to do, or all is well as it is. */
+  to_do: boolean;
+  /** What is at stake, and what the number is of. */
+  number: string;
+  label: string;
+  why: string;
+  advice: string[];
+  /** What was measured, and its value. */
+  evidence: [string, string][];
+  figure: string;
+  /** 0 to 1. */
+  confidence: number;
+  place: string;
 }
 
 /** P = 1 when no phases were recorded. Times are of the first beginning and the last end. */
@@ -204,6 +224,8 @@ export interface Report {
   threads: Thread[];
   /** Whole structures, most accessed first; then single instances of some. */
   structures: Structure[];
+  /** Most important first; what is well as it is last. */
+  findings: Finding[];
   phases: Phase[];
   places: Places;
   columns: Columns;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Structure } from "../data/report";
+import { Sentence } from "./sentence";
 import { Term } from "./term";
 
 /** Beside the figures: what this structure's show, and how to read any. */
@@ -13,7 +14,9 @@ export function FigureReading({ structure }: { structure: Structure }) {
       ))}
       {advice.length > 0 && <h3>What to do</h3>}
       {advice.map((sentence) => (
-        <p key={sentence}>{sentence}</p>
+        <p key={sentence}>
+          <Sentence text={sentence} />
+        </p>
       ))}
       <HowToRead />
       <WhatToDo />

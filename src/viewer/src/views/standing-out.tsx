@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Report, Structure } from "../data/report";
-import * as show from "../model/format";
-import { standingOut } from "../model/standing-out";
-import type { Group } from "../model/standing-out";
+import type { Finding, Report, Structure } from "../data/report";
+import { Sentence } from "./sentence";
 import { where } from "./structure-table";
 
 interface Props {
@@ -10,56 +8,89 @@ interface Props {
   onOpen: (position: number) => void;
 }
 
-/** What to look at first, as cards; a click on one opens its first structure. */
+/** Findings shown as cards; further ones are a list that opens. */
+const CARDS = 3;
+
+/** The findings, as cards; a click on one opens its first structure. */
 export function StandingOut({ report, onOpen }: Props) {
-  const { structures, run } = report;
-  const whole = structures.filter(({ instance }) => instance < 0);
-  const groups = standingOut(whole, run.reads + run.writes);
+  const { structures, findings } = report;
+  const urgent = findings.filter((finding) => finding.to_do);
+  const none = findings.find(({ kind }) => kind === "NUMA is not the problem");
   return (
     <section class="standing-out" aria-labelledby="standing-out">
       <h2 id="standing-out">Look here first</h2>
-      {groups.length === 0 ? (
-        <p class="prose">
-          Nothing stands out: hardly any access goes to pages that another thread touched first. Pin
-          the threads so that it stays that way.
-        </p>
-      ) : (
+      {none && <NoProblem finding={none} />}
+      {urgent.length > 0 && (
         <ol class="cards">
-          {groups.map((group) => (
-            <Card
-              key={group.verdict + group.advice}
-              group={group}
-              structures={whole}
-              onOpen={onOpen}
-            />
+          {urgent.slice(0, CARDS).map((finding, i) => (
+            <Card key={i} finding={finding} structures={structures} onOpen={onOpen} />
           ))}
         </ol>
       )}
+      {urgent.length > CARDS && (
+        <details class="more-findings">
+          <summary>
+            {urgent.length - CARDS} more finding{urgent.length > CARDS + 1 && "s"}
+          </summary>
+          <ol class="cards">
+            {urgent.slice(CARDS).map((finding, i) => (
+              <Card key={i} finding={finding} structures={structures} onOpen={onOpen} />
+            ))}
+          </ol>
+        </details>
+      )}
+      {findings
+        .filter((finding) => !finding.to_do && finding !== none)
+        .map((finding) => (
+          <p class="well" key={finding.kind}>
+            <span class="verdict well">{finding.kind}</span>{" "}
+            <Names finding={finding} structures={structures} onOpen={onOpen} />
+            {": "}
+            <Sentence text={finding.advice[0] ?? ""} />
+          </p>
+        ))}
     </section>
   );
 }
 
+function NoProblem({ finding }: { finding: Finding }) {
+  return (
+    <div class="prose no-problem">
+      <p>{finding.why}</p>
+      {finding.advice.map((sentence) => (
+        <p key={sentence}>
+          <Sentence text={sentence} />
+        </p>
+      ))}
+    </div>
+  );
+}
+
 interface CardProps {
-  group: Group;
+  finding: Finding;
   structures: Structure[];
   onOpen: (position: number) => void;
 }
 
-function Card({ group, structures, onOpen }: CardProps) {
-  const { verdict, advice, positions, stake } = group;
-  const first = structures[positions[0]!]!;
+function Card({ finding, structures, onOpen }: CardProps) {
+  const { kind, positions, number, label, why, advice } = finding;
+  const first = positions.length > 0 ? structures[positions[0]!] : undefined;
   return (
     <li class="card">
       <div class="card-head">
-        <p class="figure-number">{show.share(stake)}</p>
-        <p class="figure-label">of all accesses go to pages that another thread touched first</p>
+        <p class="figure-number">{number}</p>
+        <p class="figure-label">{label}</p>
       </div>
       <h3>
-        <Names structures={structures} positions={positions} onOpen={onOpen} />
+        {first ? (
+          <Names finding={finding} structures={structures} onOpen={onOpen} />
+        ) : (
+          "The whole run"
+        )}
       </h3>
       <p class="card-origin">
-        <span class="verdict">{verdict}</span>{" "}
-        {where(first) && (
+        <span class="verdict">{kind}</span>{" "}
+        {first && where(first) && (
           <span class="origin">
             {first.kind === "heap" ? "allocated at " : ""}
             <bdi>{where(first)}</bdi>
@@ -68,38 +99,55 @@ function Card({ group, structures, onOpen }: CardProps) {
       </p>
       <dl>
         <dt>Why</dt>
-        {first.reading.see.slice(-1).map((sentence) => (
-          <dd key={sentence}>
-            {positions.length > 1 && <bdi>{clip(first.name)}: </bdi>}
-            {sentence}
-          </dd>
-        ))}
+        <dd>
+          {first && positions.length > 1 && <bdi>{clip(first.name)}: </bdi>}
+          {why}
+        </dd>
         <dt>What to do</dt>
-        <dd>{advice}</dd>
+        <dd>
+          {advice.map((sentence) => (
+            <p key={sentence}>
+              <Sentence text={sentence} />
+            </p>
+          ))}
+        </dd>
       </dl>
+      <Evidence finding={finding} />
     </li>
+  );
+}
+
+function Evidence({ finding: { evidence, figure, confidence } }: { finding: Finding }) {
+  return (
+    <details class="evidence not-saved">
+      <summary>
+        Evidence ({Math.round(100 * confidence)} % sure); see the figure {figure}
+      </summary>
+      <dl>
+        {evidence.map(([what, value]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   );
 }
 
 const MOST_NAMES = 3;
 
-interface NamesProps {
-  structures: Structure[];
-  positions: number[];
-  onOpen: (position: number) => void;
-}
-
 /** The first name's button covers the card. */
-function Names({ structures, positions, onOpen }: NamesProps) {
-  const rest = positions.length - MOST_NAMES;
+function Names({ finding, structures, onOpen }: CardProps) {
+  const rest = finding.structures - Math.min(MOST_NAMES, finding.positions.length);
   return (
     <>
-      {positions.slice(0, MOST_NAMES).map((position, i) => (
+      {finding.positions.slice(0, MOST_NAMES).map((position, i) => (
         <>
           {i > 0 && ", "}
           <button
             type="button"
-            class={i === 0 ? "link covering" : "link"}
+            class={i === 0 && finding.to_do ? "link covering" : "link"}
             key={position}
             onClick={() => onOpen(position)}
           >

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All diagnoses together: which apply to what, in which order, and what they gain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from numascape.analysis.ownership import Owner, is_remainder
+from numascape.analysis.source_files import SourceFiles
+from numascape.findings import (
+    cache_resident,
+    changing_owners,
+    displaced_pages,
+    foreign_first_touch,
+    foreign_stack,
+    hot_pages,
+    migrated_threads,
+    no_problem,
+    partitioned,
+    parts_in_huge_pages,
+    parts_in_pages,
+    piled_node,
+    serial_first_touch,
+    shared_by_groups,
+    shared_read,
+    shared_written,
+    uneven_work,
+)
+from numascape.findings.finding import Finding
+from numascape.findings.gain import with_gains
+from numascape.findings.subject import Run, Subject, examine
+from numascape.findings.thresholds import SMALL_GAIN
+from numascape.machine.description import Machine
+from numascape.trace import Trace
+
+Diagnosis = Callable[[Subject], Finding | None]
+
+# How pages are used and touched: the first that applies says it all.
+_ONE_OF: tuple[Diagnosis, ...] = (
+    changing_owners.diagnose,
+    parts_in_pages.diagnose,
+    serial_first_touch.diagnose,
+    foreign_first_touch.diagnose,
+    displaced_pages.diagnose,
+    shared_read.diagnose,
+    shared_written.diagnose,
+    shared_by_groups.diagnose,
+    partitioned.diagnose,
+)
+# What may be true besides.
+_BESIDES: tuple[Diagnosis, ...] = (hot_pages.diagnose, parts_in_huge_pages.diagnose)
+
+
+def find(
+    trace: Trace, machine: Machine | None = None, files: SourceFiles | None = None
+) -> list[Finding]:
+    """All findings about a trace, those that gain most first, what is well as it is last.
+
+    `machine`: where the gain is predicted for; by default the recorded one. With one node there is
+    none to predict, and `nearer` ranks. Loops and schedules are read from `files`, if given.
+    """
+    return findings_of(examine(trace, machine, files))
+
+
+def findings_of(run: Run) -> list[Finding]:
+    """All findings about a run that was looked at."""
+    found = [finding for subject in run.subjects for finding in of_structure(subject)]
+    found += uneven_work.diagnose(run)
+    found += piled_node.diagnose(run)
+    found += migrated_threads.diagnose(run)
+    found = with_gains(run, found)
+    found = [finding for finding in found if not finding.to_do or weight(run, finding) > SMALL_GAIN]
+    return ranked(run, [*found, *no_problem.diagnose(run, found)])
+
+
+def of_structure(subject: Subject) -> list[Finding]:
+    """The findings about one structure, if its memory is the user's to place."""
+    if subject.owner is Owner.RUNTIME or is_remainder(subject.row):
+        return []
+    if subject.owner is Owner.STACK:
+        return _those([foreign_stack.diagnose(subject)])
+    resident = cache_resident.diagnose(subject)
+    if cache_resident.stays_in_caches(subject):
+        return _those([resident])
+    first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
+    return _those([first, *(diagnose(subject) for diagnose in _BESIDES)])
+
+
+def _those(found: Sequence[Finding | None]) -> list[Finding]:
+    return [finding for finding in found if finding is not None]
+
+
+def weight(run: Run, finding: Finding) -> float:
+    """What ranks findings: the predicted gain, else the share of accesses that could be nearer."""
+    if finding.gain is not None:
+        return max(finding.gain.share, finding.gain.high)
+    return finding.nearer / max(1, run.accesses)
+
+
+def ranked(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """Most gain first; then by what could come nearer, and how sure it is."""
+
+    def order(finding: Finding) -> tuple[bool, float, float, float, int]:
+        gain = finding.gain.share if finding.gain else weight(run, finding)
+        structure = -1 if finding.structure is None else finding.structure
+        return not finding.to_do, -gain, -finding.nearer, -finding.confidence, structure
+
+    return sorted(found, key=order)

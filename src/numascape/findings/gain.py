@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What following a finding's advice would gain, by the model of prediction/."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+from numascape.findings.finding import Finding, Gain, Remedy
+from numascape.findings.nodes import Nodes
+from numascape.findings.subject import Run
+from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.model import Prediction, predict
+from numascape.prediction.policies import SCHEMA, interleave, replaced
+from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.trace import Trace
+
+
+def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """The findings with their predicted gains; as they are where no nodes are known."""
+    if run.nodes is None or not any(finding.remedy is not Remedy.NONE for finding in found):
+        return list(found)
+    model = _Model(run.trace, run.nodes)
+    return [dataclasses.replace(finding, gain=model.gain(run, finding)) for finding in found]
+
+
+class _Model:
+    """The prediction of the run as it is, made once, and of the run with a remedy."""
+
+    def __init__(self, trace: Trace, nodes: Nodes) -> None:
+        self._trace, self._nodes = trace, nodes
+        self._speeds: Speeds = speeds_of(nodes.machine)
+        self._demand: Demand = demand_of(trace, self._speeds)
+        self._now: Prediction = self._predict(self._demand, nodes.pages, "as it is", None)
+
+    def _predict(
+        self, demand: Demand, pages: pl.DataFrame, label: str, reference: Prediction | None
+    ) -> Prediction:
+        return predict(
+            demand, self._speeds, pages, self._nodes.thread_node, label=label, reference=reference
+        )
+
+    def gain(self, run: Run, finding: Finding) -> Gain | None:
+        if finding.remedy is Remedy.NONE:
+            return None
+        structures = (
+            [finding.structure]
+            if finding.structure is not None
+            else [subject.structure for subject in run.subjects]
+        )
+        demand, pages = self._demand, self._nodes.pages
+        if finding.remedy is Remedy.BALANCED:
+            demand = _balanced(demand)
+        else:
+            pages = replaced(pages, self._remedied(finding, structures), structures)
+        then = self._predict(demand, pages, finding.kind.value, self._now)
+        return Gain(
+            share=1 - then.relative,
+            low=1 - then.high,
+            high=1 - then.low,
+            limit=self._now.limit,
+            machine=self._nodes.machine.name,
+        )
+
+    def _remedied(self, finding: Finding, structures: list[int]) -> pl.DataFrame:
+        if finding.remedy is Remedy.INTERLEAVED:
+            return interleave(self._trace, self._nodes.machine)
+        rows = self._trace.accesses.filter(pl.col("structure").is_in(structures))
+        if finding.remedy is Remedy.EVEN_PARTS:
+            return self._in_parts(rows, finding)
+        return self._near_users(rows)
+
+    def _near_users(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Each page on the node from which it is used most."""
+        return (
+            rows.join(self._nodes.threads, on="thread")
+            .group_by(*PAGE, "thread_node")
+            .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+            .sort(*PAGE, "count", "thread_node", descending=[False, False, False, True, False])
+            .unique(PAGE, keep="first", maintain_order=True)
+            .select(*PAGE, node=pl.col("thread_node"), share=pl.lit(1.0))
+            .cast(SCHEMA)
+        )
+
+    def _in_parts(self, rows: pl.DataFrame, finding: Finding) -> pl.DataFrame:
+        """The finding's parts, dealt to the nodes with CPUs in order."""
+        nodes = [node.node for node in self._nodes.machine.nodes if node.cpus]
+        row = self._trace.structures.row(finding.structure or 0, named=True)
+        length = max(1, row["pages"])
+        pages = rows.select(PAGE).unique()
+        middle = (pages["page"].to_numpy() + 0.5) / length
+        part = np.searchsorted(np.asarray(finding.even_parts), middle, side="right") - 1
+        part = np.clip(part, 0, len(finding.even_parts) - 2)
+        index = part * len(nodes) // (len(finding.even_parts) - 1)
+        return pages.with_columns(node=pl.Series(np.asarray(nodes)[index]), share=pl.lit(1.0)).cast(
+            SCHEMA
+        )
+
+
+def _balanced(demand: Demand) -> Demand:
+    """Each phase's work shared out evenly among the threads that take part in it.
+
+    The model's lines stay with their pages and are scaled as the threads' accesses are.
+    """
+    active = demand.accesses > 0
+    mean = demand.accesses.sum(axis=1, keepdims=True) / np.maximum(
+        active.sum(axis=1, keepdims=True), 1
+    )
+    even = np.where(active, mean, 0.0)
+    factor = np.divide(even, demand.accesses, out=np.zeros_like(even), where=active)
+    row = factor[demand.phase, demand.thread]
+    return dataclasses.replace(
+        demand, accesses=even, lines=demand.lines * row, moved=demand.moved * row
+    )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads ran on several nodes: their pages stayed behind."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.findings.advice import pin
+from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.subject import Run
+from numascape.findings.thresholds import MINOR, sureness
+from numascape.findings.wording import threads_text
+
+
+def diagnose(run: Run) -> list[Finding]:
+    """At most one finding. Where threads ran is known of the recorded machine only."""
+    moved = run.trace.threads.filter(pl.col("nodes").list.n_unique() > 1)["thread"].to_list()
+    if not moved or len(run.trace.info.machine.nodes) < 2:
+        return []
+    counts = (
+        run.trace.accesses.lazy()
+        .filter(pl.col("thread").is_in(moved))
+        .select((pl.col("reads") + pl.col("writes")).sum())
+        .collect()
+        .item()
+    )
+    share = int(counts) / max(1, run.accesses)
+    if share < MINOR:
+        return []
+    return [
+        Finding(
+            kind=Kind.MIGRATED_THREADS,
+            structure=None,
+            name="",
+            threads=tuple(moved),
+            why=(
+                f"{threads_text(moved).capitalize()} ran on more than one node. A page stays on "
+                "the node where it was touched first, so it is far whenever its thread has moved."
+            ),
+            advice=(pin(run),),
+            evidence=(
+                Evidence("threads seen on several nodes", len(moved), "count"),
+                Evidence("accesses made by them", share, "share"),
+            ),
+            figure=Figure.MACHINE,
+            confidence=sureness(share, MINOR, 0.2),
+            nearer=round(share * run.accesses / 2),
+        )
+    ]

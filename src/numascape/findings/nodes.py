@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On which nodes threads ran and pages lay: as observed, or as they would on a given machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+from numascape.machine.description import Machine
+from numascape.prediction.layout import observed_nodes
+from numascape.prediction.policies import observed
+from numascape.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Threads and pages on the nodes of a machine with several.
+
+    `observed`: the machine is the one that was recorded on; otherwise threads are laid out on it,
+    and pages put where they were touched first. `thread_node` has a node's number for each thread,
+    or -1; `pages` is structure, instance, page, node and share.
+    """
+
+    machine: Machine
+    observed: bool
+    thread_node: npt.NDArray[np.int64]
+    pages: pl.DataFrame
+
+    @cached_property
+    def threads(self) -> pl.DataFrame:
+        """thread, thread_node of the threads that stay on one node."""
+        numbers = np.arange(len(self.thread_node))
+        fixed = self.thread_node >= 0
+        return pl.DataFrame(
+            {"thread": numbers[fixed], "thread_node": self.thread_node[fixed]},
+            schema={"thread": pl.UInt32, "thread_node": pl.Int32},
+        )
+
+    def traffic(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Accesses of `rows` by structure, thread_node and node of the page; known ones only."""
+        return (
+            rows.lazy()
+            .group_by(*PAGE, "thread")
+            .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+            .join(self.pages.lazy().select(*PAGE, "node", "share"), on=PAGE)
+            .join(self.threads.lazy(), on="thread")
+            .group_by("structure", "thread_node", "node")
+            .agg(accesses=(pl.col("count") * pl.col("share")).sum())
+            .collect(engine="streaming")
+        )
+
+
+def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
+    """The nodes of `machine`, or of the recorded one; None when that has one node only."""
+    own = trace.info.machine
+    chosen = machine or own
+    if sum(bool(node.cpus) for node in chosen.nodes) < 2 and len(chosen.nodes) < 2:
+        return None
+    same = {node.node for node in chosen.nodes} == {node.node for node in own.nodes}
+    thread_node = observed_nodes(trace, chosen)
+    return Nodes(chosen, same, thread_node, observed(trace, chosen, thread_node))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads on several nodes, and nearly all their accesses go to one node's memory."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.subject import Run
+from numascape.findings.thresholds import PILED, SPREAD, sureness
+from numascape.findings.wording import percent
+
+_NAMED = 3
+
+
+def diagnose(run: Run) -> list[Finding]:
+    """At most one finding."""
+    if run.nodes is None or run.work.is_empty():
+        return []
+    traffic = run.nodes.traffic(run.work)
+    total = float(traffic["accesses"].sum())
+    if total == 0:
+        return []
+    to, share = _most(traffic, "node", total)
+    _, from_share = _most(traffic, "thread_node", total)
+    if share < PILED or from_share > SPREAD:
+        return []
+    there = (
+        traffic.filter(pl.col("node") == to)
+        .group_by("structure")
+        .agg(pl.col("accesses").sum())
+        .sort("accesses", "structure", descending=[True, False])
+    )
+    names = dict(run.trace.structures.select("structure", "name").iter_rows())
+    listed = ", ".join(names[s] for s in there["structure"].head(_NAMED))
+    away = float(traffic.filter(pl.col("thread_node") != to)["accesses"].sum())
+    threads = run.nodes.threads.filter(pl.col("thread_node") != to)["thread"]
+    nodes = traffic["thread_node"].n_unique()
+    return [
+        Finding(
+            kind=Kind.PILED_NODE,
+            structure=None,
+            name="",
+            threads=tuple(int(t) for t in threads),
+            why=(
+                f"{percent(share)} of the work's accesses go to the memory of node {to}, and "
+                f"threads on {nodes} nodes make them: that node's memory is the bottleneck. Most "
+                f"go to {listed}."
+            ),
+            advice=(
+                "Follow the findings on these structures. Without changing the program: "
+                "`numactl --interleave=all` spreads all its pages over the nodes.",
+            ),
+            evidence=(
+                Evidence("accesses to that node's memory", share, "share"),
+                Evidence("accesses by the busiest node's threads", from_share, "share"),
+            ),
+            figure=Figure.MACHINE,
+            confidence=sureness(share, PILED, 1.0),
+            nearer=round(away),
+            remedy=Remedy.INTERLEAVED,
+        )
+    ]
+
+
+def _most(traffic: pl.DataFrame, column: str, total: float) -> tuple[int, float]:
+    sums = traffic.group_by(column).agg(pl.col("accesses").sum())
+    node, most = sums.sort("accesses", column, descending=[True, False]).row(0)
+    return int(node), float(most) / total

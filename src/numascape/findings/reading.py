@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A structure's findings as a reader of the report has them: what is seen, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from numascape.analysis.facts import Facts
+from numascape.analysis.ownership import Owner
+from numascape.findings.description import who_uses
+from numascape.findings.finding import Finding
+from numascape.findings.subject import Run, Subject
+from numascape.findings.thresholds import FOREIGN, MINOR
+from numascape.findings.wording import percent
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a structure's figures show (``see``) and what to do about it (``advice``)."""
+
+    see: tuple[str, ...]
+    advice: tuple[str, ...]
+    verdict: str
+    """The most important finding's name, for the structures table; may be empty."""
+
+
+UNUSED = Reading(("No access to it was counted.",), (), "")
+
+
+def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
+    """The reading of one structure; `found` are the run's findings."""
+    facts = run.facts.get(structure)
+    if facts is None or facts.accesses == 0:
+        return UNUSED
+    own = [finding for finding in found if finding.structure == structure]
+    subject = run.subject(structure)
+    see = [who_uses(facts), *(_surroundings(subject) if subject else ())]
+    see += [finding.why for finding in own]
+    if own:
+        return Reading(
+            tuple(see), tuple(a for finding in own for a in finding.advice), own[0].kind.value
+        )
+    verdict = "one thread" if facts.threads == 1 else ""
+    return Reading(tuple(see), _without_finding(run, structure, facts), verdict)
+
+
+def _without_finding(run: Run, structure: int, facts: Facts) -> tuple[str, ...]:
+    owner = run.owners[structure]
+    if owner is Owner.RUNTIME:
+        return ("Memory of a library's own: nothing in the program's source decides on it.",)
+    if owner is Owner.STACK:
+        return ("A thread's stack is near the CPU on which the thread started: nothing to do.",)
+    share = facts.accesses / max(1, run.accesses)
+    if share < MINOR and facts.threads > 1 and facts.own_share < 1 - FOREIGN:
+        return (f"Only {percent(share)} of the run's accesses go here: look elsewhere first.",)
+    if facts.threads == 1:
+        return ("Nothing is shared here.",)
+    return ("Nothing to gain.",)
+
+
+def _surroundings(subject: Subject) -> list[str]:
+    sentences = []
+    place = subject.used_at
+    if place is not None and place.share >= FOREIGN:
+        sentence = f"{percent(place.share)} of its accesses come from {place}."
+        sentences.append(sentence[:1].upper() + sentence[1:])
+    if subject.remote is not None and subject.run.nodes and subject.run.nodes.observed:
+        sentences.append(
+            f"In this run, {percent(subject.remote)} of the work on it went to another node."
+            if subject.remote > 0
+            else "In this run, all of the work on it stayed on its node."
+        )
+    return sentences

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source lines that a finding names: who touched pages first, which loop works on them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from numascape.analysis.source_files import SourceFiles
+from numascape.findings.finding import Place
+
+_DIRECTIVE = re.compile(r"^\s*(?:#\s*pragma\s+omp|!\$omp)\b(.*)", re.IGNORECASE)
+_SCHEDULE = re.compile(r"\bschedule\s*\(\s*(?:\w+\s*:\s*)?(\w+)\s*(?:,\s*([^)]*?))?\s*\)", re.I)
+_CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
+_AROUND = 40
+"""Lines above a place in which the directive of an outer loop is looked for."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """An OpenMP loop's schedule as it is written; `kind` is empty where there is no clause."""
+
+    place: Place
+    kind: str
+    chunk: str
+
+    @property
+    def clause(self) -> str:
+        """As in the source."""
+        return f"schedule({self.kind}{', ' + self.chunk if self.chunk else ''})"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Places in the source, with the loops around them where files may be read."""
+
+    files: SourceFiles | None
+
+    def busiest(self, lines: pl.DataFrame) -> Place | None:
+        """The loop, or the line outside loops, that makes most of the accesses of `lines`."""
+        table = lines.group_by("function", "file", "line").agg(
+            uses=(pl.col("reads") + pl.col("writes")).sum()
+        )
+        total = float(table["uses"].sum() or 0)
+        if total == 0:
+            return None
+        uses: dict[Place, float] = {}
+        for function, file, line, count in table.iter_rows():
+            place = self.around(function, file, line)
+            uses[place] = uses.get(place, 0.0) + count
+        place, most = max(uses.items(), key=lambda item: (item[1], str(item[0])))
+        if not str(place):
+            return None
+        return Place(place.function, place.file, place.line, place.loop, most / total)
+
+    def around(self, function: str, file: str, line: int) -> Place:
+        """The innermost loop around the line, or the line itself."""
+        loops = self.files.loops(file) if self.files and file and line else None
+        found = loops.around(line) if loops else None
+        if found is None:
+            return Place(function, file, line)
+        return Place(function, file, found[0], loop=True)
+
+    def schedule(self, place: Place | None) -> Schedule | None:
+        """The schedule of the OpenMP loop at or around the place; None where none is seen."""
+        text = self.files.lines(place.file) if self.files and place and place.file else None
+        if text is None or place is None:
+            return None
+        for number in range(min(place.line, len(text)), max(0, place.line - _AROUND), -1):
+            if _CLOSED.match(text[number - 1]):
+                return None
+            directive = _DIRECTIVE.match(text[number - 1])
+            if directive and re.search(r"\b(for|do)\b", directive.group(1), re.IGNORECASE):
+                return _read(" ".join(text[number - 1 : number + 3]), place, number)
+        return None
+
+
+def _read(text: str, place: Place, line: int) -> Schedule:
+    found = _SCHEDULE.search(text)
+    kind, chunk = (found.group(1).lower(), found.group(2) or "") if found else ("", "")
+    return Schedule(Place(place.function, place.file, line), kind, chunk.strip())

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a diagnosis looks at: a run, and one of its structures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from numascape.analysis.facts import Facts, measure, per_thread_pages
+from numascape.analysis.ownership import Owner, owner_of
+from numascape.analysis.source_files import SourceFiles
+from numascape.findings.finding import Place
+from numascape.findings.nodes import Nodes, nodes_of
+from numascape.findings.page_use import PageUse, page_use
+from numascape.findings.pattern import Pattern, pattern_of
+from numascape.findings.sources import Schedule, Sources
+from numascape.findings.thresholds import MINOR, REMOTE
+from numascape.findings.work import work_rows
+from numascape.machine.description import Machine
+from numascape.trace import Trace
+
+WORD = 8
+PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A trace with what is known beside it.
+
+    `facts` are of all accesses, by structure; `accesses` is their sum. `subjects` are the
+    structures with at least MINOR of them, most used first.
+    """
+
+    trace: Trace
+    facts: Mapping[int, Facts]
+    sources: Sources
+    nodes: Nodes | None
+
+    @cached_property
+    def accesses(self) -> int:
+        """Accesses of the whole run."""
+        return sum(facts.accesses for facts in self.facts.values())
+
+    @cached_property
+    def owners(self) -> dict[int, Owner]:
+        """By structure, who decides on its memory."""
+        rows = self.trace.structures.iter_rows(named=True)
+        return {row["structure"]: owner_of(row) for row in rows}
+
+    @cached_property
+    def openmp(self) -> bool:
+        """Whether the program's threads are OpenMP's."""
+        regions = self.trace.phases["name"].str.contains("parallel region ", literal=True).any()
+        return bool(regions or (self.trace.structures["name"] == "OpenMP runtime").any())
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The accesses to the subjects, as in the trace's table."""
+        wanted = [s for s, facts in self.facts.items() if facts.accesses >= self._least]
+        return self.trace.accesses.filter(pl.col("structure").is_in(wanted))
+
+    @property
+    def _least(self) -> float:
+        return max(1.0, MINOR * self.accesses)
+
+    @cached_property
+    def work(self) -> pl.DataFrame:
+        """Those of `rows` that are work on the structure."""
+        return work_rows(self.trace, self.rows)
+
+    def subject(self, structure: int) -> Subject | None:
+        """The subject of this number; None when the structure is worth no diagnosis."""
+        return self._by_number.get(structure)
+
+    @cached_property
+    def _by_number(self) -> dict[int, Subject]:
+        return {subject.structure: subject for subject in self.subjects}
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The structures worth a diagnosis, most used first."""
+        wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
+        parts = self.work.partition_by("structure", as_dict=True)
+        touches = self.trace.first_touch.filter(pl.col("structure").is_in(list(wanted)))
+        facts = measure(per_thread_pages(self.work, self.trace.phases.height), touches)
+        empty = self.work.clear()
+        return tuple(
+            Subject(
+                run=self,
+                row=row,
+                whole=self.facts[row["structure"]],
+                work=facts.get(row["structure"]),
+                rows=parts.get((row["structure"],), empty),
+            )
+            for row in sorted(
+                self.trace.structures.filter(pl.col("structure").is_in(list(wanted))).iter_rows(
+                    named=True
+                ),
+                key=lambda row: (-self.facts[row["structure"]].accesses, row["structure"]),
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A structure: its `row` in the trace's table, its facts in all and at work.
+
+    `rows` are the accesses that are work; there may be none.
+    """
+
+    run: Run
+    row: dict[str, Any]
+    whole: Facts
+    work: Facts | None
+    rows: pl.DataFrame = field(repr=False)
+
+    @property
+    def structure(self) -> int:
+        """Its number."""
+        return int(self.row["structure"])
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.row["name"])
+
+    @property
+    def owner(self) -> Owner:
+        """Who decides on its memory."""
+        return self.run.owners[self.structure]
+
+    @property
+    def share(self) -> float:
+        """Its share of the run's accesses."""
+        return self.whole.accesses / max(1, self.run.accesses)
+
+    @cached_property
+    def use(self) -> PageUse:
+        """How threads divide its pages, at work."""
+        return page_use(self.rows)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """How threads share its pages, at work."""
+        return pattern_of(self.use) if self.rows.height else Pattern.ONE_THREAD
+
+    @property
+    def threads(self) -> tuple[int, ...]:
+        """The threads that work on it."""
+        return tuple(int(thread) for thread in self.use.threads) if self.rows.height else ()
+
+    @property
+    def working(self) -> int:
+        """Accesses that are work."""
+        return self.work.accesses if self.work else 0
+
+    @property
+    def own_share(self) -> float:
+        """Share of the work done by the thread that touched the page first."""
+        return self.work.own_share if self.work else 1.0
+
+    @property
+    def foreign(self) -> int:
+        """Accesses at work to pages that another thread touched first.
+
+        Where nodes are known, to pages on another node.
+        """
+        if self.remote is not None:
+            return round(self.remote * self.working)
+        if self.whole.first_toucher is None:
+            return 0
+        return round((1 - self.own_share) * self.working)
+
+    @cached_property
+    def traffic(self) -> pl.DataFrame | None:
+        """Its work's accesses by thread_node and node; None where no nodes are known."""
+        return self.run.nodes.traffic(self.rows) if self.run.nodes else None
+
+    @cached_property
+    def remote(self) -> float | None:
+        """Share of the work that goes to another node; None where no nodes are known."""
+        table = self.traffic
+        total = float(table["accesses"].sum()) if table is not None else 0.0
+        if table is None or total == 0:
+            return None
+        away = table.filter(pl.col("thread_node") != pl.col("node"))
+        return float(away["accesses"].sum()) / total
+
+    def far_from(self, share: float) -> bool:
+        """Whether at least `share` of the work goes to pages that another thread touched first.
+
+        Where nodes are known, enough of it must go to another node, too.
+        """
+        if self.whole.first_toucher is None or 1 - self.own_share < share:
+            return False
+        return self.remote is None or self.remote >= REMOTE
+
+    @property
+    def touched_bytes(self) -> int:
+        """Bytes of its touched pages; at most its size, where it has one instance."""
+        pages = self.whole.touched_pages * PAGE_BYTES
+        return min(pages, self.row["size"]) if self.row["instances"] == 1 else pages
+
+    @cached_property
+    def lines(self) -> pl.DataFrame:
+        """The trace's lines that use it, in the phases in which it is worked on."""
+        phases = self.rows["phase"].unique().to_list()
+        own = self.run.trace.lines.filter(pl.col("structure") == self.structure)
+        return own.filter(pl.col("phase").is_in(phases))
+
+    @cached_property
+    def used_at(self) -> Place | None:
+        """The loop or line that makes most of the work; where nothing is known, None."""
+        return self.run.sources.busiest(self.lines)
+
+    @cached_property
+    def worked_in(self) -> Place | None:
+        """The parallel region or marked phase with most of the work, where its line is known."""
+        counts = self.rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
+        if counts.is_empty():
+            return None
+        phase = int(counts.sort("count", "phase", descending=[True, False])["phase"][0])
+        row = self.run.trace.phases.row(phase, named=True)
+        return Place(row["name"], row["file"], row["line"]) if row["file"] else None
+
+    @cached_property
+    def touched_at(self) -> Place | None:
+        """The loop or line that touched most of its pages first."""
+        place = self.run.sources.around(*self.whole.place)
+        return place if str(place) else None
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """The schedule of the OpenMP loop that works on it, where its source can be read."""
+        return self.run.sources.schedule(self.used_at)
+
+
+def examine(
+    trace: Trace,
+    machine: Machine | None = None,
+    files: SourceFiles | None = None,
+    facts: Mapping[int, Facts] | None = None,
+) -> Run:
+    """Look at a trace; `machine`: where to, if not the recorded one; `facts`: when measured."""
+    if facts is None:
+        pages = per_thread_pages(trace.accesses, trace.phases.height)
+        facts = measure(pages, trace.first_touch)
+    return Run(trace, facts, Sources(files), nodes_of(trace, machine))

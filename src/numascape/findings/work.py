@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which accesses are the work on a structure, rather than its initialisation or a check.
+
+How threads share a structure is judged on the work alone: a matrix that one thread fills and sums
+up is still split among the threads that compute it.
+
+Accesses are work when they happen in a parallel region, or a phase marked by the program, in which
+several threads use the structure. Outside such phases (a program that makes its threads itself has
+none) the accesses of two threads are left out: of the one that touched (nearly) all pages first,
+and of the main thread where it goes over all of a structure whose other users have a part each.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+from numascape.findings.thresholds import AS_MUCH, ORDERLY, PARALLEL, PART, SERIAL
+from numascape.trace import Trace
+from numascape.trace.phases import is_time_slice
+
+PAGE_BYTES = 4096
+_COUNT = pl.col("reads") + pl.col("writes")
+
+
+def loose_phases(trace: Trace) -> list[int]:
+    """The phases that are no region and no mark: outside of all others, or a slice of time."""
+    return [
+        phase
+        for phase, name, file in trace.phases.select("phase", "name", "file").iter_rows()
+        if phase == 0 or is_time_slice(name, file)
+    ]
+
+
+def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `accesses` (some of the trace's) that are work; same columns."""
+    loose = pl.col("phase").is_in(loose_phases(trace))
+    used = accesses.filter(_COUNT > 0)
+    initialisers = _initialisers(trace, used)
+    bound = used.filter(~loose).join(
+        _parallel(used).filter(~loose), on=["structure", "phase"], how="semi"
+    )
+    free = used.filter(loose)
+    free = free.join(initialisers, on=["structure", "thread"], how="anti")
+    free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
+    # Beside regions, what a single thread does in passing is no work of several.
+    beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
+    beside = beside.join(_parallel(beside), on=["structure", "phase"], how="semi")
+    alone = free.join(bound.select("structure").unique(), on="structure", how="anti")
+    return pl.concat([bound, beside, alone])
+
+
+def _parallel(accesses: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of structure and phase in which several threads work on the structure."""
+    by_thread = accesses.group_by("structure", "phase", "thread").agg(count=_COUNT.sum())
+    return (
+        by_thread.group_by("structure", "phase")
+        .agg(top=pl.col("count").max(), total=pl.col("count").sum(), threads=pl.len())
+        .filter(pl.col("threads") > 1, pl.col("top") <= PARALLEL * pl.col("total"))
+        .select("structure", "phase")
+    )
+
+
+def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
+    """structure, thread: who touched nearly all of its pages first, and does little else there.
+
+    Only of structures that others use, too.
+    """
+    touched = trace.first_touch.join(used.select("structure").unique(), on="structure", how="semi")
+    touchers = touched.group_by("structure", "thread").agg(pages=pl.len())
+    serial = touchers.filter(pl.col("pages") >= SERIAL * pl.col("pages").sum().over("structure"))
+    by_thread = used.group_by("structure", "thread").agg(
+        pl.col("reads", "writes").sum(), count=_COUNT.sum()
+    )
+    rest = by_thread.join(serial, on=["structure", "thread"], how="anti")
+    mean = rest.group_by("structure").agg(mean=pl.col("count").mean())
+    # What it does beside writing everything once: byte by byte, as `rep stosb` counts.
+    again = pl.col("writes").cast(pl.Float64) - pl.col("pages") * PAGE_BYTES
+    beside = pl.col("reads") + again.clip(lower_bound=0)
+    return (
+        serial.join(by_thread, on=["structure", "thread"], how="left")
+        .with_columns(pl.col("reads", "writes").fill_null(0))
+        .join(mean, on="structure")
+        .filter(beside < AS_MUCH * pl.col("mean"))
+        .select("structure", "thread")
+    )
+
+
+def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
+    """structure, thread: the main thread, where it uses nearly all pages and others a part each."""
+    main = trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
+    pages = used.select("structure", "thread", *PAGE[1:]).unique()
+    is_main = pl.col("thread").is_in(main)
+    of_others = pages.filter(~is_main)
+    all_pages = of_others.select(PAGE).unique()
+    total = all_pages.group_by("structure").agg(total=pl.len())
+    mean = (
+        of_others.group_by("structure", "thread")
+        .agg(pages=pl.len())
+        .group_by("structure")
+        .agg(mean=pl.col("pages").mean(), others=pl.len())
+    )
+    return (
+        pages.filter(is_main)
+        .join(all_pages, on=PAGE, how="semi")
+        .group_by("structure", "thread")
+        .agg(covered=pl.len())
+        .join(total, on="structure")
+        .join(mean, on="structure")
+        .filter(
+            pl.col("others") > 1,
+            pl.col("covered") >= ORDERLY * pl.col("total"),
+            pl.col("mean") < PART * pl.col("total"),
+        )
+        .select("structure", "thread")
+    )

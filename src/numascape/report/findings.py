@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The findings as the report's first panel shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from numascape.analysis.text import printable
+from numascape.findings.finding import Finding
+from numascape.findings.groups import Group, grouped, stake_of
+from numascape.findings.wording import number_text
+from numascape.report.data import FindingCard
+
+CARDS = 40
+"""Cards that a report holds, the most important ones."""
+POSITIONS = 64
+"""Structures that a card names."""
+
+
+def finding_cards(
+    found: Sequence[Finding], accesses: int, position: pl.Series
+) -> tuple[FindingCard, ...]:
+    """The cards of the findings, in their order.
+
+    `accesses`: the run's; `position`: by structure in the trace, its position, or null.
+    """
+    return tuple(_card(group, position) for group in grouped(found, accesses)[:CARDS])
+
+
+def _card(group: Group, position: pl.Series) -> FindingCard:
+    first = group.first
+    number, label = stake_of(group)
+    structures = [f.structure for f in group.findings if f.structure is not None]
+    shown = [position[structure] for structure in structures]
+    return FindingCard(
+        kind=group.kind.value,
+        positions=tuple(int(p) for p in shown if p is not None)[:POSITIONS],
+        structures=len(structures),
+        to_do=first.to_do,
+        number=number,
+        label=printable(label),
+        why=printable(first.why),
+        advice=tuple(printable(sentence) for sentence in first.advice),
+        evidence=tuple((e.what, number_text(e.value, e.unit)) for e in first.evidence),
+        figure=first.figure.value,
+        confidence=round(first.confidence, 2),
+        place=printable(str(first.place or "")),
+    )

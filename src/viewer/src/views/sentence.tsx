@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** A sentence with what stands between backticks as code. */
+export function Sentence({ text }: { text: string }) {
+  return (
+    <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>
+  );
+}

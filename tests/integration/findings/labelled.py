@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The labelled programs: what is planted in each, what findings say, and how well that agrees.
+
+A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
+a whole). A program's labels are complete: a finding that is not among them is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sysconfig
+import zlib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numascape
+from numascape.analysis.source_files import readable_sources
+from numascape.findings import find
+
+PROGRAMS = Path(__file__).parent / "programs"
+COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+THREADS = 4
+_LABEL = re.compile(r"^\s*(?://|!) label: (.+?) = (.+?)\s*$", re.MULTILINE)
+
+Label = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was planted in a program, and what was found: pairs of structure and finding."""
+
+    program: str
+    planted: frozenset[Label]
+    found: frozenset[Label]
+
+    @property
+    def held_back(self) -> bool:
+        """Whether the program was not looked at while thresholds were chosen: a third of them."""
+        return zlib.crc32(self.program.encode()) % 3 == 0
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many findings were right, wrong, and missed."""
+
+    right: int
+    wrong: int
+    missed: int
+
+    @property
+    def precision(self) -> float:
+        """Of what was found, the share that was planted."""
+        return self.right / max(1, self.right + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        """Of what was planted, the share that was found."""
+        return self.right / max(1, self.right + self.missed)
+
+
+def sources() -> list[Path]:
+    return sorted(path for path in PROGRAMS.iterdir() if path.suffix in (".c", ".cpp", ".f90"))
+
+
+def labels(source: Path) -> frozenset[Label]:
+    return frozenset((name, kind) for name, kind in _LABEL.findall(source.read_text()))
+
+
+def build(folder: Path) -> None:
+    """Build all programs into `folder`, two at a time."""
+    environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
+    command = ["make", "-s", "-j2", "-C", str(PROGRAMS), f"BUILD={folder}"]
+    subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+
+
+def record(source: Path, programs: Path, traces: Path) -> Path:
+    """Record the program of a source once; with a trace in `traces` already, that is it."""
+    trace = traces / f"{source.name}.numascape"
+    if not trace.exists():
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": str(THREADS),
+            "OMP_DYNAMIC": "false",
+            "OMP_WAIT_POLICY": "passive",
+        }
+        program = programs / f"{source.name}.out"
+        command = [COMMAND, "record", "-q", "-o", trace, "--", program]
+        subprocess.run(
+            [str(part) for part in command], check=True, env=environment, capture_output=True
+        )
+    return trace
+
+
+def found_in(trace: Path) -> frozenset[Label]:
+    opened = numascape.open(trace)
+    findings = find(opened, None, readable_sources(opened.info, None))
+    return frozenset(
+        ("run" if finding.structure is None else finding.name, finding.kind.value)
+        for finding in findings
+    )
+
+
+def outcomes(programs: Path, traces: Path) -> list[Outcome]:
+    """Record every program and look for findings, two at a time."""
+
+    def outcome(source: Path) -> Outcome:
+        return Outcome(source.name, labels(source), found_in(record(source, programs, traces)))
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(outcome, sources()))
+
+
+def score(results: Iterable[Outcome]) -> Score:
+    right = wrong = missed = 0
+    for result in results:
+        right += len(result.planted & result.found)
+        wrong += len(result.found - result.planted)
+        missed += len(result.planted - result.found)
+    return Score(right, wrong, missed)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trap: a table of 8 KiB that all threads read all the time, from their caches.
+// label: table = stays in caches
+// label: A = partitioned
+// label: run = NUMA is not the problem
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "labelled.h"
+
+
+enum { SMALL = 1024 };
+
+int main(void) {
+    double* table = malloc(SMALL * sizeof *table);
+    for (int i = 0; i < SMALL; i++)
+        table[i] = i;
+    double* A = malloc(N * sizeof *A);
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < N; i++)
+            A[i] = (sweep == 0 ? 0.0 : A[i]) + table[i % SMALL];
+    }
+    printf("%g\n", A[N / 3]);
+    free(table);
+    free(A);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the labelled programs in C and C++ have in common.
+#pragma once
+
+#include <stddef.h>
+
+// Elements of an array of 1 MiB, and how often a program goes over it: more than any core's cache
+// keeps, and few enough times for a recording of a tenth of a second.
+enum { N = 1 << 17, SWEEPS = 6, THREADS = 4 };
+
+static inline unsigned next_random(unsigned* state) {
+    *state = *state * 1664525U + 1013904223U;
+    return *state >> 8;
+}
+
+// The thread that takes a chunk in a repetition: as a dynamic schedule deals them out, but the same
+// in every run.
+static inline int drawn_thread(unsigned chunk, unsigned repetition, unsigned threads) {
+    unsigned state = chunk * 2654435761U ^ (repetition + 1) * 2246822519U;
+    state ^= state >> 15;
+    state *= 2654435761U;
+    state ^= state >> 13;
+    return (int)(state % threads);
+}

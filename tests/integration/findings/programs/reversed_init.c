@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Initialised in parallel, but from the other end: each page near the wrong thread.
+// label: A = touched first by others
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "labelled.h"
+
+
+int main(void) {
+    double* A = malloc(N * sizeof *A);
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < N; i++)
+        A[N - 1 - i] = i;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < N; i++)
+            A[i] = 0.5 * A[i] + 1.0;
+    }
+    printf("%g\n", A[N / 3]);
+    free(A);
+}

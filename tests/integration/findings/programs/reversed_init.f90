@@ -1,0 +1,23 @@
+! SPDX-License-Identifier: Apache-2.0
+! Initialised in parallel, but from the other end: each page near the wrong thread.
+! label: a = touched first by others
+program labelled
+  implicit none
+  integer, parameter :: n = 2**17
+  real(8), allocatable :: a(:)
+  integer :: i, sweep
+  allocate(a(n))
+  !$omp parallel do schedule(static)
+  do i = 1, n
+    a(n + 1 - i) = i
+  end do
+  !$omp end parallel do
+  do sweep = 1, 6
+    !$omp parallel do schedule(static)
+    do i = 1, n
+      a(i) = 0.5d0 * a(i) + 1.0d0
+    end do
+    !$omp end parallel do
+  end do
+  print *, a(1000)
+end program

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main thread initialises what all threads then work on in blocks.
+// label: A = serial first touch
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "labelled.h"
+
+
+int main(void) {
+    double* A = malloc(N * sizeof *A);
+    for (int i = 0; i < N; i++)
+        A[i] = i;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < N; i++)
+            A[i] = 0.5 * A[i] + 1.0;
+    }
+    printf("%g\n", A[N / 3]);
+    free(A);
+}
