@@ -13,6 +13,7 @@ from typer.main import get_command
 import numascape
 from numascape import terminal
 from numascape.commands import (
+    advise,
     balance,
     convert,
     export,
@@ -40,6 +41,7 @@ app.command(context_settings={"allow_interspersed_args": False})(run_program)
 app.command()(report.report)
 app.command()(view.view)
 app.command()(show.show)
+app.command()(advise.advise)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)

@@ -5,32 +5,57 @@ from __future__ import annotations
 
 import numpy as np
 
+from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Evidence, Figure, Finding, Kind
 from numascape.findings.pattern import Pattern
 from numascape.findings.shared_written import written_share
-from numascape.findings.subject import PAGE_BYTES, WORD, Subject
-from numascape.findings.thresholds import CACHE_BYTES, LEAVE, READ_MOSTLY, REUSED, SPLIT, sureness
+from numascape.findings.subject import LINES, PAGE_BYTES, WORD, Subject
+from numascape.findings.thresholds import (
+    AS_HOT,
+    CACHE_BYTES,
+    FEW_LINES,
+    LEAVE,
+    READ_MOSTLY,
+    REUSED,
+    SPLIT,
+    sureness,
+)
 from numascape.findings.wording import percent
 from numascape.machine.wording import bytes_text
 
 
 def stays_in_caches(subject: Subject) -> bool:
-    """Whether each thread's part fits into its cache and is used again and again."""
+    """Whether each thread's part stays in its cache and is used again and again.
+
+    Where the lines that came from memory were counted, they say it. Otherwise a cache is taken to
+    hold what is used most often, and of what is used about as often either all or nothing.
+    """
     if not subject.rows.height:
         return False
+    if LINES in subject.rows.columns:
+        return int(subject.rows[LINES].sum()) <= FEW_LINES * subject.working
     size, again = footprint(subject)
-    return size <= cache_bytes(subject) and again >= REUSED
+    if again < REUSED:
+        return False
+    hotter = (
+        footprint(other)
+        for other in subject.run.subjects
+        if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
+    )
+    beside = sum(bytes_ for bytes_, often in hotter if often * AS_HOT > again)
+    return size + beside <= cache_bytes(subject)
 
 
 def footprint(subject: Subject) -> tuple[float, float]:
     """Bytes that a thread uses of it, and its accesses to each 8 of them; means over threads."""
+    if not subject.rows.height:
+        return 0.0, 0.0
     use = subject.use
     by_thread = use.counts.sum(axis=0)
     pages = (use.counts > 0).sum(axis=0).astype(float)
     sizes = np.minimum(pages * PAGE_BYTES, max(WORD, subject.touched_bytes))
     size = float(np.average(sizes, weights=by_thread))
-    again = float(by_thread.sum() / (sizes.sum() / WORD))
-    return size, again
+    return size, float(by_thread.sum() / (sizes.sum() / WORD))
 
 
 def cache_bytes(subject: Subject) -> float:

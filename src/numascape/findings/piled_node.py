@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.analysis.ownership import Owner
+from numascape.findings.cache_resident import stays_in_caches
 from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import PILED, SPREAD, sureness
@@ -15,9 +17,15 @@ _NAMED = 3
 
 def diagnose(run: Run) -> list[Finding]:
     """At most one finding."""
-    if run.nodes is None or run.work.is_empty():
+    if run.nodes is None:
         return []
-    traffic = run.nodes.traffic(run.work)
+    # What stays in caches needs no memory.
+    needed = [
+        subject.structure
+        for subject in run.subjects
+        if subject.owner is not Owner.RUNTIME and not stays_in_caches(subject)
+    ]
+    traffic = run.nodes.traffic(run.work.filter(pl.col("structure").is_in(needed)))
     total = float(traffic["accesses"].sum())
     if total == 0:
         return []

@@ -24,6 +24,8 @@ from numascape.machine.description import Machine
 from numascape.trace import Trace
 
 WORD = 8
+LINES = "lines"
+"""The column of a trace's accesses that has the lines from memory, where they were counted."""
 PAGE_BYTES = 4096
 
 

@@ -16,6 +16,10 @@ SERIAL = 0.8
 parallel initialisation of two threads gives a half; what remains up to one is what other threads
 need at the ends, or what is filled later."""
 
+FEW_LINES = 1 / 128
+"""Lines from memory per access, up to which a structure stays in caches, where they were counted:
+one line for 16 times that each of its eight words is used, as REUSED."""
+
 FOREIGN = 0.5
 """Share of the accesses by others than the one who is meant to be near, from which it is not near:
 most accesses are then made from elsewhere."""
@@ -57,6 +61,10 @@ data. A machine's own description, where given, takes its place."""
 LEAVE = 0.05
 """Share of the run's accesses from which a structure that stays in caches is worth a word: it is
 hot enough for a reader to want to place it."""
+
+AS_HOT = 4
+"""How many times less often a structure may be used, byte for byte, and still compete for the
+cache: loops over arrays of about the same heat push each other out."""
 
 REUSED = 16
 """Accesses to each 8 bytes of what a thread uses, from which it is used again and again: loading

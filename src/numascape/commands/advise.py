@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `advise`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numascape import terminal
+from numascape.commands.machine.show import MachineOption
+
+if TYPE_CHECKING:
+    from numascape.findings.finding import Finding
+    from numascape.machine import Machine
+    from numascape.trace import Trace
+
+
+def advise(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+    ],
+    machine: MachineOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PLAN",
+            help="Write a plan (TOML) that places threads and pages, for `numascape run --plan`.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print the evidence, and what is well as it is, in full.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the findings for programs, every number.")
+    ] = False,
+) -> None:
+    """Print what is wrong with where a program's pages lie and threads run, and what to do.
+
+    Findings come in the order of what they gain: predicted time, where a machine with several
+    nodes is given or was recorded on; else the share of accesses that could come nearer.
+
+    Example: `numascape advise run.numascape --machine numa16 -o plan.toml`
+    """
+    from numascape.analysis.source_files import readable_sources
+    from numascape.console.findings import print_findings
+    from numascape.findings import examine, findings_of
+    from numascape.machine.sources import open_machine
+    from numascape.trace import Trace
+
+    opened = Trace.read(trace)
+    target = None if machine is None else open_machine(machine)
+    run = examine(opened, target, readable_sources(opened.info, None))
+    found = findings_of(run)
+    if as_json:
+        print(json.dumps(_as_plain_data(opened, target, found), indent=1))
+    else:
+        print_findings(terminal.output(), run, found, every=every)
+    if output is not None:
+        _write_plan(opened, target, output)
+
+
+def _write_plan(trace: Trace, machine: Machine | None, output: Path) -> None:
+    from numascape.placement.document import write_plan
+    from numascape.placement.planning import make_plan
+
+    write_plan(make_plan(trace, machine or trace.info.machine), output)
+    terminal.say(f"wrote {output}")
+
+
+def _as_plain_data(
+    trace: Trace, machine: Machine | None, found: list[Finding]
+) -> dict[str, object]:
+    return {
+        "trace": str(trace.path),
+        "machine": (machine or trace.info.machine).name,
+        "findings": [{**dataclasses.asdict(finding), "to_do": finding.to_do} for finding in found],
+    }

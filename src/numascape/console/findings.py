@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings in the terminal: what, why, what to do, what it gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from numascape.console.tables import name
+from numascape.findings.finding import Finding, Kind
+from numascape.findings.groups import Group, grouped, stake_of
+from numascape.findings.subject import Run
+from numascape.findings.wording import number_text, percent, threads_text
+from numascape.terminal import printable
+
+_NAMES = 4
+_WIDEST = 100
+_INDENT = 3
+
+
+def print_findings(console: Console, run: Run, found: Sequence[Finding], *, every: bool) -> None:
+    """Print the findings about a run; `every`: with all evidence."""
+    groups = grouped(found, run.accesses)
+    to_do = [group for group in groups if group.first.to_do]
+    _print_heading(console, run, len(to_do))
+    for number, group in enumerate(to_do, 1):
+        console.print()
+        _print_group(console, group, number, every=every)
+    well = [g for g in groups if not g.first.to_do and g.kind is not Kind.NO_PROBLEM]
+    problem_free = [g for g in groups if g.kind is Kind.NO_PROBLEM]
+    for group in problem_free:
+        console.print()
+        for sentence in (group.first.why, *group.first.advice):
+            _print_indented(console, Text(printable(sentence)), 0)
+    if well:
+        console.print()
+        console.print(Text("Well as it is", "bold"))
+        for group in well:
+            line = Text.assemble(f"{group.kind.value}: ", (_names(group), "cyan"))
+            _print_indented(console, line, _INDENT)
+            if every:
+                for sentence in group.first.advice:
+                    _print_indented(console, _spoken(sentence), 2 * _INDENT)
+    if to_do and run.nodes is None:
+        console.print()
+        _print_indented(
+            console,
+            Text(
+                "The trace is of a machine with one node, where everything is local: the shares "
+                "above are of accesses, and no prediction of time. With --machine NAME the gain "
+                "is predicted for a machine with several nodes.",
+                "dim",
+            ),
+            0,
+        )
+
+
+def _print_heading(console: Console, run: Run, findings: int) -> None:
+    info = run.trace.info
+    machine = run.nodes.machine if run.nodes else info.machine
+    nodes = len(machine.nodes)
+    program = info.program.rpartition("/")[2]
+    console.print(
+        Text.assemble(
+            (printable(program), "bold"),
+            f": {run.trace.threads.height} threads, on {printable(machine.name)} "
+            f"({nodes} node{'' if nodes == 1 else 's'})",
+        ),
+        soft_wrap=True,
+    )
+    if findings:
+        console.print(f"{findings} thing{'' if findings == 1 else 's'} to do, most gain first")
+
+
+def _print_group(console: Console, group: Group, number: int, *, every: bool) -> None:
+    first = group.first
+    what = _names(group) if first.structure is not None else "the whole run"
+    share, label = stake_of(group)
+    heading = Text.assemble(
+        (f"{number}  ", "bold"), (group.kind.value, "bold yellow"), "  ", (what, "bold cyan")
+    )
+    console.print(heading, soft_wrap=not console.is_terminal)
+    _print_indented(console, Text.assemble((share, "bold"), f" {printable(label)}"), _INDENT)
+    _print_indented(console, _labelled("why", first.why), _INDENT)
+    for sentence in first.advice:
+        _print_indented(console, _labelled("do", sentence), _INDENT)
+    if every:
+        for evidence in first.evidence:
+            value = number_text(evidence.value, evidence.unit)
+            _print_indented(console, Text(f"{evidence.what}: {value}", "dim"), 2 * _INDENT)
+        if first.threads:
+            _print_indented(console, Text(threads_text(first.threads), "dim"), 2 * _INDENT)
+    seen = f"{percent(first.confidence)} sure; see the report's figure {first.figure.value}"
+    _print_indented(console, Text(seen, "dim"), _INDENT)
+
+
+def _labelled(label: str, sentence: str) -> Text:
+    return Text.assemble((f"{label}: ", "dim"), _spoken(sentence))
+
+
+def _spoken(sentence: str) -> Text:
+    """The sentence with what stands between backticks as code."""
+    text = Text()
+    for i, part in enumerate(printable(sentence).split("`")):
+        text.append(part, "green" if i % 2 else "")
+    return text
+
+
+def _print_indented(console: Console, text: Text, columns: int) -> None:
+    if not console.is_terminal:
+        # In a file or pipe a sentence is one line, and its commands keep their backticks' place.
+        console.print(Text(" " * columns) + text, soft_wrap=True)
+        return
+    console.print(Padding(text, (0, 0, 0, columns)), width=min(console.width, _WIDEST))
+
+
+def _names(group: Group) -> str:
+    names: list[str] = []
+    for finding in group.findings:
+        if finding.structure is not None and finding.name not in names:
+            names.append(finding.name)
+    shown = ", ".join(name(one) for one in names[:_NAMES])
+    return shown + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
