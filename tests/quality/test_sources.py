@@ -28,9 +28,10 @@ MAY_IMPORT = {
     "analysis": {"analysis", "trace", "naming"},
     "balance": {"balance", "analysis", "machine", "trace"},
     "recorders": {"recorders", "trace", "machine"},
-    "report": {"report", "analysis", "trace", "naming", "machine"},
+    "findings": {"findings", "prediction", "analysis", "trace", "machine"},
+    "report": {"report", "findings", "analysis", "trace", "naming", "machine"},
     "view": {"view", "report", "analysis", "trace"},
-    "console": {"console", "placement", "machine", "figures", "report", "analysis", "trace"},
+    "console": {"console", "placement", "machine", "figures", "findings", "analysis", "trace"},
     "figures": {
         "figures",
         "report",
@@ -57,6 +58,7 @@ MAY_IMPORT = {
     "prediction": {"prediction", "placement", "trace", "machine"},
     "commands": {
         "commands",
+        "findings",
         "prediction",
         "analysis",
         "placement",

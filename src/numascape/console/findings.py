@@ -23,7 +23,7 @@ _INDENT = 3
 
 def print_findings(console: Console, run: Run, found: Sequence[Finding], *, every: bool) -> None:
     """Print the findings about a run; `every`: with all evidence."""
-    groups = grouped(found, run.accesses)
+    groups = grouped(run, found)
     to_do = [group for group in groups if group.first.to_do]
     _print_heading(console, run, len(to_do))
     for number, group in enumerate(to_do, 1):
@@ -111,7 +111,7 @@ def _spoken(sentence: str) -> Text:
 
 def _print_indented(console: Console, text: Text, columns: int) -> None:
     if not console.is_terminal:
-        # In a file or pipe a sentence is one line, and its commands keep their backticks' place.
+        # In a file or pipe a sentence is one line.
         console.print(Text(" " * columns) + text, soft_wrap=True)
         return
     console.print(Padding(text, (0, 0, 0, columns)), width=min(console.width, _WIDEST))

@@ -97,12 +97,13 @@ def _dealt(pages: pl.DataFrame) -> bool:
 
 
 def _touched_later(pages: pl.DataFrame) -> float:
-    """Probability that a displaced page was touched after one that is in its place."""
-    displaced = (pages["node"] != pages["thread_node"]).to_numpy()
-    count = int(displaced.sum())
-    if count in (0, len(displaced)):
-        return 0.5
-    rank = np.empty(len(displaced))
-    rank[np.argsort(pages["order"].to_numpy(), kind="stable")] = np.arange(len(displaced))
-    above = rank[displaced].sum() - count * (count - 1) / 2
-    return float(above / (count * (len(displaced) - count)))
+    """Probability that a displaced page was touched after one in its place, of the same node."""
+    wins = pairs = 0.0
+    for part in pages.partition_by("thread_node"):
+        displaced = (part["node"] != part["thread_node"]).to_numpy()
+        rank = np.empty(len(displaced))
+        rank[np.argsort(part["order"].to_numpy(), kind="stable")] = np.arange(len(displaced))
+        count = int(displaced.sum())
+        wins += float(rank[displaced].sum()) - count * (count - 1) / 2
+        pairs += count * (len(displaced) - count)
+    return wins / pairs if pairs else 0.5

@@ -28,6 +28,7 @@ from numascape.findings import (
 )
 from numascape.findings.finding import Finding
 from numascape.findings.gain import with_gains
+from numascape.findings.groups import Group, grouped
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import SMALL_GAIN
 from numascape.machine.description import Machine
@@ -69,7 +70,7 @@ def findings_of(run: Run) -> list[Finding]:
     found += piled_node.diagnose(run)
     found += migrated_threads.diagnose(run)
     found = with_gains(run, found)
-    found = [finding for finding in found if not finding.to_do or weight(run, finding) > SMALL_GAIN]
+    found = _worth_it(run, found)
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
 
 
@@ -90,19 +91,38 @@ def _those(found: Sequence[Finding | None]) -> list[Finding]:
     return [finding for finding in found if finding is not None]
 
 
+def _worth_it(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """Without those that gain hardly anything, even with the others of their group together."""
+    groups = grouped(run, found)
+    small = [group for group in groups if group.first.to_do and not _worth(group)]
+    left_out = {id(finding) for group in small for finding in group.findings}
+    return [finding for finding in found if id(finding) not in left_out]
+
+
+def _worth(group: Group) -> bool:
+    """Whether it may gain something: the model leaves a wide interval where little is known."""
+    if group.gain is None:
+        return group.share > SMALL_GAIN
+    return group.gain.high > SMALL_GAIN and group.gain.share > -SMALL_GAIN
+
+
 def weight(run: Run, finding: Finding) -> float:
     """What ranks findings: the predicted gain, else the share of accesses that could be nearer."""
     if finding.gain is not None:
-        return max(finding.gain.share, finding.gain.high)
+        return finding.gain.share
     return finding.nearer / max(1, run.accesses)
 
 
 def ranked(run: Run, found: Sequence[Finding]) -> list[Finding]:
-    """Most gain first; then by what could come nearer, and how sure it is."""
+    """Most gain first, then by what could come nearer, and how sure it is.
 
-    def order(finding: Finding) -> tuple[bool, float, float, float, int]:
-        gain = finding.gain.share if finding.gain else weight(run, finding)
+    Those without a prediction come after those with one.
+    """
+
+    def order(finding: Finding) -> tuple[bool, bool, float, float, float, int]:
         structure = -1 if finding.structure is None else finding.structure
-        return not finding.to_do, -gain, -finding.nearer, -finding.confidence, structure
+        unknown = run.nodes is not None and finding.gain is None
+        gain = weight(run, finding)
+        return not finding.to_do, unknown, -gain, -finding.nearer, -finding.confidence, structure
 
     return sorted(found, key=order)

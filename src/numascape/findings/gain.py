@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
@@ -22,10 +23,22 @@ from numascape.trace import Trace
 
 def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
     """The findings with their predicted gains; as they are where no nodes are known."""
-    if run.nodes is None or not any(finding.remedy is not Remedy.NONE for finding in found):
-        return list(found)
-    model = _Model(run.trace, run.nodes)
-    return [dataclasses.replace(finding, gain=model.gain(run, finding)) for finding in found]
+    return [dataclasses.replace(finding, gain=joint_gain(run, [finding])) for finding in found]
+
+
+def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
+    """What following the advice of all of them would gain; they have the same remedy."""
+    if run.nodes is None or found[0].remedy is Remedy.NONE:
+        return None
+    if len(found) == 1 and found[0].gain is not None:
+        return found[0].gain
+    return _model(run).gain(run, found)
+
+
+@lru_cache(maxsize=1)
+def _model(run: Run) -> _Model:
+    assert run.nodes is not None
+    return _Model(run.trace, run.nodes)
 
 
 class _Model:
@@ -44,20 +57,19 @@ class _Model:
             demand, self._speeds, pages, self._nodes.thread_node, label=label, reference=reference
         )
 
-    def gain(self, run: Run, finding: Finding) -> Gain | None:
-        if finding.remedy is Remedy.NONE:
-            return None
-        structures = (
-            [finding.structure]
-            if finding.structure is not None
-            else [subject.structure for subject in run.subjects]
-        )
+    def gain(self, run: Run, found: Sequence[Finding]) -> Gain:
         demand, pages = self._demand, self._nodes.pages
-        if finding.remedy is Remedy.BALANCED:
+        if found[0].remedy is Remedy.BALANCED:
             demand = _balanced(demand)
-        else:
-            pages = replaced(pages, self._remedied(finding, structures), structures)
-        then = self._predict(demand, pages, finding.kind.value, self._now)
+        for finding in found:
+            if finding.remedy is not Remedy.BALANCED:
+                structures = (
+                    [finding.structure]
+                    if finding.structure is not None
+                    else [subject.structure for subject in run.subjects]
+                )
+                pages = replaced(pages, self._remedied(finding, structures), structures)
+        then = self._predict(demand, pages, found[0].kind.value, self._now)
         return Gain(
             share=1 - then.relative,
             low=1 - then.high,
@@ -68,11 +80,15 @@ class _Model:
 
     def _remedied(self, finding: Finding, structures: list[int]) -> pl.DataFrame:
         if finding.remedy is Remedy.INTERLEAVED:
-            return interleave(self._trace, self._nodes.machine)
+            return self._interleaved
         rows = self._trace.accesses.filter(pl.col("structure").is_in(structures))
         if finding.remedy is Remedy.EVEN_PARTS:
             return self._in_parts(rows, finding)
         return self._near_users(rows)
+
+    @cached_property
+    def _interleaved(self) -> pl.DataFrame:
+        return interleave(self._trace, self._nodes.machine)
 
     def _near_users(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Each page on the node from which it is used most."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numascape.findings.finding import Finding, Gain, Kind
+from numascape.findings.gain import joint_gain
+from numascape.findings.subject import Run
 from numascape.findings.wording import percent
 
 
@@ -28,37 +30,37 @@ class Group:
         return self.findings[0]
 
     @property
+    def weight(self) -> float:
+        """What ranks it: its predicted gain, or the share that could come nearer."""
+        return self.gain.share if self.gain else self.share
+
+    @property
     def kind(self) -> Kind:
         """The kind of all."""
         return self.first.kind
 
 
-def grouped(found: Sequence[Finding], accesses: int) -> list[Group]:
-    """The findings in groups, in their order; `accesses` are the run's."""
+def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
+    """The findings about a run in groups, most gain first; what is well as it is last."""
     groups: dict[object, list[Finding]] = {}
     for finding in found:
         where = (finding.place.file, finding.place.line) if finding.place else None
         key = (finding.kind, where) if finding.to_do else finding.kind
         groups.setdefault((key, finding.structure is None), []).append(finding)
-    return [
+    made = [
         Group(
             tuple(members),
-            min(1.0, sum(finding.nearer for finding in members) / max(1, accesses)),
-            _together([finding.gain for finding in members]),
+            min(1.0, sum(finding.nearer for finding in members) / max(1, run.accesses)),
+            joint_gain(run, members),
         )
         for members in groups.values()
     ]
+    predicted = run.nodes is not None
 
+    def order(group: Group) -> tuple[bool, bool, float]:
+        return not group.first.to_do, predicted and group.gain is None, -group.weight
 
-def _together(gains: Sequence[Gain | None]) -> Gain | None:
-    """Savings of different structures add up, as long as something is left to save."""
-    known = [gain for gain in gains if gain is not None]
-    if not known:
-        return None
-    share, low, high = (
-        min(0.99, sum(getattr(gain, name) for gain in known)) for name in ("share", "low", "high")
-    )
-    return Gain(share, low, high, known[0].limit, known[0].machine)
+    return sorted(made, key=order)
 
 
 def stake_of(group: Group) -> tuple[str, str]:
@@ -69,7 +71,7 @@ def stake_of(group: Group) -> tuple[str, str]:
     if gain is not None:
         low, high = sorted((max(gain.low, 0.0), max(gain.high, 0.0)))
         return percent(max(gain.share, 0.0)), (
-            f"of the time predicted to be saved on {gain.machine} "
+            f"of the time saved, as predicted for {gain.machine} "
             f"({percent(low)} to {percent(high)})"
         )
     if group.kind is Kind.UNEVEN_WORK:

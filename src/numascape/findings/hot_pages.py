@@ -21,12 +21,12 @@ def diagnose(subject: Subject) -> Finding | None:
     # Several instances have no common order of pages to split.
     if subject.row["instances"] != 1 or len(use.page) < 4 * parts:
         return None
-    weights = page_weights(use, subject.row["pages"])
-    heaviest = heaviest_part(weights, parts)
+    pages = int(subject.row["pages"])
+    heaviest = heaviest_part(use, pages, parts)
     hot = half_of_accesses(use)
     if heaviest < HOT or hot * PAGE_BYTES <= CACHE_BYTES:
         return None
-    fences = even_parts(weights, parts)
+    fences = even_parts(use, pages, parts)
     share = hot / len(use.page)
     shown = ", ".join(f"{fence:.3g}" for fence in fences[: 2 + 1])
     dots = ", ..." if parts > 2 else ""
@@ -57,26 +57,21 @@ def diagnose(subject: Subject) -> Finding | None:
     )
 
 
-def page_weights(use: PageUse, pages: int) -> Floats:
-    """Accesses of each page of the structure, from its first to its last."""
-    weights = np.zeros(max(pages, int(use.page.max()) + 1))
-    np.add.at(weights, use.page, use.weight)
-    return weights
-
-
-def heaviest_part(weights: Floats, parts: int) -> float:
+def heaviest_part(use: PageUse, pages: int, parts: int) -> float:
     """How much more than the mean the heaviest of equally long contiguous parts has."""
-    fences = np.linspace(0.0, float(len(weights)), parts + 1, dtype=np.float64)
-    sums = np.diff(_running(weights, fences))
+    at, running = _running(use, pages)
+    fences = np.interp(np.linspace(0.0, 1.0, parts + 1), at, running)
+    sums = np.diff(fences)
     return float(sums.max() / sums.mean())
 
 
-def even_parts(weights: Floats, parts: int) -> tuple[float, ...]:
-    """Fence posts of contiguous parts with even shares of the weight, as fractions, 0 to 1."""
-    running = np.concatenate([[0.0], np.cumsum(weights)])
-    at = np.interp(np.linspace(0, running[-1], parts + 1), running, np.arange(len(running)))
-    fences = [0.0, *(at[1:-1] / len(weights)).tolist(), 1.0]
-    return tuple(float(fence) for fence in fences)
+def even_parts(use: PageUse, pages: int, parts: int) -> tuple[float, ...]:
+    """Fence posts of contiguous parts with even shares of the accesses, as fractions, 0 to 1."""
+    at, running = _running(use, pages)
+    wanted = np.linspace(0.0, running[-1], parts + 1)[1:-1]
+    # Where nobody accesses anything, running stays; it must rise to be turned round.
+    rising = np.concatenate([[True], np.diff(running) > 0])
+    return (0.0, *np.interp(wanted, running[rising], at[rising]).tolist(), 1.0)
 
 
 def half_of_accesses(use: PageUse) -> int:
@@ -85,6 +80,10 @@ def half_of_accesses(use: PageUse) -> int:
     return int(np.searchsorted(running, running[-1] / 2)) + 1
 
 
-def _running(weights: Floats, at: Floats) -> Floats:
-    running = np.concatenate([[0.0], np.cumsum(weights)])
-    return np.asarray(np.interp(at, np.arange(len(running)), running))
+def _running(use: PageUse, pages: int) -> tuple[Floats, Floats]:
+    """Places in the structure, from 0 to 1, and the accesses before them."""
+    ends = np.stack([use.page, use.page + 1], axis=1).ravel() / max(pages, int(use.page[-1]) + 1)
+    sums = np.repeat(np.cumsum(use.weight), 2)
+    sums[::2] -= use.weight
+    at = np.concatenate([[0.0], ends, [1.0]])
+    return np.asarray(at), np.concatenate([[0.0], sums, sums[-1:]])

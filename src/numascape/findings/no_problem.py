@@ -10,7 +10,7 @@ import polars as pl
 from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Evidence, Figure, Finding, Kind
 from numascape.findings.subject import Run
-from numascape.findings.thresholds import SPLIT
+from numascape.findings.thresholds import REMOTE, SPLIT
 from numascape.findings.wording import percent
 
 
@@ -23,6 +23,8 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     runtime = _share_of(run, Owner.RUNTIME)
     if threads < 2:
         why = "One thread makes all accesses, and its pages are where it runs."
+    elif (local := _local_share(run)) is not None and local >= 1 - REMOTE:
+        why = f"{percent(local)} of the accesses stay on the node of their thread."
     elif any(finding.kind is Kind.CACHE_RESIDENT for finding in others):
         why = "What threads share is small and stays in their caches; the rest is their own."
     elif private >= SPLIT:
@@ -58,6 +60,16 @@ def private_share(run: Run) -> float:
     """Share of the run's accesses by the page's first toucher."""
     own = sum(facts.own_share * facts.accesses for facts in run.facts.values())
     return own / max(1, run.accesses)
+
+
+def _local_share(run: Run) -> float | None:
+    """Share of the work whose pages are on the thread's node; None where no nodes are known."""
+    if run.nodes is None:
+        return None
+    traffic = run.nodes.traffic(run.work)
+    total = float(traffic["accesses"].sum())
+    local = traffic.filter(pl.col("thread_node") == pl.col("node"))["accesses"].sum()
+    return float(local) / total if total else None
 
 
 def _by_thread(run: Run) -> list[int]:

@@ -59,8 +59,11 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
     """The nodes of `machine`, or of the recorded one; None when that has one node only."""
     own = trace.info.machine
     chosen = machine or own
-    if sum(bool(node.cpus) for node in chosen.nodes) < 2 and len(chosen.nodes) < 2:
+    numbers = {node.node for node in chosen.nodes}
+    if len(numbers) < 2 or not any(node.cpus for node in chosen.nodes):
         return None
-    same = {node.node for node in chosen.nodes} == {node.node for node in own.nodes}
+    same = numbers == {node.node for node in own.nodes}
     thread_node = observed_nodes(trace, chosen)
+    # A trace may come from anybody, and name nodes that its machine does not have.
+    thread_node = np.where(np.isin(thread_node, list(numbers)), thread_node, -1)
     return Nodes(chosen, same, thread_node, observed(trace, chosen, thread_node))

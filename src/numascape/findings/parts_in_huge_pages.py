@@ -8,7 +8,7 @@ import polars as pl
 
 from numascape.findings.advice import pin
 from numascape.findings.finding import Evidence, Figure, Finding, Kind
-from numascape.findings.page_use import Integers
+from numascape.findings.page_use import Floats, Integers
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import PAGE_BYTES, Subject
 from numascape.findings.thresholds import BOUNDARY, HUGE_PAGES, sureness
@@ -59,7 +59,7 @@ def loss(subject: Subject) -> tuple[float, int]:
     Only huge pages that lie wholly in an instance can come to be. Returns their number, too.
     """
     use, offsets = subject.use, _offsets(subject)
-    small = (offsets[use.instance] + use.page * PAGE_BYTES) // PAGE_BYTES
+    small = (offsets + use.page * PAGE_BYTES) // PAGE_BYTES
     per_huge = HUGE_PAGE // PAGE_BYTES
     key = use.instance * (1 << 32) + small // per_huge
     huge, where, held = np.unique(key, return_inverse=True, return_counts=True)
@@ -67,18 +67,37 @@ def loss(subject: Subject) -> tuple[float, int]:
     inside = whole[where]
     if not inside.any():
         return 0.0, 0
-    counts = np.zeros((len(huge), len(use.threads)))
-    np.add.at(counts, where, use.counts)
+    by_user = _by_user(subject)
+    counts = np.zeros((len(huge), by_user.shape[1]))
+    np.add.at(counts, where, by_user)
     by_others = counts[whole].sum() - counts[whole].max(axis=1).sum()
-    already = use.counts[inside].sum() - use.counts[inside].max(axis=1).sum()
-    return float((by_others - already) / use.counts.sum()), int(whole.sum())
+    already = by_user[inside].sum() - by_user[inside].max(axis=1).sum()
+    return float((by_others - already) / by_user.sum()), int(whole.sum())
+
+
+def _by_user(subject: Subject) -> Floats:
+    """Pages x threads; where nodes are known, threads of one node are one user."""
+    use, nodes = subject.use, subject.run.nodes
+    if nodes is None:
+        return use.counts
+    _, user = np.unique(nodes.thread_node[use.threads], return_inverse=True)
+    counts = np.zeros((len(use.page), int(user.max()) + 1))
+    for column, one in enumerate(user.tolist()):
+        counts[:, one] += use.counts[:, column]
+    return counts
 
 
 def _offsets(subject: Subject) -> Integers:
-    """By instance, the address of its first page modulo a huge page; 0 where it is unknown."""
+    """By page of the structure's use, where its instance's first page begins in a huge page.
+
+    0 where that is unknown.
+    """
     known = subject.run.trace.instances.filter(pl.col("structure") == subject.structure)
-    size = max(int(subject.use.instance.max()) + 1, int(subject.row["instances"]))
-    offsets = np.zeros(size, np.int64)
-    start = known["address"].to_numpy() % HUGE_PAGE // PAGE_BYTES * PAGE_BYTES
-    offsets[known["instance"].to_numpy()] = start
-    return offsets
+    wanted = pl.DataFrame({"instance": subject.use.instance.astype(np.uint32)})
+    found = wanted.join(
+        known.unique("instance").select("instance", "address"),
+        on="instance",
+        how="left",
+        maintain_order="left",
+    )["address"].fill_null(0)
+    return np.asarray(found.to_numpy() % HUGE_PAGE // PAGE_BYTES * PAGE_BYTES, np.int64)

@@ -49,6 +49,10 @@ AS_MUCH = 0.5
 """Of the mean of the other threads' accesses, what the thread that initialised a structure must
 make beside that to count as one of those who work on it."""
 
+MUCH_MORE = 4.0
+"""Times the mean of the other threads' accesses, beyond which the thread that initialised a
+structure does something else there than they do, such as checking it."""
+
 PART = 0.6
 """Share of the pages that threads use, below which each has a part: two halves and what is between
 them are more than a half each."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.thresholds import AS_MUCH, ORDERLY, PARALLEL, PART, SERIAL
+from numascape.findings.thresholds import AS_MUCH, MUCH_MORE, ORDERLY, PARALLEL, PART, SERIAL
 from numascape.trace import Trace
 from numascape.trace.phases import is_time_slice
 
@@ -62,7 +62,7 @@ def _parallel(accesses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
-    """structure, thread: who touched nearly all of its pages first, and does little else there.
+    """structure, thread: who touched nearly all of its pages first, and works unlike others there.
 
     Only of structures that others use, too.
     """
@@ -81,7 +81,7 @@ def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
         serial.join(by_thread, on=["structure", "thread"], how="left")
         .with_columns(pl.col("reads", "writes").fill_null(0))
         .join(mean, on="structure")
-        .filter(beside < AS_MUCH * pl.col("mean"))
+        .filter((beside < AS_MUCH * pl.col("mean")) | (beside > MUCH_MORE * pl.col("mean")))
         .select("structure", "thread")
     )
 

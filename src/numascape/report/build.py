@@ -142,7 +142,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         run=shown_run(trace, facts),
         threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
-        findings=finding_cards(found, run_accesses, position),
+        findings=finding_cards(run, found, position),
         phases=phases.phases,
         places=shown_places,
         left_out=(

@@ -10,6 +10,7 @@ import polars as pl
 from numascape.analysis.text import printable
 from numascape.findings.finding import Finding
 from numascape.findings.groups import Group, grouped, stake_of
+from numascape.findings.subject import Run
 from numascape.findings.wording import number_text
 from numascape.report.data import FindingCard
 
@@ -20,13 +21,13 @@ POSITIONS = 64
 
 
 def finding_cards(
-    found: Sequence[Finding], accesses: int, position: pl.Series
+    run: Run, found: Sequence[Finding], position: pl.Series
 ) -> tuple[FindingCard, ...]:
-    """The cards of the findings, in their order.
+    """The cards of the findings about a run, most important first.
 
-    `accesses`: the run's; `position`: by structure in the trace, its position, or null.
+    `position`: by structure in the trace, its position in the report, or null.
     """
-    return tuple(_card(group, position) for group in grouped(found, accesses)[:CARDS])
+    return tuple(_card(group, position) for group in grouped(run, found)[:CARDS])
 
 
 def _card(group: Group, position: pl.Series) -> FindingCard:

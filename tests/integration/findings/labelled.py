@@ -89,9 +89,15 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
         }
         program = programs / f"{source.name}.out"
         command = [COMMAND, "record", "-q", "-o", trace, "--", program]
-        subprocess.run(
-            [str(part) for part in command], check=True, env=environment, capture_output=True
+        done = subprocess.run(
+            [str(part) for part in command],
+            check=False,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
+        if done.returncode != 0:
+            raise RuntimeError(f"{source.name} was not recorded: {done.stderr}")
     return trace
 
 

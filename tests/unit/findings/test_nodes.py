@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings that need several nodes: what is full, piled up, moved, spread on purpose; and gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+
+from numascape.findings import Finding, Kind, find
+from numascape.machine import open_machine
+from synthetic.patterns import Pattern
+from synthetic.write import write_pattern
+
+Find = Callable[["Placed"], list[Finding]]
+THREADS = 64
+PAGES = 1280
+
+
+class Placed(Pattern):
+    """A pattern whose pages lie on given nodes and whose threads were seen on given nodes."""
+
+    node_of_page: npt.NDArray[np.int64] | None = None
+    nodes_of_threads: list[list[int]] | None = None
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        tables = super().tables()
+        if self.node_of_page is not None:
+            pages = tables["placement"]
+            nodes = self.node_of_page[pages["page"].to_numpy()]
+            tables["placement"] = pages.with_columns(node=pl.Series(nodes, dtype=pl.Int32))
+        if self.nodes_of_threads is not None:
+            seen = pl.Series("nodes", self.nodes_of_threads, dtype=pl.List(pl.UInt32))
+            tables["threads"] = tables["threads"].with_columns(seen)
+        return tables
+
+
+def parts(*, serial: bool = False) -> Placed:
+    """Each of 64 threads, 16 on each of 4 nodes, works on 20 pages of its own."""
+    pattern = Placed("parts", THREADS)
+    page = np.arange(PAGES)
+    owner = page * THREADS // PAGES
+    s = pattern.structure("A", PAGES)
+    pattern.access(s, page, owner, 4000, 4000)
+    pattern.touch(s, page, 0 if serial else owner)
+    pattern.placed_by_first_touch = True
+    return pattern
+
+
+def shared() -> Placed:
+    """All threads read all pages, which the first one initialised."""
+    pattern = Placed("shared", THREADS)
+    page = np.arange(PAGES)
+    s = pattern.structure("A", PAGES)
+    pattern.access(s, page[None, :], np.arange(THREADS)[:, None], 500, 0)
+    pattern.touch(s, page, 0)
+    pattern.placed_by_first_touch = True
+    return pattern
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Find:
+    return lambda pattern: find(write_pattern(pattern, tmp_path / "run.numascape"))
+
+
+def kinds(findings: list[Finding]) -> set[Kind]:
+    return {finding.kind for finding in findings}
+
+
+def test_pages_of_their_users_are_well_placed(found: Find) -> None:
+    assert kinds(found(parts())) == {Kind.PARTITIONED, Kind.NO_PROBLEM}
+
+
+def test_pages_on_one_node_are_piled(found: Find) -> None:
+    findings = found(shared())
+    assert kinds(findings) == {Kind.PILED_NODE, Kind.SHARED_READ}
+    piled = next(finding for finding in findings if finding.kind is Kind.PILED_NODE)
+    assert piled.evidence[0].value == 1
+    assert piled.threads == tuple(range(16, THREADS))
+    assert piled.nearer == PAGES * 48 * 500
+    assert piled.gain is not None
+    assert piled.gain.low <= piled.gain.share <= piled.gain.high
+    assert piled.gain.share > 0.3
+
+
+def test_what_is_interleaved_on_purpose_is_no_finding(found: Find) -> None:
+    pattern = shared()
+    pattern.node_of_page = np.arange(PAGES) % 4
+    assert kinds(found(pattern)) == {Kind.NO_PROBLEM}
+
+
+def test_parts_that_are_interleaved_are_not_near(found: Find) -> None:
+    pattern = parts()
+    pattern.node_of_page = np.arange(PAGES) % 4
+    findings = found(pattern)
+    assert kinds(findings) == {Kind.DISPLACED_PAGES}
+    assert "a policy spreads them" in findings[0].why
+    assert findings[0].evidence[0].value == 0.75
+
+
+def test_a_node_that_was_full_is_told(found: Find) -> None:
+    pattern = parts()
+    page = np.arange(PAGES)
+    # Of each node's pages the last half went to the next node.
+    own = page * 4 // PAGES
+    late = page % (PAGES // 4) >= PAGES // 8
+    pattern.node_of_page = np.where(late, (own + 1) % 4, own)
+    findings = found(pattern)
+    assert Kind.DISPLACED_PAGES in kinds(findings)
+    full = next(finding for finding in findings if finding.kind is Kind.DISPLACED_PAGES)
+    assert "memory was full" in full.why
+    assert "host sweep" in full.advice[0]
+
+
+def test_pages_bound_to_one_node_are_told(found: Find) -> None:
+    pattern = parts()
+    pattern.node_of_page = np.full(PAGES, 2)
+    findings = found(pattern)
+    assert kinds(findings) == {Kind.DISPLACED_PAGES, Kind.PILED_NODE}
+    bound = next(finding for finding in findings if finding.kind is Kind.DISPLACED_PAGES)
+    assert "most are on node 2" in bound.why
+
+
+def test_pages_that_were_moved_to_their_users_are_no_finding(found: Find) -> None:
+    pattern = parts(serial=True)
+    pattern.node_of_page = np.arange(PAGES) * 4 // PAGES
+    assert kinds(found(pattern)) == {Kind.NO_PROBLEM}
+
+
+def test_threads_that_changed_nodes_are_told(found: Find) -> None:
+    pattern = parts()
+    pattern.nodes_of_threads = [[t // 16] if t % 4 else [0, t // 16] for t in range(THREADS)]
+    findings = found(pattern)
+    assert Kind.MIGRATED_THREADS in kinds(findings)
+    moved = next(finding for finding in findings if finding.kind is Kind.MIGRATED_THREADS)
+    assert moved.threads == tuple(range(16, THREADS, 4))
+    assert moved.evidence[0].value == 12
+
+
+def test_gains_are_predicted_for_the_machine_given(tmp_path: Path) -> None:
+    trace = write_pattern(parts(serial=True), tmp_path / "run.numascape")
+    machine = open_machine("numa16")
+    findings = find(trace, machine)
+    assert findings[0].kind in (Kind.SERIAL_FIRST_TOUCH, Kind.PILED_NODE)
+    serial = next(f for f in findings if f.kind is Kind.SERIAL_FIRST_TOUCH)
+    assert serial.gain is not None
+    assert serial.gain.machine == machine.name
+    assert serial.gain.share > 0.3
+    # Threads lie on 8 nodes there: 7 of 8 work on pages of another node.
+    assert serial.nearer == pytest.approx(PAGES * 8000 * 7 / 8)
+
+
+def test_findings_are_ranked_by_gain(tmp_path: Path) -> None:
+    pattern = parts(serial=True)
+    page = np.arange(PAGES // 8)
+    small = pattern.structure("small", PAGES // 8)
+    pattern.access(small, page, page * THREADS * 8 // PAGES, 4000, 4000)
+    pattern.touch(small, page, 0)
+    findings = find(write_pattern(pattern, tmp_path / "run.numascape"), open_machine("numa16"))
+    gains = [finding.gain.share for finding in findings if finding.gain]
+    assert gains == sorted(gains, reverse=True)
+    names = [f.name for f in findings if f.kind is Kind.SERIAL_FIRST_TOUCH]
+    assert names == ["A", "small"]
+
+
+def test_a_trace_that_names_nodes_its_machine_lacks_is_looked_at(found: Find) -> None:
+    pattern = parts()
+    pattern.node_of_page = np.full(PAGES, 77)
+    pattern.nodes_of_threads = [[99]] * THREADS
+    assert found(pattern)
