@@ -320,7 +320,7 @@ def bucket_sort(pages: int = 2048, threads: int = 64) -> Pattern:
 def seismic(pages: int = 6000, threads: int = 64, parallel: bool = False) -> Pattern:
     """Field arrays of a stencil: thread t works on its slab and reads one plane of each side."""
     arguments = ["--grid", "192", "--init", "parallel" if parallel else "serial"]
-    pattern = Pattern("seismic", threads, arguments)
+    pattern = Pattern("seismic", threads, arguments, placed_by_first_touch=parallel)
     thread = np.arange(threads)[:, None]
     page = np.arange(pages)[None, :]
     owner = page * threads // pages

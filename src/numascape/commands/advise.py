@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands.machine.show import MachineOption
+from numascape.commands._options import MachineOption, TraceArgument
 
 if TYPE_CHECKING:
     from numascape.findings.finding import Finding
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def advise(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
-    ],
+    trace: TraceArgument,
     machine: MachineOption = None,
     output: Annotated[
         Path | None,

@@ -122,7 +122,7 @@ def ranked(run: Run, found: Sequence[Finding]) -> list[Finding]:
     def order(finding: Finding) -> tuple[bool, bool, float, float, float, int]:
         structure = -1 if finding.structure is None else finding.structure
         unknown = run.nodes is not None and finding.gain is None
-        gain = weight(run, finding)
+        gain = round(weight(run, finding), 3)  # what differs less is alike
         return not finding.to_do, unknown, -gain, -finding.nearer, -finding.confidence, structure
 
     return sorted(found, key=order)

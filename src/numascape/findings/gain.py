@@ -12,13 +12,13 @@ import polars as pl
 
 from numascape.analysis.sharing import PAGE
 from numascape.findings.finding import Finding, Gain, Remedy
+from numascape.findings.initialisation import with_initialisation
 from numascape.findings.nodes import Nodes
 from numascape.findings.subject import Run
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import SCHEMA, interleave, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
-from numascape.trace import Trace
 
 
 def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
@@ -38,16 +38,16 @@ def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
 @lru_cache(maxsize=1)
 def _model(run: Run) -> _Model:
     assert run.nodes is not None
-    return _Model(run.trace, run.nodes)
+    return _Model(run, run.nodes)
 
 
 class _Model:
     """The prediction of the run as it is, made once, and of the run with a remedy."""
 
-    def __init__(self, trace: Trace, nodes: Nodes) -> None:
-        self._trace, self._nodes = trace, nodes
+    def __init__(self, run: Run, nodes: Nodes) -> None:
+        self._trace, self._nodes = run.trace, nodes
         self._speeds: Speeds = speeds_of(nodes.machine)
-        self._demand: Demand = demand_of(trace, self._speeds)
+        self._demand: Demand = demand_of(with_initialisation(run), self._speeds)
         self._now: Prediction = self._predict(self._demand, nodes.pages, "as it is", None)
 
     def _predict(

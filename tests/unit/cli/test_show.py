@@ -209,8 +209,10 @@ def test_a_structure_is_shown_in_detail(numascape: Numascape, trace_folder: Path
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[:3] == ["A", "heap, 8.00 KiB, 2 pages, sum.c:10 fill", "  from fill (sum.c:10)"]
-    assert "47 % of the accesses come from other threads than the one that touched" in out
-    assert "so that no memory controller becomes the bottleneck." in out
+    assert (
+        "Thread 0 touched 100 % of the pages first (in fill (sum.c:12)), but thread 1 does" in out
+    )
+    assert "Let thread 1, which uses it, initialise what fill (sum.c:12) does now" in out
     assert "     1 sum     0   912      0 47.1 %     2             0 " in out
     assert "sum.c:12 fill    thread 0     2 100.0 % " in out
     nothing = numascape("show", trace_folder, "--structure", "unused")[1]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `advise`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from numascape.placement.document import read_plan
+from synthetic.patterns import Pattern, naive_matmul, seismic
+from synthetic.write import write_pattern
+
+Numascape = Callable[..., tuple[int, str, str]]
+
+
+def on_one_node(pattern: Pattern) -> Pattern:
+    whole = pattern.info()
+    whole["machine"]["nodes"] = whole["machine"]["nodes"][:1]
+    pattern.info = lambda: whole  # type: ignore[method-assign]
+    return pattern
+
+
+@pytest.fixture
+def stencil(tmp_path: Path) -> Path:
+    """A stencil's fields, initialised by one thread; a machine with one node."""
+    path = tmp_path / "run.numascape"
+    write_pattern(on_one_node(seismic(1920, 16)), path)
+    return path
+
+
+def test_findings_say_why_and_what_to_do(numascape: Numascape, stencil: Path) -> None:
+    status, output, _ = numascape("advise", stencil)
+    assert status == 0
+    lines = [line.strip() for line in output.splitlines()]
+    assert lines[0].startswith("seismic: 16 threads, on 4 x 16 CPUs (1 node)")
+    assert "1  serial first touch  grid->vx, grid->vy, grid->vz, grid->sxx and 6 more" in lines
+    assert any(line.startswith("why: Thread 0 touched 100 % of the pages") for line in lines)
+    assert any(line.startswith("do: Let each thread initialise its own part") for line in lines)
+    # On one node nothing is predicted, and the text says so.
+    assert "no prediction of time" in output
+
+
+def test_a_gain_is_predicted_for_a_machine(numascape: Numascape, stencil: Path) -> None:
+    _, output, _ = numascape("advise", stencil, "--machine", "numa16")
+    assert "(8 nodes)" in output.splitlines()[0]
+    assert "of the time saved, as predicted for NUMA16" in output
+    assert "no prediction" not in output
+
+
+def test_json_has_every_number(numascape: Numascape, stencil: Path) -> None:
+    _, output, _ = numascape("advise", stencil, "--json", "-m", "numa16")
+    read = json.loads(output)
+    assert read["machine"].startswith("NUMA16")
+    first = read["findings"][0]
+    assert first["to_do"]
+    assert 0 < first["gain"]["share"] < 1
+    serial = next(f for f in read["findings"] if f["kind"] == "serial first touch")
+    assert serial["threads"] == list(range(1, 16))
+    assert serial["place"]["line"] == 131
+    numbers = {evidence["what"]: evidence["value"] for evidence in serial["evidence"]}
+    assert numbers["pages touched first by one thread"] == 1
+
+
+def test_all_prints_the_evidence(numascape: Numascape, stencil: Path) -> None:
+    _, output, _ = numascape("advise", stencil, "--all")
+    assert "pages touched first by one thread: 100 %" in output
+    assert "threads 1-15" in output
+
+
+def test_a_program_that_is_well_is_told_so(numascape: Numascape, tmp_path: Path) -> None:
+    pattern = seismic(1920, 16, parallel=True)
+    write_pattern(on_one_node(pattern), tmp_path / "run.numascape")
+    _, output, _ = numascape("advise", tmp_path / "run.numascape")
+    assert "NUMA is not your problem." in output
+    assert "partitioned: grid->vx" in output
+    assert "1  " not in output
+
+
+def test_a_plan_is_written(numascape: Numascape, tmp_path: Path) -> None:
+    write_pattern(naive_matmul(1024, 64), tmp_path / "run.numascape")
+    plan = tmp_path / "plan.toml"
+    status, _, errors = numascape("advise", tmp_path / "run.numascape", "-m", "numa16", "-o", plan)
+    assert status == 0
+    assert errors == f"numascape: wrote {plan}\n"
+    assert read_plan(plan).recorded_threads == 64
+
+
+def test_names_do_not_steer_the_terminal(numascape: Numascape, tmp_path: Path) -> None:
+    pattern = seismic(1920, 16)
+    pattern.structures[0]["name"] = "vx\x1b[2J\u202e"
+    write_pattern(on_one_node(pattern), tmp_path / "run.numascape")
+    _, output, _ = numascape("advise", tmp_path / "run.numascape")
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+
+
+def test_a_missing_trace_is_one_line(numascape: Numascape, tmp_path: Path) -> None:
+    status, output, errors = numascape("advise", tmp_path / "none.numascape")
+    assert (status, output) == (2, "")
+    assert errors.count("\n") == 1
