@@ -8,19 +8,16 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     int* keys = malloc(4 * N * sizeof *keys);
-    for (int i = 0; i < 4 * N; i++)
-        keys[i] = 0;
+    for (int i = 0; i < 4 * N; i++) keys[i] = 0;
 #pragma omp parallel
     {
         unsigned state = 1 + (unsigned)omp_get_thread_num();
 #pragma omp for schedule(static)
         for (int i = 0; i < 16 * N; i++) {
             unsigned where = 0;
-            for (int draw = 0; draw < 4; draw++)
-                where += next_random(&state) % N;
+            for (int draw = 0; draw < 4; draw++) where += next_random(&state) % N;
 #pragma omp atomic
             keys[where]++;
         }

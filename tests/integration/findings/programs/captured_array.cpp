@@ -8,20 +8,16 @@
 
 #include "labelled.h"
 
-
 int main() {
     double local[N];
-    for (int i = 0; i < N; i++)
-        local[i] = i;
+    for (int i = 0; i < N; i++) local[i] = i;
     std::vector<std::thread> threads;
     for (int t = 0; t < THREADS; t++)
         threads.emplace_back([&local, t] {
             const int part = N / THREADS;
             for (int sweep = 0; sweep < SWEEPS; sweep++)
-                for (int i = t * part; i < (t + 1) * part; i++)
-                    local[i] = 0.5 * local[i] + 1.0;
+                for (int i = t * part; i < (t + 1) * part; i++) local[i] = 0.5 * local[i] + 1.0;
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%g\n", local[N / 3]);
 }

@@ -8,26 +8,21 @@
 
 #include "labelled.h"
 
-
 static double sum(const double* values) {
     double total = 0.0;
-    for (int i = 0; i < N; i++)
-        total += values[i];
+    for (int i = 0; i < N; i++) total += values[i];
     return total;
 }
 
 int main(void) {
     double* A = malloc(N * sizeof *A);
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < N; i++)
-        A[i] = i;
+    for (int i = 0; i < N; i++) A[i] = i;
     double total = 0.0;
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
 #pragma omp parallel for schedule(static)
-        for (int i = 0; i < N; i++)
-            A[i] = 0.5 * A[i] + 1.0;
-        if (sweep % 3 == 0)
-            total += sum(A);
+        for (int i = 0; i < N; i++) A[i] = 0.5 * A[i] + 1.0;
+        if (sweep % 3 == 0) total += sum(A);
     }
     printf("%g\n", total);
     free(A);

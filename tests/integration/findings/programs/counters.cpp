@@ -10,7 +10,6 @@
 
 #include "labelled.h"
 
-
 int main() {
     constexpr int MANY = 1 << 10;
     const std::unique_ptr<std::atomic<long>[]> counters{new std::atomic<long>[MANY]()};
@@ -21,7 +20,6 @@ int main() {
             for (int i = 0; i < 4 * N; i++)
                 counters[next_random(&state) % MANY].fetch_add(1, std::memory_order_relaxed);
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%ld\n", counters[0].load());
 }

@@ -7,13 +7,11 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     double* A = malloc(N * sizeof *A);
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
 #pragma omp parallel for schedule(static, 1)
-        for (int i = 0; i < N; i++)
-            A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
+        for (int i = 0; i < N; i++) A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
     }
     printf("%g\n", A[N / 3]);
     free(A);

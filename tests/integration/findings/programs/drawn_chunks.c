@@ -7,7 +7,6 @@
 
 #include "labelled.h"
 
-
 enum { CHUNK = 1024 };
 
 int main(void) {
@@ -15,8 +14,7 @@ int main(void) {
     for (unsigned sweep = 0; sweep < 10; sweep++) {
 #pragma omp parallel
         for (unsigned chunk = 0; chunk < N / CHUNK; chunk++) {
-            if (drawn_thread(chunk, sweep, THREADS) != omp_get_thread_num())
-                continue;
+            if (drawn_thread(chunk, sweep, THREADS) != omp_get_thread_num()) continue;
             for (unsigned i = chunk * CHUNK; i < (chunk + 1) * CHUNK; i++)
                 A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
         }

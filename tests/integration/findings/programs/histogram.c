@@ -7,11 +7,9 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     int* histogram = malloc(2 * N * sizeof *histogram);
-    for (int i = 0; i < 2 * N; i++)
-        histogram[i] = 0;
+    for (int i = 0; i < 2 * N; i++) histogram[i] = 0;
 #pragma omp parallel
     {
         unsigned state = 1 + (unsigned)omp_get_thread_num();

@@ -8,7 +8,6 @@
 
 #include "labelled.h"
 
-
 // Eight parts of 1.25 MiB each.
 enum { PART = 5 * (1 << 17) / 4, MANY = 8 };
 
@@ -16,8 +15,7 @@ int main(void) {
     double* A = malloc(MANY * PART * sizeof *A);
     for (int sweep = 0; sweep < 3; sweep++) {
 #pragma omp parallel for schedule(static) num_threads(MANY)
-        for (int i = 0; i < MANY * PART; i++)
-            A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
+        for (int i = 0; i < MANY * PART; i++) A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
     }
     printf("%g\n", A[MANY * PART / 3]);
     free(A);

@@ -8,13 +8,11 @@
 
 #include "labelled.h"
 
-
 enum { FEW = 1 << 13 };
 
 int main(void) {
     double* rarely = malloc(FEW * sizeof *rarely);
-    for (int i = 0; i < FEW; i++)
-        rarely[i] = i;
+    for (int i = 0; i < FEW; i++) rarely[i] = i;
     double* A = malloc(N * sizeof *A);
     for (int sweep = 0; sweep < 3 * SWEEPS; sweep++) {
 #pragma omp parallel for schedule(static)

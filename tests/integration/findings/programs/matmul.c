@@ -8,7 +8,6 @@
 
 #include "labelled.h"
 
-
 enum { SIZE = 320 };
 
 int main(void) {
@@ -24,12 +23,10 @@ int main(void) {
     for (int i = 0; i < SIZE; i++)
         for (int k = 0; k < SIZE; k += 2) {
             const double a = A[i * SIZE + k];
-            for (int j = 0; j < SIZE; j++)
-                C[i * SIZE + j] += a * B[k * SIZE + j];
+            for (int j = 0; j < SIZE; j++) C[i * SIZE + j] += a * B[k * SIZE + j];
         }
     double total = 0.0;
-    for (int i = 0; i < SIZE * SIZE; i++)
-        total += C[i];
+    for (int i = 0; i < SIZE * SIZE; i++) total += C[i];
     printf("%g\n", total);
     free(A);
     free(B);

@@ -9,7 +9,6 @@
 
 #include "labelled.h"
 
-
 int main() {
     std::vector<unsigned> samples(4 * N, 1U);
     std::vector<unsigned> bins(4 * N, 0U);
@@ -25,7 +24,6 @@ int main() {
                     __atomic_fetch_add(&bin[sample[i] % (4 * N)], 1U, __ATOMIC_RELAXED);
                 }
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%u\n", bins[N / 3]);
 }

@@ -7,18 +7,15 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     double* A = malloc(N * sizeof *A);
-    for (int i = 0; i < N; i++)
-        A[i] = i;
+    for (int i = 0; i < N; i++) A[i] = i;
     // The other threads exist, and have nothing to do with it.
     int started = 0;
 #pragma omp parallel reduction(+ : started)
     started++;
     for (int sweep = 0; sweep < SWEEPS; sweep++)
-        for (int i = 0; i < N; i++)
-            A[i] = 0.5 * A[i] + started;
+        for (int i = 0; i < N; i++) A[i] = 0.5 * A[i] + started;
     printf("%g\n", A[N / 3]);
     free(A);
 }

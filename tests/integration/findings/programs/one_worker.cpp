@@ -8,14 +8,12 @@
 
 #include "labelled.h"
 
-
 int main() {
     std::vector<double> data(N, 1.0);
     double total = 0.0;
     std::thread([&] {
         for (int sweep = 0; sweep < SWEEPS; sweep++)
-            for (const double value : data)
-                total += value;
+            for (const double value : data) total += value;
     }).join();
     std::printf("%g\n", total);
 }

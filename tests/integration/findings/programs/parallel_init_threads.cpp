@@ -9,7 +9,6 @@
 
 #include "labelled.h"
 
-
 int main() {
     const std::unique_ptr<double[]> A{new double[N]};
     std::vector<std::thread> threads;
@@ -20,7 +19,6 @@ int main() {
                 for (int i = t * part; i < (t + 1) * part; i++)
                     A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%g\n", A[N / 3]);
 }

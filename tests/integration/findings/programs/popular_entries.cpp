@@ -9,7 +9,6 @@
 
 #include "labelled.h"
 
-
 int main() {
     std::vector<int> entries(8 * N, 1);
     std::vector<std::thread> threads;
@@ -26,7 +25,6 @@ int main() {
             }
             totals[t] = total;
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%ld\n", totals[0]);
 }

@@ -7,16 +7,13 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     double* A = malloc(N * sizeof *A);
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < N; i++)
-        A[N - 1 - i] = i;
+    for (int i = 0; i < N; i++) A[N - 1 - i] = i;
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
 #pragma omp parallel for schedule(static)
-        for (int i = 0; i < N; i++)
-            A[i] = 0.5 * A[i] + 1.0;
+        for (int i = 0; i < N; i++) A[i] = 0.5 * A[i] + 1.0;
     }
     printf("%g\n", A[N / 3]);
     free(A);

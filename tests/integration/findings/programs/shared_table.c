@@ -8,11 +8,9 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     double* table = malloc(N * sizeof *table);
-    for (int i = 0; i < N; i++)
-        table[i] = i;
+    for (int i = 0; i < N; i++) table[i] = i;
     double* result = malloc(N * sizeof *result);
 #pragma omp parallel
     {
@@ -20,8 +18,7 @@ int main(void) {
 #pragma omp for schedule(static)
         for (int i = 0; i < N; i++) {
             double total = 0.0;
-            for (int draw = 0; draw < 12; draw++)
-                total += table[next_random(&state) % N];
+            for (int draw = 0; draw < 12; draw++) total += table[next_random(&state) % N];
             result[i] = total;
         }
     }

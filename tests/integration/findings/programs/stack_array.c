@@ -7,15 +7,12 @@
 
 #include "labelled.h"
 
-
 int main(void) {
     double shared[N];
-    for (int i = 0; i < N; i++)
-        shared[i] = i;
+    for (int i = 0; i < N; i++) shared[i] = i;
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
 #pragma omp parallel for schedule(static)
-        for (int i = 0; i < N; i++)
-            shared[i] = 0.5 * shared[i] + 1.0;
+        for (int i = 0; i < N; i++) shared[i] = 0.5 * shared[i] + 1.0;
     }
     printf("%g\n", shared[N / 3]);
 }

@@ -7,15 +7,13 @@
 
 #include "labelled.h"
 
-
 // Two teams of four threads: a team shares its half.
 enum { TEAMS = 2, MEMBERS = 4 };
 
 int main(void) {
     double* A = malloc(N * sizeof *A);
-    for (int i = 0; i < N; i++)
-        A[i] = i;
-#pragma omp parallel num_threads(TEAMS * MEMBERS)
+    for (int i = 0; i < N; i++) A[i] = i;
+#pragma omp parallel num_threads(TEAMS* MEMBERS)
     {
         const int thread = omp_get_thread_num(), team = thread / MEMBERS;
         const int half = N / TEAMS;

@@ -7,17 +7,14 @@
 
 #include "labelled.h"
 
-
 static void forwards(double* A) {
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < N; i++)
-        A[i] = 0.5 * A[i] + 1.0;
+    for (int i = 0; i < N; i++) A[i] = 0.5 * A[i] + 1.0;
 }
 
 static void backwards(double* A) {
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < N; i++)
-        A[N - 1 - i] = 0.25 * A[N - 1 - i] + 2.0;
+    for (int i = 0; i < N; i++) A[N - 1 - i] = 0.25 * A[N - 1 - i] + 2.0;
 }
 
 int main(void) {

@@ -7,20 +7,17 @@
 
 #include "labelled.h"
 
-
 static double* inbox;
 static double total;
 
 static void* produce(void* unused) {
-    for (int i = 0; i < N; i++)
-        inbox[i] = i;
+    for (int i = 0; i < N; i++) inbox[i] = i;
     return unused;
 }
 
 static void* consume(void* unused) {
     for (int sweep = 0; sweep < SWEEPS; sweep++)
-        for (int i = 0; i < N; i++)
-            total += inbox[i];
+        for (int i = 0; i < N; i++) total += inbox[i];
     return unused;
 }
 

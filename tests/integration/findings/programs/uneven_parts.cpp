@@ -10,7 +10,6 @@
 
 #include "labelled.h"
 
-
 int main() {
     const std::unique_ptr<double[]> A{new double[N]};
     const int fences[] = {0, N / 8, N / 4, N / 2, N};
@@ -23,7 +22,6 @@ int main() {
                 for (int i = fences[t]; i < fences[t + 1]; i++)
                     A[i] = sweep == 0 ? i : 0.5 * A[i] + 1.0;
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%g\n", A[N / 3]);
 }

@@ -11,7 +11,6 @@
 
 #include "labelled.h"
 
-
 int main() {
     const std::vector<double> weights(512, 0.5);
     std::barrier together(THREADS);
@@ -21,13 +20,11 @@ int main() {
         threads.emplace_back([&, t] {
             std::vector<double> own(N, 1.0);
             for (int sweep = 0; sweep < SWEEPS; sweep++)
-                for (int i = 0; i < N; i++)
-                    own[i] = own[i] * weights[i % 512] + 1.0;
+                for (int i = 0; i < N; i++) own[i] = own[i] * weights[i % 512] + 1.0;
             results[t] = own[N / 3];
             // Only now: memory that is freed earlier would be the next thread's.
             together.arrive_and_wait();
         });
-    for (auto& thread : threads)
-        thread.join();
+    for (auto& thread : threads) thread.join();
     std::printf("%g\n", results[0]);
 }

@@ -8,7 +8,6 @@
 
 #include "labelled.h"
 
-
 constexpr unsigned CHUNK = 512;
 
 int main() {
@@ -22,8 +21,7 @@ int main() {
                         for (unsigned i = chunk * CHUNK; i < (chunk + 1) * CHUNK; i++)
                             A[i] = 0.5 * A[i] + 1.0;
             });
-        for (auto& thread : threads)
-            thread.join();
+        for (auto& thread : threads) thread.join();
     }
     std::printf("%g\n", A[N / 3]);
 }
