@@ -108,7 +108,8 @@ void report_refused(std::uint32_t calls) {
 }
 
 void report_end(Ending ending) {
-    if (header == nullptr || ended.exchange(true)) return;
+    // Not in a child of vfork, which shares this memory until it becomes another program.
+    if (header == nullptr || header->process != os::process_id() || ended.exchange(true)) return;
     look_at_threads();
     for_each_block(count_block);
     header->ending = ending;
