@@ -169,6 +169,7 @@ std::uint32_t last_cpu(std::uint32_t id) {
 
 void end_thread(void* ended) {
     auto* thread = static_cast<Thread*>(ended);
+    own = nullptr;
     if (thread->report != nullptr) {
         look_at(*thread);
         thread->report->last_cpu = static_cast<std::uint32_t>(sched_getcpu());

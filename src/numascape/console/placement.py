@@ -38,7 +38,10 @@ def _structures(found: Verification, width: int) -> Any:
         share = percent(item.right, touched) if is_judged else ""
         nodes = ", ".join(f"{node}: {pages}" for node, pages in item.nodes.items())
         row = (str(item.instances), bytes_text(item.bytes), item.policy, item.planned)
-        rows.append((name(item.name), *row, share, nodes or "not met"))
+        unmet = (
+            "" if item.policy == "first-touch" else "not met" if not item.instances else "untouched"
+        )
+        rows.append((name(item.name), *row, share, nodes or unmet))
     headings = (
         "structure",
         "instances",

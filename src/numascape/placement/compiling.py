@@ -18,7 +18,7 @@ from numascape.errors import NumascapeError
 from numascape.host.state import read_state
 from numascape.machine.kernel_files import node_cpus
 from numascape.machine.kernel_lists import format_cpu_list
-from numascape.placement.document import parse_numbers
+from numascape.placement.number_lists import parse_numbers
 from numascape.placement.plan import Plan, StructureRule, ThreadRule
 
 MAGIC: Final = b"NUMAPLAN"

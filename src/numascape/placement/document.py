@@ -20,9 +20,9 @@ from pydantic.dataclasses import dataclass
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
-from numascape.machine.description import MOST_CPUS
-from numascape.machine.kernel_lists import parse_cpu_list
+from numascape.placement.number_lists import format_numbers, parse_numbers
 from numascape.placement.plan import Plan, Policy, StructureRule, ThreadRule
+from numascape.placement.variables import VARIABLES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -37,43 +37,6 @@ MOST_PARTS: Final = 4096
 MOST_NODES: Final = 1024  # the kernel's own bound for x86-64 and AArch64
 LARGEST_WEIGHT: Final = 255  # the kernel's
 LONGEST_TEXT: Final = 4096
-
-# What a plan may set. A plan may come from anybody, and variables make programs load libraries
-# (LD_PRELOAD, OMP_TOOL_LIBRARIES), so this is a list of names and no pattern.
-VARIABLES: Final = frozenset(
-    (
-        "OMP_NUM_THREADS",
-        "OMP_THREAD_LIMIT",
-        "OMP_DYNAMIC",
-        "OMP_NESTED",
-        "OMP_MAX_ACTIVE_LEVELS",
-        "OMP_PROC_BIND",
-        "OMP_PLACES",
-        "OMP_SCHEDULE",
-        "OMP_STACKSIZE",
-        "OMP_WAIT_POLICY",
-        "OMP_NUM_TEAMS",
-        "OMP_TEAMS_THREAD_LIMIT",
-        "GOMP_CPU_AFFINITY",
-        "GOMP_SPINCOUNT",
-        "GOMP_STACKSIZE",
-        "KMP_AFFINITY",
-        "KMP_BLOCKTIME",
-        "KMP_HW_SUBSET",
-        "KMP_LIBRARY",
-        "KMP_STACKSIZE",
-        "MALLOC_ARENA_MAX",
-        "MALLOC_MMAP_MAX_",
-        "MALLOC_MMAP_THRESHOLD_",
-        "MALLOC_TOP_PAD_",
-        "MALLOC_TRIM_THRESHOLD_",
-        "BLIS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "RAYON_NUM_THREADS",
-    )
-)
 
 _NOTE: Final = """\
 A plan for `numascape run --plan`: where threads run and where memory lies.
@@ -167,37 +130,6 @@ class _Document:
 
 DOCUMENT: Final = TypeAdapter(_Document)
 """What a document may hold; docs/plan.schema.json is its JSON Schema."""
-
-
-def parse_numbers(text: str) -> tuple[int, ...]:
-    """The numbers of a list such as `0-15,32` in the order it has them; empty for an empty text.
-
-    Raises ValueError when it is no such list, names a number twice, or one above 65535.
-    """
-    if not re.fullmatch(r"([0-9]{1,7}(-[0-9]{1,7})?(,[0-9]{1,7}(-[0-9]{1,7})?)*)?", text):
-        raise ValueError(f"{text[:40]!r} is no list of numbers such as 0-15,32")
-    numbers: list[int] = []
-    for part in text.split(",") if text else ():
-        found = parse_cpu_list(part)
-        if not found:
-            raise ValueError(f"{part!r} counts downwards")
-        numbers += found
-        if len(numbers) > MOST_CPUS:
-            raise ValueError(f"it lists more than {MOST_CPUS} numbers")
-    if len(set(numbers)) != len(numbers):
-        raise ValueError(f"{text[:40]!r} has a number twice")
-    return tuple(numbers)
-
-
-def format_numbers(numbers: tuple[int, ...]) -> str:
-    """The shortest such list that keeps the order; the reverse of parse_numbers."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 def read_plan(path: Path) -> Plan:

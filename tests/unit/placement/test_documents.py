@@ -11,7 +11,9 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.placement import Plan, StructureRule, ThreadRule, read_plan, write_plan
-from numascape.placement.document import DOCUMENT, LARGEST_FILE, VARIABLES, parse_numbers
+from numascape.placement.document import DOCUMENT, LARGEST_FILE
+from numascape.placement.number_lists import parse_numbers
+from numascape.placement.variables import VARIABLES
 
 ROOT = Path(__file__).parents[3]
 PLAN = Plan(

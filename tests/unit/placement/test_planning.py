@@ -16,8 +16,9 @@ from pydantic import TypeAdapter
 
 from numascape.machine import Machine, MachineNode, Matrix, Provenance
 from numascape.placement import Plan, StructureRule
-from numascape.placement.document import decode_plan, encode_plan, parse_numbers
+from numascape.placement.document import decode_plan, encode_plan
 from numascape.placement.node_model import node_model
+from numascape.placement.number_lists import parse_numbers
 from numascape.placement.planning import make_plan
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
