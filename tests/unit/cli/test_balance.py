@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,26 @@ def test_the_mapping_and_its_picture_are_written(
     assert f"{moved} of 64 tasks migrate" in re.sub(r"<!-- (.*?) -->", r"\1", text)
     assert "default-src 'none'" in text
     assert "<script" not in text
+
+
+def test_a_mapping_goes_back_to_vt_as_its_own_files(numascape: Numascape, tmp_path: Path) -> None:
+    for rank, ids in enumerate([[1, 2, 3, 4], [5]]):
+        tasks = [{"entity": {"id": i, "type": "object"}, "node": rank, "time": 1} for i in ids]
+        document = {"phases": [{"id": 0, "tasks": tasks}]}
+        (tmp_path / f"data.{rank}.json").write_text(json.dumps(document))
+    one_node = ("-m", "numa:1 core:2 pu:1")
+    status, output, said = numascape(
+        "balance", tmp_path / "data.0.json", *one_node, "-o", tmp_path / "mapped.0.json"
+    )
+    assert status == 0
+    assert "mapped.1.json" in said
+    mapped = json.loads((tmp_path / "mapped.1.json").read_text())
+    assert len(mapped["phases"][1]["tasks"]) == 1 + int(rows(output)["incumbent"][3])
+
+
+def test_time_is_limited(numascape: Numascape, file: Path) -> None:
+    _, output, _ = numascape("balance", file, "-m", "numa16", "--time-limit", 0)
+    assert int(rows(output)["incumbent"][3]) == 0
 
 
 def test_names_in_a_picture_are_escaped(file: Path, tmp_path: Path) -> None:
