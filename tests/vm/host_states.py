@@ -190,7 +190,7 @@ def run_strictly(file: Path) -> Any:
 
     def work() -> None:
         on_node(0)
-        words = [triad(), "--bytes", str(300 * MIB), "--nodes", "0", "--samples", "0"]
+        words = [triad(), "--bytes", str(200 * MIB), "--nodes", "0", "--samples", "0"]
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), 1)
         run(["run", "--local-strict", "--", *words])
 
@@ -210,7 +210,7 @@ def four_nodes(folder: Path) -> dict[str, Any]:
     total = sum(node.total for node in state.nodes)
     size = fitting_bytes(state, 0.5)
     plan = Plan((), (), size, 4, False, 1, disk)
-    points = [(share, "first touch") for share in (0.0, 0.5, 1.25)]
+    points = [(share, "first touch") for share in (0.0, 0.5, 1.0)]
     points += [(0.5, way) for way in ("strict", "swept", "dropped")]
     points += [(0.0, "interleaved")]
     results = [(share, measure(plan, int(share * total), way)) for share, way in points]
