@@ -8,6 +8,8 @@
 //          -no-regions     parallel regions are no phases   -no-marks  nor are the program's marks
 //          -every NS       time slices of so many nanoseconds are the phases
 //          -tables N       use at most N tables of counters
+//          -cache W S L    threads have caches of W ways and 2^S sets of 2^L bytes: lines of memory
+//                          are counted, too
 #include <string_view>
 
 #include <signal.h>
@@ -18,10 +20,11 @@
 #include "phases.h"
 #include "recorder.h"
 #include "release_thread.h"
+#include "traffic.h"
 
 namespace numascape {
 
-Options options{{0}, true, true, false, true, true, 0, kMaxTables};
+Options options{{0}, true, true, false, true, true, 0, kMaxTables, {}};
 ShardWriter shard;
 
 bool detached = false;
@@ -97,6 +100,8 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
         write_thread_slot(ThreadSlot::kTable, spare_table);
     }
     write_thread_slot(ThreadSlot::kRecorder, recorder);
+    write_thread_slot(ThreadSlot::kFilter,
+                      recorder->cache != nullptr ? recorder->cache->filter() : nullptr);
     write_thread_slot(ThreadSlot::kVector, own_stack);
     write_thread_slot(ThreadSlot::kOwnStack, static_cast<char*>(own_stack) + kOwnStackBytes);
 }
@@ -262,6 +267,14 @@ bool parse_options(int argc, const char* argv[]) {
             options.every_ns = number_of(argv[++i]);
         } else if (option == "-tables" && i + 1 < argc) {
             options.most_tables = static_cast<uint32_t>(number_of(argv[++i]));
+        } else if (option == "-cache" && i + 3 < argc) {
+            options.cache.ways = static_cast<uint32_t>(number_of(argv[++i]));
+            options.cache.set_bits = static_cast<uint32_t>(number_of(argv[++i]));
+            options.cache.line_bits = static_cast<uint32_t>(number_of(argv[++i]));
+            if (!modelled_shape(options.cache)) {
+                dr_fprintf(STDERR, "numascape: the recorder cannot model such a cache\n");
+                return false;
+            }
         } else {
             dr_fprintf(STDERR, "numascape: the recorder does not know the option %s\n", argv[i]);
             return false;
@@ -315,6 +328,9 @@ void start(int argc, const char* argv[]) {
         dr_fprintf(STDERR, "numascape: cannot write a shard into %s\n", options.directory);
         dr_abort();
     }
+    if (options.cache.ways != 0) {
+        shard.model_caches(options.cache);
+    }
     drmgr_init();
     dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
     DR_ASSERT_MSG(slot_segment == DR_SEG_GS, "thread-local storage is not behind gs");
@@ -324,6 +340,7 @@ void start(int argc, const char* argv[]) {
     block_heads_init();
     instrument_init();
     out_of_line_init(GLOBAL_DCONTEXT);
+    traffic_init(GLOBAL_DCONTEXT);
     own_stack_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);

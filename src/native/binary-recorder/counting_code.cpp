@@ -7,7 +7,7 @@
 namespace numascape {
 
 void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a, reg_id_t b,
-                           instr_t* leave) {
+                           instr_t* leave, int unit) {
     void* dc = emit.drcontext;
     if (straddle == Straddle::kWhenUnaligned) {
         emit.add(INSTR_CREATE_test(dc, Emitter::reg8(a), OPND_CREATE_INT8(span - 1)));
@@ -15,7 +15,7 @@ void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg
         emit.add(INSTR_CREATE_lea(dc, emit.reg(b),
                                   opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
         emit.add(INSTR_CREATE_xor(dc, emit.reg32(b), emit.reg32(a)));
-        emit.add(INSTR_CREATE_test(dc, emit.reg32(b), OPND_CREATE_INT32(kPageBytes)));
+        emit.add(INSTR_CREATE_test(dc, emit.reg32(b), OPND_CREATE_INT32(2 * kPageBytes - unit)));
     }
     emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(leave)));
 }

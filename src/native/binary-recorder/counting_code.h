@@ -5,16 +5,17 @@
 
 #include "dr_api.h"
 #include "scratch.h"
+#include "shard_format.h"
 
 namespace numascape {
 
 // When `span` bytes may lie on two pages.
 enum class Straddle { kNever, kWhenUnaligned, kByAddress };
 
-// Jumps to `leave`, carry clear, when `span` bytes at the address in `a` lie on two pages.
-// kByAddress overwrites `b`.
+// Jumps to `leave`, carry clear, when `span` bytes at the address in `a` lie on two pages, or, with
+// `unit` less than a page, on two of those. kByAddress overwrites `b`.
 void insert_straddle_check(const Emitter& emit, Straddle straddle, int span, reg_id_t a, reg_id_t b,
-                           instr_t* leave);
+                           instr_t* leave, int unit = kPageBytes);
 
 // The address in `a` becomes the offset of its page's slot.
 void insert_slot_offset(const Emitter& emit, reg_id_t a);

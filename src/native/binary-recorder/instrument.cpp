@@ -21,6 +21,7 @@
 #include "phases.h"
 #include "recorder.h"
 #include "scratch.h"
+#include "traffic.h"
 
 namespace numascape {
 namespace {
@@ -93,9 +94,16 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     const reg_id_t b = second ? scratch.take(Role::kSecond) : reg_id_t{DR_REG_NULL};
     insert_group_address(emit, group, a, b);
     const reg_id_t table = scratch.take_table();
+    if (traffic()) {
+        scratch.take(Role::kSecond);
+        scratch.take(Role::kLine);
+    }
     scratch.save_flags();
     instr_t* leave = INSTR_CREATE_label(dc);
     instr_t* done = INSTR_CREATE_label(dc);
+    if (traffic()) {
+        insert_group_probes(emit, scratch, block.plan, group, a);
+    }
     if (straddle != Straddle::kNever) {
         insert_straddle_check(emit, straddle, static_cast<int>(group.high - group.low), a, b,
                               leave);

@@ -10,6 +10,7 @@
 #include "phases.h"
 #include "recorder.h"
 #include "special_accesses.h"
+#include "traffic.h"
 
 namespace numascape {
 
@@ -61,6 +62,7 @@ void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const
     const auto* group = static_cast<const GroupInfo*>(info);
     for (unsigned i = 0; i < group->accesses; ++i) {
         const GroupAccess& access = group->access[i];
+        touch_lines(*recorder, low + access.offset, access.bytes, access.write);
         shard.count(*recorder, low + access.offset, access.bytes, access.write ? 0 : 1,
                     access.write ? 1 : 0, access.pc);
     }
@@ -87,6 +89,23 @@ void count_special(ThreadRecorder& recorder, const SpecialPlace& place, uint64_t
     }
 }
 
+// A copy's lines are read and written in turns.
+void touch_copied(ThreadRecorder& recorder, uint64_t from, uint64_t to, uint64_t bytes,
+                  const RepeatedString& string) {
+    if (!traffic()) {
+        return;
+    }
+    for (uint64_t at = 0; at < bytes; at += line_bytes()) {
+        const uint64_t piece = bytes - at < line_bytes() ? bytes - at : line_bytes();
+        if (string.reads) {
+            touch_lines(recorder, from + at, piece, false);
+        }
+        if (string.writes) {
+            touch_lines(recorder, to + at, piece, true);
+        }
+    }
+}
+
 // `count` elements upwards from `first`: each page counts the elements that touch it.
 void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t count, uint64_t bytes,
                     bool write, uint64_t pc) {
@@ -109,6 +128,8 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
     }
     const uint64_t back =
         (registers->flags & kDirectionFlag) != 0 ? (count - 1) * string->bytes : 0;
+    touch_copied(*recorder, registers->rsi - back, registers->rdi - back, count * string->bytes,
+                 *string);
     // A copy's structures are those of its middle: its ends may lie on pages shared with others.
     const uint64_t middle = count / 2 * string->bytes;
     if (string->reads) {
@@ -133,6 +154,7 @@ void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder
     const int64_t bits = int64_t{test->bytes} * 8;
     const int64_t operand = bit >= 0 ? bit / bits : -((bits - 1 - bit) / bits);
     address += static_cast<uint64_t>(operand * test->bytes);
+    touch_lines(*recorder, address, test->bytes, test->write);
     shard.count(*recorder, address, test->bytes, 1, test->write ? 1 : 0, test->place.info.pc);
     count_special(*recorder, test->place, address, 1, test->write ? 1 : 0);
 }
@@ -162,6 +184,7 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
     count_special(*recorder, shape->place, address, reads, 1 - reads);
     if (element == 0 || shape->packed) {
         const uint64_t bytes = element == 0 ? shape->operand_bytes : lanes_in(mask) * element;
+        touch_lines(*recorder, address, bytes, shape->write);
         shard.count(*recorder, address, bytes, reads, 1 - reads, shape->place.info.pc);
         return;
     }
@@ -171,6 +194,7 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
     bool high_page = false;
     for (; mask != 0; mask &= mask - 1) {
         const uint64_t lane = address + static_cast<uint64_t>(__builtin_ctzll(mask)) * element;
+        touch_lines(*recorder, lane, element, shape->write);
         low_page |= lane < boundary;
         high_page |= lane + element > boundary;
     }
@@ -191,6 +215,7 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, c
         const int64_t index = shape->index_bytes == 8 ? static_cast<const int64_t*>(vector)[lane]
                                                       : static_cast<const int32_t*>(vector)[lane];
         const uint64_t address = base + static_cast<uint64_t>(index) * shape->scale;
+        touch_lines(*recorder, address, shape->element_bytes, shape->write);
         shard.count(*recorder, address, shape->element_bytes, reads, 1 - reads,
                     shape->place.info.pc);
         count_special(*recorder, shape->place, address, reads, 1 - reads);

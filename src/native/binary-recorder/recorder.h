@@ -28,6 +28,7 @@ struct Options {
     bool marks;            // so are the program's marks
     uint64_t every_ns;     // so are time slices; 0 = no
     uint32_t most_tables;  // see ShardWriter::limit_tables
+    CacheShape cache;      // lines of memory are counted, too, unless it has no ways
 };
 
 extern Options options;
@@ -47,8 +48,9 @@ enum class ThreadSlot : unsigned {
     kRegion,        // the parallel region that this thread began (regions.cpp)
     kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
+    kFilter,        // FilterEntry *, of the thread's modelled cache
     kSpilled,       // the program's values of the scratch registers, one word per role
-    kCount = kSpilled + 4
+    kCount = kSpilled + 5
 };
 opnd_t thread_slot(void* drcontext, ThreadSlot slot);
 void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,

@@ -5,6 +5,7 @@
 #include "phases.h"
 #include "recorder.h"
 #include "stopped_threads.h"
+#include "traffic.h"
 
 namespace numascape {
 namespace {
@@ -70,7 +71,8 @@ void follow(void* drcontext, instr_t* instruction, SavedState& state) {
     }
     if (opcode == OP_seto && state.low_flags_copied) {
         state.flags_in_accumulator = true;  // neither lahf nor seto changed them
-    } else if (opcode == OP_add && state.flags_in_accumulator) {
+    } else if (opcode == OP_add && state.flags_in_accumulator &&
+               opnd_same(instr_get_dst(instruction, 0), opnd_create_reg(DR_REG_AL))) {
         state.overflow_restored = true;
     } else if (opcode == OP_sahf ||
                instr_writes_to_reg(instruction, DR_REG_RAX, DR_QUERY_DEFAULT)) {
@@ -160,7 +162,10 @@ BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags) {
         scratch.reg[index(Role::kFlags)] = DR_REG_RAX;
     }
     free &= ~kAccumulatorBit;
-    for (const Role role : {Role::kAddress, Role::kTable, Role::kSecond}) {
+    for (const Role role : {Role::kAddress, Role::kTable, Role::kSecond, Role::kLine}) {
+        if (role == Role::kLine && !traffic()) {
+            continue;
+        }
         const reg_id_t reg = pick(free);
         scratch.reg[index(role)] = reg;
         free &= reg != DR_REG_NULL ? ~bit_of(reg) : ~0u;

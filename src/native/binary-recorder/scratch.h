@@ -31,7 +31,7 @@ struct Emitter {
 };
 
 // What a scratch register is for; each role has a thread slot to save the program's value in.
-enum class Role : unsigned { kAddress, kTable, kSecond, kFlags, kCount };
+enum class Role : unsigned { kAddress, kTable, kSecond, kLine, kFlags, kCount };
 
 // The registers taken for a whole block.
 struct BlockScratch {

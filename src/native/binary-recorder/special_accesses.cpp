@@ -7,6 +7,7 @@
 #include "dr_api.h"
 #include "recorder.h"
 #include "scratch.h"
+#include "traffic.h"
 
 namespace numascape {
 namespace {
@@ -215,14 +216,23 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     insert_address_of(emit, memory.operand, a, b);
     insert_mask();
     const reg_id_t table = scratch.take_table();
+    if (traffic()) {
+        scratch.take(Role::kLine);
+    }
     scratch.save_flags();
     instr_t* straddles = INSTR_CREATE_label(dc);
     instr_t* leave = INSTR_CREATE_label(dc);
     instr_t* done = INSTR_CREATE_label(dc);
     insert_lane_test(emit, element == 0 ? 64 : bytes / element, b);
     emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(done)));
-    // With the whole operand in one page it does not matter which lanes are selected.
-    insert_straddle_check(emit, Straddle::kByAddress, static_cast<int>(bytes), a, b, straddles);
+    // With the whole operand in one page (and one line) it does not matter which lanes are
+    // selected.
+    const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
+    insert_straddle_check(emit, Straddle::kByAddress, static_cast<int>(bytes), a, b, straddles,
+                          unit);
+    if (traffic()) {
+        insert_probe(emit, scratch, a, write);
+    }
     insert_slot_offset(emit, a);
     insert_subtraction(emit, table, a, write, 1);
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));

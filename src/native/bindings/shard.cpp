@@ -43,6 +43,8 @@ nb::dict counts(CountColumns&& columns) {
     out["phase"] = column(std::move(columns.phase));
     out["reads"] = column(std::move(columns.reads));
     out["writes"] = column(std::move(columns.writes));
+    out["fetched_lines"] = column(std::move(columns.fetched_lines));
+    out["dirtied_lines"] = column(std::move(columns.dirtied_lines));
     return out;
 }
 

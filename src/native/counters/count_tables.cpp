@@ -26,6 +26,12 @@ void put_in_force(ThreadRecorder& thread, CountTable& table) {
     }
 }
 
+// Its thread counts there at this moment.
+bool in_force(const CountTable& table) {
+    const CountTable* current = table.thread->current.load(std::memory_order_relaxed);
+    return current == &table || (current != nullptr && current->lines == &table);
+}
+
 }  // namespace
 
 // The table whose slots these are. Between counting and asking, the phase may have been switched.
@@ -81,6 +87,19 @@ CountTable* ShardWriter::table_for(ThreadRecorder& self, ThreadRecorder& thread,
     if (const uint32_t known = thread.table_of_phase[phase]) {
         return &tables_[known - 1];
     }
+    CountTable* table = take_table(self, thread, phase, false);
+    if (table != nullptr && cache_shape_.ways != 0) {
+        table->lines = take_table(self, thread, phase, true);
+        if (table->lines == nullptr) {
+            release_table(*table, true);
+            return nullptr;
+        }
+    }
+    return table;
+}
+
+CountTable* ShardWriter::take_table(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase,
+                                    bool of_lines) {
     CountTable* table = free_table();
     if (table == nullptr && evict_oldest_phase(self)) {
         table = free_table();
@@ -93,11 +112,16 @@ CountTable* ShardWriter::table_for(ThreadRecorder& self, ThreadRecorder& thread,
         flush_counters(self, *table);
     }
     table->thread = &thread;
+    table->lines = nullptr;
+    table->of_lines = of_lines;
     table->phase = phase;
     table->next = thread.first_table;
     thread.first_table = index + 1;
-    thread.table_of_phase[phase] = static_cast<uint16_t>(index + 1);
-    owners_[index].store(table_owner(thread.thread, phase), std::memory_order_release);
+    if (!of_lines) {
+        thread.table_of_phase[phase] = static_cast<uint16_t>(index + 1);
+    }
+    owners_[index].store(table_owner(thread.thread, phase) | (of_lines ? kOwnsLines : 0),
+                         std::memory_order_release);
     return table;
 }
 
@@ -118,8 +142,7 @@ bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
     const CountTable* oldest = nullptr;
     for (uint32_t i = 0; i < header_->tables; ++i) {
         const CountTable& table = tables_[i];
-        if (table.thread != nullptr && table.phase != current_phase_ &&
-            &table != table.thread->current.load(std::memory_order_relaxed) &&
+        if (table.thread != nullptr && table.phase != current_phase_ && !in_force(table) &&
             (oldest == nullptr || phase_used_[table.phase] < phase_used_[oldest->phase])) {
             oldest = &table;
         }
@@ -132,8 +155,7 @@ bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
     const uint64_t time = os::ticks();
     for (uint32_t i = 0; i < header_->tables; ++i) {
         CountTable& table = tables_[i];
-        if (table.thread != nullptr && table.phase == phase &&
-            &table != table.thread->current.load(std::memory_order_relaxed)) {
+        if (table.thread != nullptr && table.phase == phase && !in_force(table)) {
             flush_table(self, table, time);
             release_table(table, true);
         }
@@ -161,7 +183,9 @@ void ShardWriter::unlink_table(CountTable& table) {
         at = &tables_[*at - 1].next;
     }
     *at = table.next;
-    thread.table_of_phase[table.phase] = 0;
+    if (!table.of_lines) {
+        thread.table_of_phase[table.phase] = 0;
+    }
 }
 
 // Every slot that was used is zero: the next thread can have the table as it is. Block counters, in
@@ -178,6 +202,7 @@ void ShardWriter::release_table(CountTable& table, bool keep_memory) {
         table.granules = nullptr;
     }
     table.thread = nullptr;
+    table.lines = nullptr;
     first_free_ = index < first_free_ ? index : first_free_;
 }
 
@@ -197,7 +222,8 @@ void ShardWriter::retire_granule(ThreadRecorder& self, const CountTable& of, uin
         }
         auto* record =
             static_cast<CountsRecord*>(append(self, RecordType::kCounts, of.thread->thread,
-                                              sizeof(CountsRecord) + run * sizeof(CountPair)));
+                                              sizeof(CountsRecord) + run * sizeof(CountPair),
+                                              of.of_lines ? uint8_t{kCountsOfLines} : uint8_t{0}));
         record->time = time;
         record->first_page = page;
         record->pages = run;
@@ -265,6 +291,7 @@ void ShardWriter::keep_only_table_of(ThreadRecorder& self) {
     self.current.store(nullptr, std::memory_order_relaxed);
     if (kept.slots != nullptr) {
         tables_[0] = kept;
+        tables_[0].lines = nullptr;
         current_phase_ = kept.phase;
         self.current.store(&tables_[0], std::memory_order_relaxed);
     }
@@ -289,6 +316,9 @@ bool ShardWriter::map_kept_table(ThreadRecorder& self) {
     self.first_table = 1;
     self.table_of_phase[table->phase] = 1;
     threads_ = &self;
+    if (cache_shape_.ways != 0) {
+        table->lines = take_table(self, self, table->phase, true);
+    }
     put_in_force(self, *table);
     owners_[0].store(table_owner(self.thread, table->phase), std::memory_order_release);
     return true;

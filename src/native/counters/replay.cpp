@@ -114,6 +114,7 @@ class Replayer {
     struct Counter {
         uint32_t thread;
         uint32_t phase;
+        bool of_lines;  // counts are of lines instead: see CountsFlags
     };
     void count(uint32_t page, Counter by, CountPair counts, uint64_t time);
     void add_count(uint32_t owner, uint32_t page, Counter by, CountPair counts);
@@ -292,8 +293,10 @@ void Replayer::apply(const RecordView& record) {
             const auto* pairs =
                 reinterpret_cast<const CountPair*>(record.rest<CountsRecord>().data());
             for (uint32_t i = 0; i < counts.pages; ++i) {
-                count(counts.first_page + i, {record.header->id, counts.phase}, pairs[i],
-                      counts.time);
+                count(
+                    counts.first_page + i,
+                    {record.header->id, counts.phase, (record.header->flags & kCountsOfLines) != 0},
+                    pairs[i], counts.time);
             }
             break;
         }
@@ -589,8 +592,10 @@ void Replayer::add_count(uint32_t owner, uint32_t page, Counter by, CountPair co
     out_.counts.page.push_back(index_in(owner, page));
     out_.counts.thread.push_back(by.thread);
     out_.counts.phase.push_back(by.phase);
-    out_.counts.reads.push_back(counts.reads);
-    out_.counts.writes.push_back(counts.writes);
+    out_.counts.reads.push_back(by.of_lines ? 0 : counts.reads);
+    out_.counts.writes.push_back(by.of_lines ? 0 : counts.writes);
+    out_.counts.fetched_lines.push_back(by.of_lines ? counts.reads : 0);
+    out_.counts.dirtied_lines.push_back(by.of_lines ? counts.writes : 0);
 }
 
 void Replayer::count(uint32_t page, Counter by, CountPair counts, uint64_t time) {
@@ -603,7 +608,7 @@ void Replayer::count(uint32_t page, Counter by, CountPair counts, uint64_t time)
         share_out(page, by, counts, shares_.during(page, since, time));
     }
     for (const auto& [first, end] : ambiguous_) {
-        if (page >= first && page < end) {
+        if (page >= first && page < end && !by.of_lines) {
             out_.ambiguous_pages += 1;
             break;
         }
@@ -617,7 +622,9 @@ void Replayer::share_out(uint32_t page, Counter by, CountPair counts,
     for (const PageShares::Share& share : shares) {
         total += share.weight;
     }
-    out_.shared_page_accesses += shares.size() > 1 ? counts.reads + counts.writes : 0;
+    if (shares.size() > 1 && !by.of_lines) {
+        out_.shared_page_accesses += counts.reads + counts.writes;
+    }
     const auto part = [](uint64_t whole, double fraction) {
         return std::min(whole, static_cast<uint64_t>(static_cast<double>(whole) * fraction));
     };
@@ -672,7 +679,8 @@ void Replayer::emit_remaining_touches(uint32_t first, uint32_t end) {
 void Replayer::finish(const ShardReader& shard) {
     shard.each_table_entry(
         [&](const ShardReader::TableCount& entry) {
-            count(entry.page, {entry.thread, entry.phase}, entry.counts, shard.header().last_ticks);
+            count(entry.page, {entry.thread, entry.phase, entry.of_lines}, entry.counts,
+                  shard.header().last_ticks);
         },
         [&](const ShardReader::TableCounter& counter) {
             sites_.add_counter(counter.number, counter.phase, counter.words);

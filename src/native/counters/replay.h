@@ -38,9 +38,10 @@ struct Owners {
 };
 
 // Pages are indices from the owner's first page; window pages for OwnerKind::kSmall and kUnknown.
+// A page, thread and phase may have several rows: lines come apart from accesses.
 struct CountColumns {
     std::vector<uint32_t> owner, page, thread, phase;
-    std::vector<uint64_t> reads, writes;
+    std::vector<uint64_t> reads, writes, fetched_lines, dirtied_lines;
 };
 struct TouchColumns {
     std::vector<uint32_t> owner, page, thread, phase;

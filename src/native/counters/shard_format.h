@@ -20,6 +20,9 @@
 //   slot  = table + ((address & (2^40 - 1)) >> 12) * 16
 //   +0    u64  0 - reads        +8   u64  0 - writes
 //
+// With a modelled cache (cache_model.h) a thread has a second table in each phase, *of lines*: its
+// slots count lines fetched from memory, and lines made dirty.
+//
 // `table` is the address of slot 0; below it, downwards, lie the counters of basic blocks (see
 // block_counters.h): counter = table - 16 * (number + 1).
 //
@@ -32,7 +35,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 2;
+inline constexpr uint32_t kShardVersion = 3;
 
 inline constexpr unsigned kPageShift = 12;
 inline constexpr uint64_t kPageBytes = uint64_t{1} << kPageShift;
@@ -82,14 +85,15 @@ struct ShardHeader {
 };
 static_assert(sizeof(ShardHeader) <= kPageBytes);
 
-// Which thread's and phase's counts a table holds: phase << 32 | thread + 1. The lower half is 0
-// when the table is free; the phase is that of its block counters then, which are kept.
-// Clearing it is the commit point of a thread's end: before, the table counts; after, the Counts
-// records written at its end do.
+// Which thread's and phase's counts a table holds: phase << 32 | thread + 1, and the highest bit
+// when it is one of lines. The lower half is 0 when the table is free; the phase is that of its
+// block counters then, which are kept. Clearing it is the commit point of a thread's end: before,
+// the table counts; after, the Counts records written at its end do.
 using TableOwner = uint64_t;
 inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
     return TableOwner{phase} << 32 | (thread + 1);
 }
+inline constexpr TableOwner kOwnsLines = TableOwner{1} << 63;
 static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
 
 enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3 };
@@ -208,6 +212,10 @@ struct FreeRecord {
     RecordHeader header;
     uint64_t time;
     uint64_t address;
+};
+
+enum CountsFlags : uint8_t {
+    kCountsOfLines = 1,  // lines fetched and made dirty, instead of reads and writes
 };
 
 // Counts taken out of a table, for `pages` consecutive window pages; belongs to whatever lived

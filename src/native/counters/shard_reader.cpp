@@ -299,7 +299,8 @@ void ShardReader::visit_entries(uint64_t at, std::span<const Slot> entries,
     }
     const TableOwner owner = owners_[table];
     const auto thread = static_cast<uint32_t>(owner);
-    const auto phase = static_cast<uint32_t>(owner >> 32);
+    const bool of_lines = (owner & kOwnsLines) != 0;
+    const auto phase = static_cast<uint32_t>((owner & ~kOwnsLines) >> 32);
     if (thread > header_.threads || phase >= kMaxPhases) {
         return;
     }
@@ -315,8 +316,8 @@ void ShardReader::visit_entries(uint64_t at, std::span<const Slot> entries,
                              phase,
                              {entry.negated_reads, entry.negated_writes}});
         } else if (thread != 0) {
-            visitor.slot(
-                {static_cast<uint32_t>(position - kCounters), thread - 1, phase, entry.counts()});
+            visitor.slot({static_cast<uint32_t>(position - kCounters), thread - 1, phase, of_lines,
+                          entry.counts()});
         }
     }
 }

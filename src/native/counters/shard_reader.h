@@ -75,6 +75,7 @@ class ShardReader {
         uint32_t page;
         uint32_t thread;
         uint32_t phase;
+        bool of_lines;  // see CountsFlags
         CountPair counts;
     };
     // A block counter (block_counters.h) of some table as its two words.

@@ -94,6 +94,13 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
         return nullptr;
     }
     self->granules = map_private<GranuleSet>(sizeof(GranuleSet));
+    if (cache_shape_.ways != 0) {
+        void* memory = map_private<void>(CacheModel::bytes(cache_shape_));
+        if (memory == nullptr) {
+            return nullptr;
+        }
+        self->cache = CacheModel::create(memory, cache_shape_, self);
+    }
     self->os_tid = os::thread_id();
     self->stack_start = stack_start;
     self->stack_end = stack_end;
@@ -180,6 +187,9 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
     close_chunk(self->small);
     if (self->granules != nullptr) {
         os::unmap(self->granules, sizeof(GranuleSet));
+    }
+    if (self->cache != nullptr) {
+        os::unmap(self->cache, CacheModel::bytes(cache_shape_));
     }
     os::unmap(self, sizeof(ThreadRecorder));
 }
@@ -315,6 +325,19 @@ void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, 
     }
 }
 
+Slot* ShardWriter::begin_lines(ThreadRecorder& self, uint32_t page) {
+    const CountTable* table = self.current.load(std::memory_order_relaxed);
+    const CountTable* lines = table != nullptr ? table->lines : nullptr;
+    if (lines == nullptr) {
+        return nullptr;
+    }
+    const uint32_t granule = page / kSlotsPerGranule;
+    back_page(*lines, int64_t{granule} * int64_t{kPageBytes});
+    lines->granules->insert(granule);
+    self.granules->insert(granule);
+    return &lines->slots[page];
+}
+
 void ShardWriter::forget_touches(uint32_t first, uint32_t end) {
     constexpr uint32_t kWhole = static_cast<uint32_t>(kPageBytes);
     while (first < end) {
@@ -410,6 +433,9 @@ void ShardWriter::close() {
         ThreadRecorder* thread = threads_;
         threads_ = thread->next;
         os::unmap(thread->granules, sizeof(GranuleSet));
+        if (thread->cache != nullptr) {
+            os::unmap(thread->cache, CacheModel::bytes(cache_shape_));
+        }
         if (thread->sampling.table != nullptr) {
             os::unmap(table_memory(thread->sampling.table), kTableStride);
         }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "block_counters.h"
+#include "cache_model.h"
 #include "page_table.h"
 #include "shard_format.h"
 #include "spin_lock.h"
@@ -31,6 +32,8 @@ struct CountTable {
     GranuleSet* granules;    // which parts of `slots` are in use
     CounterSet* counters;    // which of its block counters are; kept when the table is unmapped
     ThreadRecorder* thread;  // null: free
+    CountTable* lines;       // the same thread's and phase's table of lines; null: none
+    bool of_lines;           // it is such a one
     uint32_t phase;          // the last one, when it is free
     uint32_t next;           // the thread's next table: index + 1, 0 = none
 };
@@ -53,6 +56,7 @@ struct ThreadRecorder {
     GranuleSet* granules;     // parts in use in any of its tables
     ChunkHeader* chunk;       // where the next record goes, null before the first
     ChunkHeader* small;       // this thread's kSmallBlocks chunk, null before the first small block
+    CacheModel* cache;        // null: none is modelled
     ThreadRecorder* next;     // in the list of counted threads
     uint32_t first_table;     // index + 1
     uint32_t thread;
@@ -76,6 +80,10 @@ class ShardWriter {
     // caller.
     bool reopen_after_fork(ThreadRecorder& self, int shard_file, int tables_file,
                            const char* program, const char* parent);
+
+    // Threads that start from now on have a modelled cache.
+    void model_caches(const CacheShape& shape) { cache_shape_ = shape; }
+    const CacheShape& cache_shape() const { return cache_shape_; }
 
     // A recorder for the calling thread; null only when out of memory.
     ThreadRecorder* start_thread(uint64_t stack_start, uint64_t stack_end);
@@ -115,6 +123,16 @@ class ShardWriter {
     // every page touched.
     void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
                uint64_t writes, uint64_t pc);
+
+    // The page's slot of lines; null where it has none yet.
+    static Slot* lines_of(const ThreadRecorder& self, uint32_t page) {
+        const CountTable* table = self.current.load(std::memory_order_relaxed);
+        const CountTable* lines = table != nullptr ? table->lines : nullptr;
+        const bool known = lines != nullptr && lines->granules->contains(page / kSlotsPerGranule);
+        return known ? &lines->slots[page] : nullptr;
+    }
+    // The same, which has one afterwards; null when the thread is not counted.
+    Slot* begin_lines(ThreadRecorder& self, uint32_t page);
 
     // Moves all threads' counts of the window pages [first, end) into records of time `time`.
     void retire(ThreadRecorder& self, uint32_t first, uint32_t end, uint64_t time);
@@ -183,6 +201,8 @@ class ShardWriter {
     // --- count_tables.cpp; all but table_at with registry_lock_ held
     CountTable& table_at(ThreadRecorder& self, const Slot* slots);
     CountTable* table_for(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase);
+    CountTable* take_table(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase,
+                           bool of_lines);
     CountTable* free_table();
     bool evict_oldest_phase(ThreadRecorder& self);
     void unlink_table(CountTable& table);
@@ -203,6 +223,7 @@ class ShardWriter {
     uint64_t* phase_used_ = nullptr;           // by phase: number of the switch that last began it
     uint8_t* evictions_ = nullptr;             // by phase
     uint64_t switches_ = 0;
+    CacheShape cache_shape_;
     uint32_t current_phase_ = 0;
     uint32_t first_free_ = 0;  // no table before this one is free
     uint32_t most_tables_ = kMaxTables;

@@ -95,6 +95,22 @@ def record(
             show_default=False,
         ),
     ] = None,
+    traffic: Annotated[
+        bool,
+        typer.Option(
+            "--traffic",
+            help="Count also the cache lines that each thread fetches from memory and writes back, "
+            "by a model of its cache (about twice as dear).",
+        ),
+    ] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE,WAYS,LINE",
+            help="The cache of each thread, with --traffic; by default its part of this machine's.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
     ] = False,
@@ -108,10 +124,16 @@ def record(
     """
     _check(program, pid, seconds)
     _check_phases(phases, every)
+    if cache is not None and not traffic:
+        raise NumascapeError("--cache goes with --traffic: only that models a cache")
     # Imported here, because help and completion should not wait for the data frames.
+    from numascape.recorders.modelled_cache import cache_of_this_host, parse_cache
     from numascape.recorders.record import RecordRequest
     from numascape.recorders.record import record as run_recorder
 
+    modelled = None
+    if traffic:
+        modelled = parse_cache(cache) if cache is not None else cache_of_this_host()
     request = RecordRequest(
         program=program or [],
         output=output,
@@ -123,6 +145,7 @@ def record(
         phases=(phases or Phases.ALL).value,
         every_s=every,
         recorder=recorder.value if recorder is not None else None,
+        cache=modelled,
     )
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
     if not quiet:

@@ -20,6 +20,10 @@ def client_options(session: Session) -> str:
         options.append("-no-marks")
     if session.every_s is not None:
         options.append(f"-every {round(session.every_s * 1e9)}")
+    if session.cache is not None:
+        cache = session.cache
+        bits = [(number.bit_length() - 1) for number in (cache.sets, cache.line_bytes)]
+        options.append(f"-cache {cache.ways} {bits[0]} {bits[1]}")
     return " ".join(options)
 
 

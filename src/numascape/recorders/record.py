@@ -13,6 +13,7 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults
 from numascape.recorders.attach import attach, command_of_process
+from numascape.recorders.modelled_cache import ModelledCache
 from numascape.recorders.session import Ended, Session, begin_session
 from numascape.trace.convert import convert
 from numascape.trace.write import check_replaceable, write_trace
@@ -24,7 +25,7 @@ Progress = Callable[[str], None]
 class RecordRequest:
     """What to record: either `program` or `pid` for `seconds` (None: until it ends).
 
-    `phases` and `every_s` are as in Session; `recorder` too, or None for the best.
+    `phases`, `every_s` and `cache` are as in Session; `recorder` too, or None for the best.
     """
 
     program: list[str]
@@ -37,6 +38,7 @@ class RecordRequest:
     every_s: float | None = None
     lines: bool = True
     recorder: str | None = None
+    cache: ModelledCache | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def observe(
     session = begin_session(
         *(target, program, request.stack, request.phases, request.every_s, request.lines),
         recorder=recorder,
+        cache=request.cache,
     )
     try:
         if request.pid is not None:
@@ -104,6 +107,13 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[str, str]:
         if request.recorder not in (None, "binary"):
             raise NumascapeError(f"the {request.recorder} recorder cannot attach to a process")
         return "binary", "the one that attaches"
+    if request.cache is not None:
+        if request.recorder not in (None, "binary"):
+            raise NumascapeError(
+                f"the {request.recorder} recorder cannot count memory traffic: leave out --traffic, or "
+                "use --recorder binary"
+            )
+        return "binary", "the one that counts memory traffic"
     if request.recorder is not None:
         return request.recorder, "as asked for"
     if compiled.is_compiled(program[0]):

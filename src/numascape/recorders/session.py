@@ -22,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine
 from numascape.machine.sources import read_host
+from numascape.recorders.modelled_cache import ModelledCache
 from numascape.trace.host import this_host
 from numascape.trace.info import Host
 
@@ -49,7 +50,7 @@ class Session:
     `ended` is None while the program runs. Converting may be another host's work, or that of this
     one after its CPUs changed: what the recording one was like is kept. `phases` says what begins a
     phase (`all` is regions and marks), unless there is a time slice of `every_s` seconds.
-    `recorder` is `binary`, `compiled` or `faults`.
+    `recorder` is `binary`, `compiled` or `faults`. With a `cache`, lines of memory are counted too.
     """
 
     folder: Path
@@ -63,6 +64,7 @@ class Session:
     every_s: float | None = None
     lines: bool = True
     recorder: str = "binary"
+    cache: ModelledCache | None = None
 
     def save(self) -> None:
         """Write session.json; the session must stay convertible at any moment."""
@@ -91,6 +93,7 @@ def begin_session(
     every_s: float | None = None,
     lines: bool = True,
     recorder: str = "binary",
+    cache: ModelledCache | None = None,
 ) -> Session:
     """Make the folder of a new session beside the trace `target`; NumascapeError if impossible."""
     try:
@@ -104,6 +107,7 @@ def begin_session(
             every_s=every_s,
             lines=lines,
             recorder=recorder,
+            cache=cache,
         )
         session.save()
     except OSError as error:
@@ -115,6 +119,7 @@ _SESSION: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _ENDED = TypeAdapter(Ended | None)
 _HOST = TypeAdapter(Host)
 _MACHINE = TypeAdapter(Machine)
+_CACHE = TypeAdapter(ModelledCache | None)
 
 
 def read_session(folder: Path) -> Session:
@@ -134,6 +139,7 @@ def read_session(folder: Path) -> Session:
             ended=_ENDED.validate_python(content.get("ended")),
             phases=str(content.get("phases", "all")),
             every_s=TypeAdapter(float | None).validate_python(content.get("every_s")),
+            cache=_CACHE.validate_python(content.get("cache")),
         )
     except FileNotFoundError as error:
         raise NumascapeError(f"{folder} is not an unfinished recording: no {FILE_NAME}") from error

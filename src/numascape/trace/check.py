@@ -14,12 +14,14 @@ import polars as pl
 
 from numascape.errors import NumascapeError
 from numascape.trace.info import TraceInfo
-from numascape.trace.schema import KINDS, NUMBERED, SCHEMAS
+from numascape.trace.schema import KINDS, NUMBERED, OPTIONAL_COLUMNS, SCHEMAS
 
 
 def check_schema(table: str, schema: Mapping[str, pl.DataType], where: str) -> None:
-    """Every column of the format is there and has its type."""
-    for column, expected in SCHEMAS[table].items():
+    """Every column of the format is there and has its type; of the optional ones all or none."""
+    optional = OPTIONAL_COLUMNS.get(table, {})
+    present = optional if optional.keys() & schema.keys() else {}
+    for column, expected in {**SCHEMAS[table], **present}.items():
         if column not in schema:
             raise NumascapeError(f"{where} is damaged: it has no column {column}")
         if schema[column] != expected:
@@ -30,7 +32,7 @@ def check_schema(table: str, schema: Mapping[str, pl.DataType], where: str) -> N
 
 def check_values(table: str, frame: pl.DataFrame, where: str) -> None:
     """No value is missing, and the ids of a numbered table are its row numbers."""
-    columns = list(SCHEMAS[table])
+    columns = [*SCHEMAS[table], *(OPTIONAL_COLUMNS.get(table, {}).keys() & set(frame.columns))]
     missing = frame.select(pl.col(columns).null_count()).row(0)
     for column, count in zip(columns, missing, strict=True):
         if count:

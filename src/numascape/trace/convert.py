@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,7 +17,7 @@ from numascape.trace.lines import Sites, count_lines, merged, structures_of_samp
 from numascape.trace.module_pages import divide
 from numascape.trace.phases import ProcessPhases, process_phases, run_phases
 from numascape.trace.places import PLACE, last_of_each, sort_by, sum_of_each
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 from numascape.trace.shards import LATEST_NS, MODULE, SMALL, UNKNOWN, Shard, read_shards
 from numascape.trace.structures import (
     ProcessNames,
@@ -125,10 +126,12 @@ def _convert_shard(
 
     known = shard.counts.filter(pl.col("thread").is_in(list(numbers)))
     # A phase that gave its counters up has several rows for a page; a page is divided once.
-    known = sum_of_each(known, ["owner", "page", "thread", "phase"], ["reads", "writes"])
-    accesses = located(renumbered(known), ["thread", "phase", "reads", "writes"], divided=True)
+    counted = ["reads", "writes", *(OPTIONAL_COLUMNS["accesses"] if session.cache else ())]
+    known = sum_of_each(known, ["owner", "page", "thread", "phase"], counted)
+    known = known.select("owner", "page", "thread", "phase", *counted)
+    accesses = located(renumbered(known), ["thread", "phase", *counted], divided=True)
+    accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], counted)
     accesses = accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
-    accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], ["reads", "writes"])
     touched = shard.touches.filter(pl.col("thread").is_in(list(numbers)))
     touches = located(
         renumbered(touched), ["thread", "phase", "time", "pc", "flags"], divided=False
@@ -268,7 +271,13 @@ def _assemble(
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)),
     }
-    tables = {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
+    tables = {
+        name: frame.select(
+            *SCHEMAS[name].names(),
+            *(column for column in OPTIONAL_COLUMNS.get(name, ()) if column in frame.columns),
+        )
+        for name, frame in tables.items()
+    }
     return Converted(tables, _info(tables, shards, session))
 
 
@@ -342,9 +351,16 @@ def _count_pages(accesses: pl.DataFrame) -> int:
     return int(accesses.select(pl.any_horizontal(changes).fill_null(value=True).sum()).item())
 
 
-def _options(session: Session) -> dict[str, str | int | float | bool]:
+def _options(session: Session) -> dict[str, Any]:
     every = {} if session.every_s is None else {"every_s": session.every_s}
-    return {"stack": session.stack, "phases": session.phases, "lines": session.lines, **every}
+    cache = {} if session.cache is None else {"cache": dataclasses.asdict(session.cache)}
+    return {
+        "stack": session.stack,
+        "phases": session.phases,
+        "lines": session.lines,
+        **every,
+        **cache,
+    }
 
 
 def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session) -> TraceInfo:

@@ -105,7 +105,7 @@ def _pages_of(
 
 
 def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
-    """Divide `counts` (owner, page, thread, phase, reads, writes) among their pages' variables.
+    """Divide `counts` (owner, page, thread, phase, and counts) among their pages' variables.
 
     Returns their rows with two more columns, (variable, variable_page); where no variable lies,
     `variable` is null. Sums over the variables of a page are exact.
@@ -122,4 +122,5 @@ def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
         low = whole * (upto - pl.col("bytes")) // total
         return pl.when(pl.col("variable").is_null()).then(whole).otherwise(high - low)
 
-    return joined.with_columns(reads=part("reads"), writes=part("writes")).drop("bytes")
+    parts = {name: part(name) for name in counts.columns if name not in key}
+    return joined.with_columns(**parts).drop("bytes")

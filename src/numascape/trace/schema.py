@@ -98,6 +98,11 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
 OPTIONAL: Final = frozenset({"phase_spans", "lines", "instances"})
 """Tables that a trace may lack, because nothing was recorded for them: they read as empty."""
 
+OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
+    "accesses": {"memory_lines": _U64, "written_lines": _U64}
+}
+"""Columns that a table may lack, all of them together, because nothing was recorded for them."""
+
 # Columns that a trace from before there were phases lacks, and their value.
 ADDED: Final[dict[str, dict[str, int]]] = {"first_touch": {"phase": 0}}
 

@@ -72,11 +72,11 @@ class Shard:
     """A replayed shard.
 
     Frames: `owners` (owner, kind, start, bytes, stack_id, thread, path, flags, blocks), `counts`
-    (owner, page, thread, phase, reads, writes), `touches` (owner, page, thread, phase, time, pc,
-    flags), `placement` (owner, page, node), `switches` (phase, time) in order of time, `sites`
-    (site, phase, pc, reads, writes), `samples` (site, phase, owner, page, weight; pages only of
-    modules). `places` has function, file and line of each pc of `sites` that is no code address:
-    what a compiler knew. Times are in ticks; `nanoseconds` converts them.
+    (owner, page, thread, phase, reads, writes, memory_lines, written_lines), `touches` (owner,
+    page, thread, phase, time, pc, flags), `placement` (owner, page, node), `switches` (phase, time)
+    in order of time, `sites` (site, phase, pc, reads, writes), `samples` (site, phase, owner, page,
+    weight; pages only of modules). `places` has function, file and line of each pc of `sites` that
+    is no code address: what a compiler knew. Times are in ticks; `nanoseconds` converts them.
     """
 
     path: Path
@@ -181,7 +181,9 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         header=raw["header"],
         program=_text(raw["header"]["program"]),
         owners=pl.DataFrame(raw["owners"]).with_row_index("owner"),
-        counts=pl.DataFrame(raw["counts"]),
+        counts=pl.DataFrame(raw["counts"]).rename(
+            {"fetched_lines": "memory_lines", "dirtied_lines": "written_lines"}
+        ),
         touches=pl.DataFrame(raw["touches"]),
         placement=pl.DataFrame(raw["placement"]),
         sites=pl.DataFrame(raw["sites"]),

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A probe of the line at `offset` bytes from a group's lowest address:
+//
+//     lea   b, [a + offset]
+//     shr   b, line_bits             b = the line
+//     imul  c32, b32, kFilterHash
+//     shr   c32, kFilterShift
+//     and   c32, mask                c = offset of the line's entry in the filter
+//     add   c, [filter]
+//     cmp   dword [c], b32           (or [c + kDirtyLines], for a write)
+//     jne   out_of_line
+#include "traffic.h"
+
+#include "counting_code.h"
+#include "os.h"
+#include "recorder.h"
+
+namespace numascape {
+namespace {
+
+app_pc line_read = nullptr;
+app_pc line_written = nullptr;
+
+void add(Slot& slot, CacheModel::Traffic traffic) {
+    slot.negated_reads -= traffic.fetched ? 1 : 0;
+    slot.negated_writes -= traffic.dirtied ? 1 : 0;
+}
+
+void count(ThreadRecorder& recorder, uint32_t page, CacheModel::Traffic traffic) {
+    Slot* slot = ShardWriter::lines_of(recorder, page);
+    slot = slot != nullptr ? slot : shard.begin_lines(recorder, page);
+    if (slot != nullptr) {
+        add(*slot, traffic);
+    }
+}
+
+// These keep all registers themselves, as many as they use.
+__attribute__((no_caller_saved_registers, noinline, cold)) void count_first(
+    ThreadRecorder* recorder, uint32_t page, CacheModel::Traffic traffic) {
+    count(*recorder, page, traffic);
+}
+
+template <bool kWrite>
+__attribute__((no_caller_saved_registers)) void line_missed(uint64_t line, FilterEntry* filter) {
+    CacheModel& cache = CacheModel::of(filter);
+    const uint64_t address = line << cache.line_bits();
+    // The program is about to access it, and may wait for it: it waits less when we do this first.
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+    const CacheModel::Traffic traffic = cache.touch(line, kWrite);
+    if (!traffic.fetched && !traffic.dirtied) {
+        return;
+    }
+    ThreadRecorder* recorder = cache.recorder();
+    Slot* slot = ShardWriter::lines_of(*recorder, window_page(address));
+    if (slot == nullptr) {
+        count_first(recorder, window_page(address), traffic);
+        return;
+    }
+    add(*slot, traffic);
+}
+
+opnd_t filter_entry(reg_id_t filter, uint32_t offset, bool write) {
+    return opnd_create_base_disp(filter, DR_REG_NULL, 0,
+                                 static_cast<int>(offset + (write ? kDirtyLines : 0)), OPSZ_4);
+}
+
+// Compares with the filter's entry for the line in `b`.
+void insert_lookup(const Emitter& emit, reg_id_t b, reg_id_t c, bool write) {
+    void* dc = emit.drcontext;
+    const CacheShape& shape = shard.cache_shape();
+    emit.add(INSTR_CREATE_imul_imm(dc, emit.reg32(c), emit.reg32(b),
+                                   OPND_CREATE_INT32(static_cast<int>(kFilterHash))));
+    emit.add(INSTR_CREATE_shr(dc, emit.reg32(c), OPND_CREATE_INT8(kFilterShift)));
+    emit.add(INSTR_CREATE_and(dc, emit.reg32(c),
+                              OPND_CREATE_INT32(static_cast<int>(CacheModel::filter_mask(shape)))));
+    emit.add(INSTR_CREATE_add(dc, emit.reg(c), thread_slot(dc, ThreadSlot::kFilter)));
+    emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, 0, write), emit.reg32(b)));
+}
+
+// The line in `b` is looked up out of line.
+void insert_miss(const Emitter& emit, reg_id_t b, reg_id_t c, bool write, instr_t* done) {
+    void* dc = emit.drcontext;
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(b)));
+    instrlist_insert_mov_instr_addr(dc, done, nullptr, emit.reg(c), emit.block, emit.where, nullptr,
+                                    nullptr);
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(c)));
+    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(write ? line_written : line_read)));
+    emit.add(done);
+}
+
+void insert_probe_at(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, int64_t offset,
+                     bool write) {
+    void* dc = emit.drcontext;
+    const reg_id_t b = scratch.take(Role::kSecond);
+    const reg_id_t c = scratch.take(Role::kLine);
+    if (offset == 0) {
+        emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(b), emit.reg(a)));
+    } else {
+        emit.add(INSTR_CREATE_lea(
+            dc, emit.reg(b),
+            opnd_create_base_disp(a, DR_REG_NULL, 0, static_cast<int>(offset), OPSZ_lea)));
+    }
+    emit.add(INSTR_CREATE_shr(dc, emit.reg(b),
+                              OPND_CREATE_INT8(static_cast<int>(shard.cache_shape().line_bits))));
+    insert_lookup(emit, b, c, write);
+    instr_t* done = INSTR_CREATE_label(dc);
+    emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
+    insert_miss(emit, b, c, write, done);
+}
+
+void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, uint64_t line, bool write) {
+    void* dc = emit.drcontext;
+    const CacheShape& shape = shard.cache_shape();
+    const reg_id_t b = scratch.take(Role::kSecond);
+    const reg_id_t c = scratch.take(Role::kLine);
+    const uint32_t entry = CacheModel::filter_offset(line, CacheModel::filter_mask(shape));
+    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kFilter, c);
+    emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, entry, write),
+                              OPND_CREATE_INT32(static_cast<int>(static_cast<FilterEntry>(line)))));
+    instr_t* done = INSTR_CREATE_label(dc);
+    emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
+    instrlist_insert_mov_immed_ptrsz(dc, static_cast<ptr_int_t>(line), emit.reg(b), emit.block,
+                                     emit.where, nullptr, nullptr);
+    insert_miss(emit, b, c, write, done);
+}
+
+// Bytes such that every line that a group touches holds one of them.
+class Probes {
+  public:
+    // `stops`: lines begin at multiples of `line` from the offset 0; else anywhere.
+    Probes(const BlockPlan& plan, const AccessGroup& group, int64_t line, bool aligned) {
+        for (const bool write : {true, false}) {
+            int64_t from = INT64_MIN;
+            while (const PlannedAccess* access = lowest(plan, group, from, write)) {
+                from = access->offset + 1;
+                if (aligned) {
+                    for (int64_t at = access->offset & -line;
+                         at < access->offset + int64_t{access->bytes}; at += line) {
+                        add(at, write);
+                    }
+                } else {
+                    from = add_cluster(plan, group, *access, line, write);
+                }
+            }
+        }
+    }
+    template <typename Visit>
+    void each(Visit visit) const {
+        for (uint32_t i = 0; i < count_; ++i) {
+            visit(offset_[i], write_[i]);
+        }
+    }
+
+  private:
+    static constexpr uint32_t kMost = 256;
+
+    static const PlannedAccess* lowest(const BlockPlan& plan, const AccessGroup& group,
+                                       int64_t from, bool write) {
+        const PlannedAccess* found = nullptr;
+        for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
+            const PlannedAccess& access = plan.access[i];
+            if (access.write == write && access.offset >= from &&
+                (found == nullptr || access.offset < found->offset ||
+                 (access.offset == found->offset && access.bytes > found->bytes))) {
+                found = &access;
+            }
+        }
+        return found;
+    }
+
+    // Accesses from `first` upwards that together span no more than a line, and so lie on two at
+    // most: its first byte, and one of the last access. Returns where the next cluster may begin.
+    int64_t add_cluster(const BlockPlan& plan, const AccessGroup& group, const PlannedAccess& first,
+                        int64_t line, bool write) {
+        const int64_t low = first.offset;
+        int64_t next = low + 1;
+        int64_t last = last_byte(first);
+        while (const PlannedAccess* access = lowest(plan, group, next, write)) {
+            if (access->offset + int64_t{access->bytes} - low > line) {
+                break;
+            }
+            next = access->offset + 1;
+            last = last_byte(*access) > last ? last_byte(*access) : last;
+        }
+        for (int64_t at = low; at < last; at += line) {
+            add(at, write);
+        }
+        add(last, write);
+        return next;
+    }
+
+    // Words are taken to be aligned: of those that are not, only the first byte is looked at where
+    // they are grouped with others.
+    static int64_t last_byte(const PlannedAccess& access) {
+        const bool word = access.bytes <= 8 && (access.bytes & (access.bytes - 1)) == 0;
+        return word ? access.offset : access.offset + access.bytes - 1;
+    }
+
+    // Writes come first: a read of the same byte adds nothing.
+    void add(int64_t offset, bool write) {
+        for (uint32_t i = 0; i < count_; ++i) {
+            if (offset_[i] == offset) {
+                return;
+            }
+        }
+        if (count_ < kMost) {
+            offset_[count_] = offset;
+            write_[count_++] = write;
+        }
+    }
+
+    int64_t offset_[kMost];
+    bool write_[kMost];
+    uint32_t count_ = 0;
+};
+
+using Missed = void (*)(uint64_t line, FilterEntry* filter);
+
+// Saves two registers where out_of_line.cpp's code saves ten; `missed` lies where this code's
+// relative operands reach.
+app_pc generate(void* dc, app_pc at, const Missed* missed) {
+    instrlist_t* list = instrlist_create(dc);
+    const auto add = [&](instr_t* instruction) { instrlist_meta_append(list, instruction); };
+    const opnd_t rsp = opnd_create_reg(DR_REG_RSP);
+    const opnd_t rdi = opnd_create_reg(DR_REG_RDI);
+    const opnd_t rsi = opnd_create_reg(DR_REG_RSI);
+    add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kStackPointer), rsp));
+    add(INSTR_CREATE_mov_ld(dc, rsp, thread_slot(dc, ThreadSlot::kOwnStack)));
+    add(INSTR_CREATE_push(dc, rdi));
+    add(INSTR_CREATE_push(dc, rsi));
+    add(INSTR_CREATE_mov_ld(dc, rdi, thread_slot(dc, ThreadSlot::kArgument)));
+    add(INSTR_CREATE_mov_ld(dc, rsi, thread_slot(dc, ThreadSlot::kFilter)));
+    add(INSTR_CREATE_call_ind(dc, opnd_create_rel_addr(const_cast<Missed*>(missed), OPSZ_8)));
+    add(INSTR_CREATE_pop(dc, rsi));
+    add(INSTR_CREATE_pop(dc, rdi));
+    add(INSTR_CREATE_mov_ld(dc, rsp, thread_slot(dc, ThreadSlot::kStackPointer)));
+    add(INSTR_CREATE_jmp_ind(dc, thread_slot(dc, ThreadSlot::kReturn)));
+    const app_pc end = instrlist_encode(dc, list, at, true);
+    DR_ASSERT(end != nullptr);
+    instrlist_clear_and_destroy(dc, list);
+    return end;
+}
+
+}  // namespace
+
+bool traffic() {
+    return shard.cache_shape().ways != 0;
+}
+
+uint32_t line_bytes() {
+    return 1u << shard.cache_shape().line_bits;
+}
+
+void insert_group_probes(const Emitter& emit, PlaceScratch& scratch, const BlockPlan& plan,
+                         const AccessGroup& group, reg_id_t a) {
+    const Probes probes(plan, group, line_bytes(), group.is_static);
+    probes.each([&](int64_t offset, bool write) {
+        if (group.is_static) {
+            const auto line = static_cast<uint64_t>(offset) >> shard.cache_shape().line_bits;
+            insert_static_probe(emit, scratch, line, write);
+        } else {
+            insert_probe_at(emit, scratch, a, offset - group.low, write);
+        }
+    });
+}
+
+void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, bool write) {
+    insert_probe_at(emit, scratch, a, 0, write);
+}
+
+void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write) {
+    if (recorder.cache == nullptr || bytes == 0) {
+        return;
+    }
+    const uint32_t bits = shard.cache_shape().line_bits;
+    const uint64_t last = (address + bytes - 1) >> bits;
+    for (uint64_t line = address >> bits; line <= last; ++line) {
+        const CacheModel::Traffic traffic = recorder.cache->touch(line, write);
+        if (traffic.fetched || traffic.dirtied) {
+            count(recorder, window_page(line << bits), traffic);
+        }
+    }
+}
+
+void traffic_init(void* drcontext) {
+    const size_t bytes = dr_page_size();
+    auto* memory = static_cast<app_pc>(
+        dr_nonheap_alloc(bytes, DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
+    auto* missed = reinterpret_cast<Missed*>(memory);
+    missed[0] = line_missed<false>;
+    missed[1] = line_missed<true>;
+    line_read = memory + 64;
+    line_written = generate(drcontext, line_read, &missed[0]);
+    generate(drcontext, line_written, &missed[1]);
+    dr_memory_protect(memory, bytes, DR_MEMPROT_READ | DR_MEMPROT_EXEC);
+}
+
+}  // namespace numascape

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which lines of memory an access would fetch: the inlined probes of a thread's modelled cache
+// (cache_model.h), and what they leave for.
+#pragma once
+
+#include <cstdint>
+
+#include "access_groups.h"
+#include "dr_api.h"
+#include "scratch.h"
+
+namespace numascape {
+
+// Whether caches are modelled; then, the size of their lines.
+bool traffic();
+uint32_t line_bytes();
+
+// Probes the lines of a group. `a` holds the address of its lowest byte, unless the group's address
+// is static. The flags may be changed.
+void insert_group_probes(const Emitter& emit, PlaceScratch& scratch, const BlockPlan& plan,
+                         const AccessGroup& group, reg_id_t a);
+// Probes the line that `a` points into.
+void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, bool write);
+
+// What the probes jump to when the filter lacks their line; kArgument = line. They keep all
+// registers but the flags. No handler of out_of_line.cpp: with a tenth of their instructions.
+void traffic_init(void* drcontext);
+// For accesses counted out of line: each line once, upwards.
+void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write);
+
+}  // namespace numascape

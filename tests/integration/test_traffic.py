@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines that a recording says come from memory are those that its cache lacks."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.integration.conftest import COMMAND, make
+
+import numascape
+
+KERNELS = Path(__file__).parents[2] / "bench" / "kernels"
+SMALL, LARGE = 256, 4096  # lines, as in programs/traffic.c; the cache has 1024
+CACHE = "64K,8,64"
+COLUMNS = ["memory_lines", "written_lines"]
+
+
+@pytest.fixture(scope="module")
+def traffic(record: Any) -> Any:
+    return record("traffic", traffic=True, cache=CACHE)
+
+
+def lines(recording: Any, structure: str) -> tuple[int, int]:
+    rows = recording.rows(structure)
+    return int(rows["memory_lines"].sum()), int(rows["written_lines"].sum())
+
+
+@pytest.mark.parametrize(
+    ("structure", "fetched", "written"),
+    [
+        ("cold", LARGE, 0),
+        ("warm", SMALL, 0),  # fits: the later passes find it
+        ("large", 3 * LARGE, 0),  # does not: least recently used is what comes next
+        ("written", 2 * LARGE, 2 * LARGE),
+        ("modified", LARGE, LARGE),
+        ("words", LARGE, 0),
+        ("vectors", LARGE, 0),
+        ("fields", LARGE, 0),
+        ("from", LARGE, 0),
+        ("to", LARGE, LARGE),
+        ("shared", 2 * SMALL, 0),
+        ("again", SMALL, 0),
+        ("chain", 2 * 2 * LARGE, 0),
+    ],
+)
+def test_lines_of_a_structure(traffic: Any, structure: str, fetched: int, written: int) -> None:
+    assert lines(traffic, structure) == (fetched, written)
+
+
+def test_selected_lanes_only(traffic: Any) -> None:
+    if traffic.output != "avx2\n":
+        pytest.skip("this processor has no AVX2")
+    assert lines(traffic, "gathered") == (LARGE // 2, 0)
+    assert lines(traffic, "masked") == (LARGE // 2, 0)
+
+
+def test_lines_of_each_page(traffic: Any) -> None:
+    rows = traffic.rows("steps").sort("page")
+    assert dict(rows.select("page", "memory_lines").iter_rows()) == {p: 4 * p for p in range(1, 16)}
+
+
+def test_each_thread_has_a_cache_of_its_own(traffic: Any) -> None:
+    sums = traffic.rows("shared").group_by("thread").agg(pl.col("memory_lines").sum())
+    assert sorted(sums["memory_lines"]) == [SMALL, SMALL]
+
+
+def test_lines_belong_to_the_phase_that_fetched_them(traffic: Any) -> None:
+    rows = traffic.rows("again").join(traffic.trace.phases, on="phase")
+    sums = rows.group_by("name").agg(pl.col("memory_lines").sum())
+    assert dict(sums.iter_rows()) == {"first": SMALL, "second": 0}
+
+
+def test_accesses_are_those_without_traffic(record: Any, traffic: Any) -> None:
+    plain = record("traffic").trace
+    assert not set(COLUMNS) & set(plain.accesses.columns)
+    assert plain.info.totals.reads == pytest.approx(traffic.trace.info.totals.reads, rel=1e-3)
+    assert traffic.total("large") == (3 * LARGE, 0)
+    assert traffic.trace.info.recorder.options["cache"] == {
+        "bytes": 65536,
+        "ways": 8,
+        "line_bytes": 64,
+    }
+
+
+def cachegrind_misses(command: list[str | Path], cache: str) -> int:
+    """Misses of data in the last level: those of reads and of writes."""
+    size, ways, line = cache.split(",")
+    finished = subprocess.run(
+        [
+            "valgrind",
+            "--tool=cachegrind",
+            "--cache-sim=yes",
+            "--cachegrind-out-file=/dev/null",
+            "--I1=32768,8,64",
+            "--D1=16384,8,64",
+            f"--LL={int(size.removesuffix('K')) * 1024},{ways},{line}",
+            *map(str, command),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    found = re.search(r"LLd misses: +([\d,]+)", finished.stderr)
+    assert found is not None
+    return int(found[1].replace(",", ""))
+
+
+@pytest.fixture(scope="module")
+def kernels(request: pytest.FixtureRequest) -> Path:
+    build: Path = request.config.cache.mkdir("kernels")
+    make(
+        KERNELS, f"BUILD={build}", *(f"{build}/{name}" for name in ("spmv", "fft", "pointer_chase"))
+    )
+    return build
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "matmul -n 112 -t 1 naive",
+        "matmul -n 112 -t 2 block",
+        "bucketsort -n 14 -m 12 -t 1 dynamic",
+        "bucketsort -n 14 -m 12 -t 1 halves",
+        "seismic -n 20 -s 4 -t 1 serial",
+        "seismic -n 20 -s 4 -t 1 parallel",
+        "spmv 5000 10",
+        "fft 12 5",
+        "pointer_chase 4096 20",
+    ],
+)
+def test_agrees_with_cachegrind(
+    examples: Path, kernels: Path, tmp_path: Path, command: str
+) -> None:
+    name, *arguments = command.split()
+    program = next(path for path in (examples / name, kernels / name) if path.exists())
+    expected = cachegrind_misses([program, *arguments], CACHE)
+    trace = tmp_path / "run.numascape"
+    subprocess.run(
+        [COMMAND, "record", "-q", "--traffic", "--cache", CACHE, "-o", trace, "--", program]
+        + arguments,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert expected > 4000
+    assert int(numascape.open(trace).accesses["memory_lines"].sum()) == pytest.approx(
+        expected, rel=0.1
+    )
