@@ -140,9 +140,9 @@ def test_agrees_with_cachegrind(
     program = next(path for path in (examples / name, kernels / name) if path.exists())
     expected = cachegrind_misses([program, *arguments], CACHE)
     trace = tmp_path / "run.numascape"
+    options = ["-q", "--traffic", "--cache", CACHE, "-o", trace]
     subprocess.run(
-        [COMMAND, "record", "-q", "--traffic", "--cache", CACHE, "-o", trace, "--", program]
-        + arguments,
+        [COMMAND, "record", *options, "--", program, *arguments],
         check=True,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -530,7 +530,7 @@ void Replayer::attribute_samples(uint32_t first, uint32_t end, uint64_t time) {
     auto fault = faults_.lower_bound(first);
     for (; fault != faults_.end() && fault->first < end; fault = faults_.erase(fault)) {
         for (const uint32_t thread : fault->second) {
-            count(fault->first, {thread, 0}, {0, 1}, time);
+            count(fault->first, {thread, 0, false}, {0, 1}, time);
         }
     }
     auto at = samples_.lower_bound(first);

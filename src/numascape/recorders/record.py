@@ -110,8 +110,8 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[str, str]:
     if request.cache is not None:
         if request.recorder not in (None, "binary"):
             raise NumascapeError(
-                f"the {request.recorder} recorder cannot count memory traffic: leave out --traffic, or "
-                "use --recorder binary"
+                f"the {request.recorder} recorder cannot count memory traffic: leave out "
+                "--traffic, or use --recorder binary"
             )
         return "binary", "the one that counts memory traffic"
     if request.recorder is not None:
