@@ -151,3 +151,38 @@ def test_agrees_with_cachegrind(
     assert int(numascape.open(trace).accesses["memory_lines"].sum()) == pytest.approx(
         expected, rel=0.1
     )
+
+
+def test_show_has_a_column_of_lines(traffic: Any) -> None:
+    shown = subprocess.run(
+        [COMMAND, "show", traffic.trace.path], capture_output=True, text=True, check=True
+    ).stdout
+    heading = next(line for line in shown.splitlines() if line.startswith("Structure"))
+    assert heading.split()[5:7] == ["Share", "Lines"]
+    row = next(line for line in shown.splitlines() if line.startswith("chain "))
+    assert "16.4 k" in row
+
+
+@pytest.mark.parametrize("recorder", ["compiled", "faults"])
+def test_other_recorders_say_that_they_cannot(tmp_path: Path, recorder: str) -> None:
+    run = subprocess.run(
+        [
+            COMMAND,
+            "record",
+            "--recorder",
+            recorder,
+            "--traffic",
+            "--cache",
+            CACHE,
+            "--",
+            "/bin/true",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+    assert f"the {recorder} recorder cannot count memory traffic" in run.stderr
+    assert not list(tmp_path.iterdir())

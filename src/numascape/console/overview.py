@@ -74,6 +74,10 @@ def _print_structures(
 ) -> None:
     headings = list(_HEADINGS)
     rows = [_cells(row) for row in summary.iter_rows(named=True)]
+    if "memory_lines" in summary.columns:
+        headings.insert(6, "Lines")
+        for lines, row in zip(summary["memory_lines"], rows, strict=True):
+            row.insert(6, count(lines))
     if local is not None:
         headings.insert(6, "Local")
         for number, row in zip(summary["structure"], rows, strict=True):

@@ -95,12 +95,14 @@ def _share(cache: Cache, cpu: int, cpus: Collection[int]) -> int:
 
 
 def rounded(size: int, line_bytes: int) -> ModelledCache:
-    """The largest cache of at most `size` bytes with a power of two of sets and 9 to 16 ways."""
-    lines = max(size // line_bytes, 9 * _SETS[0])
-    sets = 1 << ((lines // 9).bit_length() - 1)
-    while lines // sets > 16:
-        sets *= 2
-    ways = lines // sets
+    """The largest cache of at most `size` bytes with a power of two of sets and 5 to 8 ways.
+
+    More ways would fit the size better, but looking for a line costs in proportion to them, and
+    beyond eight they hardly change what is found (Hill and Smith 1989).
+    """
+    lines = max(size // line_bytes, 5 * _SETS[0])
+    sets = 1 << ((lines // 5).bit_length() - 1)
+    ways = min(8, lines // sets)
     return ModelledCache(sets * ways * line_bytes, ways, line_bytes)
 
 

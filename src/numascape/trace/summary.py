@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.trace.schema import OPTIONAL_COLUMNS
 from numascape.trace.trace import Trace
 
 
@@ -15,21 +16,23 @@ def structure_summary(trace: Trace) -> pl.DataFrame:
     reads, writes (u64), share (of all accesses, 0 to 1), threads, readers, writers (how many
     threads did either, read, wrote), first_touch_thread (the thread that touched most of its pages
     first, or null when none is known), first_touch_share (of its touched pages, or null),
-    function, file, line.
+    function, file, line; after the share memory_lines and written_lines (u64) of a trace that has
+    them.
     """
+    lines = [name for name in OPTIONAL_COLUMNS["accesses"] if name in trace.accesses.columns]
     by_thread = (
         trace.accesses.lazy()
         .group_by("structure", "thread")
-        .agg(pl.col("reads", "writes").sum())
+        .agg(pl.col("reads", "writes", *lines).sum())
         .group_by("structure")
         .agg(
-            pl.col("reads", "writes").sum(),
+            pl.col("reads", "writes", *lines).sum(),
             (pl.col("reads") + pl.col("writes") > 0).sum().alias("threads"),
             (pl.col("reads") > 0).sum().alias("readers"),
             (pl.col("writes") > 0).sum().alias("writers"),
         )
     )
-    counts = pl.col("reads", "writes", "threads", "readers", "writers")
+    counts = pl.col("reads", "writes", *lines, "threads", "readers", "writers")
     accesses = pl.col("reads") + pl.col("writes")
     return (
         trace.structures.lazy()
@@ -40,7 +43,7 @@ def structure_summary(trace: Trace) -> pl.DataFrame:
         .sort(accesses, "structure", descending=[True, False])
         .select(
             *("structure", "name", "kind", "size", "instances", "named"),
-            *("reads", "writes", "share", "threads", "readers", "writers"),
+            *("reads", "writes", "share", *lines, "threads", "readers", "writers"),
             *("first_touch_thread", "first_touch_share", "function", "file", "line"),
         )
         .collect()

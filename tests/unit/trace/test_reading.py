@@ -62,6 +62,50 @@ def test_tables_may_have_more_columns(tmp_path: Path, tables: Tables, info: Trac
     assert threads.columns == [*SCHEMAS["threads"], "colour"]
 
 
+def with_lines(accesses: pl.DataFrame) -> pl.DataFrame:
+    lines = pl.int_range(pl.len(), dtype=pl.UInt64())
+    return accesses.with_columns(memory_lines=lines, written_lines=lines // 2)
+
+
+def test_lines_of_memory_are_optional_columns(
+    tmp_path: Path, tables: Tables, info: TraceInfo
+) -> None:
+    tables["accesses"] = with_lines(tables["accesses"])
+    write_trace(tmp_path / "t.numascape", tables, info)
+    assert numascape.open(tmp_path / "t.numascape").accesses.equals(tables["accesses"])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (pl.exclude("memory_lines"), "no column memory_lines"),
+        (pl.exclude("written_lines"), "no column written_lines"),
+    ],
+)
+def test_one_kind_of_lines_alone_is_damage(
+    trace_folder: Path, tables: Tables, change: pl.Expr, reason: str
+) -> None:
+    replace_table(trace_folder, "accesses", with_lines(tables["accesses"]).select(change))
+    with pytest.raises(NumascapeError, match=reason):
+        numascape.open(trace_folder).accesses.height  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (pl.lit(None, dtype=pl.UInt64()), "values of memory_lines are missing"),
+        (pl.lit(1, dtype=pl.Int32()), "its column memory_lines is Int32, not UInt64"),
+    ],
+)
+def test_wrong_lines_are_damage(
+    trace_folder: Path, tables: Tables, column: pl.Expr, reason: str
+) -> None:
+    frame = with_lines(tables["accesses"]).with_columns(memory_lines=column)
+    replace_table(trace_folder, "accesses", frame)
+    with pytest.raises(NumascapeError, match=reason):
+        numascape.open(trace_folder).accesses.height  # noqa: B018
+
+
 def test_pandas_and_duckdb_read_a_trace_without_numascape(trace_folder: Path) -> None:
     accesses = pd.read_parquet(trace_folder / "accesses.parquet")
     assert accesses.groupby("structure")["reads"].sum().to_dict() == {0: 912, 1: 30}
