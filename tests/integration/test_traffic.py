@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.integration.conftest import COMMAND, make
 
 import numascape
+from integration.conftest import COMMAND, make
 
 KERNELS = Path(__file__).parents[2] / "bench" / "kernels"
 SMALL, LARGE = 256, 4096  # lines, as in programs/traffic.c; the cache has 1024
@@ -140,7 +140,7 @@ def test_agrees_with_cachegrind(
     program = next(path for path in (examples / name, kernels / name) if path.exists())
     expected = cachegrind_misses([program, *arguments], CACHE)
     trace = tmp_path / "run.numascape"
-    options = ["-q", "--traffic", "--cache", CACHE, "-o", trace]
+    options = ["-q", "--traffic", "--cache", CACHE, "-o", str(trace)]
     subprocess.run(
         [COMMAND, "record", *options, "--", program, *arguments],
         check=True,
