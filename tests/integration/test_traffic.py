@@ -42,6 +42,7 @@ def lines(recording: Any, structure: str) -> tuple[int, int]:
         ("fields", LARGE, 0),
         ("from", LARGE, 0),
         ("to", LARGE, LARGE),
+        ("forked", 2 * LARGE, 0),
         ("shared", 2 * SMALL, 0),
         ("again", SMALL, 0),
         ("chain", 2 * 2 * LARGE, 0),

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "numascape/phase.h"
 
@@ -25,6 +27,7 @@ ARRAY(from, LARGE);
 ARRAY(to, LARGE);
 ARRAY(gathered, LARGE);
 ARRAY(masked, LARGE);
+ARRAY(forked, LARGE);
 ARRAY(shared, SMALL);
 ARRAY(again, SMALL);
 ARRAY(chain, 2 * LARGE);
@@ -116,6 +119,11 @@ int main(void) {
     copy();
     const int avx2 = __builtin_cpu_supports("avx2");
     if (avx2) select_lanes();
+    if (fork() == 0) {
+        for (int pass = 0; pass < 2; ++pass) read_lines(forked, LARGE);
+        _exit(0);
+    }
+    wait(NULL);
     run_threads();
     numascape_phase("first");
     read_lines(again, SMALL);
