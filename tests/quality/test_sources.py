@@ -56,8 +56,10 @@ MAY_IMPORT = {
     },
     # A plan's rules are plain data that both need.
     "prediction": {"prediction", "placement", "trace", "machine"},
+    "comparison": {"comparison", "findings", "console", "figures", "analysis", "trace"},
     "commands": {
         "commands",
+        "comparison",
         "findings",
         "prediction",
         "analysis",

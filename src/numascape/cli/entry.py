@@ -15,6 +15,7 @@ from numascape import terminal
 from numascape.commands import (
     advise,
     balance,
+    compare,
     convert,
     export,
     host,
@@ -42,6 +43,7 @@ app.command()(report.report)
 app.command()(view.view)
 app.command()(show.show)
 app.command()(advise.advise)
+app.command()(compare.compare)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of what threads access is others': on other nodes, or touched first by others."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.trace import Trace
+
+_PAGE = ["structure", "instance", "page"]
+
+
+def remote_accesses(trace: Trace) -> pl.DataFrame:
+    """By structure and the page's node, in accesses: structure, node, accesses, remote.
+
+    Only pages and threads whose nodes are known count. A thread that was seen on several nodes is
+    taken to have made its accesses on each alike, so `remote` is a float.
+    """
+    seen = trace.threads.lazy().select("thread", own=pl.col("nodes").list.unique())
+    seen = seen.filter(pl.col("own").list.len() > 0)
+    placed = trace.placement.lazy().filter(pl.col("node") >= 0)
+    here = pl.col("own").list.contains(pl.col("node").cast(pl.UInt32))
+    away = 1.0 - here.cast(pl.Float64) / pl.col("own").list.len()
+    return (
+        trace.accesses.lazy()
+        .join(placed.unique(_PAGE), on=_PAGE)
+        .group_by("structure", "thread", "node")
+        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
+        .join(seen, on="thread")
+        .group_by("structure", "node")
+        .agg(pl.col("accesses").sum(), remote=(pl.col("accesses") * away).sum())
+        .sort("structure", "node")
+        .collect()
+    )
+
+
+def foreign_accesses(trace: Trace) -> pl.DataFrame:
+    """By structure: accesses to pages whose first toucher is known, and those by other threads.
+
+    Columns: structure, accesses, foreign. Where threads run where they touched, foreign accesses
+    are what may be remote; that can be seen on a machine with one node too.
+    """
+    touched = trace.first_touch.lazy().select(*_PAGE, toucher="thread").unique(_PAGE)
+    accesses = pl.col("reads") + pl.col("writes")
+    return (
+        trace.accesses.lazy()
+        .join(touched, on=_PAGE)
+        .group_by("structure")
+        .agg(
+            accesses=accesses.sum(),
+            foreign=accesses.filter(pl.col("thread") != pl.col("toucher")).sum(),
+        )
+        .sort("structure")
+        .collect()
+    )

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `compare`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numascape import terminal
+from numascape.commands._options import JsonOption
+
+if TYPE_CHECKING:
+    from numascape.comparison import Comparison
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A trace.", show_default=False)],
+    after: Annotated[
+        Path,
+        typer.Argument(metavar="AFTER", help="A trace of a later run.", show_default=False),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write it as a page, with pictures of who uses which pages.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="METRIC+N[%]",
+            help="Exit with 1 if it rose by more than N points (of a share), N, or N %: "
+            "remote-share, foreign-share, busiest-node-share, accesses, reads, writes, pages, "
+            "threads, findings. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show little used structures too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two recorded runs, before and after a change, structure by structure.
+
+    Structures are the same if they have the same name and kind, and are allocated or declared at
+    the same place, as far as that did not move. Foreign is the share of accesses to pages that
+    another thread touched first; remote, to pages on another node than the thread's; first, the
+    thread that touched most of a structure's pages first.
+
+    Example: `numascape compare before.numascape after.numascape --fail-if remote-share+5`
+    """
+    from numascape.comparison import compare_traces, parse_condition
+    from numascape.comparison.document import comparison_document
+    from numascape.comparison.printing import print_comparison
+    from numascape.trace import Trace
+
+    conditions = [parse_condition(text) for text in fail_if or []]
+    traces = Trace.read(before), Trace.read(after)
+    comparison = compare_traces(*traces)
+    failures = [
+        f"{failure} ({condition.text})"
+        for condition in conditions
+        if (failure := condition.failure(comparison)) is not None
+    ]
+    if html is not None:
+        _write_page(comparison, html)
+    if as_json:
+        print(json.dumps(comparison_document(comparison), indent=1))
+    elif html is None:
+        print_comparison(terminal.output(), comparison, every=every)
+    for failure in failures:
+        terminal.say(failure)
+    raise typer.Exit(1 if failures else 0)
+
+
+def _write_page(comparison: Comparison, file: Path) -> None:
+    from numascape.comparison.page import write_page
+
+    size = write_page(comparison, file)
+    terminal.say(f"wrote {file}, {size / 1e6:.1f} MB")

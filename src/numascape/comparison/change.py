@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs compared: their structures matched, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numascape.comparison.measures import (
+    NodeUse,
+    RunMeasures,
+    Site,
+    StructureMeasures,
+    measure_run,
+    measure_structures,
+)
+from numascape.findings import Finding, find
+from numascape.trace import Trace
+
+# From the strictest to the loosest: what two structures must have in common. Lines move when a
+# program is changed, functions are renamed more rarely.
+_SAME: tuple[Callable[[Site], tuple[Any, ...]], ...] = (
+    lambda site: (site.name, site.kind, site.function, site.file, site.line),
+    lambda site: (site.name, site.kind, site.function, site.file),
+    lambda site: (site.name, site.kind, site.file),
+    lambda site: (site.name, site.kind),
+)
+
+
+@dataclass(frozen=True)
+class StructureChange:
+    """A structure in both runs; None where it is not there. `site` is that of the later run."""
+
+    site: Site
+    before: StructureMeasures | None
+    after: StructureMeasures | None
+
+    @property
+    def share(self) -> float:
+        """The larger of its shares of the accesses."""
+        return max(side.share for side in (self.before, self.after) if side is not None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs, their structures (most used first), and findings that went, came and stayed."""
+
+    before: RunMeasures
+    after: RunMeasures
+    structures: tuple[StructureChange, ...]
+    gone: tuple[Finding, ...]
+    new: tuple[Finding, ...]
+    kept: tuple[Finding, ...]
+
+
+def compare_traces(before: Trace, after: Trace) -> Comparison:
+    """Compare two runs, of the same program or of versions of it. Reads both traces."""
+    uses = [NodeUse.of(trace) for trace in (before, after)]
+    structures = match_structures(
+        measure_structures(before, uses[0]), measure_structures(after, uses[1])
+    )
+    gone, new, kept = _changed(*(_to_do(trace) for trace in (before, after)))
+    return Comparison(
+        measure_run(before, uses[0]), measure_run(after, uses[1]), structures, gone, new, kept
+    )
+
+
+def match_structures(
+    before: dict[Site, StructureMeasures], after: dict[Site, StructureMeasures]
+) -> tuple[StructureChange, ...]:
+    """Pair structures by name, kind and place; by less where that leaves exactly one of each.
+
+    What has no partner stands alone. Most used first.
+    """
+    left, right = dict(before), dict(after)
+    found = []
+    for same in _SAME:
+        groups: dict[tuple[Any, ...], tuple[list[Site], list[Site]]] = {}
+        for side, sites in enumerate((left, right)):
+            for site in sites:
+                groups.setdefault(same(site), ([], []))[side].append(site)
+        for olds, news in groups.values():
+            if len(olds) == len(news) == 1:
+                found.append(StructureChange(news[0], left.pop(olds[0]), right.pop(news[0])))
+    found += [StructureChange(site, side, None) for site, side in left.items()]
+    found += [StructureChange(site, None, side) for site, side in right.items()]
+    return tuple(sorted(found, key=lambda change: (-change.share, change.site.name)))
+
+
+def _to_do(trace: Trace) -> list[Finding]:
+    return [finding for finding in find(trace) if finding.to_do]
+
+
+def _changed(
+    before: list[Finding], after: list[Finding]
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
+    """Findings that are gone, new, and in both; one is the same if it says the same of one name."""
+
+    def keys(findings: list[Finding]) -> set[tuple[str, str]]:
+        return {(finding.kind.value, finding.name) for finding in findings}
+
+    old, new = keys(before), keys(after)
+    return (
+        tuple(f for f in before if (f.kind.value, f.name) not in new),
+        tuple(f for f in after if (f.kind.value, f.name) not in old),
+        tuple(f for f in after if (f.kind.value, f.name) in old),
+    )

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared of a run and of each of its structures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from numascape.analysis.remote import foreign_accesses, remote_accesses
+from numascape.trace import Trace
+from numascape.trace.summary import structure_summary
+
+
+@dataclass(frozen=True)
+class StructureMeasures:
+    """A structure of one run; `structure` are its numbers there, several if they look the same.
+
+    `remote_share` is of the accesses whose nodes are known, None if there are none; `foreign_share`
+    likewise of those to pages whose first toucher is known, those by other threads.
+    `first_toucher` touched most pages first, `first_touch_share` of them. `nodes` are pages by
+    node.
+    """
+
+    structure: tuple[int, ...]
+    size: int
+    instances: int
+    reads: int
+    writes: int
+    share: float
+    threads: int
+    remote_share: float | None
+    foreign_share: float | None
+    first_toucher: int | None
+    first_touch_share: float | None
+    nodes: dict[int, int]
+
+    @property
+    def accesses(self) -> int:
+        """Reads and writes."""
+        return self.reads + self.writes
+
+
+@dataclass(frozen=True)
+class RunMeasures:
+    """A run as a whole.
+
+    `busiest_node_share` is of the accesses to pages whose node is known, those to the node that has
+    most; `known_share` is the part of all accesses whose nodes are known.
+    """
+
+    path: Path
+    program: str
+    arguments: tuple[str, ...]
+    machine: str
+    started: str
+    threads: int
+    reads: int
+    writes: int
+    pages: int
+    known_share: float
+    remote_share: float | None
+    foreign_share: float | None
+    busiest_node: int | None
+    busiest_node_share: float | None
+
+    @property
+    def accesses(self) -> int:
+        """Reads and writes."""
+        return self.reads + self.writes
+
+
+@dataclass(frozen=True)
+class Site:
+    """What makes structures of two runs the same one; `file` without its folders."""
+
+    name: str
+    kind: str
+    function: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class NodeUse:
+    """remote_accesses and foreign_accesses of a trace."""
+
+    remote: pl.DataFrame
+    foreign: pl.DataFrame
+
+    @classmethod
+    def of(cls, trace: Trace) -> NodeUse:
+        """Two passes over the trace's accesses."""
+        return cls(remote_accesses(trace), foreign_accesses(trace))
+
+
+def measure_run(trace: Trace, use: NodeUse) -> RunMeasures:
+    """The run's numbers."""
+    info, remote = trace.info, use.remote
+    touched, foreign = float(use.foreign["accesses"].sum()), float(use.foreign["foreign"].sum())
+    known, away = float(remote["accesses"].sum()), float(remote["remote"].sum())
+    by_node = remote.group_by("node").agg(pl.col("accesses").sum()).sort("accesses", "node")
+    accesses = int(trace.accesses.select((pl.col("reads") + pl.col("writes")).sum()).item() or 0)
+    node, most = by_node.row(-1) if by_node.height else (None, 0)
+    return RunMeasures(
+        path=trace.path,
+        program=info.program,
+        arguments=info.arguments,
+        machine=info.machine.name,
+        started=info.started,
+        threads=trace.threads.height,
+        reads=int(trace.accesses["reads"].sum()),
+        writes=int(trace.accesses["writes"].sum()),
+        pages=trace.first_touch.height,
+        known_share=known / accesses if accesses else 0.0,
+        remote_share=away / known if known else None,
+        foreign_share=foreign / touched if touched else None,
+        busiest_node=node,
+        busiest_node_share=most / known if known else None,
+    )
+
+
+def measure_structures(trace: Trace, use: NodeUse) -> dict[Site, StructureMeasures]:
+    """Each structure's numbers, by what it is; those that look the same are one."""
+    remote = use.remote.group_by("structure").agg(pl.col("accesses", "remote").sum())
+    away, foreign = (
+        {
+            int(number): (float(accesses), float(part))
+            for number, accesses, part in frame.iter_rows()
+        }
+        for frame in (remote, use.foreign)
+    )
+    nodes: dict[int, dict[int, int]] = {}
+    pages = trace.placement.filter(pl.col("node") >= 0).group_by("structure", "node").agg(pl.len())
+    for number, node, count in pages.sort("structure", "node").iter_rows():
+        nodes.setdefault(number, {})[node] = count
+    sites: dict[Site, list[dict[str, Any]]] = {}
+    for row in structure_summary(trace).iter_rows(named=True):
+        file = row["file"].rpartition("/")[2]
+        site = Site(row["name"], row["kind"], row["function"], file, row["line"])
+        sites.setdefault(site, []).append(row)
+    return {site: _together(rows, away, foreign, nodes) for site, rows in sites.items()}
+
+
+def _together(
+    rows: list[dict[str, Any]],
+    away: dict[int, tuple[float, float]],
+    foreign: dict[int, tuple[float, float]],
+    nodes: dict[int, dict[int, int]],
+) -> StructureMeasures:
+    """Rows of structure_summary as one structure; the first, most used one says who touched it."""
+    numbers = tuple(row["structure"] for row in rows)
+    pages: dict[int, int] = {}
+    for number in numbers:
+        for node, count in nodes.get(number, {}).items():
+            pages[node] = pages.get(node, 0) + count
+    return StructureMeasures(
+        structure=numbers,
+        size=max(row["size"] for row in rows),
+        instances=sum(row["instances"] for row in rows),
+        reads=sum(row["reads"] for row in rows),
+        writes=sum(row["writes"] for row in rows),
+        share=sum(row["share"] for row in rows),
+        threads=max(row["threads"] for row in rows),
+        remote_share=_part(away, numbers),
+        foreign_share=_part(foreign, numbers),
+        first_toucher=rows[0]["first_touch_thread"],
+        first_touch_share=rows[0]["first_touch_share"],
+        nodes=dict(sorted(pages.items())),
+    )
+
+
+def _part(sums: dict[int, tuple[float, float]], numbers: tuple[int, ...]) -> float | None:
+    """The part over the whole of these structures together."""
+    whole = sum(sums.get(number, (0.0, 0.0))[0] for number in numbers)
+    return sum(sums.get(number, (0.0, 0.0))[1] for number in numbers) / whole if whole else None

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison in the terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from numascape import terminal
+from numascape.comparison.change import Comparison, StructureChange
+from numascape.comparison.measures import RunMeasures, StructureMeasures
+from numascape.console.overview import NEGLIGIBLE
+from numascape.console.tables import name, place, table_of
+from numascape.findings import Finding
+from numascape.trace.description import count
+
+_NODES = 8
+"""Nodes whose pages are listed one by one."""
+
+
+def print_comparison(console: Console, comparison: Comparison, *, every: bool) -> None:
+    """Print the runs, the structures, and the findings; `every` shows little used ones too."""
+    for which, run in (("before", comparison.before), ("after", comparison.after)):
+        console.print(Text(f"{which:<7}{_run(run)}"), soft_wrap=True)
+    console.print()
+    console.print(_measures(comparison, console.width))
+    console.print()
+    shown = [c for c in comparison.structures if every or c.share >= NEGLIGIBLE]
+    console.print(_structures(comparison, shown, console.width))
+    if hidden := len(comparison.structures) - len(shown):
+        console.print(
+            f"{hidden} structures below 0.01 % of accesses are not shown (--all)", soft_wrap=True
+        )
+    for title, findings in (("Gone", comparison.gone), ("New", comparison.new)):
+        if findings:
+            console.print()
+            console.print(Text(f"{title}: {len(findings)} findings", "bold"))
+            for finding in findings:
+                console.print(Text(f"  {finding_text(finding)}"), soft_wrap=True)
+    if comparison.kept:
+        console.print(f"{len(comparison.kept)} findings are in both", soft_wrap=True)
+
+
+def finding_text(finding: Finding) -> str:
+    """What a finding says of what, in one line."""
+    of = f"{name(finding.name)}: " if finding.name else ""
+    return f"{of}{finding.kind.value}"
+
+
+def _run(run: RunMeasures) -> str:
+    command = shlex.join([run.program, *run.arguments])
+    return terminal.printable(f"{run.path.name}: {command[:200]}, {run.threads} threads")
+
+
+def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """What changed of the run as a whole: its name, before, after, and the change."""
+    before, after = comparison.before, comparison.after
+    rows = [
+        ("accesses", count(before.accesses), count(after.accesses), _ratio(before, after)),
+        _share_row("foreign share", before.foreign_share, after.foreign_share),
+    ]
+    if several_nodes(comparison):
+        rows += [
+            _share_row("remote share", before.remote_share, after.remote_share),
+            (
+                "busiest node's share",
+                _busiest(before),
+                _busiest(after),
+                points(before.busiest_node_share, after.busiest_node_share),
+            ),
+        ]
+    rows.append(("pages touched", f"{before.pages:,}", f"{after.pages:,}", ""))
+    if several_nodes(comparison) and min(before.known_share, after.known_share) < 0.995:
+        known = percent(before.known_share), percent(after.known_share)
+        rows.append(("accesses with known nodes", *known, ""))
+    return rows
+
+
+def several_nodes(comparison: Comparison) -> bool:
+    """Whether it matters where pages were: in one of the runs there were several nodes for them."""
+    nodes = {
+        node
+        for change in comparison.structures
+        for side in (change.before, change.after)
+        if side is not None
+        for node in side.nodes
+    }
+    return len(nodes) > 1
+
+
+def _share_row(what: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
+    return what, percent(before), percent(after), points(before, after)
+
+
+def _ratio(before: RunMeasures, after: RunMeasures) -> str:
+    if not before.accesses:
+        return ""
+    return f"{after.accesses / before.accesses - 1:+.1%}".replace("%", " %")
+
+
+def _busiest(run: RunMeasures) -> str:
+    if run.busiest_node is None:
+        return "?"
+    return f"{percent(run.busiest_node_share)} (node {run.busiest_node})"
+
+
+def percent(share: float | None) -> str:
+    """A share with one digit, `?` if unknown."""
+    return "?" if share is None else f"{share:.1%}".replace("%", " %")
+
+
+def points(before: float | None, after: float | None) -> str:
+    """By how many percentage points a share changed; nothing where one is unknown."""
+    if before is None or after is None:
+        return ""
+    return f"{100 * (after - before):+.1f} points"
+
+
+def _measures(comparison: Comparison, width: int) -> Table:
+    headings = ("The run", "Before", "After", "Change")
+    return table_of(headings, run_measures(comparison), width, ("The run",))
+
+
+_LEFT = ("Structure", "Pages on nodes", "Where", *(" " * n for n in range(5)))
+"""Second columns of pairs have no name; they are told apart by their blanks."""
+
+
+def _structures(comparison: Comparison, shown: list[StructureChange], width: int) -> Table:
+    pairs = [("Share", _share), ("Foreign", foreign_text), ("First", first_text)]
+    if several_nodes(comparison):
+        pairs += [("Remote", remote_text), ("Pages on nodes", nodes_text)]
+    rows = []
+    for change in shown:
+        cells = [name(change.site.name)]
+        for _, text in pairs:
+            before, after = (_of(side, text) for side in (change.before, change.after))
+            cells += [before, "=" if before == after else f"→ {after}"]
+        site = change.site
+        rows.append([*cells, place(site.file, site.line, site.function)])
+    headings = ["Structure"]
+    for number, (heading, _) in enumerate(pairs):
+        headings += [heading, " " * number]
+    return table_of([*headings, "Where"], rows, width, _LEFT)
+
+
+def _of(side: StructureMeasures | None, text: Callable[[StructureMeasures], str]) -> str:
+    return "-" if side is None else text(side)
+
+
+def _share(side: StructureMeasures) -> str:
+    return percent(side.share)
+
+
+def foreign_text(side: StructureMeasures) -> str:
+    """The share of accesses to pages that another thread touched first."""
+    return percent(side.foreign_share)
+
+
+def remote_text(side: StructureMeasures) -> str:
+    """The remote share of a structure's accesses."""
+    return percent(side.remote_share)
+
+
+def first_text(side: StructureMeasures) -> str:
+    """The thread that touched most pages first, with its part if that is not all."""
+    if side.first_toucher is None or side.first_touch_share is None:
+        return "?"
+    part = "" if side.first_touch_share == 1 else f" ({side.first_touch_share:.0%})"
+    return f"{side.first_toucher}{part}"
+
+
+def nodes_text(side: StructureMeasures) -> str:
+    """The share of a structure's pages on each node, `0:75 1:25` in percent."""
+    total = sum(side.nodes.values())
+    if not total:
+        return "?"
+    if len(side.nodes) == 1:
+        return f"all on {next(iter(side.nodes))}"
+    if len(side.nodes) > _NODES:
+        return f"{len(side.nodes)} nodes"
+    return " ".join(f"{node}:{round(100 * pages / total)}" for node, pages in side.nodes.items())

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs of a made-up program, before and after its first touch was put right."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from numascape.analysis.remote import foreign_accesses, remote_accesses
+from numascape.comparison import Comparison, compare_traces, parse_condition
+from numascape.comparison.change import match_structures
+from numascape.comparison.document import comparison_document
+from numascape.comparison.measures import Site, StructureMeasures
+from numascape.comparison.page import comparison_page
+from numascape.errors import NumascapeError
+from numascape.trace import Trace
+from synthetic.patterns import HOSTILE, Pattern
+from synthetic.write import write_pattern
+
+PAGES = 2048
+
+
+def program(cured: bool, name: str = "solver", line: int = 40) -> Pattern:
+    """32 threads on nodes 0 and 1, each uses its pages of `field`; all read `table`."""
+    pattern = Pattern(name, 32)
+    pattern.placed_by_first_touch = True
+    page = np.arange(PAGES)
+    owner = page * 32 // PAGES
+    field = pattern.structure("field", PAGES, line=line)
+    pattern.access(field, page, owner, 3_000_000, 1_000_000)
+    pattern.touch(field, page, owner if cured else 0)
+    table = pattern.structure("table", PAGES, line=41)
+    pattern.access(table, page[None], np.arange(32)[:, None], 1000, 0)
+    pattern.touch(table, page, 0)
+    gone = pattern.structure("left" if cured else "came", 1, line=42)
+    pattern.access(gone, np.array([0]), 0, 5_000_000, 0)
+    pattern.touch(gone, np.array([0]), 0)
+    return pattern
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Comparison:
+    return compared(tmp_path, program(False), program(True, line=47))
+
+
+def compared(folder: Path, before: Pattern, after: Pattern) -> Comparison:
+    traces = [
+        write_pattern(pattern, folder / f"{which}.numascape")
+        for which, pattern in (("before", before), ("after", after))
+    ]
+    return compare_traces(*traces)
+
+
+def test_structures_are_compared_by_where_their_accesses_go(comparison: Comparison) -> None:
+    field = comparison.structures[0]
+    assert field.before is not None
+    assert field.after is not None
+    assert (field.site.name, field.site.line) == ("field", 47)
+    assert field.before.remote_share == pytest.approx(0.5)  # 16 of 32 threads are on node 1
+    assert field.after.remote_share == 0
+    assert field.before.foreign_share == pytest.approx(31 / 32)
+    assert field.after.foreign_share == 0
+    assert (field.before.nodes, field.after.nodes) == ({0: PAGES}, {0: PAGES // 2, 1: PAGES // 2})
+    assert (field.before.first_toucher, field.before.first_touch_share) == (0, 1.0)
+    assert field.after.first_touch_share == pytest.approx(1 / 32)
+
+
+def test_what_is_in_one_run_only_has_no_partner(comparison: Comparison) -> None:
+    alone = {c.site.name: (c.before is None, c.after is None) for c in comparison.structures}
+    assert alone == {
+        "field": (False, False),
+        "table": (False, False),
+        "came": (False, True),
+        "left": (True, False),
+    }
+
+
+def test_the_run_is_compared_as_a_whole(comparison: Comparison) -> None:
+    before, after = comparison.before, comparison.after
+    made = PAGES * (4_000_000 + 32 * 1000) + 5_000_000
+    assert (before.accesses, after.accesses) == (made, made)
+    assert before.remote_share == pytest.approx(PAGES * (2_000_000 + 16 * 1000) / made)
+    assert after.remote_share == pytest.approx(PAGES * 16 * 1000 / made)
+    assert (before.busiest_node, before.busiest_node_share) == (0, 1.0)
+    assert after.busiest_node_share == pytest.approx(
+        (PAGES * (2_000_000 + 32 * 1000) + 5_000_000) / made
+    )
+    assert before.known_share == after.known_share == 1
+
+
+def test_findings_go_and_come(comparison: Comparison) -> None:
+    assert ("serial first touch", "field") in {(f.kind.value, f.name) for f in comparison.gone}
+    assert not {f.name for f in comparison.new} & {"field", "table"}
+    names = {(f.kind.value, f.name) for f in comparison.kept}
+    assert not names & {(f.kind.value, f.name) for f in (*comparison.gone, *comparison.new)}
+
+
+def test_a_thread_that_wandered_counts_on_each_of_its_nodes_alike(tmp_path: Path) -> None:
+    trace = write_pattern(program(True), tmp_path / "one.numascape")
+    wandered = trace.threads.with_columns(nodes=pl.lit([0, 1, 3], pl.List(pl.UInt32)))
+    trace.__dict__["threads"] = wandered
+    field = remote_accesses(trace).filter(pl.col("structure") == 0)
+    assert field["node"].to_list() == [0, 1]
+    assert field["remote"].to_list() == pytest.approx([2 / 3 * PAGES / 2 * 4_000_000] * 2)
+
+
+def test_what_nobody_knows_is_left_out(tmp_path: Path) -> None:
+    trace = write_pattern(program(False), tmp_path / "one.numascape")
+    trace.__dict__["placement"] = trace.placement.with_columns(node=pl.lit(-1, pl.Int32))
+    trace.__dict__["first_touch"] = trace.first_touch.head(0)
+    assert remote_accesses(trace).is_empty()
+    assert foreign_accesses(trace).is_empty()
+    comparison = compare_traces(trace, trace)
+    assert comparison.before.remote_share is None
+    assert comparison.before.foreign_share is None
+    assert comparison.before.busiest_node is None
+    comparison_page_of(comparison)
+
+
+def site(name: str, function: str = "main", file: str = "a.c", line: int = 1) -> Site:
+    return Site(name, "heap", function, file, line)
+
+
+def measures() -> StructureMeasures:
+    return StructureMeasures((0,), 1, 1, 1, 1, 0.1, 1, None, None, None, None, {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        ([site("A")], [site("A", line=9)], [("A", "A")]),
+        ([site("A")], [site("A", function="setup", line=9)], [("A", "A")]),
+        ([site("A")], [site("A", file="b.c")], [("A", "A")]),
+        ([site("A")], [site("B")], [("A", None), (None, "B")]),
+        # Two of a name: the exact one first, then the remaining ones.
+        ([site("A"), site("A", line=5)], [site("A"), site("A", line=7)], [("A", "A")] * 2),
+        (
+            [site("A", line=5), site("A", line=6)],
+            [site("A", line=7)],
+            [("A", None), ("A", None), (None, "A")],
+        ),
+    ],
+)
+def test_structures_are_matched_by_as_much_as_they_have_in_common(
+    before: list[Site], after: list[Site], pairs: list[tuple[str | None, str | None]]
+) -> None:
+    found = match_structures(
+        {site: measures() for site in before}, {site: measures() for site in after}
+    )
+    names = [(c.site.name if c.before else None, c.site.name if c.after else None) for c in found]
+    assert sorted(names, key=str) == sorted(pairs, key=str)
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ("remote-share+5", False),
+        ("remote-share+0", False),
+        ("foreign-share+0", False),
+        ("accesses+0", False),
+        ("pages+0%", False),
+        ("findings+100", False),
+    ],
+)
+def test_a_cure_breaks_no_condition(comparison: Comparison, text: str, fails: bool) -> None:
+    assert (parse_condition(text).failure(comparison) is not None) == fails
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("remote-share+48", "remote-share rose from 0.4% to 50.0%"),
+        ("remote-share+50", None),
+        ("remote-share+100%", "remote-share rose from 0.4% to 50.0%"),
+        ("busiest-node-share+49", "busiest-node-share rose from 50.4% to 100.0%"),
+        ("busiest-node-share+50", None),
+        ("busiest-node-share+97%", "busiest-node-share rose from 50.4% to 100.0%"),
+        ("busiest-node-share+99%", None),
+        ("threads+0", None),
+    ],
+)
+def test_conditions_hold_up_to_their_number(tmp_path: Path, text: str, failure: str | None) -> None:
+    worse = compared(tmp_path, program(True), program(False))
+    assert parse_condition(text).failure(worse) == failure
+
+
+def test_new_findings_are_counted(tmp_path: Path) -> None:
+    worse = compared(tmp_path, program(True), program(False))
+    assert len(worse.new) > 0
+    failure = parse_condition("findings+0").failure(worse)
+    assert failure == f"{len(worse.new)} new findings"
+    assert parse_condition(f"findings+{len(worse.new)}").failure(worse) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is no condition"),
+        ("remote-share", "is no condition"),
+        ("remote-share-5", "is no condition"),
+        ("remote-share+-5", "is no condition"),
+        ("remote-share+nan", "is no condition"),
+        ("speed+5", "there is no metric 'speed': choose one of remote-share"),
+        ("findings+5%", "write findings\\+5"),
+    ],
+)
+def test_mistakes_in_conditions_are_named(text: str, reason: str) -> None:
+    with pytest.raises(NumascapeError, match=reason):
+        parse_condition(text)
+
+
+def test_a_condition_on_what_nobody_knows_is_a_mistake(tmp_path: Path) -> None:
+    trace = write_pattern(program(False), tmp_path / "one.numascape")
+    trace.__dict__["placement"] = trace.placement.head(0)
+    with pytest.raises(NumascapeError, match="does not say on which nodes"):
+        parse_condition("remote-share+5").failure(compare_traces(trace, trace))
+
+
+def comparison_page_of(comparison: Comparison) -> str:
+    return comparison_page(comparison)
+
+
+class Loads(HTMLParser):
+    """Collects what a page would load, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def test_the_page_needs_nothing_else(comparison: Comparison) -> None:
+    page = comparison_page_of(comparison)
+    loads = Loads()
+    loads.feed(page)
+    assert len(loads.sources) == 4  # a picture for each structure
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in loads.sources)
+    assert not loads.tags & {"script", "link", "iframe", "object"}
+    assert "default-src 'none'" in page
+    assert "url(" not in page
+    assert "@import" not in page
+    text = re.sub(r"base64,[^\"]*", "", page)
+    assert ">100.0 % (node 0)<" in text
+    assert "serial first touch" in text
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    def hostile() -> Pattern:
+        pattern = Pattern("</title><script>window.pwned = 1</script>", 4, ["<i>", "--"])
+        for i, bad in enumerate(HOSTILE):
+            number = pattern.structure(bad, 16, function=bad, file=bad, module=bad)
+            page, thread = np.arange(16)[None, :], np.arange(4)[:, None]
+            pattern.access(number, page, thread, (6 - i) * 100, 10)
+            pattern.touch(number, page, 0, bad, 1)
+        return pattern
+
+    page = comparison_page_of(compared(tmp_path, hostile(), hostile()))
+    loads = Loads()
+    loads.feed(page)
+    assert not loads.tags & {"script", "i>"}
+    assert "<script" not in page
+    assert "<img src=x" not in page
+    assert "\u202e" not in page
+
+
+def test_the_document_has_both_sides(comparison: Comparison) -> None:
+    document = comparison_document(comparison)
+    field = document["structures"][0]
+    assert (field["name"], field["before"]["nodes"]) == ("field", {0: PAGES})
+    assert field["after"]["nodes"] == {0: PAGES // 2, 1: PAGES // 2}
+    assert document["structures"][-1]["before"] is None or (
+        document["structures"][-1]["after"] is None
+    )
+    assert document["before"]["remote_share"] > document["after"]["remote_share"]
+    assert {"gone", "new", "kept"} == set(document["findings"])
+
+
+def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
+    trace: Trace = write_pattern(program(False), tmp_path / "one.numascape")
+    same = compare_traces(trace, trace)
+    assert all(change.before == change.after for change in same.structures)
+    assert (same.gone, same.new) == ((), ())
