@@ -87,12 +87,15 @@ void give_openmp_number(std::uint32_t number) {
     openmp_taken[number] = false;
 }
 
-Thread* take_entry() {
+// An entry of the thread's own: it is taken, by its id, before another thread can look for one.
+Thread* take_entry(std::uint32_t id) {
     SpinGuard guard(lock);
-    for (std::uint32_t i = 0; i < used_entries; ++i) {
-        if (threads[i].id == 0) return &threads[i];
-    }
-    return used_entries < kMostThreads ? &threads[used_entries++] : nullptr;
+    std::uint32_t i = 0;
+    while (i < used_entries && threads[i].id != 0) ++i;
+    if (i == kMostThreads) return nullptr;
+    if (i == used_entries) ++used_entries;
+    threads[i].id = id;
+    return &threads[i];
 }
 
 void place_by_name(Thread& thread, const char* name) {
@@ -108,9 +111,9 @@ void place_by_name(Thread& thread, const char* name) {
 }
 
 void begin_thread(std::uint32_t order, std::uint32_t openmp) {
-    Thread* thread = take_entry();
+    Thread* thread = take_entry(os::thread_id());
     if (thread == nullptr) return;
-    *thread = {os::thread_id(), kNone, kNone, openmp, pthread_self(), report_thread()};
+    *thread = {thread->id, kNone, kNone, openmp, pthread_self(), report_thread()};
     own = thread;
     if (thread->report != nullptr) {
         *thread->report = {thread->id, order, openmp, kNone, 0, kNone};
