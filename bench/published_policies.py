@@ -4,7 +4,7 @@
 Published (bench/published): D. Beniamine, M. Diener, G. Huard, P. O. A. Navaux, "TABARNAC:
 Visualizing and Resolving Memory Access Issues on NUMA Architectures", VPA 2015, and the raw runs of
 its repository tabarnac_expe; 64 threads on 4 x Intel Xeon X7550, Linux 3.13. Our examples stand for
-its programs, smaller: docs/prediction.md says how, and what differs.
+its programs, smaller: docs/predict.md says how, and what differs.
 """
 
 import csv

@@ -78,7 +78,7 @@ def predict(
     """Predict what other placements of pages and threads would do to a run's time.
 
     Times are predictions by a model of the machine's memory, relative to the run as observed, with
-    the interval that the model's assumptions leave; docs/prediction.md says how they are made. A
+    the interval that the model's assumptions leave; docs/predict.md says how they are made. A
     trace recorded with `--traffic` makes them better.
 
     Example: `numascape predict run.numascape --machine xeon-x7550 --policy interleave`

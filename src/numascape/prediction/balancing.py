@@ -3,7 +3,7 @@
 
 The kernel walks through a process's memory again and again and makes pages fault at their next
 use. A page's first such fault moves it to the node of the faulting CPU; later ones only when the
-fault before was from that node as well (kernel/sched/fair.c and mm/mempolicy.c; docs/prediction.md
+fault before was from that node as well (kernel/sched/fair.c and mm/mempolicy.c; docs/predict.md
 gives versions). Who faults is who accesses, so nodes fault in proportion to their accesses.
 """
 

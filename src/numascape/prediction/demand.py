@@ -4,7 +4,7 @@
 A trace counts accesses, and most accesses are answered by caches. Where the trace has the columns
 `memory_lines` and `written_lines` (recorded with a cache model), that is what came from memory and
 went back; otherwise it is estimated, and the estimate has a least and a most.
-docs/prediction.md describes it.
+docs/predict.md describes it.
 """
 
 from __future__ import annotations

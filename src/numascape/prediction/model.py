@@ -4,7 +4,7 @@
 The time of a phase is the largest of what each node's memory needs for its traffic, what each link
 between nodes needs, and what threads, and the cores that they share, need to execute accesses and
 to wait for lines. Waiting takes longer the busier memory is, which depends on the time of the
-phase: a fixed point, found by bisection. docs/prediction.md derives it and gives its sources.
+phase: a fixed point, found by bisection. docs/predict.md derives it and gives its sources.
 """
 
 from __future__ import annotations

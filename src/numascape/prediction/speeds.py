@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a prediction needs of a machine, as matrices: known figures first, then stated assumptions.
 
-docs/prediction.md gives the source of every default. Rows and columns are the machine's nodes in
+docs/predict.md gives the source of every default. Rows and columns are the machine's nodes in
 their order: row i is CPUs of node i, column j is memory of node j.
 """
 
