@@ -86,6 +86,20 @@ def test_the_heap_stays_sound(run: RunPlanned, programs: Path) -> None:
     assert found.verified["processes"][0]["unanswered"] == 0
 
 
+def test_more_blocks_than_mappings_go_to_the_heap(run: RunPlanned, programs: Path) -> None:
+    plan = Plan(
+        structures=(
+            StructureRule("first[i]", "bind", nodes=(0,)),
+            StructureRule("second[i]", "interleave", nodes=(0,)),
+        )
+    )
+    found = run(plan, programs / "placed_many")
+    assert (found.status, found.output) == (0, "sound\n")
+    placed = sum(found.structure(name)["instances"] for name in ("first[i]", "second[i]"))
+    assert placed > 10_000
+    assert found.verified["processes"][0]["crowded"] == 100_000 - placed
+
+
 @pytest.mark.parametrize("program", ["placed_openmp", "placed_openmp_clang"])
 @pytest.mark.parametrize("binding", [{}, {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}])
 def test_openmp_threads_run_where_the_plan_says(

@@ -74,6 +74,7 @@ extern "C" {
     Block block{};
     if (take_block(reinterpret_cast<std::uint64_t>(memory), block)) {
         report_block(block);
+        leave(block);
         numascape::os::unmap(memory, block.mapped_bytes);
     }
 }

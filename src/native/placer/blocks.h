@@ -14,6 +14,7 @@ namespace numascape::placer {
 struct Block {
     Placed placed;
     std::uint64_t mapped_bytes;  // 0: not ours to unmap (a variable, a mapping, a stack)
+    std::uint32_t ranges;        // of pages with a policy of their own
     bool counted;                // in the report already
 };
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 
 #include <link.h>
 #include <pthread.h>
@@ -75,6 +76,22 @@ void place_variable(const PlacedVariable& variable) {
     if (plan.rule(variable.rule).policy != Policy::kFirstTouch) touch(variable);
 }
 
+// A process that has as many mappings as the kernel allows gets no more memory at all, so the plan
+// may use half of them. Ranges beside each other may be one to the kernel; that is not counted on.
+std::atomic<std::uint32_t> ranges{0};
+std::uint32_t most_ranges = 65530 / 2;
+
+void read_most_ranges() {
+    const auto file = static_cast<int>(os::call(
+        SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/sys/vm/max_map_count"), O_RDONLY));
+    if (file < 0) return;
+    char text[16] = {};
+    os::call(SYS_read, file, reinterpret_cast<long>(text), sizeof text - 1);
+    os::close(file);
+    const int most = std::atoi(text);
+    if (most > 0) most_ranges = static_cast<std::uint32_t>(most) / 2;
+}
+
 void place_variables() {
     if (!plan.places_variables()) return;
     const std::uint64_t loads = module_loads();
@@ -111,6 +128,7 @@ void after_fork_in_child() {
     report_begin(plan);
     report_fatal_signals();
     threads_begin(plan);
+    read_most_ranges();
     place_variables();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     places_blocks = plan.places_blocks();
@@ -138,13 +156,23 @@ std::uint32_t rule_now(bool is_mapping) {
 void place_now(const Placed& placed) {
     if (placed.first >= placed.end) return;
     report_refused(place(plan, placed, true));
-    add_block({placed, 0, false});
+    add_block({placed, 0, 0, false});
 }
 
 bool place_new(const Placed& placed, std::uint64_t mapped_bytes) {
-    if (!add_block({placed, mapped_bytes, false})) return false;
+    const std::uint32_t more = range_count(plan, placed);
+    if (ranges.fetch_add(more) + more > most_ranges ||
+        !add_block({placed, mapped_bytes, more, false})) {
+        ranges.fetch_sub(more);
+        report_crowded();
+        return false;
+    }
     report_refused(place(plan, placed, false));
     return true;
+}
+
+void leave(const Block& block) {
+    ranges.fetch_sub(block.ranges);
 }
 
 }  // namespace numascape::placer

@@ -44,8 +44,11 @@ std::uint32_t rule_now(bool is_mapping);
 
 // Sets the policies of memory that is not only of this moment, and follows it for the report.
 void place_now(const Placed& placed);
-// The same for a new mapping of `mapped_bytes`, none of whose pages is touched.
+// The same for a new mapping of `mapped_bytes`, none of whose pages is touched. False when the
+// process has too many mappings: then nothing was done.
 bool place_new(const Placed& placed, std::uint64_t mapped_bytes);
+// Such a mapping is going to be unmapped.
+void leave(const Block& block);
 
 // Whether the pointer is to memory given out before the real functions were known.
 bool is_early(const void* memory);

@@ -140,7 +140,8 @@ struct ReportHeader {
     std::uint32_t threads;     // how many were started; the first ones have a ThreadReport
     std::uint32_t unanswered;  // questions
     std::uint32_t refused;     // system calls that place
-    char program[232];
+    std::uint32_t crowded;     // blocks left alone, because the process has too many mappings
+    char program[228];
 };
 
 struct ThreadReport {

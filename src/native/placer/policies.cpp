@@ -136,6 +136,15 @@ std::uint32_t place(const Plan& plan, const Placed& placed, bool moves) {
     return refused;
 }
 
+std::uint32_t range_count(const Plan& plan, const Placed& placed) {
+    const Rule& rule = plan.rule(placed.rule);
+    const std::uint64_t pages = (placed.end - placed.first) / kPageBytes;
+    const std::uint64_t most = rule.policy == Policy::kWeightedInterleave ? kMostRanges
+                               : rule.policy == Policy::kParts            ? rule.node_count
+                                                                          : 1;
+    return static_cast<std::uint32_t>(pages < most ? pages : most);
+}
+
 void count(const Plan& plan, const Placed& placed, RuleReport& report, std::uint64_t* by_node) {
     constexpr std::uint64_t kBatch = 512;
     void* pages[kBatch];

@@ -31,6 +31,9 @@ struct Placed {
 // system calls that the kernel refused.
 std::uint32_t place(const Plan& plan, const Placed& placed, bool moves);
 
+// How many ranges of pages with a policy of their own place() makes.
+std::uint32_t range_count(const Plan& plan, const Placed& placed);
+
 // Asks the kernel where the pages are, and adds them to `report` and `nodes` (pages by node).
 void count(const Plan& plan, const Placed& placed, RuleReport& report, std::uint64_t* nodes);
 

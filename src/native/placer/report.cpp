@@ -107,6 +107,10 @@ void report_refused(std::uint32_t calls) {
     if (header != nullptr && calls > 0) std::atomic_ref(header->refused).fetch_add(calls);
 }
 
+void report_crowded() {
+    if (header != nullptr) std::atomic_ref(header->crowded).fetch_add(1);
+}
+
 void report_end(Ending ending) {
     // Not in a child of vfork, which shares this memory until it becomes another program.
     if (header == nullptr || header->process != os::process_id() || ended.exchange(true)) return;

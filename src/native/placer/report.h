@@ -23,6 +23,9 @@ void report_block(Block& block);
 void report_unanswered();
 void report_refused(std::uint32_t calls);
 
+// A block was not placed, because the process has too many mappings.
+void report_crowded();
+
 // Counts all that is placed still, once. Allocates nothing and takes no lock.
 void report_end(Ending ending);
 

@@ -84,6 +84,8 @@ def _hindrances(process: ProcessResult) -> list[str]:
         lines.append(f"{process.unanswered} call stacks could not be named")
     if process.refused:
         lines.append(f"the kernel refused {process.refused} of its requests to place something")
+    if process.crowded:
+        lines.append(f"{process.crowded} blocks were left alone: it has too many mappings")
     return [f"process {process.process} ({process.program}): {line}" for line in lines]
 
 

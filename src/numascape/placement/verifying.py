@@ -16,7 +16,7 @@ from typing import Final
 from numascape.placement.compiling import MAGIC, NOWHERE, VERSION
 from numascape.placement.plan import Plan
 
-_HEADER: Final = struct.Struct("<8s8I232s")
+_HEADER: Final = struct.Struct("<8s9I228s")
 _THREAD: Final = struct.Struct("<6I")
 _RULE: Final = struct.Struct("<5Q")
 _MOST_THREADS: Final = 8192
@@ -61,13 +61,18 @@ class ThreadResult:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """A process that the plan was about, and how it ended."""
+    """A process that the plan was about, how it ended, and what hindered the plan there.
+
+    Call stacks that nobody named, system calls that the kernel refused, and blocks that were left
+    alone because the process had too many mappings.
+    """
 
     process: int
     program: str
     ending: str
     unanswered: int
     refused: int
+    crowded: int
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def read_reports(folder: Path, plan: Plan, masks: Sequence[tuple[int, ...]]) -> 
         content = path.read_bytes()
         if len(content) < _HEADER.size:
             continue
-        magic, version, process, ending, rules, columns, started, unanswered, refused, program = (
+        magic, version, process, ending, rules, columns, started, *hindered, program = (
             _HEADER.unpack_from(content)
         )
         row = _RULE.size + 8 * columns
@@ -103,7 +108,7 @@ def read_reports(folder: Path, plan: Plan, masks: Sequence[tuple[int, ...]]) -> 
             continue
         name = program.split(b"\0")[0].decode(errors="replace")
         how = _ENDINGS[min(ending, 2)]
-        processes.append(ProcessResult(process, name, how, unanswered, refused))
+        processes.append(ProcessResult(process, name, how, *hindered))
         threads += _threads(content, process, started, masks)
         for index in range(min(rules, len(totals))):
             at = start + index * row
