@@ -15,6 +15,7 @@ from numascape.findings.thresholds import (
     CACHE_BYTES,
     FEW_LINES,
     LEAVE,
+    LITTLE,
     READ_MOSTLY,
     REUSED,
     SPLIT,
@@ -28,7 +29,8 @@ def stays_in_caches(subject: Subject) -> bool:
     """Whether each thread's part stays in its cache and is used again and again.
 
     Where the lines that came from memory were counted, they say it. Otherwise a cache is taken to
-    hold what is used most often, and of what is used about as often either all or nothing.
+    hold what is used most often, and of what is used about as often either all or nothing; what is
+    far smaller than that brings hardly any line from memory, either way.
     """
     if not subject.rows.height:
         return False
@@ -43,7 +45,7 @@ def stays_in_caches(subject: Subject) -> bool:
         if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
     )
     beside = sum(bytes_ for bytes_, often in hotter if often * AS_HOT > again)
-    return size + beside <= cache_bytes(subject)
+    return size + beside <= cache_bytes(subject) or size <= LITTLE * beside
 
 
 def footprint(subject: Subject) -> tuple[float, float]:

@@ -33,6 +33,8 @@ class Kind(str, Enum):
 NOTHING_TO_DO = frozenset({Kind.PARTITIONED, Kind.CACHE_RESIDENT, Kind.NO_PROBLEM})
 """Findings that say what is well as it is."""
 
+_LONGEST = 60
+
 Unit = Literal["share", "count", "bytes", "times"]
 
 
@@ -71,7 +73,10 @@ class Place:
         where = f"{name}:{self.line}" if name and self.line else ""
         if self.loop:
             return f"the loop at {where}"
-        return f"{self.function} ({where})" if self.function and where else self.function or where
+        function = self.function
+        if len(function) > _LONGEST:  # as C++ templates' are
+            function = f"{function[: _LONGEST - 1]}…"
+        return f"{function} ({where})" if function and where else function or where
 
 
 @dataclass(frozen=True)

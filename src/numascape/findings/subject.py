@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,7 @@ from numascape.machine.description import Machine
 from numascape.trace import Trace
 
 WORD = 8
+_C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
 LINES = "lines"
 """The column of a trace's accesses that has the lines from memory, where they were counted."""
 PAGE_BYTES = 4096
@@ -231,8 +233,14 @@ class Subject:
 
     @cached_property
     def touched_at(self) -> Place | None:
-        """The loop or line that touched most of its pages first."""
-        place = self.run.sources.around(*self.whole.place)
+        """The loop or line that touched most of its pages first.
+
+        Where the C library did, which clears and copies for others, where it was allocated.
+        """
+        where = self.whole.place
+        if _C_LIBRARY.match(where[0]):
+            where = (self.row["function"], self.row["file"], self.row["line"])
+        place = self.run.sources.around(*where)
         return place if str(place) else None
 
     @cached_property

@@ -66,6 +66,10 @@ LEAVE = 0.05
 """Share of the run's accesses from which a structure that stays in caches is worth a word: it is
 hot enough for a reader to want to place it."""
 
+LITTLE = 0.05
+"""Size of a structure over the size of all that is as hot, up to which it does not matter whether
+it stays in caches: it is a twentieth of what loops over all of them bring from memory."""
+
 AS_HOT = 4
 """How many times less often a structure may be used, byte for byte, and still compete for the
 cache: loops over arrays of about the same heat push each other out."""
@@ -153,8 +157,9 @@ REMOTE = 0.1
 """Share of a structure's accesses that go to another node, below which its pages are well placed,
 whoever touched them first."""
 
-SMALL_GAIN = 0.005
-"""Share of the run's accesses, or of its predicted time, below which a finding is left out."""
+SMALL_GAIN = 0.01
+"""Share of the run's accesses, or of its predicted time, below which a finding is left out, for
+MINOR's reason."""
 
 
 def sureness(value: float, threshold: float, certain: float) -> float:
