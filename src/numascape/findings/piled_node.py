@@ -52,7 +52,7 @@ def diagnose(run: Run) -> list[Finding]:
             threads=tuple(int(t) for t in threads),
             why=(
                 f"{percent(share)} of the work's accesses go to the memory of node {to}, and "
-                f"threads on {nodes} nodes make them: that node's memory is the bottleneck. Most "
+                f"threads on {nodes} nodes make them: one node's memory serves them all. Most "
                 f"go to {listed}."
             ),
             advice=(
