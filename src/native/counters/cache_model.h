@@ -91,7 +91,8 @@ class CacheModel {
         bool fetched;  // the line was not in the cache
         bool dirtied;  // it is to be written back, and was not before
     };
-    Traffic touch(uint64_t line, bool write) {
+    // Inlined always: a call would have its caller save all registers (traffic.cpp).
+    [[gnu::always_inline]] Traffic touch(uint64_t line, bool write) {
         const auto name = static_cast<FilterEntry>(line);
         FilterEntry* entry = entry_of(line);
         FilterEntry* dirty = entry + (1u << kMostFilterBits);
@@ -125,7 +126,7 @@ class CacheModel {
     };
     // One pass puts the line first and moves the others down, to where it was or out. Two ways at a
     // time: the pass is most of what a miss costs.
-    Moved move_to_front(uint32_t* row, uint32_t tag) const {
+    [[gnu::always_inline]] Moved move_to_front(uint32_t* row, uint32_t tag) const {
         uint32_t moved = tag;
         for (uint32_t* const end = row + (shape_.ways & ~1u); row != end; row += 2) {
             uint64_t both = 0;
@@ -171,12 +172,12 @@ class CacheModel {
         }
         return bits;
     }
-    FilterEntry* entry_of(uint64_t line) {
+    [[gnu::always_inline]] FilterEntry* entry_of(uint64_t line) {
         return reinterpret_cast<FilterEntry*>(reinterpret_cast<char*>(filter()) +
                                               filter_offset(line, filter_mask_));
     }
     uint32_t* rows() { return filter() + (2u << kMostFilterBits); }
-    void forget(uint64_t line) {
+    [[gnu::always_inline]] void forget(uint64_t line) {
         FilterEntry* entry = entry_of(line);
         if (*entry == static_cast<FilterEntry>(line)) {
             *entry = 0;
