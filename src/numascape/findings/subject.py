@@ -26,7 +26,7 @@ from numascape.trace import Trace
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
-LINES = "lines"
+LINES = "memory_lines"
 """The column of a trace's accesses that has the lines from memory, where they were counted."""
 PAGE_BYTES = 4096
 

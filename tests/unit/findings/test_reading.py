@@ -222,6 +222,37 @@ def test_small_shares_are_not_worth_advice(describe: Callable[..., Described]) -
     assert "look elsewhere first" in reading.advice[0]
 
 
+class Counted(patterns.Pattern):
+    """A pattern whose lines from memory were counted: one for so many accesses."""
+
+    accesses_per_line = 1
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        tables = super().tables()
+        count = pl.col("reads") + pl.col("writes")
+        lines = (count // self.accesses_per_line).cast(pl.UInt64)
+        tables["accesses"] = tables["accesses"].with_columns(
+            memory_lines=lines, written_lines=pl.lit(0, pl.UInt64)
+        )
+        return tables
+
+
+@pytest.mark.parametrize(
+    ("accesses_per_line", "kind"), [(8, Kind.SHARED_READ), (4000, Kind.CACHE_RESIDENT)]
+)
+def test_counted_lines_say_what_stays_in_caches(
+    describe: Callable[..., Described], accesses_per_line: int, kind: Kind
+) -> None:
+    pattern = Counted("p", 9)
+    pattern.accesses_per_line = accesses_per_line
+    s = pattern.structure("table", 8)
+    pattern.access(s, np.arange(8)[None, :], np.arange(1, 9)[:, None], 100_000, 0)
+    pattern.touch(s, np.arange(8), 0)
+    _, finding, _ = describe(on_one_node(pattern), "table")
+    assert finding is not None
+    assert finding.kind is kind
+
+
 @pytest.mark.parametrize(
     ("share", "text"),
     [(0, "0 %"), (1, "100 %"), (0.9999, "nearly 100 %"), (0.997, "over 99 %"), (0.5, "50 %"),
