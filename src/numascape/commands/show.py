@@ -43,10 +43,11 @@ def show(
     from numascape.console.structure import print_structure
     from numascape.figures.selection import find_structure
     from numascape.trace import Trace
+    from numascape.trace.counting import TraceOfTouches
     from numascape.trace.phase import TraceOfPhase, find_phase
     from numascape.trace.summary import structure_summary
 
-    opened = Trace.read(trace)
+    opened = Trace.read(trace) if as_json else TraceOfTouches.of(Trace.read(trace))
     chosen = None if structure is None else find_structure(opened, structure)
     if phase is not None:
         opened = TraceOfPhase.of(opened, find_phase(opened, phase), run_touches=True)

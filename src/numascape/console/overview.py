@@ -14,6 +14,7 @@ from numascape.analysis.traffic import node_traffic
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
 from numascape.console.tables import name, percent, place, table_of
 from numascape.trace import Trace
+from numascape.trace.counting import only_touches
 from numascape.trace.description import count, describe_run, size
 from numascape.trace.phase import TraceOfPhase
 
@@ -36,15 +37,21 @@ def print_overview(console: Console, trace: Trace, summary: pl.DataFrame, *, eve
     visible = summary if every else summary.filter(pl.col("share") >= NEGLIGIBLE)
     local = local_shares(trace) if trace.info.host.nodes > 1 else None
     console.print()
-    _print_structures(console, visible, local)
+    if only_touches(trace):
+        _print_touched(console, visible)
+    else:
+        _print_structures(console, visible, local)
     if hidden := summary.height - visible.height:
         things = "structure" if hidden == 1 else "structures"
         are = "is" if hidden == 1 else "are"
+        what = "pages" if only_touches(trace) else "accesses"
         console.print(
-            f"{hidden} {things} below 0.01 % of accesses {are} not shown (--all)", soft_wrap=True
+            f"{hidden} {things} below 0.01 % of {what} {are} not shown (--all)", soft_wrap=True
         )
     used = visible.filter((pl.col("reads") + pl.col("writes")) > 0)
     _print_strips(console, trace, used.head(_STRIPS))
+    if only_touches(trace):
+        return
     if trace.phases.height > 1 and not isinstance(trace, TraceOfPhase):
         _print_phases(console, trace, every=every)
     if trace.info.host.nodes > 1:
@@ -87,6 +94,17 @@ def _print_structures(
     console.print(table_of(headings, rows, console.width, text, faint))
 
 
+def _print_touched(console: Console, summary: pl.DataFrame) -> None:
+    """Without counts: what was touched, and by whom."""
+    rows = []
+    for row in summary.iter_rows(named=True):
+        what, kind, extent, _, touched, share, threads, first, where = _cells(row)
+        rows.append([what, kind, extent, touched, share, threads.split("r ")[-1], first, where])
+    headings = ("Structure", "Kind", "Size", "Touched", "Share", "Threads", "First", "Where")
+    faint = [not named for named in summary["named"]]
+    console.print(table_of(headings, rows, console.width, ("Structure", "Kind", "Where"), faint))
+
+
 def _cells(row: dict[str, Any]) -> list[str]:
     """A structure's line, in the order of _HEADINGS."""
     instances = f"{row['instances']} x " if row["instances"] > 1 else ""
@@ -121,7 +139,7 @@ def _print_strips(console: Console, trace: Trace, shown: pl.DataFrame) -> None:
     columns = max(16, min(_WIDEST_STRIP, console.width - longest - 2))
     users = users_of(trace)
     console.print()
-    print_strip_legend(console, users)
+    print_strip_legend(console, users, touches=only_touches(trace))
     for structure, text in zip(shown["structure"], names, strict=True):
         label = text if len(text) <= longest else f"{text[: longest - 1]}…"
         for line in strip_lines(strip_of(trace, structure, users, columns), users, console):
@@ -129,9 +147,12 @@ def _print_strips(console: Console, trace: Trace, shown: pl.DataFrame) -> None:
             label = ""
 
 
-def print_strip_legend(console: Console, users: Users) -> None:
+def print_strip_legend(console: Console, users: Users, *, touches: bool = False) -> None:
     """Say how strips are read, on this console."""
     what = users.what
+    if touches:
+        console.print(f"Pages, first to last, by the {what} that touched most of them first")
+        return
     if console.color_system is None or console.no_color or console.options.ascii_only:
         below = f"; below them the {what} with more than half" if len(users.names) > 1 else ""
         console.print(f"Pages, first to last: accesses, few . to many @{below}", soft_wrap=True)

@@ -14,6 +14,7 @@ from numascape.console.tables import name, percent, place, table_of
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
 from numascape.trace import Trace
+from numascape.trace.counting import only_touches
 from numascape.trace.description import count, size
 from numascape.trace.phase import TraceOfPhase
 
@@ -40,10 +41,14 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
         phase = name(trace.phases.item(trace.phase, "name"))
         console.print(f"below: phase {trace.phase}, {phase}, only", soft_wrap=True)
     _print_reading(console, trace, structure)
-    if trace.info.host.nodes > 1 and (local := local_shares(trace).get(structure)) is not None:
-        console.print(f"{local:.0%} of its accesses are local, as far as nodes are known.")
+    seen = not only_touches(trace)
+    local = local_shares(trace) if seen and trace.info.host.nodes > 1 else {}
+    if structure in local:
+        share = f"{local[structure]:.0%}"
+        console.print(f"{share} of its accesses are local, as far as nodes are known.")
     _print_strip(console, trace, structure)
-    for print_part in (_print_threads, _print_first_touch, _print_lines, _print_phases):
+    parts = (_print_threads, _print_first_touch, _print_lines, _print_phases)
+    for print_part in parts if seen else (_print_first_touch,):
         print_part(console, trace, chosen, _ROWS if not every else 1 << 30)
 
 
@@ -58,7 +63,7 @@ def _print_reading(console: Console, trace: Trace, structure: int) -> None:
 def _print_strip(console: Console, trace: Trace, structure: int) -> None:
     users = users_of(trace)
     console.print()
-    print_strip_legend(console, users)
+    print_strip_legend(console, users, touches=only_touches(trace))
     columns = max(16, min(_WIDEST_STRIP, console.width - 1))
     for line in strip_lines(strip_of(trace, structure, users, columns), users, console):
         console.print(line, no_wrap=True)

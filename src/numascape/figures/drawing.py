@@ -30,6 +30,7 @@ from numascape.figures.tables import (
     traffic,
 )
 from numascape.trace import Trace
+from numascape.trace.counting import only_touches
 from numascape.trace.phase import TraceOfPhase
 
 # What each format would say about when and with what it was made; None leaves it out.
@@ -62,6 +63,11 @@ def draw(
     style = style or Style()
     if figure not in FIGURES:
         raise NumascapeError(f"there is no figure {figure}; there are {', '.join(FIGURES)}")
+    if only_touches(trace) and figure != "first-touch":
+        raise NumascapeError(
+            f"{trace.path} has first touches only, and the figure {figure} is of accesses: draw "
+            "first-touch, or record with another recorder"
+        )
     if structure is None and figure in OF_ONE_STRUCTURE:
         raise NumascapeError(f"the figure {figure} is of one structure: name it with --structure")
     for table in ("structures", "threads"):

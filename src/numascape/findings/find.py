@@ -33,6 +33,7 @@ from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import SMALL_GAIN
 from numascape.machine.description import Machine
 from numascape.trace import Trace
+from numascape.trace.counting import only_touches
 
 Diagnosis = Callable[[Subject], Finding | None]
 
@@ -64,7 +65,9 @@ def find(
 
 
 def findings_of(run: Run) -> list[Finding]:
-    """All findings about a run that was looked at."""
+    """All findings about a run that was looked at; none without counts of accesses."""
+    if only_touches(run.trace):
+        return []
     found = [finding for subject in run.subjects for finding in of_structure(subject)]
     found += uneven_work.diagnose(run)
     found += piled_node.diagnose(run)

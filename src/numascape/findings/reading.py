@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.ownership import Owner
 from numascape.findings.description import who_uses
 from numascape.findings.finding import Finding
+from numascape.findings.first_touches import read_first_touches
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import FOREIGN, MINOR
-from numascape.findings.wording import percent
+from numascape.findings.wording import counted, percent
+from numascape.trace.counting import share_error
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,21 @@ UNUSED = Reading(("No access to it was counted.",), (), "")
 def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
     """The reading of one structure; `found` are the run's findings."""
     facts = run.facts.get(structure)
+    counts = run.trace.info.recorder.counts
     if facts is None or facts.accesses == 0:
         return UNUSED
+    if counts == "first touches":
+        placed = run.pages_by_node.get(structure, {})
+        return Reading(*read_first_touches(facts, run.owners[structure], placed))
+    if counts == "samples":
+        error = percent(share_error(facts.accesses))
+        note = f"Estimated from {counted(facts.accesses, 'sample')}: its shares are within {error}."
+        reading = _read(run, structure, facts, found)
+        return replace(reading, see=(note, *reading.see))
+    return _read(run, structure, facts, found)
+
+
+def _read(run: Run, structure: int, facts: Facts, found: Sequence[Finding]) -> Reading:
     own = [finding for finding in found if finding.structure == structure]
     subject = run.subject(structure)
     see = [who_uses(facts), *(_surroundings(subject) if subject else ())]

@@ -56,6 +56,15 @@ class Run:
         return {row["structure"]: owner_of(row) for row in rows}
 
     @cached_property
+    def pages_by_node(self) -> dict[int, dict[int, int]]:
+        """By structure, the number of its pages on each node, as far as known."""
+        pages: dict[int, dict[int, int]] = {}
+        placed = self.trace.placement.group_by("structure", "node").len()
+        for structure, node, count in placed.iter_rows():
+            pages.setdefault(structure, {})[node] = count
+        return pages
+
+    @cached_property
     def openmp(self) -> bool:
         """Whether the program's threads are OpenMP's."""
         regions = self.trace.phases["name"].str.contains("parallel region ", literal=True).any()

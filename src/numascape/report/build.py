@@ -49,6 +49,7 @@ from numascape.report.sharing import measure_sharing
 from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
+from numascape.trace.counting import TraceOfTouches
 
 COLUMNS = 4096
 """Columns with touched pages that a structure may have; a 4K screen shows no more."""
@@ -104,6 +105,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     Source text and loops come from ``files``; without it no source file is read. ``limits`` says
     how much is shown one by one.
     """
+    trace = TraceOfTouches.of(trace)
     phases = shown_phases(trace, limits.phases)
     by_phase = _by_phase(trace.accesses, phases)
     first_touch = trace.first_touch.with_columns(phases.positions(trace.first_touch["phase"]))

@@ -12,7 +12,7 @@ import polars as pl
 import numascape
 from numascape.errors import NumascapeError
 from numascape.machine.description import cpu_nodes
-from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.info import Counts, Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.lines import Sites, count_lines, merged, structures_of_samples
 from numascape.trace.module_pages import divide
 from numascape.trace.phases import ProcessPhases, process_phases, run_phases
@@ -248,6 +248,9 @@ def _assemble(
         return rows.with_columns(new).filter(pl.col("structure").is_not_null())
 
     accesses = renumbered(accesses)
+    counts = _counts(session, shards)
+    if counts == "first touches":
+        accesses = accesses.clear()
     first_touch = renumbered(
         pl.concat(
             phases.renumbered(part.first_touch, process) for process, part in enumerate(parts)
@@ -278,7 +281,7 @@ def _assemble(
         )
         for name, frame in tables.items()
     }
-    return Converted(tables, _info(tables, shards, session))
+    return Converted(tables, _info(tables, shards, session, counts))
 
 
 def _instances(parts: list[_Part]) -> pl.DataFrame:
@@ -363,12 +366,22 @@ def _options(session: Session) -> dict[str, Any]:
     }
 
 
-def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session) -> TraceInfo:
-    accesses = tables["accesses"]
+def _counts(session: Session, shards: list[Shard]) -> Counts:
+    return "first touches" if session.recorder == "faults" else "accesses"
+
+
+def _info(
+    tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session, counts: Counts
+) -> TraceInfo:
+    touched = tables["first_touch"].with_columns(
+        reads=pl.lit(0, dtype=pl.UInt64), writes=pl.lit(1, dtype=pl.UInt64)
+    )
+    accesses = tables["accesses"] if counts != "first touches" else sort_by(touched, PLACE)
     by_structure = accesses.group_by("structure").agg(pl.col("reads").sum(), pl.col("writes").sum())
     named = by_structure.join(
         tables["structures"].filter("named").select("structure"), on="structure", how="semi"
     )
+    recorded = tables["accesses"]
     reads, writes = int(by_structure["reads"].sum()), int(by_structure["writes"].sum())
     every = reads + writes
     share = (int(named["reads"].sum()) + int(named["writes"].sum())) / every if every else 0.0
@@ -376,7 +389,7 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
     return TraceInfo(
         program=_valid(shards[0].program),
         arguments=tuple(_valid(word) for word in session.program[1:]),
-        recorder=Recorder(session.recorder, numascape.__version__, _options(session)),
+        recorder=Recorder(session.recorder, numascape.__version__, _options(session), counts),
         host=session.host,
         machine=session.machine,
         page_size=PAGE_SIZE,
@@ -388,8 +401,8 @@ def _info(tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session
             for number, shard in enumerate(shards)
         ),
         totals=Totals(
-            reads,
-            writes,
+            int(recorded["reads"].sum()),
+            int(recorded["writes"].sum()),
             _count_pages(accesses),
             tables["threads"].height,
         ),

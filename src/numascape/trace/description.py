@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 
+from numascape.trace.counting import share_error
 from numascape.trace.trace import Trace
 
 
@@ -22,18 +23,33 @@ def describe_run(trace: Trace) -> list[str]:
     """What ran, where, how long; how much was seen, and what was not: one sentence a line."""
     info = trace.info
     command = shlex.join([info.program, *info.arguments])
-    totals = info.totals
     lines = [
         f"{trace.path.name}: {command if len(command) <= 200 else command[:197] + '...'}",
         f"started {info.started} on {info.host.name} ({_several(info.host.cpus, 'CPU')}, "
         f"{_several(info.host.nodes, 'node')}), ran {info.times.wall_s:.2f} s "
         f"({info.times.cpu_s:.2f} s of CPU) under the {info.recorder.name} recorder, "
         f"exit status {info.exit_status}",
-        f"{_several(totals.threads, 'thread')} made {count(totals.reads)} reads and "
-        f"{count(totals.writes)} writes on {_several(totals.pages, 'page')}; "
-        f"{info.attributed_share:.1%} of them in named structures",
+        _describe_counts(trace),
     ]
     return lines + [f"not seen: {sentence}" for sentence in info.unseen]
+
+
+def _describe_counts(trace: Trace) -> str:
+    totals, recorder = trace.info.totals, trace.info.recorder
+    threads, pages = _several(totals.threads, "thread"), _several(totals.pages, "page")
+    named = f"{trace.info.attributed_share:.1%} of them in named structures"
+    if recorder.counts == "first touches":
+        return f"{threads} touched {pages} first, {named}; later accesses are not recorded"
+    if recorder.counts == "samples":
+        samples = totals.reads + totals.writes
+        return (
+            f"{_several(samples, 'sample')} of accesses by {threads} to {pages}, {named}; shares "
+            f"are estimates, within {share_error(samples):.1%} of the run's"
+        )
+    return (
+        f"{threads} made {count(totals.reads)} reads and {count(totals.writes)} writes on "
+        f"{pages}; {named}"
+    )
 
 
 def _several(number: int, thing: str) -> str:

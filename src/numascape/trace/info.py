@@ -11,7 +11,7 @@ import dataclasses
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -28,13 +28,20 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
+Counts = Literal["accesses", "first touches", "samples"]
+
+
 @dataclass(frozen=True)
 class Recorder:
-    """The way of observing, and the options it ran with."""
+    """The way of observing, the options it ran with, and what its counts are counts of.
+
+    `first touches`: the trace has no accesses. `samples`: it has a small part of them.
+    """
 
     name: str
     version: str
     options: dict[str, Any] = field(default_factory=dict)
+    counts: Counts = "accesses"
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ _OF_RECORDER = {
         "as the libraries' own.",
     ),
     "faults": (
-        "Every access after a page's first: the recording is of page faults, each of which is "
-        "shown as one write. Who touched a page first, from where, and its node are exact.",
+        "Every access after a page's first: the recording is of page faults. Who touched a page "
+        "first, from where, and its node are exact.",
     ),
 }
 
@@ -66,7 +66,7 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
             "modulo 1 TiB): their counts may be of two structures."
         )
     shared = sum(shard.shared_page_accesses for shard in shards)
-    if accesses and shared / accesses >= 0.001:
+    if recorder != "faults" and accesses and shared / accesses >= 0.001:
         sentences.append(
             f"{shared / accesses:.1%} of the accesses were on heap pages that hold blocks of "
             "several call stacks: they are divided among these by their bytes on the page."

@@ -18,12 +18,14 @@ from numascape.report.build import draft
 from numascape.report.phases import shown_phases
 from numascape.report.render import viewer_page
 from numascape.trace import Trace
+from numascape.trace.counting import TraceOfTouches
 from numascape.view.site import Extent, Site, served_page
 from numascape.view.windows import Windows
 
 
 def site_of(trace: Trace) -> Site:
     """Everything that is served of `trace`, under a secret that nobody can guess."""
+    trace = TraceOfTouches.of(trace)
     started = draft(trace, readable_sources(trace.info, None))
     page, policy, shown = served_page(viewer_page(), started)
     named = zip(shown.places.function, shown.places.file, shown.places.line, strict=True)

@@ -169,7 +169,12 @@ export interface Thread {
 export interface Run {
   program: string;
   arguments: string[];
-  recorder: { name?: string; version?: string };
+  /** Without `counts` it counted accesses. */
+  recorder: {
+    name?: string;
+    version?: string;
+    counts?: "accesses" | "first touches" | "samples";
+  };
   host: { name?: string; kernel?: string; cpus?: number; nodes?: number; memory_bytes?: number };
   page_size: number;
   started: string;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
+import { seesAccesses } from "../model/counting";
 import { matrixOf } from "../model/matrix";
 import type { Matrix } from "../model/matrix";
 import { positionOf } from "../model/page-state";
@@ -61,6 +62,7 @@ function Page({ report }: { report: Report }) {
     () => (any ? [...arrange(state.order, matrix(whole), report.threads).rows] : []),
     [report, phases, state.order, whole],
   );
+  const seen = seesAccesses(report.run);
   const select = (position: number) =>
     change({ structure: report.structures[position]!.structure, instance: -1 });
   const open = (position: number) => {
@@ -74,14 +76,16 @@ function Page({ report }: { report: Report }) {
       </a>
       <RunHeader run={report.run} />
       <main>
-        <StandingOut report={report} onOpen={open} />
+        {seen && <StandingOut report={report} onOpen={open} />}
         <RunFacts report={report} />
-        <div class={`overview ${overviewSize(report)}`}>
-          <MachinePanel report={report} phases={phases} theme={theme} />
-          {report.threads.length > 1 && (
-            <SharingPanel report={report} phases={phases} order={order} theme={theme} />
-          )}
-        </div>
+        {seen && (
+          <div class={`overview ${overviewSize(report)}`}>
+            <MachinePanel report={report} phases={phases} theme={theme} />
+            {report.threads.length > 1 && (
+              <SharingPanel report={report} phases={phases} order={order} theme={theme} />
+            )}
+          </div>
+        )}
         <StructureTable
           report={report}
           matrix={matrix}
@@ -109,12 +113,14 @@ function Page({ report }: { report: Report }) {
             )}
           </div>
         )}
-        <ReadWritePanel
-          report={report}
-          matrix={matrix}
-          positions={rows.map(({ position }) => position)}
-          theme={theme}
-        />
+        {seen && (
+          <ReadWritePanel
+            report={report}
+            matrix={matrix}
+            positions={rows.map(({ position }) => position)}
+            theme={theme}
+          />
+        )}
         <Principles folded={report.folded} />
       </main>
       <footer>

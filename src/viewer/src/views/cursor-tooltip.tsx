@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Thread } from "../data/report";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { columnAt, entryAt, firstTouchOf } from "../model/matrix";
 import { HUGE_PAGE } from "../model/page-unit";
@@ -27,6 +28,7 @@ export function CursorTooltip({ data, view, cursor }: Props) {
   const entry = entryAt(matrix.accesses, row, column);
   const first = firstTouchOf(matrix, column);
   const users = threads.filter((_, line) => entryAt(matrix.accesses, line, column) >= 0).length;
+  const seen = seesAccesses(report.run);
   const name = thread.name && thread.name !== `thread ${thread.thread}` ? ` (${thread.name})` : "";
   const style = {
     left: `${cursor.clientX}px`,
@@ -53,10 +55,14 @@ export function CursorTooltip({ data, view, cursor }: Props) {
           {thread.thread}
           <bdi>{name}</bdi>
         </dd>
-        <dt>Reads</dt>
-        <dd>{show.count(entry < 0 ? 0 : matrix.accesses.reads[entry]!)}</dd>
-        <dt>Writes</dt>
-        <dd>{show.count(entry < 0 ? 0 : matrix.accesses.writes[entry]!)}</dd>
+        {seen && (
+          <>
+            <dt>Reads</dt>
+            <dd>{show.count(entry < 0 ? 0 : matrix.accesses.reads[entry]!)}</dd>
+            <dt>Writes</dt>
+            <dd>{show.count(entry < 0 ? 0 : matrix.accesses.writes[entry]!)}</dd>
+          </>
+        )}
         {pages > 1 && (
           <>
             <dt>Touched</dt>
@@ -65,8 +71,12 @@ export function CursorTooltip({ data, view, cursor }: Props) {
             </dd>
           </>
         )}
-        <dt>Used by</dt>
-        <dd>{users === 1 ? "1 thread" : `${show.count(users)} threads`}</dd>
+        {seen && (
+          <>
+            <dt>Used by</dt>
+            <dd>{users === 1 ? "1 thread" : `${show.count(users)} threads`}</dd>
+          </>
+        )}
         <dt>First touch</dt>
         <dd>{first ? firstTouch(threads, first) : touched > 0 ? "not seen" : "never touched"}</dd>
         {first && first.place > 0 && (

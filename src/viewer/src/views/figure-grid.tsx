@@ -5,6 +5,7 @@ import { linePixels } from "../draw/thread-colour";
 import type { Theme } from "../draw/colour";
 import { averages, binAccesses, binFirstTouches, columnBins, rowBins } from "../model/bins";
 import type { Binned } from "../model/bins";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { threadSums } from "../model/matrix";
 import type { Matrix, Measure } from "../model/matrix";
@@ -26,16 +27,15 @@ interface Props {
   theme: Theme;
 }
 
-export function FigureGrid({ data, navigation, largest, theme }: Props) {
+export function FigureGrid(props: Props) {
+  const { data, navigation, largest, theme } = props;
   const { report, matrix, threads } = data;
   const { measure, scale, colourBy } = usePageState("measure", "scale", "colourBy");
   const { view } = navigation;
   const [cursor, setCursor] = useState<Cursor>();
   const [grid, width] = useWidth();
-  const folded = useFolded(matrix, measure, navigation);
   const inputs = [matrix, view, measure, scale, largest, theme, colourBy];
   const heights = plotHeights(threads.length);
-  const label = useMemo(() => describe(data, measure), [matrix, measure]);
   const firstTouchLabel = useMemo(() => describeFirstTouches(data), [matrix]);
   const { firstTouched } = useMemo(() => threadSums(matrix), [matrix]);
   const grouped = data.arrangement.groups.length > 0;
@@ -43,33 +43,7 @@ export function FigureGrid({ data, navigation, largest, theme }: Props) {
   useRedrawMeasure(navigation, inputs);
   return (
     <div class={grouped ? "figure-grid grouped" : "figure-grid"} ref={grid}>
-      <h3 class="wide">Access distribution</h3>
-      <span class="axis-name">average</span>
-      <div class="column-bars">
-        <Canvas
-          class="column-average"
-          aria-hidden="true"
-          inputs={inputs}
-          draw={(surface) => {
-            const height = Math.round(heights.accesses * surface.ratio);
-            const { x, column } = folded({ width: surface.width, height });
-            drawBars(surface, x, column, "up", MAP_COLOURS[theme].bars);
-          }}
-        />
-      </div>
-      <span class="axis-name corner">per thread</span>
-      <PageThreadPlot
-        {...shared}
-        name="accesses"
-        label={label}
-        height={heights.accesses}
-        draw={(surface) => drawAccesses(surface, folded(surface).binned, largest, scale, theme)}
-        drawRows={(surface) => {
-          const rows = folded({ width: undefined, height: surface.height });
-          drawBars(surface, rows.binned.y, rows.row, "right", MAP_COLOURS[theme].bars);
-        }}
-      />
-      <DifferencePlot data={data} navigation={navigation} theme={theme} onCursor={setCursor} />
+      {seesAccesses(report.run) && <AccessPlots {...props} shared={shared} />}
       <h3 class="wide">First touch</h3>
       <PageThreadPlot
         {...shared}
@@ -95,6 +69,65 @@ export function FigureGrid({ data, navigation, largest, theme }: Props) {
       <span class="axis-name corner">page</span>
       {cursor && !navigation.brush && <CursorTooltip data={data} view={view} cursor={cursor} />}
     </div>
+  );
+}
+
+interface SharedByPlots {
+  data: FigureData;
+  navigation: Navigation;
+  cursor: Cursor | undefined;
+  onCursor: (cursor: Cursor | undefined) => void;
+  inputs: readonly unknown[];
+}
+
+/** Which thread accesses which page how often, with averages; and two groups of threads compared. */
+function AccessPlots({
+  data,
+  navigation,
+  largest,
+  theme,
+  shared,
+}: Props & { shared: SharedByPlots }) {
+  const { measure, scale } = usePageState("measure", "scale");
+  const { matrix, threads } = data;
+  const folded = useFolded(matrix, measure, navigation);
+  const label = useMemo(() => describe(data, measure), [matrix, measure]);
+  const height = plotHeights(threads.length).accesses;
+  return (
+    <>
+      <h3 class="wide">Access distribution</h3>
+      <span class="axis-name">average</span>
+      <div class="column-bars">
+        <Canvas
+          class="column-average"
+          aria-hidden="true"
+          inputs={shared.inputs}
+          draw={(surface) => {
+            const rows = Math.round(height * surface.ratio);
+            const { x, column } = folded({ width: surface.width, height: rows });
+            drawBars(surface, x, column, "up", MAP_COLOURS[theme].bars);
+          }}
+        />
+      </div>
+      <span class="axis-name corner">per thread</span>
+      <PageThreadPlot
+        {...shared}
+        name="accesses"
+        label={label}
+        height={height}
+        draw={(surface) => drawAccesses(surface, folded(surface).binned, largest, scale, theme)}
+        drawRows={(surface) => {
+          const rows = folded({ width: undefined, height: surface.height });
+          drawBars(surface, rows.binned.y, rows.row, "right", MAP_COLOURS[theme].bars);
+        }}
+      />
+      <DifferencePlot
+        data={data}
+        navigation={navigation}
+        theme={theme}
+        onCursor={shared.onCursor}
+      />
+    </>
   );
 }
 

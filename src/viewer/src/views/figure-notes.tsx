@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { HUGE_PAGE, sharedColumns } from "../model/page-unit";
 import type { FigureData } from "./figure-data";
@@ -19,6 +20,7 @@ export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail
     <p class="hint">
       Drag to zoom into a part, double-click for the whole; press <kbd>?</kbd> for all keys.
       {exact &&
+        seesAccesses(report.run) &&
         single + shared > 0 &&
         ` Of the ${show.count(single + shared)} ${columns} in use, ${show.count(shared)} are used by several threads.`}
       {served && perColumn === 1 && " This part shows single pages, from the full trace."}

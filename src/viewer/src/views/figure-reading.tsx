@@ -3,8 +3,14 @@ import type { Structure } from "../data/report";
 import { Sentence } from "./sentence";
 import { Term } from "./term";
 
+interface Props {
+  structure: Structure;
+  /** Whether accesses were recorded, or first touches only. */
+  accesses: boolean;
+}
+
 /** Beside the figures: what this structure's show, and how to read any. */
-export function FigureReading({ structure }: { structure: Structure }) {
+export function FigureReading({ structure, accesses }: Props) {
   const { see, advice } = structure.reading;
   return (
     <aside class="reading" aria-label="What the figures show">
@@ -18,9 +24,26 @@ export function FigureReading({ structure }: { structure: Structure }) {
           <Sentence text={sentence} />
         </p>
       ))}
-      <HowToRead />
-      <WhatToDo />
+      {accesses ? <HowToRead /> : <HowToReadFirstTouches />}
+      {accesses && <WhatToDo />}
     </aside>
+  );
+}
+
+function HowToReadFirstTouches() {
+  return (
+    <details open>
+      <summary>How to read the figure</summary>
+      <p>
+        Across: the structure's <Term of="page">pages</Term>, in order. Down: the{" "}
+        <Term of="thread">threads</Term>. A mark says which thread touched a page first. The kernel
+        put the page on the <Term of="node" /> where that thread ran.
+      </p>
+      <p>
+        Who used the pages afterwards is not in this recording. If the loops that use this structure
+        divide it among threads, the figure should show the same division: blocks, or a diagonal.
+      </p>
+    </details>
   );
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report } from "../data/report";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { HUGE_PAGE } from "../model/page-unit";
 import type { PageUnit, ThreadOrder } from "../model/page-state";
@@ -22,11 +23,51 @@ export const ORDERS: readonly (readonly [ThreadOrder, string])[] = [
 ];
 
 export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
-  const { measure, scale, order, pageUnit } = usePageState("measure", "scale", "order", "pageUnit");
+  const { order, pageUnit } = usePageState("order", "pageUnit");
+  const seen = seesAccesses(report.run);
   const change = useChangePage();
   const units = pageUnits(report.run.page_size);
   return (
     <div class="toolbar not-saved">
+      {seen && <AccessChoices />}
+      <Segmented
+        label="Threads"
+        options={seen ? ORDERS : ORDERS.filter(([order]) => order !== "sharing")}
+        value={order}
+        onChange={(value) => change({ order: value })}
+      />
+      <Segmented
+        label="Pages of"
+        options={units}
+        value={units.some(([unit]) => unit === pageUnit) ? pageUnit : units[0]![0]}
+        onChange={(value) => change({ pageUnit: value })}
+      />
+      <InstanceChoice report={report} position={position} />
+      {seen && report.threads.length > 1 && <CompareControls threads={report.threads} />}
+      <div class="zoom" role="group" aria-label="Zoom">
+        <button type="button" aria-label="Zoom in" onClick={() => navigation.zoomBy(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" onClick={() => navigation.zoomBy(2)}>
+          −
+        </button>
+        <button type="button" disabled={navigation.whole} onClick={navigation.reset}>
+          whole structure
+        </button>
+        <button type="button" aria-label="Help: keys and pointer" onClick={onHelp}>
+          ?
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** What the colours of the access distribution show. */
+function AccessChoices() {
+  const { measure, scale } = usePageState("measure", "scale");
+  const change = useChangePage();
+  return (
+    <>
       <Segmented
         label="Accesses"
         options={[
@@ -46,35 +87,7 @@ export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
         value={scale}
         onChange={(value) => change({ scale: value })}
       />
-      <Segmented
-        label="Threads"
-        options={ORDERS}
-        value={order}
-        onChange={(value) => change({ order: value })}
-      />
-      <Segmented
-        label="Pages of"
-        options={units}
-        value={units.some(([unit]) => unit === pageUnit) ? pageUnit : units[0]![0]}
-        onChange={(value) => change({ pageUnit: value })}
-      />
-      <InstanceChoice report={report} position={position} />
-      {report.threads.length > 1 && <CompareControls threads={report.threads} />}
-      <div class="zoom" role="group" aria-label="Zoom">
-        <button type="button" aria-label="Zoom in" onClick={() => navigation.zoomBy(0.5)}>
-          +
-        </button>
-        <button type="button" aria-label="Zoom out" onClick={() => navigation.zoomBy(2)}>
-          −
-        </button>
-        <button type="button" disabled={navigation.whole} onClick={navigation.reset}>
-          whole structure
-        </button>
-        <button type="button" aria-label="Help: keys and pointer" onClick={onHelp}>
-          ?
-        </button>
-      </div>
-    </div>
+    </>
   );
 }
 
@@ -105,6 +118,7 @@ function InstanceChoice({ report, position }: { report: Report; position: number
   const own = structures.filter((entry) => entry.parent === parent);
   if (own.length === 0) return null;
   const all = Math.max(1, whole.reads + whole.writes);
+  const what = seesAccesses(report.run) ? "the accesses" : "the pages";
   return (
     <label class="instances">
       Instance
@@ -115,7 +129,7 @@ function InstanceChoice({ report, position }: { report: Report; position: number
         <option value="-1">all {show.count(whole.instances)}, summed</option>
         {own.map(({ instance, reads, writes, size }) => (
           <option key={instance} value={String(instance)}>
-            {instance}: {show.share((reads + writes) / all)} of the accesses, {show.bytes(size)}
+            {instance}: {show.share((reads + writes) / all)} of {what}, {show.bytes(size)}
           </option>
         ))}
       </select>

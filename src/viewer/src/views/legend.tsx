@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Run } from "../data/report";
 import { accessPixel, accessRamp, lowestOfLog } from "../draw/colour";
 import type { Scale, Theme } from "../draw/colour";
 import { fillPixels } from "../draw/surface";
 import type { Surface } from "../draw/surface";
+import { counting } from "../model/counting";
 import * as show from "../model/format";
 import { Canvas } from "./canvas";
 
@@ -12,11 +14,10 @@ interface Props {
   clipped: boolean;
   scale: Scale;
   theme: Theme;
-  /** Size in bytes of the pages that accesses are counted on. */
-  pageSize: number;
+  run: Run;
 }
 
-export function Legend({ largest, clipped, scale, theme, pageSize }: Props) {
+export function Legend({ largest, clipped, scale, theme, run }: Props) {
   const low = scale === "log" ? lowestOfLog(largest) : 0;
   return (
     <div class="legend">
@@ -31,7 +32,7 @@ export function Legend({ largest, clipped, scale, theme, pageSize }: Props) {
       />
       <span>
         {clipped && "≥ "}
-        {show.short(largest)} accesses per page of {show.bytes(pageSize)}
+        {show.short(largest)} {counting(run)} per page of {show.bytes(run.page_size)}
       </span>
     </div>
   );

@@ -2,6 +2,7 @@
 import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import type { Report, Run } from "../data/report";
+import { counting, shareError } from "../model/counting";
 import * as show from "../model/format";
 import { Term } from "./term";
 import { ThemeChoice } from "./theme";
@@ -27,6 +28,14 @@ export function RunHeader({ run }: { run: Run }) {
   );
 }
 
+const MEANING = {
+  accesses: "",
+  "first touches":
+    "This recording is of page faults: it says which thread touched each page first, and where the page is. It says nothing about later accesses, so this page leaves out what needs them: access distributions, sharing, traffic, and what stands out.",
+  samples:
+    "This recording is of samples: a small part of all accesses, each with its page and thread. Shares are estimates, the less certain the fewer samples a structure or page has; a page without a sample may have been used.",
+};
+
 /** What was recorded, where, and what the recorder could not see. */
 export function RunFacts({ report }: { report: Report }) {
   const { run, threads } = report;
@@ -40,9 +49,7 @@ export function RunFacts({ report }: { report: Report }) {
         <Fact name={<Term of="thread">Threads</Term>}>{show.count(threads.length)}</Fact>
         <Fact name="Run time">{times(run)}</Fact>
         <Fact name={<Term of="overhead">Recorder's cost</Term>}>{overhead(run)}</Fact>
-        <Fact name={<Term of="access">Accesses</Term>}>
-          {show.short(run.reads)} reads, {show.short(run.writes)} writes
-        </Fact>
+        <Counted run={run} />
         <Fact name={<Term of="page">Pages touched</Term>}>
           {show.count(run.touched_pages)} ({show.bytes(run.touched_pages * run.page_size)})
         </Fact>
@@ -50,6 +57,7 @@ export function RunFacts({ report }: { report: Report }) {
           {run.attributed_share == null ? "unknown" : show.share(run.attributed_share)}
         </Fact>
       </dl>
+      {counting(run) !== "accesses" && <p class="prose counting">{MEANING[counting(run)]}</p>}
       {notes.length > 0 && (
         <details class="unseen">
           <summary>What the recorder could not see ({notes.length})</summary>
@@ -78,6 +86,26 @@ function Mark() {
     <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
       <path d="M1 15V9h3v6zm3.7 0V5h3v10zm3.7 0V1h3v14zm3.6 0V7h3v8z" fill="currentColor" />
     </svg>
+  );
+}
+
+/** How much was counted, and of what. */
+function Counted({ run }: { run: Run }) {
+  const kind = counting(run);
+  const samples = run.reads + run.writes;
+  if (kind === "first touches")
+    return <Fact name="Recorded of each page">its first touch only</Fact>;
+  if (kind === "samples") {
+    return (
+      <Fact name="Samples">
+        {show.count(samples)} accesses; shares are estimates, ± {show.share(shareError(samples))}
+      </Fact>
+    );
+  }
+  return (
+    <Fact name={<Term of="access">Accesses</Term>}>
+      {show.short(run.reads)} reads, {show.short(run.writes)} writes
+    </Fact>
   );
 }
 

@@ -2,6 +2,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Report, Structure } from "../data/report";
 import type { Theme } from "../draw/colour";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { densityScale } from "../model/matrix";
 import type { Matrix } from "../model/matrix";
@@ -43,6 +44,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
     () => densityScale(data.unordered, measure),
     [data.unordered, measure],
   );
+  const seen = seesAccesses(report.run);
   const names = phases?.map((phase) => report.phases[phase]!.name).join(", ");
   const subtitle = `${report.run.program}${names ? `, phases: ${names}` : ""}`;
   return (
@@ -65,15 +67,17 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
           />
           <div data-figure="structure">
             <div class="figure-head">
-              <Legend
-                largest={largest}
-                clipped={clipped}
-                scale={scale}
-                theme={theme}
-                pageSize={report.run.page_size}
-              />
+              {seen && (
+                <Legend
+                  largest={largest}
+                  clipped={clipped}
+                  scale={scale}
+                  theme={theme}
+                  run={report.run}
+                />
+              )}
               <SaveMenu
-                title={`Accesses and first touches of ${structure.name}`}
+                title={`${seen ? "Accesses and first touches" : "First touches"} of ${structure.name}`}
                 subtitle={subtitle}
                 table={() => cellTable(data)}
               />
@@ -88,7 +92,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
           <FigureNotes data={data} detail={detail} />
           <FigureHelp open={help} onClose={() => setHelp(false)} />
         </div>
-        <FigureReading structure={structure} />
+        <FigureReading structure={structure} accesses={seen} />
       </div>
       <ThreadTable data={data} />
     </section>

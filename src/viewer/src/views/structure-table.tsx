@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Structure } from "../data/report";
 import type { Theme } from "../draw/colour";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import type { Matrix } from "../model/matrix";
 import type { ColourBy } from "../model/page-state";
@@ -71,7 +72,11 @@ export function StructureTable(props: Props) {
       <FoldedSwitch {...props} />
       <p class="how">
         Each strip is a structure from its first page (left) to its last.{" "}
-        <StripLegend report={report} colourBy={colourBy} theme={props.theme} />
+        {seesAccesses(report.run) ? (
+          <StripLegend report={report} colourBy={colourBy} theme={props.theme} />
+        ) : (
+          `The colour says which ${colourBy} touched most of that part's pages first.`
+        )}
       </p>
     </section>
   );
@@ -82,7 +87,7 @@ export function severalNodes({ traffic }: Report): boolean {
 }
 
 /** Stacks, the runtime's own memory and what is hardly used, behind one switch. */
-function FoldedSwitch({ all, wanted, onWanted }: Props) {
+function FoldedSwitch({ report, all, wanted, onWanted }: Props) {
   const away = folded(all);
   if (away.stacks + away.others === 0) return null;
   return (
@@ -92,12 +97,12 @@ function FoldedSwitch({ all, wanted, onWanted }: Props) {
         checked={wanted.minor}
         onChange={(event) => onWanted({ ...wanted, minor: event.currentTarget.checked })}
       />
-      Show also {foldedText(away)}
+      Show also {foldedText(away, seesAccesses(report.run))}
     </label>
   );
 }
 
-function foldedText({ stacks, others, share }: Folded): string {
+function foldedText({ stacks, others, share }: Folded, seen: boolean): string {
   const parts: string[] = [];
   if (stacks > 0) parts.push(`${show.count(stacks)} thread stack${stacks > 1 ? "s" : ""}`);
   if (others > 0) {
@@ -105,7 +110,7 @@ function foldedText({ stacks, others, share }: Folded): string {
       `${show.count(others)} minor structure${others > 1 ? "s" : ""}, such as the runtime's`,
     );
   }
-  return `${parts.join(" and ")} (${show.share(share)} of the accesses)`;
+  return `${parts.join(" and ")} (${show.share(share)} of ${seen ? "the accesses" : "the pages touched"})`;
 }
 
 const HEADINGS: { key: SortKey; label: string }[] = [
@@ -116,8 +121,11 @@ const HEADINGS: { key: SortKey; label: string }[] = [
   { key: "threads", label: "Threads" },
 ];
 
+const OF_ACCESSES: ReadonlySet<SortKey> = new Set(["reads", "writes"]);
+
 function Head({ report, colourBy, wanted, onWanted }: Props) {
   const { key: sorted, descending } = wanted.order;
+  const seen = seesAccesses(report.run);
   const heading = (key: SortKey, label: string, number: boolean) => (
     <th
       key={key}
@@ -143,8 +151,12 @@ function Head({ report, colourBy, wanted, onWanted }: Props) {
     <thead>
       <tr>
         {heading("name", "Name", false)}
-        <th scope="col">Pages, by dominant {colourBy}</th>
-        {HEADINGS.map(({ key, label }) => heading(key, label, true))}
+        <th scope="col">
+          Pages, by {seen ? "dominant" : "first touching"} {colourBy}
+        </th>
+        {HEADINGS.filter(({ key }) => seen || !OF_ACCESSES.has(key)).map(({ key, label }) =>
+          heading(key, label, true),
+        )}
         {severalNodes(report) && heading("remote", "Remote", true)}
         <th scope="col">Pattern</th>
       </tr>
@@ -195,12 +207,12 @@ function Row({
         />
       </td>
       <td class="number">{show.bytes(structure.size)}</td>
-      <td class="number" title={show.count(reads)}>
-        {show.short(reads)}
-      </td>
-      <td class="number" title={show.count(writes)}>
-        {show.short(writes)}
-      </td>
+      {seesAccesses(report.run) &&
+        [reads, writes].map((number, i) => (
+          <td key={i} class="number" title={show.count(number)}>
+            {show.short(number)}
+          </td>
+        ))}
       <td class="number share">
         <span class="bar" style={{ width: `${share * 100}%` }} />
         <span>{show.share(share)}</span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
+import { seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { threadSums } from "../model/matrix";
 import type { FigureData } from "./figure-data";
@@ -26,7 +27,8 @@ export function ThreadTable({ data }: { data: FigureData }) {
   );
 }
 
-function Table({ data: { matrix, threads } }: { data: FigureData }) {
+function Table({ data: { report, matrix, threads } }: { data: FigureData }) {
+  const seen = seesAccesses(report.run);
   const { reads, writes, firstTouched } = threadSums(matrix);
   const total = reads.reduce((sum, n) => sum + n, 0) + writes.reduce((sum, n) => sum + n, 0);
   return (
@@ -35,15 +37,11 @@ function Table({ data: { matrix, threads } }: { data: FigureData }) {
         <thead>
           <tr>
             <th scope="col">Thread</th>
-            <th scope="col" class="number">
-              Reads
-            </th>
-            <th scope="col" class="number">
-              Writes
-            </th>
-            <th scope="col" class="number">
-              Share
-            </th>
+            {(seen ? ["Reads", "Writes", "Share"] : ["Share"]).map((heading) => (
+              <th key={heading} scope="col" class="number">
+                {heading}
+              </th>
+            ))}
             <th scope="col" class="number">
               Pages first touched
             </th>
@@ -57,8 +55,8 @@ function Table({ data: { matrix, threads } }: { data: FigureData }) {
               <th scope="row">
                 {thread} <bdi class="origin">{name}</bdi>
               </th>
-              <td class="number">{show.count(reads[row]!)}</td>
-              <td class="number">{show.count(writes[row]!)}</td>
+              {seen && <td class="number">{show.count(reads[row]!)}</td>}
+              {seen && <td class="number">{show.count(writes[row]!)}</td>}
               <td class="number">
                 {show.share((reads[row]! + writes[row]!) / Math.max(1, total))}
               </td>
