@@ -92,10 +92,21 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "writes": _U64,
         }
     ),
+    "sources": pl.Schema(
+        {
+            "structure": _U32,
+            "thread": _U32,
+            "source": _TEXT,
+            "reads": _U64,
+            "writes": _U64,
+            "timed": _U64,
+            "latency": _U64,
+        }
+    ),
     "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
 }
 
-OPTIONAL: Final = frozenset({"phase_spans", "lines", "instances"})
+OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "instances"})
 """Tables that a trace may lack, because nothing was recorded for them: they read as empty."""
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {

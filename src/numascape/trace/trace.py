@@ -97,6 +97,18 @@ class Trace:
         check.check_instances(frame, self.structures, self._where("instances"))
         return frame
 
+    @cached_property
+    def sources(self) -> pl.DataFrame:
+        """Where samples found their data, and how long that took; empty unless sampled."""
+        frame = self._read("sources")
+        check.check_ids(
+            frame,
+            self._where("sources"),
+            structure=self.structures.height,
+            thread=self.threads.height,
+        )
+        return frame
+
     def table(self, name: str) -> pl.DataFrame:
         """The table of that name."""
         frame: pl.DataFrame = getattr(self, name)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numascape import terminal
+
+
+def import_samples(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A file of perf mem record or perf record -d.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="TRACE",
+            help="The trace to write; by default FILE.numascape.",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
+    ] = False,
+) -> None:
+    """Turn samples of accesses that perf recorded into a trace.
+
+    Any processor's: PEBS (Intel), IBS (AMD), SPE (Arm), or the kernel's page faults. The trace is
+    labelled as sampled: its counts are samples, and its shares estimates.
+
+    Example: `perf mem record -- ./program; numascape import perf.data`
+    """
+    # Imported here, because help and completion should not wait for the data frames.
+    from numascape.samples.perf_data import read_perf_data
+    from numascape.samples.tables import convert_samples
+    from numascape.trace import Trace
+    from numascape.trace.description import describe_run
+    from numascape.trace.write import check_replaceable, write_trace
+
+    target = output or Path(f"{file.name}.numascape")
+    check_replaceable(target)
+    write_trace(target, *convert_samples(read_perf_data(file)))
+    if not quiet:
+        for line in describe_run(Trace.read(target)):
+            terminal.say(line)
+        terminal.say(f"wrote {target}; look at it with:")
+        terminal.suggest("report", str(target))

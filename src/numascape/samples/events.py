@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording of samples says, as plain data. Times are in ns of one clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["read", "write", "unknown"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One access. `latency` is in the event's unit, usually cycles; None where not recorded."""
+
+    pid: int
+    tid: int
+    cpu: int | None
+    time_ns: int
+    event: str
+    address: int
+    pc: int
+    kind: Kind
+    latency: int | None = None
+    source: str = ""
+    physical: int | None = None
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A process maps a file, or anonymous memory (`path` begins with `//` or `[`)."""
+
+    pid: int
+    time_ns: int
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Named:
+    """A thread gets a name; `executed` when that is because it runs another program."""
+
+    pid: int
+    tid: int
+    time_ns: int
+    name: str
+    executed: bool
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A process, or a thread of one, begins."""
+
+    pid: int
+    tid: int
+    parent_pid: int
+    time_ns: int
+
+
+Event = Sample | Mapping | Named | Forked

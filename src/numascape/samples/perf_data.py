@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of `perf record -d` or `perf mem record`, read by perf itself."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from numascape.errors import NumascapeError
+from numascape.machine.description import Machine, MachineNode
+from numascape.machine.kernel_lists import parse_cpu_list
+from numascape.samples.events import Event
+from numascape.samples.perf_text import FIELDS, parse
+from numascape.trace.info import Host
+
+_NEEDED = ("TID", "TIME", "ADDR", "IP")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Events in order of time, and what the file says of the host.
+
+    `blocks` are, by node, the ranges [first, end) of physical addresses of its memory.
+    """
+
+    events: list[Event]
+    not_understood: int
+    command: list[str]
+    captured: str
+    host: Host
+    machine: Machine
+    blocks: dict[int, list[tuple[int, int]]]
+
+
+def read_perf_data(path: Path) -> Recording:
+    """Read the file with Debian's or the kernel's own `perf`.
+
+    Raises NumascapeError when there is none, when the file is none of perf's, and when its samples
+    lack addresses.
+    """
+    if not path.is_file():
+        raise NumascapeError(f"there is no file {path}")
+    fields = _fields(path)
+    wanted = ",".join(name for field in FIELDS if field in fields for name in FIELDS[field])
+    records = ["--show-mmap-events", "--show-task-events", "--ns"]
+    text = _perf("script", path, "-F", f"{wanted},event", *records)
+    named = frozenset(name for field in fields for name in FIELDS[field])
+    parsed = parse(text.splitlines(), named)
+    header = _perf("script", path, "--header-only", "-I").splitlines()
+    machine = machine_of_header(header)
+    return Recording(
+        events=parsed.events,
+        not_understood=parsed.not_understood,
+        command=_command(_value(header, "cmdline")),
+        captured=_value(header, "captured on"),
+        host=_host(header, machine),
+        machine=machine,
+        blocks=memory_blocks(header),
+    )
+
+
+def _perf(verb: str, path: Path, *options: str) -> str:
+    perf = shutil.which("perf")
+    if perf is None:
+        raise NumascapeError("perf is not installed: install Debian's linux-perf")
+    # The file may be somebody else's, which perf refuses unless forced.
+    command = [perf, verb, "-f", "-i", str(path.absolute()), *options]
+    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").split("\n")
+        reason = next((line.strip() for line in lines if line.strip()), "no reason given")
+        raise NumascapeError(f"perf cannot read {path}: {reason[:200]}")
+    return done.stdout.decode(errors="replace")
+
+
+def _fields(path: Path) -> list[str]:
+    """What the samples of all events have, by the names of FIELDS."""
+    described = _perf("evlist", path, "-v")
+    types = [set(found.split("|")) for found in re.findall(r"sample_type: ([A-Z_|]+)", described)]
+    if not types:
+        raise NumascapeError(f"{path} holds no samples")
+    common = set.intersection(*types)
+    if "WEIGHT_STRUCT" in common:
+        common.add("WEIGHT")
+    if missing := [name for name in _NEEDED if name not in common]:
+        what = "addresses" if "ADDR" in missing else " and ".join(missing)
+        raise NumascapeError(
+            f"the samples in {path} have no {what}: record with perf mem record, or perf record -d"
+        )
+    return [name for name in FIELDS if name in common]
+
+
+def _value(header: list[str], name: str) -> str:
+    found = re.compile(rf"# {re.escape(name)} *: (.*)$")
+    return next((match[1].strip() for line in header if (match := found.match(line))), "")
+
+
+def _command(line: str) -> list[str]:
+    """Perf's own command line."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def machine_of_header(header: list[str]) -> Machine:
+    """The nodes that the file's header lists; one without CPUs when it lists none."""
+    memory: dict[int, int] = {}
+    cpus: dict[int, tuple[int, ...]] = {}
+    for line in header:
+        if found := re.match(r"# node(\d{1,4}) meminfo +: total = (\d{1,15}) kB", line):
+            memory[int(found[1])] = int(found[2]) << 10
+        elif found := re.match(r"# node(\d{1,4}) cpu list : ([\d,-]*)$", line):
+            try:
+                cpus[int(found[1])] = tuple(parse_cpu_list(found[2]))
+            except ValueError:
+                cpus[int(found[1])] = ()
+    nodes = tuple(
+        MachineNode(node, cpus.get(node, ()), memory.get(node, 0))
+        for node in sorted(memory.keys() | cpus.keys())
+    )
+    return Machine(_value(header, "hostname") or "unknown", nodes or (MachineNode(0, (), 0),))
+
+
+def _host(header: list[str], machine: Machine) -> Host:
+    total = re.match(r"(\d{1,15}) kB", _value(header, "total memory"))
+    online = _value(header, "nrcpus online")
+    return Host(
+        name=machine.name,
+        kernel=f"Linux {_value(header, 'os release')}".strip(),
+        cpus=int(online) if re.fullmatch(r"\d{1,6}", online) else 0,
+        nodes=len(machine.nodes),
+        memory_bytes=int(total[1]) << 10 if total else 0,
+    )
+
+
+def memory_blocks(header: list[str]) -> dict[int, list[tuple[int, int]]]:
+    """Which physical memory is whose, from the header's list of memory blocks."""
+    blocks: dict[int, list[tuple[int, int]]] = {}
+    size = 0
+    for line in header:
+        if found := re.match(r"# memory nodes \(nr \d+, block size 0x([0-9a-f]{1,12})\)", line):
+            size = int(found[1], 16)
+        elif size and (found := re.match(r"# +(\d{1,4}) \[[^\]]*\]: ([\d,-]+)$", line)):
+            for part in found[2].split(","):
+                first, _, last = part.partition("-")
+                if first.isdecimal() and (last or first).isdecimal():
+                    span = (int(first) * size, (int(last or first) + 1) * size)
+                    blocks.setdefault(int(found[1]), []).append(span)
+    return blocks

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples become a trace: each address is named, and samples are counted by page and thread."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+import numascape
+from numascape.errors import NumascapeError
+from numascape.machine.description import cpu_nodes
+from numascape.naming.frames import is_library
+from numascape.samples.events import Forked, Mapping, Named, Sample
+from numascape.samples.memory import Memory, Modules, Variables
+from numascape.samples.perf_data import Recording
+from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.module_pages import module_name
+from numascape.trace.schema import SCHEMAS
+from numascape.trace.structures import Structure, StructureTable
+
+_PAGE = 4096
+_MOST_PAGES = 1 << 31
+_LARGEST_STACK = 64 << 20
+_KERNEL = 1 << 47
+_UNKNOWN = "memory outside all mappings seen"
+
+
+@dataclass
+class _Thread:
+    tid: int
+    created: int
+    name: str = ""
+    ended: int = 0
+    cpus: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Image:
+    """A process from its start, or its last exec."""
+
+    pid: int
+    program: str
+    memory: Memory = field(default_factory=Memory)
+    modules: Modules = field(default_factory=Modules)
+    threads: dict[int, _Thread] = field(default_factory=dict)
+    samples: list[tuple[Sample, Mapping | None]] = field(default_factory=list)
+
+    def thread(self, tid: int, time: int) -> _Thread:
+        return self.threads.setdefault(tid, _Thread(tid, time))
+
+
+def images_of(recording: Recording) -> list[_Image]:
+    """The processes with samples, each from its start or its last exec, in order of time."""
+    images: list[_Image] = []
+    running: dict[int, _Image] = {}
+
+    def image(pid: int) -> _Image:
+        if pid not in running:
+            running[pid] = _Image(pid, "")
+            images.append(running[pid])
+        return running[pid]
+
+    for event in recording.events:
+        if isinstance(event, Sample):
+            own = image(event.pid)
+            thread = own.thread(event.tid, event.time_ns)
+            thread.ended = event.time_ns
+            if event.cpu is not None:
+                thread.cpus.add(event.cpu)
+            if event.address:
+                own.samples.append((event, own.memory.at(event.address)))
+        elif isinstance(event, Mapping):
+            own = image(event.pid)
+            own.memory.add(event)
+            own.modules.add(event)
+            # An executable is the first file that its process maps.
+            if not own.program and event.path in own.modules.modules:
+                own.program = event.path
+        elif isinstance(event, Forked):
+            if event.pid == event.parent_pid:
+                image(event.pid).thread(event.tid, event.time_ns)
+                continue
+            parent = image(event.parent_pid)
+            child = _Image(event.pid, parent.program, parent.memory.copy())
+            child.modules.modules = dict(parent.modules.modules)
+            running[event.pid] = child
+            images.append(child)
+        elif isinstance(event, Named):
+            if event.executed:
+                running[event.pid] = _Image(event.pid, "")
+                images.append(running[event.pid])
+            image(event.pid).thread(event.tid, event.time_ns).name = event.name
+    return [each for each in images if each.samples]
+
+
+@dataclass(frozen=True)
+class _Where:
+    """A structure, one instance's start, and the sample's page in it."""
+
+    structure: Structure
+    start: int
+    size: int
+    page: int
+
+
+class _Names:
+    """Names the addresses of one image."""
+
+    def __init__(self, image: _Image, process: int, main_thread: int) -> None:
+        self._process = process
+        self._main_thread = main_thread
+        self._modules = image.modules.modules
+        self._symbols = image.modules.symbols()
+        self._variables = Variables(self._symbols.globals())
+        self._places: dict[int, tuple[str, str, int]] = {}
+
+    def where(self, sample: Sample, mapping: Mapping | None) -> _Where:
+        address = sample.address
+        variable = self._variables.at(address)
+        if variable is not None:
+            named = Structure(
+                self._process,
+                variable.name,
+                "global",
+                module_name(variable.module),
+                variable.function,
+                variable.file,
+                variable.line,
+            )
+            return _located(named, variable.address, variable.size, address)
+        if mapping is None:
+            return self._outside(address)
+        module = self._modules.get(mapping.path)
+        if module is not None:
+            name = f"{module_name(module.path)} (code and unnamed data)"
+            named = Structure(self._process, name, "mapping", module=module.path)
+            return _located(named, module.start, module.end - module.start, address)
+        size = mapping.end - mapping.start
+        return _located(self._of_mapping(mapping), mapping.start, size, address)
+
+    def _of_mapping(self, mapping: Mapping) -> Structure:
+        path = mapping.path
+        if path == "[stack]":
+            return Structure(self._process, f"Stack#{self._main_thread}", "stack")
+        if path == "[heap]":
+            return Structure(self._process, "heap", "heap", named=False)
+        if path.startswith("["):
+            return Structure(self._process, path, "mapping")
+        if not path or path.startswith(("//", "/dev/zero")):
+            return Structure(self._process, "anonymous mapping", "mapping", named=False)
+        return Structure(self._process, module_name(path), "mapping", module=path)
+
+    def _outside(self, address: int) -> _Where:
+        named = Structure(self._process, _UNKNOWN, "mapping", named=False)
+        start = address // _LARGEST_STACK * _LARGEST_STACK
+        return _located(named, start, _LARGEST_STACK, address)
+
+    def place(self, pc: int) -> tuple[str, str, int]:
+        """Function, file and line: the program's own, not a library's."""
+        if pc >= _KERNEL:
+            return "the kernel, in a system call", "", 0
+        if pc not in self._places:
+            frames = self._symbols.frames(pc)
+            own = next((f for f in frames if f.line and not is_library(f)), frames[0])
+            self._places[pc] = (own.function, own.file, own.line) if own.module else ("", "", 0)
+        return self._places[pc]
+
+
+def _located(structure: Structure, start: int, size: int, address: int) -> _Where:
+    page = address // _PAGE - start // _PAGE
+    if not 0 <= page < _MOST_PAGES:
+        start, size, page = address // _PAGE * _PAGE, _PAGE, 0
+    return _Where(structure, start, size, page)
+
+
+_SAMPLE_SCHEMA = pl.Schema(
+    {
+        "structure": pl.UInt32(),
+        "start": pl.UInt64(),
+        "size": pl.UInt64(),
+        "page": pl.UInt32(),
+        "thread": pl.UInt32(),
+        "time_ns": pl.UInt64(),
+        "reads": pl.UInt64(),
+        "writes": pl.UInt64(),
+        "function": pl.String(),
+        "file": pl.String(),
+        "line": pl.UInt32(),
+        "source": pl.String(),
+        "timed": pl.UInt64(),
+        "latency": pl.UInt64(),
+        "node": pl.Int32(),
+        "fault": pl.Boolean(),
+    }
+)
+
+
+def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
+    """The tables and the description of the trace; NumascapeError when there are no samples."""
+    images = images_of(recording)
+    if not images:
+        raise NumascapeError("the recording has no sample with an address")
+    begin = min(sample.time_ns for image in images for sample, _ in image.samples)
+    table = StructureTable()
+    rows: list[tuple[Any, ...]] = []
+    threads: list[dict[str, Any]] = []
+    nodes = cpu_nodes(recording.machine)
+    for process, image in enumerate(images):
+        numbers = _number_threads(image, process, begin, nodes, threads)
+        names = _Names(image, process, numbers.get(image.pid, min(numbers.values())))
+        for sample, mapping in image.samples:
+            where = names.where(sample, mapping)
+            rows.append(
+                (
+                    *(table.number(where.structure), where.start, where.size, where.page),
+                    *(numbers[sample.tid], sample.time_ns - begin),
+                    *((0, 1) if sample.kind == "write" else (1, 0)),
+                    *(*names.place(sample.pc), sample.source),
+                    *((0, 0) if sample.latency is None else (1, sample.latency)),
+                    *(_node(recording, sample.physical), "fault" in sample.event),
+                )
+            )
+    samples = pl.DataFrame(rows, schema=_SAMPLE_SCHEMA, orient="row")
+    tables = _tables(samples, table, pl.DataFrame(threads, schema=SCHEMAS["threads"]))
+    return tables, _info(recording, images, tables, samples)
+
+
+def _number_threads(
+    image: _Image,
+    process: int,
+    begin: int,
+    nodes: dict[int, int],
+    threads: list[dict[str, Any]],
+) -> dict[int, int]:
+    """Append the image's threads, in order of creation; their numbers by the kernel's."""
+    ordered = sorted(image.threads.values(), key=lambda t: (t.tid != image.pid, t.created, t.tid))
+    numbers = {}
+    for thread in ordered:
+        numbers[thread.tid] = len(threads)
+        created = max(0, thread.created - begin)
+        threads.append(
+            {
+                "thread": len(threads),
+                "process": process,
+                "os_tid": thread.tid,
+                "name": thread.name,
+                "created_ns": created,
+                "ended_ns": max(created, thread.ended - begin),
+                "cpus": sorted(thread.cpus),
+                "nodes": sorted({nodes[cpu] for cpu in thread.cpus if cpu in nodes}),
+            }
+        )
+    return numbers
+
+
+def _node(recording: Recording, physical: int | None) -> int:
+    """The node of a physical address, -1 when unknown."""
+    if physical is not None:
+        for node, spans in recording.blocks.items():
+            if any(first <= physical < end for first, end in spans):
+                return node
+    return -1
+
+
+def _tables(
+    samples: pl.DataFrame, table: StructureTable, threads: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    samples = samples.with_columns(
+        instance=(pl.col("start").rank("dense").over("structure") - 1).cast(pl.UInt32()),
+        phase=pl.lit(0, dtype=pl.UInt32()),
+    )
+    place = ["structure", "instance", "page"]
+    end = max(threads["ended_ns"].to_list(), default=0)
+    first = samples.filter("fault").sort("time_ns", maintain_order=True)
+    first = first.unique(place, keep="first", maintain_order=True)
+    counted = pl.col("reads", "writes").sum()
+    tables = {
+        "structures": _structures(samples, table),
+        "accesses": samples.group_by(*place, "thread", "phase").agg(counted).sort(*place, "thread"),
+        "first_touch": first.with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64())),
+        "threads": threads,
+        "placement": samples.filter(pl.col("node") >= 0).group_by(place).agg(pl.col("node").last()),
+        "phases": pl.DataFrame([(0, "run", "", 0, 0, end, 1)], SCHEMAS["phases"], orient="row"),
+        "lines": samples.group_by("structure", "phase", "function", "file", "line").agg(counted),
+        "instances": samples.group_by("structure", "instance").agg(
+            pl.col("start").first().alias("address"), pl.col("size").max()
+        ),
+        "sources": samples.filter((pl.col("source") != "") | (pl.col("timed") > 0))
+        .group_by("structure", "thread", "source")
+        .agg(counted, pl.col("timed").sum(), pl.col("latency").sum())
+        .sort("structure", "thread", "source"),
+    }
+    return {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
+
+
+def _structures(samples: pl.DataFrame, table: StructureTable) -> pl.DataFrame:
+    extents = samples.group_by("structure").agg(
+        pl.col("size").max(),
+        seen=pl.col("page").max() + 1,
+        instances=pl.col("instance").max() + 1,
+        pages=((pl.col("start") % _PAGE + pl.col("size") + _PAGE - 1) // _PAGE).max(),
+    )
+    extents = extents.sort("structure").with_columns(
+        pages=pl.max_horizontal("seen", pl.col("pages").clip(0, _MOST_PAGES)).cast(pl.UInt32())
+    )
+    described = [dataclasses.asdict(structure) for structure in table.structures]
+    frame = pl.DataFrame(described).with_row_index("structure").drop("call_stack")
+    return frame.join(extents, on="structure").with_columns(
+        pl.col("process", "line", "instances").cast(pl.UInt32()),
+        call_stack=pl.lit([], dtype=pl.List(pl.String())),
+    )
+
+
+def _info(
+    recording: Recording,
+    images: list[_Image],
+    tables: dict[str, pl.DataFrame],
+    samples: pl.DataFrame,
+) -> TraceInfo:
+    named = samples.join(tables["structures"].filter("named"), on="structure", how="semi").height
+    places = samples.select(pl.struct("structure", "start", "page").n_unique()).item()
+    kinds: dict[str, int] = defaultdict(int)
+    for image in images:
+        for sample, _ in image.samples:
+            kinds[sample.kind] += 1
+    return TraceInfo(
+        program=images[0].program,
+        arguments=_arguments(recording.command, images[0].program),
+        recorder=Recorder("perf", numascape.__version__, {}, "samples"),
+        host=recording.host,
+        machine=recording.machine,
+        page_size=_PAGE,
+        started=recording.captured,
+        times=Times(max(samples["time_ns"].to_list()) / 1e9, 0.0),
+        exit_status=0,
+        processes=tuple(
+            Process(number, image.pid, image.program) for number, image in enumerate(images)
+        ),
+        totals=Totals(
+            int(samples["reads"].sum()),
+            int(samples["writes"].sum()),
+            places,
+            len(tables["threads"]),
+        ),
+        attributed_share=named / samples.height,
+        unseen=tuple(_unseen(recording, kinds)),
+    )
+
+
+def _arguments(command: list[str], program: str) -> tuple[str, ...]:
+    """What follows the program in perf's own command line, where that names it."""
+    for number, word in enumerate(command):
+        if number > 0 and module_name(word) == module_name(program):
+            return tuple(command[number + 1 :])
+    return ()
+
+
+def _unseen(recording: Recording, kinds: dict[str, int]) -> list[str]:
+    sentences = [
+        "All accesses that were not sampled: the processor, or the kernel, chose some of them.",
+        "Allocations: the heap, and other memory without a name, is one structure each.",
+    ]
+    if kinds["unknown"]:
+        sentences.append(
+            f"Whether {kinds['unknown']} of the samples read or wrote: they are shown as reads."
+        )
+    if recording.not_understood:
+        sentences.append(f"{recording.not_understood} lines of perf's text, not understood.")
+    return sentences

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples with all that hardware tells become a trace that passes every check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from numascape.errors import NumascapeError
+from numascape.samples.events import Event, Forked, Mapping, Named, Sample
+from numascape.samples.perf_data import Recording, machine_of_header, memory_blocks
+from numascape.samples.tables import convert_samples
+from numascape.trace import Trace
+from numascape.trace.info import Host
+from numascape.trace.schema import SCHEMAS
+from numascape.trace.write import write_trace
+from unit.samples.test_perf_text import HEADER
+
+BLOCK = 0x8000000
+ANON = 0x7F0000000000
+
+
+def access(tid: int, time: int, page: int, **more: object) -> Sample:
+    values = {"kind": "read", "latency": 100, "source": "Local RAM hit", "physical": 5 * BLOCK}
+    values.update(more)
+    return Sample(9, tid, tid - 9, time, "mem", ANON + 4096 * page, 0, **values)  # type: ignore[arg-type]
+
+
+def recording(events: list[Event]) -> Recording:
+    machine = machine_of_header(HEADER)
+    host = Host("big", "Linux", 4, 2, 0)
+    return Recording(events, 0, ["perf", "mem", "a"], "now", host, machine, memory_blocks(HEADER))
+
+
+EVENTS: list[Event] = [
+    Named(9, 9, 0, "a", executed=True),
+    Mapping(9, 1, ANON, ANON + 16 * 4096, 0, "//anon"),
+    Forked(9, 11, 9, 2),
+    access(9, 10, 0),
+    access(11, 20, 3, kind="write", latency=None, source="L1 hit", physical=None),
+    access(11, 30, 3, latency=900, source="Remote RAM (1 hop) hit", physical=BLOCK),
+]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    write_trace(tmp_path / "t.numascape", *convert_samples(recording(EVENTS)))
+    opened = Trace.read(tmp_path / "t.numascape")
+    for name in SCHEMAS:
+        opened.table(name)  # checks it
+    return opened
+
+
+def test_accesses_are_samples(trace: Trace) -> None:
+    assert trace.info.recorder.counts == "samples"
+    rows = trace.accesses.select("page", "thread", "reads", "writes").sort("page").rows()
+    assert rows == [(0, 0, 1, 0), (3, 1, 1, 1)]
+    assert trace.first_touch.is_empty()
+
+
+def test_sources_and_latencies_add_up(trace: Trace) -> None:
+    rows = trace.sources.select("thread", "source", "reads", "writes", "timed", "latency").rows()
+    assert sorted(rows) == [
+        (0, "Local RAM hit", 1, 0, 1, 100),
+        (1, "L1 hit", 0, 1, 0, 0),
+        (1, "Remote RAM (1 hop) hit", 1, 0, 1, 900),
+    ]
+
+
+def test_nodes_come_from_physical_addresses_and_cpus(trace: Trace) -> None:
+    assert dict(trace.placement.select("page", "node").iter_rows()) == {0: 1, 3: 0}
+    assert trace.threads["nodes"].to_list() == [[0], [1]]
+
+
+def test_a_new_program_has_memory_of_its_own(tmp_path: Path) -> None:
+    later: list[Event] = [
+        Named(9, 9, 40, "b", executed=True),
+        Mapping(9, 41, ANON, ANON + 4096, 0, "[heap]"),
+        access(9, 50, 0),
+    ]
+    tables, info = convert_samples(recording([*EVENTS, *later]))
+    assert [process.process for process in info.processes] == [0, 1]
+    assert tables["structures"].select("process", "name").rows() == [
+        (0, "anonymous mapping"),
+        (1, "heap"),
+    ]
+    assert tables["accesses"].select(pl.col("reads", "writes").sum()).row(0) == (3, 1)
+
+
+def test_no_sample_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NumascapeError, match="no sample with an address"):
+        convert_samples(recording(EVENTS[:3]))
