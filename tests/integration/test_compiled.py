@@ -4,6 +4,7 @@
 The programs and what is known of them are those of the binary recorder's tests.
 """
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,10 @@ def test_lines_of_parallel_regions_count_all_threads_and_in_their_phase(compiled
 @pytest.mark.parametrize("program", ["source_lines", "source_lines_openmp", "fields"])
 def test_lines_add_up_to_the_accesses(compiled: Any, program: str) -> None:
     lines.assert_sums_are_those_of_accesses(compiled(program))
+
+
+def test_time_in_code_that_is_not_counted_is_estimated(compiled: Any) -> None:
+    sentence = compiled("uncounted").trace.info.unseen[0]
+    found = re.search(r"about ([\d.]+)% of the CPU time outside the kernel \(libc\.so\.6", sentence)
+    assert found is not None, sentence
+    assert float(found[1]) > 80

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "analysis": {"analysis", "trace", "naming"},
     "balance": {"balance", "analysis", "machine", "trace"},
     "samples": {"samples", "trace", "naming", "machine"},
-    "recorders": {"recorders", "trace", "machine"},
+    "recorders": {"recorders", "samples", "trace", "machine"},
     "findings": {"findings", "prediction", "analysis", "trace", "machine"},
     "report": {"report", "findings", "analysis", "trace", "naming", "machine"},
     "view": {"view", "report", "analysis", "trace"},

@@ -204,6 +204,27 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     return out;
 }
 
+nb::dict read_events(const std::string& path, uint32_t pid) {
+    FaultLog log = read_faults(path, pid);
+    std::vector<uint64_t> time, address, pc;
+    std::vector<uint32_t> tid, cpu;
+    for (const FaultEntry& entry : log.faults) {
+        time.push_back(entry.time_ns);
+        address.push_back(entry.address);
+        pc.push_back(entry.pc);
+        tid.push_back(entry.tid);
+        cpu.push_back(entry.cpu);
+    }
+    nb::dict out;
+    out["time_ns"] = column(std::move(time));
+    out["address"] = column(std::move(address));
+    out["pc"] = column(std::move(pc));
+    out["tid"] = column(std::move(tid));
+    out["cpu"] = column(std::move(cpu));
+    out["lost"] = log.lost;
+    return out;
+}
+
 }  // namespace
 
 void bind_shard(nb::module_& module) {
@@ -214,6 +235,9 @@ void bind_shard(nb::module_& module) {
         nb::arg("path"), "The shard's header as a dictionary; raises ShardError.");
     shard.def("replay", &read_replayed, nb::arg("path"), nb::arg("parents"), nb::arg("faults"),
               "Who owned each counted page, as columns; see replay.h. Raises ShardError.");
+    shard.def("read_events", &read_events, nb::arg("path"), nb::arg("pid"),
+              "A process' page faults or clock samples, in order of time; see fault_log.h. Raises "
+              "ShardError.");
     shard.attr("FLAG_ENDED") = static_cast<uint32_t>(kShardEnded);
     shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);

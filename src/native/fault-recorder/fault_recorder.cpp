@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// numascape-faults DIRECTORY -- PROGRAM ARGUMENTS...
+// numascape-faults DIRECTORY --faults -- PROGRAM ARGUMENTS...
+// numascape-faults DIRECTORY --clock -- PROGRAM ARGUMENTS...
+// numascape-faults DIRECTORY --pid PID SECONDS
 //
-// Runs PROGRAM and writes each of its page faults, and its children's, to DIRECTORY/faults: a
-// software event of the kernel (perf_event_open), one ring buffer per CPU. Ends as PROGRAM does.
+// Runs PROGRAM, or looks at process PID for SECONDS (0: until it ends), and writes each page fault
+// of it and of its children to DIRECTORY/faults: a software event of the kernel (perf_event_open),
+// one ring buffer per CPU. Or, to DIRECTORY/clock, where its threads are after every so much of
+// their CPU time. With PROGRAM it ends as that does.
 //
-// Exit status 125 when the kernel does not let us, 126 and 127 when PROGRAM cannot be executed or
-// found, with one line in DIRECTORY/launch-error.
+// Exit status 125 when the kernel does not let us (never for the clock: its file is then empty),
+// 126 and 127 when PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include <linux/perf_event.h>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fault_log.h"
+#include "event_ring.h"
 
 using namespace numascape;
 
@@ -34,9 +36,8 @@ namespace {
 constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
-// What perf_event_mlock_kb allows a user for each CPU by default, 516 KiB, is this and the header.
-constexpr size_t kRingPages = 128;
 constexpr int kPollMs = 50;
+constexpr uint64_t kClockPeriodNs = 2000003;  // no multiple of anything that programs do
 
 std::string error_file;
 volatile pid_t program = 0;
@@ -45,98 +46,6 @@ volatile pid_t program = 0;
     std::ofstream(error_file) << message << '\n';
     std::exit(status);
 }
-
-size_t page_bytes() {
-    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
-// The sample as `sample_type` below lays it out.
-struct Sample {
-    perf_event_header header;
-    uint64_t ip;
-    uint32_t pid, tid;
-    uint64_t time;
-    uint64_t address;
-    uint32_t cpu, reserved;
-};
-
-struct Lost {
-    perf_event_header header;
-    uint64_t id;
-    uint64_t lost;
-};
-
-class Ring {
-  public:
-    Ring(int cpu, pid_t pid) {
-        perf_event_attr wanted{};
-        wanted.type = PERF_TYPE_SOFTWARE;
-        wanted.size = sizeof wanted;
-        wanted.config = PERF_COUNT_SW_PAGE_FAULTS;
-        wanted.sample_period = 1;
-        wanted.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                             PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
-        wanted.inherit = 1;
-        wanted.disabled = 1;
-        wanted.enable_on_exec = 1;
-        wanted.exclude_hv = 1;
-        wanted.use_clockid = 1;
-        wanted.clockid = CLOCK_REALTIME;
-        wanted.watermark = 1;
-        wanted.wakeup_watermark = static_cast<uint32_t>(kRingPages * page_bytes() / 4);
-        const auto open = [&] {
-            return static_cast<int>(
-                syscall(SYS_perf_event_open, &wanted, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
-        };
-        file_ = open();
-        if (file_ < 0 && errno == EACCES) {
-            wanted.exclude_kernel = 1;  // then without what system calls touch
-            file_ = open();
-        }
-        if (file_ < 0) {
-            return;
-        }
-        void* mapped = mmap(nullptr, (1 + kRingPages) * page_bytes(), PROT_READ | PROT_WRITE,
-                            MAP_SHARED, file_, 0);
-        header_ = mapped == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(mapped);
-    }
-    bool opened() const { return header_ != nullptr; }
-    int file() const { return file_; }
-
-    // Appends what is there; returns the faults that were lost.
-    uint64_t drain(std::vector<FaultEntry>& out) {
-        const char* data = reinterpret_cast<const char*>(header_) + page_bytes();
-        const size_t bytes = kRingPages * page_bytes();
-        const uint64_t head = __atomic_load_n(&header_->data_head, __ATOMIC_ACQUIRE);
-        uint64_t tail = header_->data_tail;
-        uint64_t lost = 0;
-        while (tail < head) {
-            char room[sizeof(Sample) + 64];
-            const auto* header = reinterpret_cast<const perf_event_header*>(data + tail % bytes);
-            const size_t size = header->size;
-            for (size_t i = 0; i < size && i < sizeof room; ++i) {  // it may wrap around
-                room[i] = data[(tail + i) % bytes];
-            }
-            if (header->type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
-                Sample sample;
-                std::memcpy(&sample, room, sizeof sample);
-                out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
-                               sample.cpu, 0});
-            } else if (header->type == PERF_RECORD_LOST && size >= sizeof(Lost)) {
-                Lost record;
-                std::memcpy(&record, room, sizeof record);
-                lost += record.lost;
-            }
-            tail += size;
-        }
-        __atomic_store_n(&header_->data_tail, tail, __ATOMIC_RELEASE);
-        return lost;
-    }
-
-  private:
-    int file_ = -1;
-    perf_event_mmap_page* header_ = nullptr;
-};
 
 [[noreturn]] void fail_to_open(int error) {
     std::string level = "?";
@@ -211,55 +120,142 @@ void pass_signals_on() {
     std::exit(WEXITSTATUS(status));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc < 4 || std::strcmp(argv[2], "--") != 0) {
-        std::fprintf(stderr, "usage: numascape-faults DIRECTORY -- PROGRAM ARGUMENTS...\n");
-        return 2;
+std::vector<pid_t> threads_of(pid_t pid) {
+    std::vector<pid_t> threads;
+    std::error_code ended;
+    const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
+    for (const auto& each : std::filesystem::directory_iterator(tasks, ended)) {
+        threads.push_back(std::atoi(each.path().filename().c_str()));
     }
-    const std::string directory = argv[1];
-    error_file = directory + "/launch-error";
-    int release = -1;
-    program = start(argv + 3, release);
-    std::vector<Ring> rings;
-    std::vector<pollfd> waiting;
-    for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
-        Ring ring(cpu, program);
-        if (ring.opened()) {
+    return threads;
+}
+
+// Ends us as soon as nobody waits for us any more.
+volatile sig_atomic_t stopped = 0;
+void stop(int) {
+    stopped = 1;
+}
+
+// One kind of event, of all threads and their children, into a file.
+class Recording {
+  public:
+    // Exits with one line when the kernel does not allow it, unless `optional`.
+    Recording(const std::string& path, const std::vector<pid_t>& threads, const Wanted& wanted,
+              bool optional)
+        : file_(path, std::ios::binary) {
+        for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
+            Ring ring(cpu, threads.front(), wanted);
+            if (ring.opened()) {
+                for (size_t i = 1; i < threads.size(); ++i) {
+                    ring.add(threads[i]);
+                }
+                rings_.push_back(ring);
+            } else if (errno != ENODEV && !optional) {  // a CPU that is off
+                const int error = errno;
+                if (program > 0) {
+                    kill(program, SIGKILL);
+                }
+                fail_to_open(error);
+            }
+        }
+        std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
+        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
+    }
+    void wait_on(std::vector<pollfd>& waiting) const {
+        for (const Ring& ring : rings_) {
             waiting.push_back({ring.file(), POLLIN, 0});
-            rings.push_back(ring);
-        } else if (errno != ENODEV) {  // a CPU that is off
-            const int error = errno;
-            kill(program, SIGKILL);
-            fail_to_open(error);
         }
     }
-    std::ofstream file(directory + "/faults", std::ios::binary);
-    FaultHeader header{};
-    std::memcpy(header.magic, kFaultMagic, sizeof header.magic);
-    file.write(reinterpret_cast<const char*>(&header), sizeof header);
+    void drain() {
+        entries_.clear();
+        for (Ring& ring : rings_) {
+            header_.lost += ring.drain(entries_);
+        }
+        file_.write(reinterpret_cast<const char*>(entries_.data()),
+                    static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
+        file_.flush();
+    }
+    void finish() {
+        drain();
+        file_.seekp(0);
+        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
+        file_.close();
+    }
+
+  private:
+    std::ofstream file_;
+    FaultHeader header_{};
+    std::vector<Ring> rings_;
+    std::vector<FaultEntry> entries_;
+};
+
+// Until the process ends, we are stopped, or the time is over.
+int record_running(const std::string& directory, pid_t pid, double seconds) {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    const std::vector<pid_t> threads = threads_of(pid);
+    // Readable once the process has ended, though nobody has waited for it yet.
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    if (threads.empty() || process < 0) {
+        fail(kCannotRecord, "there is no process " + std::to_string(pid));
+    }
+    struct sigaction action{};
+    action.sa_handler = stop;
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+        sigaction(number, &action, nullptr);
+    }
+    Recording faults(directory + "/faults", threads, {PERF_COUNT_SW_PAGE_FAULTS, 1, false}, false);
+    std::vector<pollfd> waiting = {{process, POLLIN, 0}};
+    faults.wait_on(waiting);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (stopped == 0 && waiting.front().revents == 0 &&
+           (seconds == 0 || std::chrono::steady_clock::now() < end)) {
+        poll(waiting.data(), waiting.size(), kPollMs);
+        faults.drain();
+    }
+    faults.finish();
+    return 0;
+}
+
+int record_program(const std::string& directory, const std::string& what, char** command) {
+    int release = -1;
+    program = start(command, release);
+    const bool clock = what == "--clock";
+    const Wanted wanted = clock ? Wanted{PERF_COUNT_SW_TASK_CLOCK, kClockPeriodNs, true}
+                                : Wanted{PERF_COUNT_SW_PAGE_FAULTS, 1, true};
+    Recording events(directory + (clock ? "/clock" : "/faults"), {program}, wanted, clock);
+    std::vector<pollfd> waiting;
+    events.wait_on(waiting);
     pass_signals_on();
     if (write(release, "x", 1) != 1) {
         fail(kCannotRecord, "the program did not wait");
     }
-    std::vector<FaultEntry> entries;
-    const auto drain = [&] {
-        entries.clear();
-        for (Ring& ring : rings) {
-            header.lost += ring.drain(entries);
-        }
-        file.write(reinterpret_cast<const char*>(entries.data()),
-                   static_cast<std::streamsize>(entries.size() * sizeof(FaultEntry)));
-    };
     int status = 0;
     while (waitpid(program, &status, WNOHANG) != program) {
         poll(waiting.data(), waiting.size(), kPollMs);
-        drain();
+        events.drain();
     }
-    drain();
-    file.seekp(0);
-    file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    file.close();
+    events.finish();
     end_as(status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 2 ? argv[2] : "";
+    if (argc == 5 && what == "--pid") {
+        error_file = std::string(argv[1]) + "/launch-error";
+        return record_running(argv[1], std::atoi(argv[3]), std::atof(argv[4]));
+    }
+    if (argc < 5 || (what != "--faults" && what != "--clock") || std::strcmp(argv[3], "--") != 0) {
+        std::fprintf(stderr,
+                     "usage: numascape-faults DIRECTORY --faults|--clock -- PROGRAM ARGUMENTS...\n"
+                     "       numascape-faults DIRECTORY --pid PID SECONDS\n");
+        return 2;
+    }
+    error_file = std::string(argv[1]) + "/launch-error";
+    return record_program(argv[1], what, argv + 4);
 }

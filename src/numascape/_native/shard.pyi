@@ -26,3 +26,9 @@ def replay(path: str, parents: Sequence[str], faults: str) -> dict[str, Any]:
     `parents` are the shards of the processes it was forked from, oldest first;
     `faults` is the session's log of page faults, or "".
     """
+
+def read_events(path: str, pid: int) -> dict[str, Any]:
+    """A process' page faults or clock samples, in order of time; raises ShardError.
+
+    NumPy columns `time_ns` (CLOCK_REALTIME), `address`, `pc`, `tid`, `cpu`; the number `lost`.
+    """

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +13,10 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
-from numascape.recorders.running import run_command
+from numascape.recorders.running import launch_error, run_command
 from numascape.recorders.session import Ended, Session
+from numascape.trace.elf_notes import is_compiled_for_counting
 
-# The note that the stub puts into each program and library: src/native/compiled-recorder/stub.S.
-_NOTE_NAME = b"Numascape\0"
-_PT_NOTE = 4
-_LONGEST_NOTES = 1 << 20
 _ADDR_NO_RANDOMIZE = 0x0040000
 _KEEP = 0xFFFFFFFF
 
@@ -28,28 +24,7 @@ _KEEP = 0xFFFFFFFF
 def is_compiled(program: str) -> bool:
     """Whether the executable `program`, a path or a name on PATH, was built by our compilers."""
     path = shutil.which(program)
-    if path is None:
-        return False
-    try:
-        return any(_NOTE_NAME in notes for notes in _notes(Path(path)))
-    except (OSError, struct.error):
-        return False
-
-
-def _notes(path: Path) -> Iterator[bytes]:
-    """The contents of the segments PT_NOTE of a 64-bit little-endian ELF file."""
-    with path.open("rb") as file:
-        header = file.read(64)
-        if header[:6] != b"\x7fELF\x02\x01":
-            return
-        (offset,) = struct.unpack_from("<Q", header, 32)
-        size, count = struct.unpack_from("<HH", header, 54)
-        for index in range(count):
-            file.seek(offset + index * size)
-            kind, _, at, _, _, length = struct.unpack_from("<IIQQQQ", file.read(size))
-            if kind == _PT_NOTE and length <= _LONGEST_NOTES:
-                file.seek(at)
-                yield file.read(length)
+    return path is not None and is_compiled_for_counting(Path(path))
 
 
 def runtime_environment(session: Session, *options: str) -> dict[str, str]:
@@ -69,9 +44,11 @@ def run(session: Session) -> Ended:
 
     Raises NumascapeError when it could not be started, or was not built by our compilers.
     """
-    environment = runtime_environment(session)
-    with fixed_addresses():
-        ended = run_command(session, session.program, environment)
+    helper = str(installed_file("_recorder/numascape-faults"))
+    command = [helper, str(session.folder), "--clock", "--", *session.program]
+    ended = run_under_helper(session, command)
+    if why := launch_error(session):
+        raise NumascapeError(why)
     if not session.shards():
         raise NumascapeError(
             f"{session.program[0]} ran, but nothing in it that numascape-cc, numascape-c++ or "
@@ -79,6 +56,16 @@ def run(session: Session) -> Ended:
             "build it with them, or use --recorder binary"
         )
     return ended
+
+
+def run_under_helper(session: Session, command: list[str], *options: str) -> Ended:
+    """Run numascape-faults, which gives the program, not itself, our runtime."""
+    environment = runtime_environment(session, *options)
+    environment["NUMASCAPE_FAULTS_PRELOAD"] = environment.pop("LD_PRELOAD")
+    if "LD_PRELOAD" in os.environ:
+        environment["LD_PRELOAD"] = os.environ["LD_PRELOAD"]
+    with fixed_addresses():
+        return run_command(session, command, environment)
 
 
 @contextmanager

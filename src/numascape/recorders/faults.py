@@ -8,12 +8,10 @@ nothing.
 
 from __future__ import annotations
 
-import os
-
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
-from numascape.recorders.compiled import fixed_addresses, runtime_environment
-from numascape.recorders.running import run_command, why_not_started
+from numascape.recorders.compiled import run_under_helper
+from numascape.recorders.running import why_not_started
 from numascape.recorders.session import Ended, Session
 
 
@@ -22,16 +20,9 @@ def run(session: Session) -> Ended:
 
     Raises NumascapeError when it could not be started, or the kernel does not allow it.
     """
-    environment = runtime_environment(session, "-faults")
-    # Not for the helper itself.
-    environment["NUMASCAPE_FAULTS_PRELOAD"] = environment.pop("LD_PRELOAD")
-    if "LD_PRELOAD" in os.environ:
-        environment["LD_PRELOAD"] = os.environ["LD_PRELOAD"]
     helper = str(installed_file("_recorder/numascape-faults"))
-    with fixed_addresses():
-        ended = run_command(
-            session, [helper, str(session.folder), "--", *session.program], environment
-        )
+    command = [helper, str(session.folder), "--faults", "--", *session.program]
+    ended = run_under_helper(session, command, "-faults")
     if not session.shards():
         code = -ended.signal if ended.signal else ended.exit_status
         if not (session.folder / "faults").exists():

@@ -14,6 +14,7 @@ from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.modelled_cache import ModelledCache
+from numascape.recorders.running_faults import record_running
 from numascape.recorders.session import Ended, Session, begin_session
 from numascape.trace.convert import convert
 from numascape.trace.write import check_replaceable, write_trace
@@ -59,6 +60,10 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     program = request.program if request.pid is None else command_of_process(request.pid)
     target = request.output or Path(f"{Path(program[0]).name}.numascape")
     check_replaceable(target)
+    if request.pid is not None and request.recorder == "faults" and request.cache is None:
+        progress(f"Looking at the page faults of process {request.pid}")
+        write_trace(target, *record_running(request.pid, program, request.seconds))
+        return RecordOutcome(target, 0, None)
     session, ended = observe(request, program, target, progress)
     convert_session(session, target, progress)
     return RecordOutcome(target, ended.exit_status, ended.signal)
@@ -104,8 +109,10 @@ _RUN: dict[str, Callable[[Session], Ended]] = {
 def _choose(request: RecordRequest, program: list[str]) -> tuple[str, str]:
     """The recorder, and why it is this one."""
     if request.pid is not None:
-        if request.recorder not in (None, "binary"):
-            raise NumascapeError(f"the {request.recorder} recorder cannot attach to a process")
+        if request.recorder == "compiled":
+            raise NumascapeError("the compiled recorder cannot attach to a process")
+        if request.recorder == "faults":
+            raise NumascapeError("the faults recorder cannot count memory traffic")
         return "binary", "the one that attaches"
     if request.cache is not None:
         if request.recorder not in (None, "binary"):

@@ -46,7 +46,12 @@ def run_command(
 
 def why_not_started(session: Session, what: str, code: int) -> str:
     """The launcher's reason for not recording `what`, after it ended with `code`."""
+    return launch_error(session) or (f"{what} ended with status {code} before it could be recorded")
+
+
+def launch_error(session: Session) -> str:
+    """The launcher's own reason for not recording; empty when it left none."""
     try:
         return (session.folder / _LAUNCH_ERROR).read_text(errors="replace").strip()
     except OSError:
-        return f"{what} ended with status {code} before it could be recorded"
+        return ""

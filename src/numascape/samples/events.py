@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from numascape.machine.description import Machine
+from numascape.trace.info import Counts, Host
 
 Kind = Literal["read", "write", "unknown"]
 
@@ -24,6 +27,7 @@ class Sample:
     latency: int | None = None
     source: str = ""
     physical: int | None = None
+    node: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,22 @@ class Forked:
 
 
 Event = Sample | Mapping | Named | Forked
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Events in order of time, and what is known of the host and the run.
+
+    `command` is the recording command with the program's own in it. `blocks` are, by node, the
+    ranges [first, end) of physical addresses of its memory. `unseen` are sentences for the reader.
+    """
+
+    events: list[Event]
+    command: list[str]
+    captured: str
+    host: Host
+    machine: Machine
+    recorder: str
+    counts: Counts
+    unseen: list[str]
+    blocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)

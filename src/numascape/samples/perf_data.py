@@ -7,33 +7,16 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine, MachineNode
 from numascape.machine.kernel_lists import parse_cpu_list
-from numascape.samples.events import Event
-from numascape.samples.perf_text import FIELDS, parse
+from numascape.samples.events import Recording, Sample
+from numascape.samples.perf_text import FIELDS, Parsed, parse
 from numascape.trace.info import Host
 
 _NEEDED = ("TID", "TIME", "ADDR", "IP")
-
-
-@dataclass(frozen=True)
-class Recording:
-    """Events in order of time, and what the file says of the host.
-
-    `blocks` are, by node, the ranges [first, end) of physical addresses of its memory.
-    """
-
-    events: list[Event]
-    not_understood: int
-    command: list[str]
-    captured: str
-    host: Host
-    machine: Machine
-    blocks: dict[int, list[tuple[int, int]]]
 
 
 def read_perf_data(path: Path) -> Recording:
@@ -54,13 +37,28 @@ def read_perf_data(path: Path) -> Recording:
     machine = machine_of_header(header)
     return Recording(
         events=parsed.events,
-        not_understood=parsed.not_understood,
         command=_command(_value(header, "cmdline")),
         captured=_value(header, "captured on"),
         host=_host(header, machine),
         machine=machine,
+        recorder="perf",
+        counts="samples",
+        unseen=_unseen(parsed),
         blocks=memory_blocks(header),
     )
+
+
+def _unseen(parsed: Parsed) -> list[str]:
+    sentences = [
+        "All accesses that were not sampled: the processor, or the kernel, chose some of them.",
+        "Allocations: the heap, and other memory without a name, is one structure each.",
+    ]
+    samples = (event for event in parsed.events if isinstance(event, Sample))
+    if unknown := sum(sample.kind == "unknown" for sample in samples):
+        sentences.append(f"Whether {unknown} of the samples read or wrote: they count as reads.")
+    if parsed.not_understood:
+        sentences.append(f"{parsed.not_understood} lines of perf's text, not understood.")
+    return sentences
 
 
 def _perf(verb: str, path: Path, *options: str) -> str:

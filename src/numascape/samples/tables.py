@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +13,8 @@ import numascape
 from numascape.errors import NumascapeError
 from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library
-from numascape.samples.events import Forked, Mapping, Named, Sample
+from numascape.samples.events import Forked, Mapping, Named, Recording, Sample
 from numascape.samples.memory import Memory, Modules, Variables
-from numascape.samples.perf_data import Recording
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.module_pages import module_name
 from numascape.trace.schema import SCHEMAS
@@ -221,12 +219,16 @@ def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], Trac
                     *((0, 1) if sample.kind == "write" else (1, 0)),
                     *(*names.place(sample.pc), sample.source),
                     *((0, 0) if sample.latency is None else (1, sample.latency)),
-                    *(_node(recording, sample.physical), "fault" in sample.event),
+                    *(_node(recording, sample), "fault" in sample.event),
                 )
             )
     samples = pl.DataFrame(rows, schema=_SAMPLE_SCHEMA, orient="row")
     tables = _tables(samples, table, pl.DataFrame(threads, schema=SCHEMAS["threads"]))
-    return tables, _info(recording, images, tables, samples)
+    info = _info(recording, images, tables, samples)
+    if recording.counts == "first touches":
+        tables["accesses"], tables["lines"] = tables["accesses"].clear(), tables["lines"].clear()
+        info = dataclasses.replace(info, totals=dataclasses.replace(info.totals, reads=0, writes=0))
+    return tables, info
 
 
 def _number_threads(
@@ -257,13 +259,13 @@ def _number_threads(
     return numbers
 
 
-def _node(recording: Recording, physical: int | None) -> int:
-    """The node of a physical address, -1 when unknown."""
-    if physical is not None:
+def _node(recording: Recording, sample: Sample) -> int:
+    """The node of the sample's page, -1 when unknown."""
+    if sample.physical is not None:
         for node, spans in recording.blocks.items():
-            if any(first <= physical < end for first, end in spans):
+            if any(first <= sample.physical < end for first, end in spans):
                 return node
-    return -1
+    return -1 if sample.node is None else sample.node
 
 
 def _tables(
@@ -323,14 +325,10 @@ def _info(
 ) -> TraceInfo:
     named = samples.join(tables["structures"].filter("named"), on="structure", how="semi").height
     places = samples.select(pl.struct("structure", "start", "page").n_unique()).item()
-    kinds: dict[str, int] = defaultdict(int)
-    for image in images:
-        for sample, _ in image.samples:
-            kinds[sample.kind] += 1
     return TraceInfo(
         program=images[0].program,
         arguments=_arguments(recording.command, images[0].program),
-        recorder=Recorder("perf", numascape.__version__, {}, "samples"),
+        recorder=Recorder(recording.recorder, numascape.__version__, {}, recording.counts),
         host=recording.host,
         machine=recording.machine,
         page_size=_PAGE,
@@ -347,7 +345,7 @@ def _info(
             len(tables["threads"]),
         ),
         attributed_share=named / samples.height,
-        unseen=tuple(_unseen(recording, kinds)),
+        unseen=tuple(recording.unseen),
     )
 
 
@@ -357,17 +355,3 @@ def _arguments(command: list[str], program: str) -> tuple[str, ...]:
         if number > 0 and module_name(word) == module_name(program):
             return tuple(command[number + 1 :])
     return ()
-
-
-def _unseen(recording: Recording, kinds: dict[str, int]) -> list[str]:
-    sentences = [
-        "All accesses that were not sampled: the processor, or the kernel, chose some of them.",
-        "Allocations: the heap, and other memory without a name, is one structure each.",
-    ]
-    if kinds["unknown"]:
-        sentences.append(
-            f"Whether {kinds['unknown']} of the samples read or wrote: they are shown as reads."
-        )
-    if recording.not_understood:
-        sentences.append(f"{recording.not_understood} lines of perf's text, not understood.")
-    return sentences

@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from numascape._native import shard as native
 from numascape.trace.shards import Shard
+from numascape.trace.uncounted import describe_uncounted
 
 _OF_RECORDER = {
-    "compiled": (
-        "Accesses in code that numascape-cc, numascape-c++ or numascape-fc did not compile, such "
-        "as the libraries' own.",
-    ),
     "faults": (
         "Every access after a page's first: the recording is of page faults. Who touched a page "
         "first, from where, and its node are exact.",
@@ -21,6 +18,8 @@ _OF_RECORDER = {
 def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> list[str]:
     """One sentence per limit that this recording met; `accesses` is the run's total."""
     sentences = list(_OF_RECORDER.get(recorder, ()))
+    if recorder == "compiled":
+        sentences.append(describe_uncounted(shards))
     if lost := max((shard.lost_faults for shard in shards), default=0):
         sentences.append(f"{lost} page faults came faster than they were read, and are missing.")
     if any(shard.has(native.FLAG_DISK_FULL) for shard in shards):

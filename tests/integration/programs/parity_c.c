@@ -32,6 +32,11 @@ int main(int argc, char** argv) {
     double local[4 * 512];
     double sum = 0;
     omp_set_dynamic(0);
+    if (argc > 1 && strcmp(argv[1], "wait") == 0) {
+        puts("ready");
+        fflush(stdout);
+        getchar();
+    }
 #pragma omp parallel num_threads(team)
     {
         long part = WORDS / omp_get_num_threads();

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from numascape.errors import NumascapeError
-from numascape.samples.events import Event, Forked, Mapping, Named, Sample
-from numascape.samples.perf_data import Recording, machine_of_header, memory_blocks
+from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
+from numascape.samples.perf_data import machine_of_header, memory_blocks
 from numascape.samples.tables import convert_samples
 from numascape.trace import Trace
 from numascape.trace.info import Host
@@ -31,7 +31,9 @@ def access(tid: int, time: int, page: int, **more: object) -> Sample:
 def recording(events: list[Event]) -> Recording:
     machine = machine_of_header(HEADER)
     host = Host("big", "Linux", 4, 2, 0)
-    return Recording(events, 0, ["perf", "mem", "a"], "now", host, machine, memory_blocks(HEADER))
+    blocks = memory_blocks(HEADER)
+    command = ["perf", "mem", "a"]
+    return Recording(events, command, "now", host, machine, "perf", "samples", [], blocks)
 
 
 EVENTS: list[Event] = [

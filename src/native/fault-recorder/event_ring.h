@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Samples of a software event of the kernel, from one CPU's ring buffer (perf_event_open(2)).
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fault_log.h"
+
+namespace numascape {
+
+// What perf_event_mlock_kb allows a user for each CPU by default, 516 KiB, is this and the header.
+inline constexpr size_t kRingPages = 128;
+
+inline size_t page_bytes() {
+    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The sample as `sample_type` below lays it out.
+struct Sample {
+    perf_event_header header;
+    uint64_t ip;
+    uint32_t pid, tid;
+    uint64_t time;
+    uint64_t address;
+    uint32_t cpu, reserved;
+};
+
+struct Lost {
+    perf_event_header header;
+    uint64_t id;
+    uint64_t lost;
+};
+
+// What the kernel is to report.
+struct Wanted {
+    uint64_t event;   // PERF_COUNT_SW_...
+    uint64_t period;  // events, or ns of the clock
+    bool from_exec;
+};
+
+// The events of some threads on one CPU.
+class Ring {
+  public:
+    Ring(int cpu, pid_t thread, const Wanted& wanted) : cpu_(cpu), wanted_(wanted) {
+        file_ = open_event(thread);
+        if (file_ < 0) {
+            return;
+        }
+        void* mapped = mmap(nullptr, (1 + kRingPages) * page_bytes(), PROT_READ | PROT_WRITE,
+                            MAP_SHARED, file_, 0);
+        header_ = mapped == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(mapped);
+    }
+    // Another thread's events into the same buffer; false when it has ended.
+    bool add(pid_t thread) {
+        const int event = open_event(thread);
+        return event >= 0 && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, file_) == 0;
+    }
+    bool opened() const { return header_ != nullptr; }
+    int file() const { return file_; }
+
+    // Appends what is there; returns the faults that were lost.
+    uint64_t drain(std::vector<FaultEntry>& out) {
+        const char* data = reinterpret_cast<const char*>(header_) + page_bytes();
+        const size_t bytes = kRingPages * page_bytes();
+        const uint64_t head = __atomic_load_n(&header_->data_head, __ATOMIC_ACQUIRE);
+        uint64_t tail = header_->data_tail;
+        uint64_t lost = 0;
+        while (tail < head) {
+            char room[sizeof(Sample) + 64];
+            const auto* header = reinterpret_cast<const perf_event_header*>(data + tail % bytes);
+            const size_t size = header->size;
+            for (size_t i = 0; i < size && i < sizeof room; ++i) {  // it may wrap around
+                room[i] = data[(tail + i) % bytes];
+            }
+            if (header->type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
+                Sample sample;
+                std::memcpy(&sample, room, sizeof sample);
+                out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
+                               sample.cpu, 0});
+            } else if (header->type == PERF_RECORD_LOST && size >= sizeof(Lost)) {
+                Lost record;
+                std::memcpy(&record, room, sizeof record);
+                lost += record.lost;
+            }
+            tail += size;
+        }
+        __atomic_store_n(&header_->data_tail, tail, __ATOMIC_RELEASE);
+        return lost;
+    }
+
+  private:
+    int open_event(pid_t thread) const {
+        perf_event_attr attributes{};
+        attributes.type = PERF_TYPE_SOFTWARE;
+        attributes.size = sizeof attributes;
+        attributes.config = wanted_.event;
+        attributes.sample_period = wanted_.period;
+        attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                                 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+        attributes.inherit = 1;
+        attributes.disabled = wanted_.from_exec;
+        attributes.enable_on_exec = wanted_.from_exec;
+        attributes.exclude_hv = 1;
+        attributes.use_clockid = 1;
+        attributes.clockid = CLOCK_REALTIME;
+        attributes.watermark = 1;
+        attributes.wakeup_watermark = static_cast<uint32_t>(kRingPages * page_bytes() / 4);
+        const auto open = [&] {
+            return static_cast<int>(
+                syscall(SYS_perf_event_open, &attributes, thread, cpu_, -1, PERF_FLAG_FD_CLOEXEC));
+        };
+        const int file = open();
+        if (file >= 0 || errno != EACCES) {
+            return file;
+        }
+        attributes.exclude_kernel = 1;  // then without what system calls touch
+        return open();
+    }
+
+    int cpu_;
+    Wanted wanted_;
+    int file_ = -1;
+    perf_event_mmap_page* header_ = nullptr;
+};
+
+}  // namespace numascape

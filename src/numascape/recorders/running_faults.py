@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Page faults of a process that runs already: nothing is put into it, it is only looked at."""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import platform
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from numascape._native import shard as native
+from numascape.errors import NumascapeError
+from numascape.installation import installed_file
+from numascape.machine.sources import read_host
+from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
+from numascape.samples.tables import convert_samples
+from numascape.signals import signals_passed_on
+from numascape.trace.host import this_host
+from numascape.trace.info import TraceInfo
+
+_INTERVAL_S = 0.05
+_PAGE = 4096
+_MOVE_PAGES = 279  # move_pages(2): without target nodes it only says where pages are
+_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
+
+
+_Key = tuple[int | str, ...]
+
+
+@dataclass
+class _Watched:
+    """What is known of the process: each thing once, from the last time it was not there."""
+
+    pid: int
+    events: list[Event] = field(default_factory=list)
+    _seen: set[_Key] = field(default_factory=set)
+    _before: int = field(default_factory=time.time_ns)
+
+    def look(self) -> None:
+        now = time.time_ns()
+        for key, event in (*self._mappings(), *self._threads()):
+            if key not in self._seen:
+                self._seen.add(key)
+                self.events.append(event)
+        self._before = now
+
+    def _mappings(self) -> Iterator[tuple[_Key, Mapping]]:
+        for line in _lines(Path(f"/proc/{self.pid}/maps")):
+            if found := _LINE.match(line):
+                start, end, offset = (int(found[i], 16) for i in (1, 2, 3))
+                path = found[4] or "//anon"
+                added = Mapping(self.pid, self._before, start, end, offset, path)
+                yield (start, end, offset, path), added
+
+    def _threads(self) -> Iterator[tuple[_Key, Forked | Named]]:
+        try:
+            tasks = sorted(Path(f"/proc/{self.pid}/task").iterdir(), key=lambda t: int(t.name))
+        except OSError:
+            return
+        for task in tasks:
+            tid = int(task.name)
+            yield (tid,), Forked(self.pid, tid, self.pid, self._before)
+            for name in _lines(task / "comm"):
+                yield (tid, name), Named(self.pid, tid, self._before, name, executed=False)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(errors="replace").splitlines()
+    except OSError:
+        return []  # it has ended
+
+
+def record_running(
+    pid: int, command: list[str], seconds: float | None
+) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
+    """The trace's tables and description, after `seconds`, an interruption, or the process' end.
+
+    Raises NumascapeError when the kernel does not allow it, and when nothing was touched.
+    """
+    started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    watched = _Watched(pid)
+    watched.look()
+    with tempfile.TemporaryDirectory(prefix="numascape-") as folder, signals_passed_on() as ours:
+        helper = str(installed_file("_recorder/numascape-faults"))
+        child = subprocess.Popen([helper, folder, "--pid", str(pid), str(seconds or 0)])
+        ours.append(child.pid)
+        while child.poll() is None:
+            watched.look()
+            time.sleep(_INTERVAL_S)
+        watched.look()
+        error = Path(folder) / "launch-error"
+        if error.exists():
+            raise NumascapeError(error.read_text(errors="replace").strip())
+        try:
+            log = native.read_events(f"{folder}/faults", pid)
+        except native.ShardError as failure:
+            raise NumascapeError(str(failure)) from failure
+    nodes = _nodes(pid, np.unique(log["address"] // _PAGE * _PAGE))
+    faults = [
+        Sample(pid, tid, cpu, at, "page-faults", address, pc, "unknown", node=nodes.get(page))
+        for at, address, pc, tid, cpu, page in zip(
+            *(log[name].tolist() for name in ("time_ns", "address", "pc", "tid", "cpu")),
+            (log["address"] // _PAGE * _PAGE).tolist(),
+            strict=True,
+        )
+    ]
+    machine = read_host()
+    return convert_samples(
+        Recording(
+            events=sorted([*watched.events, *faults], key=lambda event: event.time_ns),
+            command=["", *command],
+            captured=started,
+            host=this_host(Path("/"), platform.uname(), machine),
+            machine=machine,
+            recorder="faults",
+            counts="first touches",
+            unseen=_unseen(int(log["lost"])),
+        )
+    )
+
+
+def _unseen(lost: int) -> list[str]:
+    sentences = [
+        "Every access after a page's first: the recording is of page faults. Who touched a page "
+        "first, from where, and its node are exact.",
+        "The program was running before: first touches and allocations from before are unknown, "
+        "and its heap, and other memory without a name, is one structure each.",
+    ]
+    if lost:
+        sentences.append(f"{lost} page faults came faster than they were read, and are missing.")
+    return sentences
+
+
+def _nodes(pid: int, pages: np.ndarray) -> dict[int, int]:  # type: ignore[type-arg]
+    """The nodes of these pages, as far as the process still has them and we may ask."""
+    addresses = np.ascontiguousarray(pages, dtype=np.uint64)
+    status = np.full(len(pages), -1, dtype=np.int32)
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    call.argtypes = [ctypes.c_long] * 7
+    if call(_MOVE_PAGES, pid, len(pages), addresses.ctypes.data, 0, status.ctypes.data, 0) != 0:
+        return {}
+    found = zip(addresses.tolist(), status.tolist(), strict=True)
+    return {page: node for page, node in found if node >= 0}

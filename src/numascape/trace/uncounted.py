@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of a run was spent in code that the compiled recorder does not count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from numascape._native import shard as native
+from numascape.trace.counting import share_error
+from numascape.trace.elf_notes import is_compiled_for_counting
+from numascape.trace.shards import Shard
+
+# Where threads were after every so much of their CPU time, beside the session's shards.
+CLOCK = "clock"
+_ELSEWHERE = "code without a file"
+_NAMED = 5
+_FEWEST = 50
+"""Samples below which a share says nothing."""
+_KERNEL = 1 << 47
+_WORTH_NAMING = 0.001
+# The recorder's own, which counts.
+_RUNTIME = "libnumascape_runtime.so"
+
+
+def samples_by_module(shards: list[Shard]) -> Counter[str]:
+    """Samples of the CPU clock by the path of the module that ran; empty when there are none."""
+    found: Counter[str] = Counter()
+    for shard in shards:
+        clock = shard.path.with_name(CLOCK)
+        if not clock.exists():
+            continue
+        pcs = native.read_events(str(clock), shard.header["pid"])["pc"]
+        pcs = pcs[pcs < _KERNEL]
+        modules = sorted(shard.modules, key=lambda module: module.start)
+        if not modules:
+            continue
+        index = np.searchsorted([module.start for module in modules], pcs, side="right") - 1
+        for number, count in zip(*np.unique(index, return_counts=True), strict=True):
+            inside = pcs[index == number] < np.uint64(modules[max(number, 0)].end)
+            if number >= 0:
+                found[modules[number].path] += int(inside.sum())
+            found[_ELSEWHERE] += int(count - inside.sum()) if number >= 0 else int(count)
+    return +found
+
+
+def describe_uncounted(shards: list[Shard]) -> str:
+    """One sentence: which libraries are not counted, and how much of the run they took."""
+    start = (
+        "Accesses in code that numascape-cc, numascape-c++ or numascape-fc did not compile, such "
+        "as the libraries' own"
+    )
+    samples = samples_by_module(shards)
+    samples = Counter({path: n for path, n in samples.items() if not path.endswith(_RUNTIME)})
+    total = samples.total()
+    if total < _FEWEST:
+        return f"{start}."
+    uncounted = {path: n for path, n in samples.items() if not is_compiled_for_counting(Path(path))}
+    share = sum(uncounted.values()) / total
+    most = sorted(uncounted.items(), key=lambda item: -item[1])[:_NAMED]
+    named = ", ".join(
+        f"{Path(path).name} {n / total:.1%}" for path, n in most if n / total >= _WORTH_NAMING
+    )
+    listed = f" ({named})" if named else ""
+    return (
+        f"{start}: about {share:.1%} of the CPU time outside the kernel{listed}, from {total} "
+        f"samples (± {share_error(total):.1%})."
+    )
