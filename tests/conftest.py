@@ -68,6 +68,7 @@ def tables() -> Tables:
                 (1, 0, "add", "sum.c", 31, 30, 34),
             ],
         ),
+        "sources": _frame("sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),
         "instances": _frame("instances", [(0, 0, 0x7F00_0000_1000, 8192), (1, 0, 0x40_4010, 100)]),
     }
 

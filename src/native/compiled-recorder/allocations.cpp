@@ -28,6 +28,7 @@ uint64_t stack_of(ThreadRecorder& recorder, const ProgramRegisters& registers, u
 
 void* allocated(ThreadRecorder& recorder, void* block, uint64_t bytes, uint64_t stack_id) {
     if (block != nullptr && bytes != 0) {
+        follow_break(recorder, reinterpret_cast<uint64_t>(block));
         heap.add(recorder, {reinterpret_cast<uint64_t>(block), bytes, stack_id, 0, 0});
     }
     return block;

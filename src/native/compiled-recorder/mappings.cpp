@@ -41,7 +41,22 @@ void touched_by_kernel(const void* start, long bytes) {
     }
 }
 
+std::atomic<uint64_t> known_break{0};  // what lies below it is in the shard
+
 }  // namespace
+
+void follow_break(ThreadRecorder& recorder, uint64_t address) {
+    uint64_t before = known_break.load(std::memory_order_relaxed);
+    if (address < before) {
+        return;
+    }
+    const uint64_t end = page_ceiling(static_cast<uint64_t>(os::call(SYS_brk, 0)));
+    const bool ours = before == 0 || address < end;
+    if (ours && end > before && known_break.compare_exchange_strong(before, end) && before != 0) {
+        write_map(shard, recorder, os::ticks(), before, end - before, 0, "[heap]", kMapHeap);
+    }
+}
+
 }  // namespace numascape
 
 using namespace numascape;

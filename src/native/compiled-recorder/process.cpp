@@ -316,6 +316,7 @@ bool open_shard(bool wanted) {
     opened.store(true, std::memory_order_release);
     ThreadRecorder* recorder = begin_thread();
     if (recorder != nullptr) {
+        follow_break(*recorder, 0);
         write_mappings(*recorder, os::ticks());
         write_new_modules(*recorder);
     }

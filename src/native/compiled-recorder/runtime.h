@@ -54,6 +54,11 @@ void finish_shard(uint32_t flag);
 // This thread's recorder, begun now if it was not; null after the thread's end, or without shard.
 ThreadRecorder* begin_thread();
 
+// --- mappings.cpp
+// After the program got memory at an address: the C library moves the program break by itself, and
+// what is new below it is the heap's.
+void follow_break(ThreadRecorder& recorder, uint64_t address);
+
 // --- counting.cpp
 void counting_after_fork();
 

@@ -69,9 +69,66 @@
     .size \name, . - \name
 .endm
 
+// As ENTRY, for calls from inline assembly: the stack may be aligned in any way, and the arguments
+// are on it, from 16(%rbp) up.
+.macro BEGIN_PUSHED name
+    .globl \name
+    .hidden \name
+    .type \name, @function
+    .balign 16
+\name:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    pushq %rax
+    pushq %rcx
+    pushq %rdx
+    pushq %rsi
+    pushq %rdi
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    andq $-16, %rsp
+.endm
+.macro END_PUSHED name
+    leaq -72(%rbp), %rsp
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rdi
+    popq %rsi
+    popq %rdx
+    popq %rcx
+    popq %rax
+    popq %rbp
+    .cfi_def_cfa rsp, 8
+    ret
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    BEGIN_PUSHED __numascape_touch_pushed
+    movq 16(%rbp), %rcx
+    movq 24(%rbp), %rdx
+    movq 32(%rbp), %rdi
+    movq 40(%rbp), %rsi
+    call __numascape_stub_touch
+    END_PUSHED __numascape_touch_pushed
+
+    BEGIN_PUSHED __numascape_block_pushed
+    movq 16(%rbp), %rsi
+    subq __numascape_sites_offset(%rip), %rsi
+    movq 24(%rbp), %rdi
+    call __numascape_stub_block
+    movq %rax, 24(%rbp)
+    END_PUSHED __numascape_block_pushed
+
     ENTRY __numascape_enter, __numascape_stub_enter, 1
-    ENTRY __numascape_touch, __numascape_stub_touch, 0
-    ENTRY __numascape_block, __numascape_stub_block, 1
     ENTRY __numascape_note, __numascape_stub_note, 0
     ENTRY __numascape_range, __numascape_stub_range, 0
     ENTRY __numascape_mark, __numascape_stub_mark, 0

@@ -74,9 +74,12 @@ struct CompiledRuntime {
 inline constexpr char kSiteSection[] = "numascape_sites";
 inline constexpr char kThreadSymbol[] = "__numascape_thread";
 inline constexpr char kOffsetSymbol[] = "__numascape_sites_offset";
-inline constexpr char kEnterSymbol[] = "__numascape_enter";    // () -> table
-inline constexpr char kTouchSymbol[] = "__numascape_touch";    // (table, offset, place)
-inline constexpr char kBlockSymbol[] = "__numascape_block";    // (table, site) -> table
+inline constexpr char kEnterSymbol[] = "__numascape_enter";  // () -> table
+// Their arguments are on the stack, the last one pushed first.
+inline constexpr char kTouchPushedSymbol[] =
+    "__numascape_touch_pushed";  // (pc, place, table, offset)
+// (table's place, table), which becomes the table to count in; place is the counter's.
+inline constexpr char kBlockPushedSymbol[] = "__numascape_block_pushed";
 inline constexpr char kNoteSymbol[] = "__numascape_note";      // (table, site, address)
 inline constexpr char kRangeSymbol[] = "__numascape_range";    // (nest, start, site)
 inline constexpr char kMarkSymbol[] = "__numascape_mark";      // (name)

@@ -210,19 +210,12 @@ void FunctionCounter::count_row(const Announcement& row) {
     Instruction* here = nullptr;
     Instruction* there = nullptr;
     SplitBlockAndInsertIfThenElse(same, row.before, &here, &there);
-    table = count_executions(here, row.access.instruction, site, table, row.count, nullptr);
+    table = count_executions(here, row.access.instruction, site, table, row.count);
     count_slot(here, row.access, {table, offset, 0}, row.count);
     IRBuilder<> outside(there);
     locate(outside, row.access.instruction);
     Value* counts = nest_counts({outside.getInt64(1), row.step, row.count}, outside);
     call(outside, kRangeSymbol, outside.getVoidTy(), {counts, row.start, site});
-}
-
-// Their pages are counted where they are accessed.
-void FunctionCounter::count_structure(const Announcement& announced) {
-    Value* table = table_before(announced.before, nullptr);
-    count_executions(announced.before, announced.access.instruction,
-                     sites_.block({announced.access}), table, announced.count, announced.start);
 }
 
 void FunctionCounter::prepare(ArrayRef<Segment> segments) {
@@ -246,37 +239,60 @@ Value* FunctionCounter::table_before(Instruction* before, const Loop* outside) {
     return table;
 }
 
-Instruction* FunctionCounter::subtract(IRBuilder<>& at, Value* counter, Value* times) {
-    Value* before = at.CreateLoad(bits64_, counter);
-    Value* both = at.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, before, times);
-    at.CreateStore(at.CreateExtractValue(both, 0), counter);
-    return SplitBlockAndInsertIfThen(at.CreateExtractValue(both, 1), at.GetInsertPoint(), false,
-                                     unlikely(function_.getContext()));
+// Inline assembly: the optimiser then neither has three blocks for one access nor takes a counter
+// for memory of the program's, and the generator of machine code has little to do. What is seldom
+// needed lies behind the function's code; its arguments and results are on the stack, under the
+// registers that hold them, and the red zone is given up for that.
+CallInst* FunctionCounter::assembly(IRBuilder<>& at, const Twine& text, const Twine& operands,
+                                    Type* result, ArrayRef<Value*> arguments) {
+    SmallVector<Type*> types;
+    for (const Value* argument : arguments) {
+        types.push_back(argument->getType());
+    }
+    const std::string constraints = (operands + ",~{dirflag},~{fpsr},~{flags}").str();
+    InlineAsm* code = InlineAsm::get(FunctionType::get(result, types, false), text.str(),
+                                     constraints, true, false);
+    function_.addFnAttr(Attribute::NoRedZone);
+    CallInst* made = at.CreateCall(code, arguments);
+    made->setDoesNotThrow();
+    made->addFnAttr(Attribute::WillReturn);
+    made->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+    return made;
 }
 
 Value* FunctionCounter::count_executions(Instruction* before, const Instruction* like,
-                                         GlobalVariable* site, Value* table, Value* times,
-                                         Value* structure) {
+                                         GlobalVariable* site, Value* table, Value* times) {
     IRBuilder<> at(before);
     locate(at, like);
+    return assembly(at,
+                    "subq $3, ($0,$2)\n\tjb 3f\n4:\n\t.subsection 1\n"
+                    "3:\n\tpushq $0\n\tpushq $2\n\tcall " +
+                        Twine(kBlockPushedSymbol) +
+                        "\n\tleaq 8(%rsp), %rsp\n\tpopq $0\n\tjmp 4b\n\t.subsection 0",
+                    "=r,0,r,er", pointer_, {table, place_of(at, site), times});
+}
+
+Value* FunctionCounter::place_of(IRBuilder<>& at, GlobalVariable* site) {
     Value* offset = at.CreateLoad(bits64_, hidden(kOffsetSymbol, bits64_, false));
-    Value* place = at.CreateAdd(at.CreatePtrToInt(site, bits64_), offset);
-    Value* counter = at.CreatePtrAdd(table, place);
-    Instruction* in_new = subtract(at, counter, times);
-    IRBuilder<> slow(in_new);
-    locate(slow, like);
-    if (structure != nullptr) {
-        call(slow, kNoteSymbol, slow.getVoidTy(), {table, site, structure});
-        return table;
-    }
-    Value* other = call(slow, kBlockSymbol, pointer_, {table, site});
-    BasicBlock* join = before->getParent();
-    IRBuilder<> joined(join, join->begin());
-    PHINode* chosen = joined.CreatePHI(pointer_, 2, "numascape.table");
-    for (BasicBlock* from : predecessors(join)) {
-        chosen->addIncoming(from == in_new->getParent() ? other : table, from);
-    }
-    return chosen;
+    return at.CreateAdd(at.CreatePtrToInt(site, bits64_), offset);
+}
+
+// Their pages are counted where they are accessed; whose they are is noted when the counter runs
+// out.
+void FunctionCounter::count_structure(const Announcement& announced) {
+    Instruction* before = announced.before;
+    Value* table = table_before(before, nullptr);
+    IRBuilder<> at(before);
+    locate(at, announced.access.instruction);
+    GlobalVariable* site = sites_.block({announced.access});
+    Value* counter = at.CreatePtrAdd(table, place_of(at, site));
+    Value* left = at.CreateLoad(bits64_, counter);
+    Value* both = at.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, left, announced.count);
+    at.CreateStore(at.CreateExtractValue(both, 0), counter);
+    IRBuilder<> slow(SplitBlockAndInsertIfThen(at.CreateExtractValue(both, 1), before, false,
+                                               unlikely(function_.getContext())));
+    locate(slow, announced.access.instruction);
+    call(slow, kNoteSymbol, slow.getVoidTy(), {table, site, announced.start});
 }
 
 void FunctionCounter::count_slot(Instruction* before, const Access& access, const Slot& slot,
@@ -288,15 +304,17 @@ void FunctionCounter::count_slot(Instruction* before, const Access& access, cons
         }
         IRBuilder<> at(before);
         locate(at, access.instruction);
-        Value* counter = at.CreatePtrAdd(slot.table, slot.offset);
-        if (write) {
-            counter = at.CreatePtrAdd(counter, at.getInt64(kWritesOffset));
-        }
         Value* number = each == 1 ? times : at.CreateMul(times, at.getInt64(each));
-        IRBuilder<> slow(subtract(at, counter, number));
-        locate(slow, access.instruction);
-        call(slow, kTouchSymbol, slow.getVoidTy(),
-             {slot.table, slot.offset, slow.getInt64(slot.place)});
+        const uint64_t within = write ? kWritesOffset : 0;
+        assembly(at,
+                 "subq $2, " + Twine(within) +
+                     "($0,$1)\n\tjb 3f\n4:\n\t.subsection 1\n"
+                     "3:\n\tpushq $1\n\tpushq $0\n\tpushq $3\n\tleaq 4b(%rip), $0\n\tpushq $0\n\t"
+                     "call " +
+                     Twine(kTouchPushedSymbol) +
+                     "\n\tleaq 16(%rsp), %rsp\n\tpopq $0\n\tpopq $1\n\tjmp 4b\n\t.subsection 0",
+                 "r,r,er,i", at.getVoidTy(),
+                 {slot.table, slot.offset, number, at.getInt64(slot.place)});
     }
 }
 
@@ -318,8 +336,8 @@ void FunctionCounter::count(const Segment& segment) {
     Value* table = table_before(first, segment.table_outside);
     if (segment.executions.before == nullptr) {
         IRBuilder<> at(first);
-        table = count_executions(first, first, sites_.block(segment.accesses), table,
-                                 at.getInt64(1), nullptr);
+        table =
+            count_executions(first, first, sites_.block(segment.accesses), table, at.getInt64(1));
     }
     for (uint64_t place = 0; place < segment.accesses.size(); ++place) {
         count_access(segment.accesses[place], table, place);

@@ -52,7 +52,9 @@ class FunctionCounter {
     // in.
     llvm::Value* count_executions(llvm::Instruction* before, const llvm::Instruction* like,
                                   llvm::GlobalVariable* site, llvm::Value* table,
-                                  llvm::Value* times, llvm::Value* structure);
+                                  llvm::Value* times);
+    // Of the counter of the block that `site` describes: counter = table + place.
+    llvm::Value* place_of(llvm::IRBuilder<>& at, llvm::GlobalVariable* site);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
     // The access at a slot, with its place in the block.
     struct Slot {
@@ -63,8 +65,9 @@ class FunctionCounter {
     void count_slot(llvm::Instruction* before, const Access& access, const Slot& slot,
                     llvm::Value* times);
     llvm::Value* slot_offset(llvm::IRBuilder<>& at, llvm::Value* address);
-    // Subtracts from a counter; returns a new block's end, reached when it was smaller than that.
-    llvm::Instruction* subtract(llvm::IRBuilder<>& at, llvm::Value* counter, llvm::Value* times);
+    llvm::CallInst* assembly(llvm::IRBuilder<>& at, const llvm::Twine& text,
+                             const llvm::Twine& operands, llvm::Type* result,
+                             llvm::ArrayRef<llvm::Value*> arguments);
     llvm::Value* nest_counts(llvm::ArrayRef<llvm::Value*> words, llvm::IRBuilder<>& at);
     llvm::CallInst* call(llvm::IRBuilder<>& at, llvm::StringRef name, llvm::Type* result,
                          llvm::ArrayRef<llvm::Value*> arguments);

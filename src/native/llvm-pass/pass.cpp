@@ -6,6 +6,7 @@
 #include "counting.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 namespace numascape::pass {
@@ -112,6 +113,7 @@ void add_passes(FunctionPassManager& passes) {
 }
 
 void add_to(PassBuilder& builder) {
+    InitializeNativeTargetAsmParser();  // flang does without, until it sees the counting code
     builder.registerVectorizerStartEPCallback(
         [](FunctionPassManager& passes, OptimizationLevel) { add_passes(passes); });
     builder.registerOptimizerLastEPCallback([](ModulePassManager& passes, OptimizationLevel) {
