@@ -19,7 +19,7 @@ from numascape.commands import (
     convert,
     export,
     host,
-    import_samples,
+    import_,
     machine,
     plot,
     predict,
@@ -48,7 +48,7 @@ app.command()(compare.compare)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)
-app.command(name="import")(import_samples.import_samples)
+app.command(name="import")(import_.import_)
 app.add_typer(machine.app)
 app.command()(balance.balance)
 app.command()(predict.predict)

@@ -11,7 +11,7 @@ import typer
 from numascape import terminal
 
 
-def import_samples(
+def import_(
     file: Annotated[
         Path,
         typer.Argument(
