@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <fnmatch.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
 #include <threads.h>
@@ -140,6 +141,32 @@ void place_stack(std::uint32_t order) {
     }
 }
 
+// The top of this thread's stack was touched before it was bound: by its creator, which lays out
+// the thread's control block there, and by its first frames. It moves to where the thread runs now.
+void bring_stack() {
+    if (own == nullptr || own->rule == kNone) return;
+    constexpr std::uint64_t kMostBytes = 16 * kPageBytes;  // else the control block lies elsewhere
+    const auto begin = page_down(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
+    const auto end = page_up(static_cast<std::uint64_t>(pthread_self()) + 1);
+    unsigned cpu = 0;
+    unsigned node = 0;
+    if (end <= begin || end - begin > kMostBytes ||
+        os::call(SYS_getcpu, reinterpret_cast<long>(&cpu), reinterpret_cast<long>(&node)) != 0) {
+        return;
+    }
+    void* pages[kMostBytes / kPageBytes];
+    int nodes[kMostBytes / kPageBytes];
+    int status[kMostBytes / kPageBytes];
+    long count = 0;
+    for (std::uint64_t page = begin; page < end; page += kPageBytes, ++count) {
+        pages[count] = reinterpret_cast<void*>(page);
+        nodes[count] = static_cast<int>(node);
+    }
+    // A container may forbid it: then they stay.
+    os::call(SYS_move_pages, 0, count, reinterpret_cast<long>(pages), reinterpret_cast<long>(nodes),
+             reinterpret_cast<long>(status), MPOL_MF_MOVE);
+}
+
 // The mask as the kernel has it, compared with what the plan says.
 void look_at(Thread& thread) {
     if (thread.report == nullptr) return;
@@ -188,6 +215,7 @@ Start begin(void* argument) {
     real().free(argument);
     begin_thread(start.order, start.openmp);
     if (own != nullptr) pthread_setspecific(ending_key, own);
+    bring_stack();
     place_stack(start.order);
     return start;
 }
