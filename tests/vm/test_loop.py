@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole loop in a guest of four nodes: record, plan, run under the plan, record again.
+
+The plan is computed outside, from what was recorded inside; programs are the examples, unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import numascape
+from integration.conftest import EXAMPLES, make
+from numascape.comparison import Comparison, compare_traces
+from numascape.placement import Plan, write_plan
+from numascape.placement.planning import make_plan
+from numascape.prediction.layout import nodes_by_plan
+from numascape.prediction.model import predict
+from numascape.prediction.policies import placed_by_plan
+from numascape.recorders.record import convert_session
+from numascape.recorders.session import read_session
+from numascape.trace import Trace
+from vm.conftest import Boot
+from vm.guest import GuestNode
+
+OBSERVE = Path(__file__).with_name("observe.py")
+RUN_PLANS = Path(__file__).with_name("run_plans.py")
+NODES = [GuestNode(1, 448) for _ in range(4)]
+LIMIT_S = 300
+PROGRAMS = {
+    "seismic": ["-n", "32", "-s", "2", "-t", "4", "serial"],
+    "matmul": ["-n", "128", "-t", "4", "naive"],
+}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A program's runs, before and under the plan that was made between them."""
+
+    before: Trace
+    plan: Plan
+    after: Trace
+    verified: dict[str, Any]
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        return compare_traces(self.before, self.after)
+
+
+def converted(folder: Path, name: str) -> Trace:
+    """The trace of what was recorded in a guest as NAME."""
+    session = next(folder.glob(f"{name}.numascape.recording-*"))
+    convert_session(read_session(session), folder / f"{name}.numascape", lambda _: None)
+    return numascape.open(folder / f"{name}.numascape")
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory, boot: Boot) -> dict[str, Loop]:
+    make(EXAMPLES)
+    before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
+    commands = {
+        name: [sys.executable, OBSERVE, f"{name}.numascape", EXAMPLES / "build" / name, *arguments]
+        for name, arguments in PROGRAMS.items()
+    }
+    # Threads that wait do not count up accesses meanwhile.
+    job = "export OMP_WAIT_POLICY=passive\n"
+    lines = [shlex.join(map(str, command)) for command in commands.values()]
+    boot(NODES, f"set -e\n{job}" + "\n".join(lines), before, LIMIT_S)
+    traces = {name: converted(before, name) for name in PROGRAMS}
+    plans = {name: make_plan(trace, trace.info.machine) for name, trace in traces.items()}
+    jobs = []
+    for name, plan in plans.items():
+        write_plan(plan, after / f"{name}.toml")
+        under = ["run", "--plan", f"{name}.toml", "--json", f"{name}.json", "--"]
+        jobs.append([name, [*under, *map(str, commands[name])]])
+    (after / "jobs.json").write_text(json.dumps(jobs))
+    boot(NODES, f"{job}{shlex.join([sys.executable, str(RUN_PLANS), 'jobs.json'])}", after, LIMIT_S)
+    return {name: closed(traces[name], plans[name], after, name) for name in PROGRAMS}
+
+
+def closed(before: Trace, plan: Plan, after: Path, name: str) -> Loop:
+    """The loop with what came of the second run, whose threads are where the kernel said.
+
+    A recording samples where threads are; an emulated processor lets it do so once or twice.
+    """
+    verified = json.loads((after / f"{name}.json").read_text())
+    trace = converted(after, name)
+    told = {thread["order"]: thread["last_cpu"] for thread in verified["threads"]}
+    nodes = [[told[thread]] for thread in trace.threads["thread"]]  # a node has one CPU
+    column = pl.Series("nodes", nodes, pl.List(pl.UInt32))
+    trace.__dict__["threads"] = trace.threads.with_columns(column)
+    return Loop(before, plan, trace, verified)
+
+
+@pytest.fixture(params=PROGRAMS)
+def loop(request: pytest.FixtureRequest, loops: dict[str, Loop]) -> Loop:
+    return loops[request.param]
+
+
+def predicted_remote_share(loop: Loop) -> float:
+    """Of the accesses, if the first run's threads and pages were where the plan has them."""
+    machine = loop.before.info.machine
+    nodes = nodes_by_plan(loop.before, loop.plan, machine)
+    pages = placed_by_plan(loop.before, loop.plan, machine)
+    return predict(loop.before, machine, pages, nodes, label="plan").remote_accesses
+
+
+def test_the_remote_share_falls_as_predicted(loop: Loop) -> None:
+    before, after = loop.comparison.before, loop.comparison.after
+    assert before.remote_share is not None
+    assert after.remote_share is not None
+    assert after.known_share > 0.9
+    assert after.remote_share == pytest.approx(predicted_remote_share(loop), abs=0.05)
+    assert after.remote_share <= before.remote_share + 0.05
+
+
+def test_a_partitioned_program_becomes_local(loops: dict[str, Loop]) -> None:
+    found = loops["seismic"].comparison
+    assert found.before.remote_share is not None
+    assert found.after.remote_share is not None
+    assert found.before.remote_share > 0.3
+    assert found.after.remote_share < 0.2
+    velocity = next(change for change in found.structures if change.site.name == "w->vx")
+    assert velocity.before is not None
+    assert velocity.after is not None
+    assert len(velocity.before.nodes) == 1
+    assert set(velocity.after.nodes) == {0, 1, 2, 3}
+
+
+def test_pages_and_threads_are_where_the_plan_says(loop: Loop) -> None:
+    planned = [rule.name for rule in loop.plan.structures if rule.policy != "first-touch"]
+    assert planned
+    found = {item["name"]: item for item in loop.verified["structures"]}
+    assert set(planned) <= set(found)
+    assert all(found[name]["share"] >= 0.99 for name in planned)
+    threads = [thread for thread in loop.verified["threads"] if thread["planned"]]
+    assert len(threads) == loop.plan.recorded_threads
+    assert all(thread["is_right"] for thread in threads)
+    nodes = nodes_by_plan(loop.after, loop.plan, loop.after.info.machine).tolist()
+    assert loop.after.threads["nodes"].to_list() == [[node] for node in nodes]
