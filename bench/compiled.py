@@ -41,7 +41,8 @@ class Build:
 
 def source_of(program: Program) -> Path:
     name = program.path.name
-    folders = [ROOT / "examples" / name, ROOT / "bench" / "kernels"]
+    own = program.path.is_relative_to(ROOT / "examples")
+    folders = [ROOT / "examples" / name if own else ROOT / "bench" / "kernels"]
     sources = [folder / f"{name}{suffix}" for folder in folders for suffix in (".c", ".cpp")]
     return next(source for source in sources if source.exists())
 
