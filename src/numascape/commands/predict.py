@@ -104,7 +104,7 @@ def predict(
     if as_json:
         print(json.dumps(_document(found, place, opened), indent=1))
     else:
-        _print(found, place, opened)
+        _print(found, place, opened, found if policy else _first_and_best(found))
     if output is not None:
         from numascape.figures.prediction_picture import save_predictions
 
@@ -147,7 +147,14 @@ def _threads(text: str, trace: Trace, machine: Machine) -> Nodes:
     return read_thread_map(path, count)
 
 
-def _print(found: list[Prediction], machine: Machine, trace: Trace) -> None:
+def _first_and_best(found: list[Prediction]) -> list[Prediction]:
+    best = min(found, key=lambda prediction: prediction.relative)
+    return [found[0]] if best.relative == found[0].relative else [found[0], best]
+
+
+def _print(
+    found: list[Prediction], machine: Machine, trace: Trace, with_traffic: list[Prediction]
+) -> None:
     from numascape.console.tables import table_of
 
     console = terminal.output()
@@ -168,7 +175,7 @@ def _print(found: list[Prediction], machine: Machine, trace: Trace) -> None:
     ]
     headings = ["policy", "time", "interval", "seconds", "remote", "limited by"]
     console.print(table_of(headings, rows, console.width, text=["policy", "limited by"]))
-    for p in found:
+    for p in with_traffic:
         console.print(f"traffic in GB, {terminal.printable(p.label)}: from CPUs of node, to memory")
         cells = [[str(n), *(f"{v / 1e9:.3g}" for v in row)]
                  for n, row in zip(p.nodes, p.traffic, strict=True) if row.any()]  # fmt: skip
