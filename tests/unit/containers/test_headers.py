@@ -79,7 +79,7 @@ def all_examples() -> str:
 
 
 def test_clang_accepts_what_gcc_accepts() -> None:
-    result = compiled(all_examples(), "-fsyntax-only", "-fopenmp", compiler="clang++")
+    result = compiled(all_examples(), "-fsyntax-only", "-fopenmp", compiler="clang++-19")
     assert result.returncode == 0, result.stderr[:3000]
 
 
