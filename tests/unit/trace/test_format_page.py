@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from numascape.trace import TraceInfo
-from numascape.trace.schema import SCHEMAS, VERSION
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS, VERSION
 
 PAGE = (Path(__file__).parents[3] / "docs" / "trace-format.md").read_text()
 TYPES = {
@@ -47,7 +47,8 @@ def test_columns_and_types_are_the_schemas(table: str) -> None:
         documented += zip(
             columns, listed if len(listed) > 1 else listed * len(columns), strict=True
         )
-    assert documented == [(name, TYPES[dtype]) for name, dtype in SCHEMAS[table].items()]
+    columns_of = {**SCHEMAS[table], **OPTIONAL_COLUMNS.get(table, {})}
+    assert documented == [(name, TYPES[dtype]) for name, dtype in columns_of.items()]
 
 
 def test_the_fields_of_trace_json_are_documented() -> None:
