@@ -20,6 +20,8 @@
 #include "report.h"
 #include "spin_lock.h"
 
+extern "C" void* __libc_stack_end;  // of the dynamic linker: where main's stack began
+
 namespace numascape::placer {
 namespace {
 
@@ -141,13 +143,14 @@ void place_stack(std::uint32_t order) {
     }
 }
 
-// The top of this thread's stack was touched before it was bound: by its creator, which lays out
-// the thread's control block there, and by its first frames. It moves to where the thread runs now.
-void bring_stack() {
+// The top of this thread's stack, up to `top`, was touched before it was bound: by its creator,
+// which lays out the thread's control block there, or by the kernel, and by its first frames. It
+// moves to where the thread runs now.
+void bring_stack(std::uint64_t top) {
     if (own == nullptr || own->rule == kNone) return;
     constexpr std::uint64_t kMostBytes = 16 * kPageBytes;  // else the control block lies elsewhere
     const auto begin = page_down(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
-    const auto end = page_up(static_cast<std::uint64_t>(pthread_self()) + 1);
+    const auto end = page_up(top + 1);
     unsigned cpu = 0;
     unsigned node = 0;
     if (end <= begin || end - begin > kMostBytes ||
@@ -215,7 +218,7 @@ Start begin(void* argument) {
     real().free(argument);
     begin_thread(start.order, start.openmp);
     if (own != nullptr) pthread_setspecific(ending_key, own);
-    bring_stack();
+    bring_stack(static_cast<std::uint64_t>(pthread_self()));
     place_stack(start.order);
     return start;
 }
@@ -277,6 +280,7 @@ void threads_begin(const Plan& plan) {
     own = nullptr;
     begin_thread(0, 0);
     if (own != nullptr) place_by_name(*own, program_invocation_short_name);
+    bring_stack(reinterpret_cast<std::uint64_t>(__libc_stack_end));
 }
 
 void look_at_threads() {
