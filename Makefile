@@ -40,14 +40,9 @@ native:
 	"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/numascape" \
 	>build/package/install.log
 
-# Guests wait for their kernels much of the time: they run beside the other tests.
 test: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples
-	@echo "Running the tests; those in guests run beside the others, and are printed after them"
-	@$(BIN)/python -m pytest tests/vm >build/guest-tests.log 2>&1 & guests=$$!; \
-	$(BIN)/python -m pytest --ignore=tests/vm; others=$$?; \
-	wait $$guests; status=$$?; cat build/guest-tests.log; \
-	test $$others -eq 0 && test $$status -eq 0
+	@$(BIN)/python -m pytest
 
 demo: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples
