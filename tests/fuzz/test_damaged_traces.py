@@ -22,7 +22,7 @@ from numascape.trace.schema import SCHEMAS
 CHANGES = st.lists(st.tuples(st.floats(0, 0.999999), st.binary(min_size=1, max_size=8)), max_size=4)
 CUT = st.none() | st.floats(0, 1)
 SETTINGS = settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
