@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+STRADDLING = 50
+
 
 def lackey_counts(program: Path) -> tuple[int, int]:
     command = ["valgrind", "--tool=lackey", "--basic-counts=no", "--trace-mem=yes", str(program)]
@@ -29,5 +31,6 @@ def test_totals_agree_with_lackey(record: Any, programs: Path, program: str) -> 
     reads, writes = lackey_counts(programs / program)
     assert reads > 100_000
     totals = record(program).trace.info.totals
-    assert totals.reads == pytest.approx(reads, rel=1e-3)
-    assert totals.writes == pytest.approx(writes, rel=1e-3)
+    # Vectors that straddle two pages count on both: ten times at each of a few borders.
+    assert totals.reads == pytest.approx(reads, rel=1e-4, abs=STRADDLING)
+    assert totals.writes == pytest.approx(writes, rel=1e-4, abs=STRADDLING)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strided, reversed and straddling loops, and the C library's memory functions."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,6 +20,14 @@ def pages_of_loop(count: int, stride: int, start: int = 0, width: int = 8) -> di
     return pages
 
 
+def pages_of_columns(columns: int, count: int, stride: int) -> dict[int, int]:
+    """The same for loops that begin at 0, 8, 16, ..."""
+    total: Counter[int] = Counter()
+    for column in range(columns):
+        total.update(pages_of_loop(count, stride, start=8 * column))
+    return dict(total)
+
+
 @pytest.fixture(scope="module")
 def strides(record: Any) -> Any:
     return record("strides")
@@ -34,6 +43,7 @@ def strides(record: Any) -> Any:
         ("misaligned", pages_of_loop(WORDS - 1, 8, start=4), 1, 0),
         ("repeated", pages_of_loop(WORDS, 8), 1000, 0),
         ("added", pages_of_loop(WORDS, 8), 1, 1),
+        ("columns", pages_of_columns(200, 10, 3072), 1, 0),
     ],
 )
 def test_loop_counts_exactly(

@@ -69,6 +69,13 @@ def test_small_blocks_at_one_address_never_mix(record: Any) -> None:
     assert instances["instances"].to_list() == [rounds, rounds]
 
 
+def test_a_page_counts_though_its_share_of_the_accesses_is_none(record: Any) -> None:
+    trace = record("crumbs").trace
+    places = ["structure", "instance", "page"]
+    touched = pl.concat([trace.accesses.select(places), trace.first_touch.select(places)])
+    assert trace.info.totals.pages == touched.n_unique()
+
+
 def test_a_block_whose_page_was_hardly_used_keeps_its_first_touch(record: Any) -> None:
     trace = record("crumbs").trace
     crumb = trace.structures.row(by_predicate=pl.col("name") == "crumb[i]", named=True)

@@ -177,3 +177,19 @@ def test_a_running_process_is_looked_at(plain: Path, command: Path, tmp_path: Pa
     assert sorted(touched["page"]) == list(range(32))
     assert {Path(file).name for file in touched["file"]} == {"parity_c.c"}
     assert trace.accesses.is_empty()
+
+
+def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Path) -> None:
+    target = tmp_path / "t.numascape"
+    with subprocess.Popen(["sleep", "60"]) as process:
+        options = ["--recorder", "faults", "--pid", str(process.pid), "-o", str(target)]
+        recorder = subprocess.run(
+            [command, "record", "-q", *options, "--seconds", "0.5"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        process.kill()
+    assert recorder.returncode == 2
+    assert "touched no new page" in recorder.stderr
+    assert not target.exists()

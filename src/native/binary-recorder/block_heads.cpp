@@ -219,7 +219,7 @@ void note_special(ThreadRecorder& recorder, uint32_t block, uint32_t site, uint6
     const bool always = ShardWriter::always_noted(recorder, times);
     if (always || (sampling.weight != 0 && sampling.block == block)) {
         shard.note_sample(recorder, site, window_page(address),
-                          always ? times : sampling.weight * times);
+                          always ? times : sampling.weight * times, always);
     }
 }
 

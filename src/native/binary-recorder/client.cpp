@@ -18,9 +18,9 @@
 #include "drmgr.h"
 #include "os.h"
 #include "phases.h"
+#include "process_end.h"
 #include "recorder.h"
 #include "release_thread.h"
-#include "traffic.h"
 
 namespace numascape {
 
@@ -100,8 +100,11 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
         write_thread_slot(ThreadSlot::kTable, spare_table);
     }
     write_thread_slot(ThreadSlot::kRecorder, recorder);
-    write_thread_slot(ThreadSlot::kFilter,
-                      recorder->cache != nullptr ? recorder->cache->filter() : nullptr);
+    if (recorder->cache != nullptr) {
+        auto* slots = const_cast<const void**>(thread_slots());
+        recorder->cache->publish_next(slots + static_cast<unsigned>(ThreadSlot::kWaiting));
+        write_thread_slot(ThreadSlot::kFilter, recorder->cache->filter());
+    }
     write_thread_slot(ThreadSlot::kVector, own_stack);
     write_thread_slot(ThreadSlot::kOwnStack, static_cast<char*>(own_stack) + kOwnStackBytes);
 }
@@ -197,18 +200,10 @@ dr_signal_action_t on_signal(void*, dr_siginfo_t* info) {
 // What is only known at the end, as records of `recorder`'s thread. Threads may still be counting:
 // their tables stay as they are.
 void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
+    shard.settle_at_end(recorder);
     if (recorder != nullptr) {
-        const uint64_t time = os::ticks();
-        write_placement(*recorder, time);
-        shard.each_thread([&](const ThreadRecorder& thread) {
-            char name[16];
-            read_thread_name(thread.os_tid, name);
-            shard.name_thread(*recorder, thread, name);
-        });
-        auto* record = static_cast<ProcessExitRecord*>(
-            shard.append(*recorder, RecordType::kProcessExit, 0, sizeof(ProcessExitRecord)));
-        record->time = os::ticks();
-        shard.commit(*recorder, record);
+        write_placement(*recorder, os::ticks());
+        write_process_end(shard, *recorder);
     }
     shard.stamp();
     shard.set_flag(flag);
@@ -340,7 +335,6 @@ void start(int argc, const char* argv[]) {
     block_heads_init();
     instrument_init();
     out_of_line_init(GLOBAL_DCONTEXT);
-    traffic_init(GLOBAL_DCONTEXT);
     own_stack_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);

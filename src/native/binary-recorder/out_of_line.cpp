@@ -19,6 +19,8 @@ OutOfLine out_of_line;
 namespace {
 
 constexpr int kDirectionFlag = 1 << 10;
+// Of an access, where an instruction copies or fills byte by byte: as the compiled recorder's.
+constexpr uint64_t kCopiedBytes = 8;
 
 // The program's call-clobbered registers as the generated code pushes them, lowest address first.
 struct SavedRegisters {
@@ -106,14 +108,14 @@ void touch_copied(ThreadRecorder& recorder, uint64_t from, uint64_t to, uint64_t
     }
 }
 
-// `count` elements upwards from `first`: each page counts the elements that touch it.
-void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t count, uint64_t bytes,
+// `bytes` upwards from `first`, in elements: each page counts those that touch it.
+void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t bytes, uint64_t element,
                     bool write, uint64_t pc) {
-    const uint64_t end = first + count * bytes;
+    const uint64_t end = first + bytes;
     for (uint64_t page = first & ~(kPageBytes - 1); page < end; page += kPageBytes) {
         const uint64_t low = page > first ? page : first;
         const uint64_t high = page + kPageBytes < end ? page + kPageBytes : end;
-        const uint64_t elements = (high - 1 - first) / bytes - (low - first) / bytes + 1;
+        const uint64_t elements = (high - 1 - first) / element - (low - first) / element + 1;
         shard.count(recorder, low, 1, write ? 0 : elements, write ? elements : 0, pc);
     }
 }
@@ -128,18 +130,21 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
     }
     const uint64_t back =
         (registers->flags & kDirectionFlag) != 0 ? (count - 1) * string->bytes : 0;
-    touch_copied(*recorder, registers->rsi - back, registers->rdi - back, count * string->bytes,
-                 *string);
+    const uint64_t bytes = count * string->bytes;
+    touch_copied(*recorder, registers->rsi - back, registers->rdi - back, bytes, *string);
+    // Single bytes are how the C library copies and fills memory of whatever type.
+    const uint64_t element = string->bytes == 1 ? kCopiedBytes : string->bytes;
+    const uint64_t accesses = (bytes + element - 1) / element;
     // A copy's structures are those of its middle: its ends may lie on pages shared with others.
     const uint64_t middle = count / 2 * string->bytes;
     if (string->reads) {
-        count_special(*recorder, string->place, registers->rsi - back + middle, count, 0);
-        count_elements(*recorder, registers->rsi - back, count, string->bytes, false,
+        count_special(*recorder, string->place, registers->rsi - back + middle, accesses, 0);
+        count_elements(*recorder, registers->rsi - back, bytes, element, false,
                        string->place.info.pc);
     }
     if (string->writes) {
-        count_special(*recorder, string->place, registers->rdi - back + middle, 0, count);
-        count_elements(*recorder, registers->rdi - back, count, string->bytes, true,
+        count_special(*recorder, string->place, registers->rdi - back + middle, 0, accesses);
+        count_elements(*recorder, registers->rdi - back, bytes, element, true,
                        string->place.info.pc);
     }
 }
@@ -220,6 +225,11 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, c
                     shape->place.info.pc);
         count_special(*recorder, shape->place, address, reads, 1 - reads);
     }
+}
+
+void take_in_lines(uint64_t, const void*, ThreadRecorder* recorder, const void*, uint64_t,
+                   const void*) {
+    shard.take_in_lines(*recorder, true);
 }
 
 uint64_t program_stack_pointer() {
@@ -353,6 +363,7 @@ void out_of_line_init(void* drcontext) {
     out_of_line.allocation_returned = generator.code_with_all_registers(return_from_allocation);
     out_of_line.block_counter = generator.code(block_counter_ran_out, block_counter_ran_out);
     out_of_line.gathered = generator.code(count_gathered, count_gathered);
+    out_of_line.lines_wait = generator.code(take_in_lines, take_in_lines);
 }
 
 void* permanent(size_t bytes) {

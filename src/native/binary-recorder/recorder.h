@@ -49,6 +49,7 @@ enum class ThreadSlot : unsigned {
     kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
     kFilter,        // FilterEntry *, of the thread's modelled cache
+    kWaiting,       // WaitingLine *, where its next line goes that waits
     kSpilled,       // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5
 };
@@ -84,6 +85,7 @@ struct OutOfLine {
     app_pc region_returned;
     app_pc block_counter;  // see block_heads.h
     app_pc gathered;       // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
+    app_pc lines_wait;     // as many as can
 };
 extern OutOfLine out_of_line;
 void out_of_line_init(void* drcontext);

@@ -76,6 +76,9 @@ void bind_symbols(nb::module_& module) {
         .def_ro("entry_line", &symbols::Frame::entry_line,
                 "Where the function that is not inlined begins; 0 for other addresses than its "
                 "first, and when unknown")
+        .def_prop_ro(
+            "call_notes", [](const symbols::Frame& self) { return text(self.call_notes); },
+            "What numascape-cc says of the calls here, a line each; empty from other compilers")
         .def("__repr__", [](const symbols::Frame& self) { return text(describe(self)); });
 
     nb::class_<symbols::Global>(m, "Global", "A variable with static storage")

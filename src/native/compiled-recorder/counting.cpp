@@ -129,8 +129,11 @@ void touch(void* table, uint64_t slot_offset, uint64_t place, const void* pc) {
     const auto code = reinterpret_cast<uint64_t>(pc) - 1;
     if (table == recorder->sampling.table) {
         const uint32_t block = recorder->sampling.block;
-        shard.count_sample(*recorder, page, code,
-                           block << kPlaceBits | static_cast<uint32_t>(place));
+        const auto first = static_cast<uint32_t>(place & ((1 << kPlacesShift) - 1));
+        const auto last = first + static_cast<uint32_t>(place >> kPlacesShift);
+        for (uint32_t each = first; each <= last; ++each) {
+            shard.count_sample(*recorder, page, code, block << kPlaceBits | each);
+        }
     } else {
         shard.touch(*recorder, static_cast<const Slot*>(table), page, code);
     }
@@ -158,7 +161,7 @@ void note(void* table, const Site* site, uint64_t address, CompiledModule* modul
     ThreadRecorder* recorder = counted_thread();
     if (begin_sample(recorder, static_cast<Slot*>(table), site, number)) {
         shard.note_sample(*recorder, number << kPlaceBits, window_page(address),
-                          recorder->sampling.weight);
+                          recorder->sampling.weight, false);
     }
 }
 
@@ -182,7 +185,9 @@ void insert_by_step(Run& run, NestDimension added) {
 
 // False when there is no access.
 bool normalise(const NestCounts& nest, uint64_t start, Run& run) {
-    run = {start, 1, 0, {}};
+    run.start = start;  // not the dimensions: clearing them takes longer than all the rest
+    run.times = 1;
+    run.dimensions = 0;
     for (uint64_t i = 0; i < nest.dimensions; ++i) {
         NestDimension dimension = nest.dimension[i];
         if (dimension.count == 0) {
@@ -237,11 +242,20 @@ struct RangeCounter {
         }
     }
 
+    // Returns the largest offset in a page.
+    uint64_t strided(uint64_t address, uint64_t step, uint64_t count) const {
+        uint64_t furthest = 0;
+        for (; count > 0; --count, address += step) {
+            const uint64_t offset = address % kPageBytes;
+            furthest = offset > furthest ? offset : furthest;
+            page(address, 1);
+        }
+        return furthest;
+    }
+
     void row(uint64_t address, uint64_t step, uint64_t count) const {
-        if (step >= kPageBytes / 2) {
-            for (; count > 0; --count, address += step) {
-                page(address, 1);
-            }
+        if (step >= kStridedBytes) {
+            strided(address, step, count);
             return;
         }
         const auto narrow = static_cast<uint32_t>(step);
@@ -255,6 +269,40 @@ struct RangeCounter {
         }
     }
 
+    // Rows one after the other, with gaps: of most, all is on one page.
+    void short_rows(uint64_t address, const NestDimension& rows,
+                    const NestDimension& row_of) const {
+        const auto step = static_cast<uint32_t>(rows.step);
+        const uint64_t extent = static_cast<uint64_t>(row_of.step) * (row_of.count - 1);
+        uint64_t count = rows.count;
+        while (count > 0) {
+            const uint64_t room = kPageBytes - address % kPageBytes;
+            uint64_t times = 1;
+            if (room > extent) {
+                const uint64_t fit = static_cast<uint32_t>(room - extent - 1) / step + 1;
+                times = fit < count ? fit : count;
+                page(address, times * row_of.count);
+            } else {
+                row(address, static_cast<uint64_t>(row_of.step), row_of.count);
+            }
+            count -= times;
+            address += times * step;
+        }
+    }
+
+    void all(const Run& run, const Site* site) const {
+        if (run.dimensions != 1 || static_cast<uint64_t>(run.dimension[0].step) < kStridedBytes) {
+            all(run, run.dimensions == 0 ? 0 : run.dimensions - 1, run.start);
+            return;
+        }
+        const auto step = static_cast<uint64_t>(run.dimension[0].step);
+        const uint64_t count = run.dimension[0].count;
+        const StridedRow row{site, slots, run.start, step, count, reads, writes};
+        if (!recorder.held.add(row)) {
+            recorder.held.hold(row, strided(run.start, step, count));
+        }
+    }
+
     void all(const Run& run, uint32_t dimension, uint64_t address) const {
         if (run.dimensions == 0) {
             page(address, 1);
@@ -265,6 +313,14 @@ struct RangeCounter {
             row(address, static_cast<uint64_t>(outer.step), outer.count);
             return;
         }
+        if (dimension == 1) {
+            const NestDimension& inner = run.dimension[0];
+            const auto step = static_cast<uint64_t>(outer.step);
+            if (step < kStridedBytes && inner.count <= step / static_cast<uint64_t>(inner.step)) {
+                short_rows(address, outer, inner);
+                return;
+            }
+        }
         for (uint64_t i = 0; i < outer.count; ++i) {
             all(run, dimension - 1, address);
             address += static_cast<uint64_t>(outer.step);
@@ -274,23 +330,32 @@ struct RangeCounter {
 
 // Whose memory it was is noted always when it was much.
 void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* site,
-                const CompiledModule& module, const Run& run) {
-    uint64_t accesses = run.times;
-    uint64_t middle = run.start;
-    for (uint32_t i = 0; i < run.dimensions; ++i) {
-        accesses *= run.dimension[i].count;
-        middle += run.dimension[i].count / 2 * static_cast<uint64_t>(run.dimension[i].step);
+                const CompiledModule& module, const NestCounts& nest, uint64_t start) {
+    const uint32_t places = site->entries;
+    const uint64_t dimensions = nest.dimensions - (places > 1 ? 1 : 0);
+    const uint64_t distance =
+        places > 1 ? static_cast<uint64_t>(nest.dimension[dimensions].step) : 0;
+    uint64_t executions = 1;
+    uint64_t middle = start;
+    for (uint64_t i = 0; i < dimensions; ++i) {
+        const NestDimension& dimension = nest.dimension[i];
+        executions *= dimension.count;
+        middle += dimension.count / 2 * static_cast<uint64_t>(dimension.step);
     }
     const uint32_t number = number_of(site, module);
     auto& counter = shard.counter<BlockCounter>(table, number);
-    const bool ran_out = counter.left < accesses;
-    counter.left -= accesses;
+    const bool ran_out = counter.left < executions;
+    counter.left -= executions;
     const bool sampled = ran_out && begin_sample(&recorder, table.slots, site, number);
-    const bool always = ShardWriter::always_noted(recorder, accesses);
-    if (always || sampled) {
-        describe(recorder, site, number);
-        shard.note_sample(recorder, number << kPlaceBits, window_page(middle),
-                          always ? accesses : recorder.sampling.weight);
+    const bool always = ShardWriter::always_noted(recorder, executions);
+    if (!always && !sampled) {
+        return;
+    }
+    describe(recorder, site, number);
+    for (uint32_t place = 0; place < places; ++place) {
+        shard.note_sample(recorder, number << kPlaceBits | place,
+                          window_page(middle + place * distance),
+                          always ? executions : recorder.sampling.weight, always);
     }
 }
 
@@ -308,9 +373,7 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
         return;
     }
     const CountTable& table = *recorder->current.load(std::memory_order_relaxed);
-    const auto count = [&](const auto& counter) {
-        counter.all(run, run.dimensions == 0 ? 0 : run.dimensions - 1, run.start);
-    };
+    const auto count = [&](const auto& counter) { counter.all(run, site); };
     const uint64_t reads = run.times * site->reads;
     const uint64_t writes = run.times * site->writes;
     const uint64_t code = reinterpret_cast<uint64_t>(pc) - 1;
@@ -322,7 +385,7 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
         count(RangeCounter<true, true>{*recorder, table.slots, reads, writes, code});
     }
     if (options.lines && !sites_lost) {
-        note_range(*recorder, table, site, *module, run);
+        note_range(*recorder, table, site, *module, *nest, start);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "os.h"
 #include "private_memory.h"
+#include "process_end.h"
 #include "runtime.h"
 
 namespace numascape {
@@ -311,7 +312,7 @@ bool open_shard(bool wanted) {
         return false;
     }
     if (options.faults) {
-        shard.take_all_for_touched();
+        shard.count_nothing();
     }
     opened.store(true, std::memory_order_release);
     ThreadRecorder* recorder = begin_thread();
@@ -338,19 +339,11 @@ void finish_shard(uint32_t flag) {
         return;
     }
     const Inside inside;
+    shard.settle_at_end(recorder);
     if (recorder != nullptr) {
         write_new_modules(*recorder);
-        const uint64_t time = os::ticks();
-        write_placement(*recorder, time);
-        shard.each_thread([&](const ThreadRecorder& thread) {
-            char name[16];
-            read_thread_name(thread.os_tid, name);
-            shard.name_thread(*recorder, thread, name);
-        });
-        auto* record = static_cast<ProcessExitRecord*>(
-            shard.append(*recorder, RecordType::kProcessExit, 0, sizeof(ProcessExitRecord)));
-        record->time = os::ticks();
-        shard.commit(*recorder, record);
+        write_placement(*recorder, os::ticks());
+        write_process_end(shard, *recorder);
     }
     shard.stamp();
     shard.set_flag(static_cast<ShardFlags>(flag));

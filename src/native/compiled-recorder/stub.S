@@ -4,7 +4,7 @@
 // rax where there is a result) to be kept: those that C++ code may change are saved here, and
 // the code behind is compiled without vector registers. A module is known by its note.
 
-#define NOTE_VERSION 1
+#include "compiled_version.h"
 
     .section .note.GNU-stack,"",@progbits
 
@@ -13,7 +13,7 @@
     .long 10, 4, 1                      // bytes of the name, bytes of the content, type
     .asciz "Numascape"
     .balign 4
-    .long NOTE_VERSION
+    .long NUMASCAPE_COMPILED_VERSION
 
     .text
 

@@ -12,11 +12,12 @@
 
 #include <cstdint>
 
+#include "compiled_version.h"
 #include "table_word.h"
 
 namespace numascape {
 
-inline constexpr uint32_t kCompiledVersion = 1;
+inline constexpr uint32_t kCompiledVersion = NUMASCAPE_COMPILED_VERSION;
 
 // One per module and thread: the table's first slot, null before the thread's first access.
 using ModuleThread = TableWord;
@@ -39,6 +40,8 @@ struct NestDimension {
     int64_t step;
     uint64_t count;
 };
+// Of rows with at least such a step each address counts as a page.
+inline constexpr uint64_t kStridedBytes = 2048;
 struct NestCounts {
     uint64_t dimensions;
     NestDimension dimension[kNestDimensions];
@@ -60,8 +63,12 @@ struct CompiledRuntime {
     uint32_t version;
     // The thread's table; never null.
     void* (*enter)(CompiledModule* module);
+    // The slot's counter ran over. Of n neighbours in the block, `place` is the first one's, and
+    // n - 1 is above kPlacesShift.
     void (*touch)(void* table, uint64_t slot_offset, uint64_t place, const void* pc);
     void* (*block)(void* table, const Site* site, CompiledModule* module);
+    // Where the site's block has several entries, the nest's last dimension is from each of these
+    // accesses to the next.
     void (*range)(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
                   CompiledModule* module);
     // The block's counter ran out; what it accesses is the structure at the address.
@@ -70,6 +77,8 @@ struct CompiledRuntime {
     // The thread begins a parallel region, `function`, or with null ends it.
     void (*region)(const void* function, const void* pc);
 };
+
+inline constexpr unsigned kPlacesShift = 16;
 
 inline constexpr char kSiteSection[] = "numascape_sites";
 inline constexpr char kThreadSymbol[] = "__numascape_thread";

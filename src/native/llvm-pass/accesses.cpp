@@ -14,6 +14,8 @@ using namespace llvm;
 
 constexpr unsigned kMostUses = 200;
 constexpr unsigned kLargestExpression = 60;
+// The displacement of the instruction that marks a phase; NUMASCAPE_PHASE_MARK.
+constexpr char kMarkText[] = "0x4e554d41";
 
 // Of a variable on the stack that no other function or thread can reach.
 class PrivateVariables {
@@ -90,9 +92,18 @@ SmallVector<Access> find_accesses(Function& function) {
     return out;
 }
 
+bool is_phase_mark(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    const auto* text = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+    return text != nullptr && call->arg_size() == 1 &&
+           StringRef(text->getAsmString()).contains(kMarkText) &&
+           call->getArgOperand(0)->getType()->isPointerTy();
+}
+
 bool is_unknown_call(const Instruction& instruction) {
     const auto* call = dyn_cast<CallBase>(&instruction);
-    return call != nullptr && !isa<IntrinsicInst>(call) && !call->isInlineAsm();
+    return call != nullptr && !isa<IntrinsicInst>(call) &&
+           (!call->isInlineAsm() || is_phase_mark(instruction));
 }
 
 const LoopCounts::Facts& LoopCounts::facts(const Loop* loop) {
@@ -105,7 +116,7 @@ const LoopCounts::Facts& LoopCounts::facts(const Loop* loop) {
                 const auto* call = dyn_cast<CallBase>(&each);
                 const bool plain = isa<LoadInst>(each) || isa<StoreInst>(each) ||
                                    (isa<CallInst>(each) && call->isInlineAsm());
-                found.may_leave = found.may_leave ||
+                found.may_leave = found.may_leave || is_phase_mark(each) ||
                                   (!plain && !isGuaranteedToTransferExecutionToSuccessor(&each));
             }
         }

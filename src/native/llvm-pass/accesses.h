@@ -33,6 +33,8 @@ struct Access {
 // no other function can know, and other address spaces.
 llvm::SmallVector<Access> find_accesses(llvm::Function& function);
 
+// Marks a phase (include/numascape/phase.h).
+bool is_phase_mark(const llvm::Instruction& instruction);
 // Whether a call may do what we cannot see: count for us, change the phase, not return.
 bool is_unknown_call(const llvm::Instruction& instruction);
 

@@ -20,11 +20,20 @@ constexpr uint32_t kOften = 1 << 20;
 constexpr unsigned kAddressShift = 8;
 constexpr int32_t kSlotMask = -16;
 constexpr uint64_t kWritesOffset = 8;
-
-// The displacement of the instruction that marks a phase; NUMASCAPE_PHASE_MARK.
-constexpr char kMarkText[] = "0x4e554d41";
+constexpr uint64_t kPageBytes = 4096;
 
 constexpr unsigned kOutlinedArgument = 2;  // of __kmpc_fork_call and its like
+
+// Of `number` accesses in a block, the first at `place`.
+Value* places(IRBuilder<>& at, Value* place, Value* number) {
+    return at.CreateAdd(place,
+                        at.CreateShl(at.CreateSub(number, at.getInt64(1)), uint64_t{kPlacesShift}));
+}
+
+bool is_zero(const Value* value) {
+    const auto* constant = dyn_cast<ConstantInt>(value);
+    return constant != nullptr && constant->isZero();
+}
 
 MDNode* unlikely(LLVMContext& context) {
     return MDBuilder(context).createBranchWeights(kSeldom, kOften);
@@ -139,9 +148,11 @@ Value* FunctionCounter::nest_counts(ArrayRef<Value*> words, IRBuilder<>& at) {
     return nest_room_;
 }
 
-void FunctionCounter::announce(const Access& access, const Nest& nest, SCEVExpander& expander) {
+void FunctionCounter::announce(const Announced& announced, SCEVExpander& expander) {
+    const Nest& nest = announced.nest;
+    const Instruction* like = announced.accesses.front().instruction;
     IRBuilder<> at(nest.before);
-    locate(at, access.instruction);
+    locate(at, like);
     const auto expand = [&](const SCEV* value) {
         Value* expanded = expander.expandCodeFor(value, value->getType(), nest.before);
         at.SetInsertPoint(nest.before);
@@ -149,7 +160,7 @@ void FunctionCounter::announce(const Access& access, const Nest& nest, SCEVExpan
                                                   : at.CreateSExtOrTrunc(expanded, bits64_);
     };
     Value* start = expand(nest.start);
-    SmallVector<Value*> words = {at.getInt64(nest.dimensions.size())};
+    SmallVector<Value*> words = {at.getInt64(nest.dimensions.size())};  // and one, if joined
     for (const Dimension& dimension : nest.dimensions) {
         words.push_back(expand(dimension.step));
         words.push_back(expand(dimension.count));
@@ -164,12 +175,25 @@ void FunctionCounter::announce(const Access& access, const Nest& nest, SCEVExpan
         words[2] = at.CreateSelect(holds, words[2], at.getInt64(0));
     }
     if (nest.dimensions.size() == 1) {
-        announcements_.push_back({nest.before, access, start, words[1], words[2]});
+        announcements_.push_back(
+            {nest.before, announced.accesses, start, words[1], words[2], announced.distance});
         return;
     }
-    locate(at, access.instruction);
-    Value* counts = nest_counts(words, at);
-    call(at, kRangeSymbol, at.getVoidTy(), {counts, start, sites_.block({access})});
+    locate(at, like);
+    Value* counts = nest_counts(joined(words, announced.accesses.size(), announced.distance), at);
+    call(at, kRangeSymbol, at.getVoidTy(), {counts, start, sites_.block(announced.accesses)});
+}
+
+// With a last dimension for accesses that were joined.
+SmallVector<Value*> FunctionCounter::joined(SmallVector<Value*> words, size_t accesses,
+                                            uint64_t distance) const {
+    if (accesses > 1) {
+        const auto dimensions = cast<ConstantInt>(words[0])->getZExtValue();
+        words[0] = ConstantInt::get(bits64_, dimensions + 1);
+        words.push_back(ConstantInt::get(bits64_, distance));
+        words.push_back(ConstantInt::get(bits64_, accesses));
+    }
+    return words;
 }
 
 void FunctionCounter::announce(const Segment& segment, SCEVExpander& expander) {
@@ -183,7 +207,7 @@ void FunctionCounter::announce(const Segment& segment, SCEVExpander& expander) {
         if (address->getType()->isPointerTy()) {
             address = at.CreatePtrToInt(address, bits64_);
         }
-        announcements_.push_back({before, segment.accesses[i], address, nullptr, count});
+        announcements_.push_back({before, {segment.accesses[i]}, address, nullptr, count, 0});
     }
 }
 
@@ -200,22 +224,36 @@ void FunctionCounter::finish_announcements() {
 // In one page the row is counted here; else it is the runtime's.
 void FunctionCounter::count_row(const Announcement& row) {
     Value* table = table_before(row.before, nullptr);
+    const Access& like = row.accesses.front();
+    const uint64_t joint = row.accesses.size();
     IRBuilder<> at(row.before);
-    locate(at, row.access.instruction);
-    Value* last = at.CreateSub(row.count, at.getInt64(1));
-    Value* end = at.CreateAdd(row.start, at.CreateMul(row.step, last));
+    locate(at, like.instruction);
+    GlobalVariable* site = sites_.block(row.accesses);
     Value* offset = slot_offset(at, row.start);
-    Value* same = at.CreateICmpEQ(offset, slot_offset(at, end));
-    GlobalVariable* site = sites_.block({row.access});
-    Instruction* here = nullptr;
-    Instruction* there = nullptr;
-    SplitBlockAndInsertIfThenElse(same, row.before, &here, &there);
-    table = count_executions(here, row.access.instruction, site, table, row.count);
-    count_slot(here, row.access, {table, offset, 0}, row.count);
-    IRBuilder<> outside(there);
-    locate(outside, row.access.instruction);
-    Value* counts = nest_counts({outside.getInt64(1), row.step, row.count}, outside);
-    call(outside, kRangeSymbol, outside.getVoidTy(), {counts, row.start, site});
+    Instruction* here = row.before;
+    if (joint > 1 || !is_zero(row.step)) {
+        Value* last = at.CreateSub(row.count, at.getInt64(1));
+        Value* to = at.CreateAdd(row.start, at.CreateMul(row.step, last));
+        Value* extent = at.getInt64(row.distance * (joint - 1));
+        const auto* step = dyn_cast<ConstantInt>(row.step);
+        const bool downwards = joint > 1 && step != nullptr && step->isNegative();
+        Value* lowest = downwards ? to : row.start;
+        Value* highest = at.CreateAdd(downwards ? row.start : to, extent);
+        Value* same = at.CreateICmpEQ(slot_offset(at, lowest), slot_offset(at, highest));
+        Instruction* there = nullptr;
+        SplitBlockAndInsertIfThenElse(same, row.before, &here, &there);
+        IRBuilder<> outside(there);
+        locate(outside, like.instruction);
+        Value* counts = nest_counts(
+            joined({outside.getInt64(1), row.step, row.count}, joint, row.distance), outside);
+        call(outside, kRangeSymbol, outside.getVoidTy(), {counts, row.start, site});
+    }
+    table = count_executions(here, like.instruction, site, table, row.count);
+    IRBuilder<> inside(here);
+    locate(inside, like.instruction);
+    Value* number = inside.CreateMul(row.count, inside.getInt64(joint));
+    count_slot(here, like,
+               {table, offset, places(inside, inside.getInt64(0), inside.getInt64(joint))}, number);
 }
 
 void FunctionCounter::prepare(ArrayRef<Segment> segments) {
@@ -283,15 +321,15 @@ void FunctionCounter::count_structure(const Announcement& announced) {
     Instruction* before = announced.before;
     Value* table = table_before(before, nullptr);
     IRBuilder<> at(before);
-    locate(at, announced.access.instruction);
-    GlobalVariable* site = sites_.block({announced.access});
+    locate(at, announced.accesses.front().instruction);
+    GlobalVariable* site = sites_.block(announced.accesses);
     Value* counter = at.CreatePtrAdd(table, place_of(at, site));
     Value* left = at.CreateLoad(bits64_, counter);
     Value* both = at.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, left, announced.count);
     at.CreateStore(at.CreateExtractValue(both, 0), counter);
     IRBuilder<> slow(SplitBlockAndInsertIfThen(at.CreateExtractValue(both, 1), before, false,
                                                unlikely(function_.getContext())));
-    locate(slow, announced.access.instruction);
+    locate(slow, announced.accesses.front().instruction);
     call(slow, kNoteSymbol, slow.getVoidTy(), {table, site, announced.start});
 }
 
@@ -313,8 +351,7 @@ void FunctionCounter::count_slot(Instruction* before, const Access& access, cons
                      "call " +
                      Twine(kTouchPushedSymbol) +
                      "\n\tleaq 16(%rsp), %rsp\n\tpopq $0\n\tpopq $1\n\tjmp 4b\n\t.subsection 0",
-                 "r,r,er,i", at.getVoidTy(),
-                 {slot.table, slot.offset, number, at.getInt64(slot.place)});
+                 "r,r,er,ri", at.getVoidTy(), {slot.table, slot.offset, number, slot.place});
     }
 }
 
@@ -328,18 +365,59 @@ void FunctionCounter::count_access(const Access& access, Value* table, uint64_t 
     IRBuilder<> at(access.instruction);
     locate(at, access.instruction);
     Value* offset = slot_offset(at, at.CreatePtrToInt(access.pointer, bits64_));
-    count_slot(access.instruction, access, {table, offset, place}, at.getInt64(1));
+    count_slot(access.instruction, access, {table, offset, at.getInt64(place)}, at.getInt64(1));
+}
+
+// Mostly all are on one page. Else those below its end count there, the others on the next.
+void FunctionCounter::count_neighbours(const Neighbours& neighbours, const Access& like,
+                                       Value* table) {
+    Instruction* first = neighbours.first;
+    const uint64_t count = neighbours.offsets.size();
+    IRBuilder<> at(first);
+    locate(at, first);
+    Value* begin = at.getInt64(neighbours.begin);
+    Value* low = at.CreateSub(at.CreatePtrToInt(neighbours.pointer, bits64_),
+                              at.getInt64(neighbours.offset));
+    Value* room = at.CreateSub(at.getInt64(kPageBytes), at.CreateAnd(low, kPageBytes - 1));
+    Value* fits = at.CreateICmpUGT(room, at.getInt64(neighbours.offsets.back()));
+    Value* offset = slot_offset(at, low);
+    Instruction* here = nullptr;
+    Instruction* apart = nullptr;
+    SplitBlockAndInsertIfThenElse(
+        fits, first, &here, &apart,
+        MDBuilder(function_.getContext()).createBranchWeights(kOften, kSeldom));
+    at.SetInsertPoint(here);
+    count_slot(here, like, {table, offset, places(at, begin, at.getInt64(count))},
+               at.getInt64(count));
+    at.SetInsertPoint(apart);
+    locate(at, first);
+    Value* below = at.getInt64(0);
+    for (const uint64_t each : neighbours.offsets) {
+        below =
+            at.CreateAdd(below, at.CreateZExt(at.CreateICmpUGT(room, at.getInt64(each)), bits64_));
+    }
+    Value* above = at.CreateSub(at.getInt64(count), below);
+    Value* next = slot_offset(at, at.CreateAdd(low, room));
+    Value* lower = places(at, begin, below);
+    Value* upper = places(at, at.CreateAdd(begin, below), above);
+    count_slot(apart, like, {table, offset, lower}, below);
+    count_slot(apart, like, {table, next, upper}, above);
 }
 
 void FunctionCounter::count(const Segment& segment) {
-    Instruction* first = segment.accesses.front().instruction;
+    Instruction* first = segment.first;
     Value* table = table_before(first, segment.table_outside);
     if (segment.executions.before == nullptr) {
         IRBuilder<> at(first);
         table =
             count_executions(first, first, sites_.block(segment.accesses), table, at.getInt64(1));
     }
-    for (uint64_t place = 0; place < segment.accesses.size(); ++place) {
+    uint64_t place = 0;
+    for (const Neighbours& neighbours : segment.neighbours) {
+        count_neighbours(neighbours, segment.accesses[place], table);
+        place += neighbours.offsets.size();
+    }
+    for (; place < segment.accesses.size(); ++place) {
         count_access(segment.accesses[place], table, place);
     }
 }
@@ -348,13 +426,8 @@ void FunctionCounter::announce_marks() {
     SmallVector<CallInst*> marks;
     for (BasicBlock& block : function_) {
         for (Instruction& each : block) {
-            auto* made = dyn_cast<CallInst>(&each);
-            const auto* text =
-                made != nullptr ? dyn_cast<InlineAsm>(made->getCalledOperand()) : nullptr;
-            if (text != nullptr && made->arg_size() == 1 &&
-                StringRef(text->getAsmString()).contains(kMarkText) &&
-                made->getArgOperand(0)->getType()->isPointerTy()) {
-                marks.push_back(made);
+            if (is_phase_mark(each)) {
+                marks.push_back(cast<CallInst>(&each));
             }
         }
     }

@@ -3,18 +3,20 @@
 // Inserts the counting code into one function.
 #pragma once
 
-#include "accesses.h"
+#include "joint_accesses.h"
 #include "llvm/IR/IRBuilder.h"
 #include "sites.h"
 
 namespace numascape::pass {
 
-// Accesses of one basic block, in order, without an unknown call between them: they execute
-// together.
+// Accesses of one basic block without an unknown call between them: they execute together. In
+// the program's order, until neighbours are found.
 struct Segment {
     llvm::SmallVector<Access> accesses;
+    llvm::Instruction* first;
     llvm::Loop* table_outside = nullptr;  // the table is loaded before this loop, not in the block
-    Executions executions;                // known before the loop: not counted in the block
+    llvm::SmallVector<Neighbours> neighbours;
+    Executions executions;  // known before the loop: not counted in the block
 };
 
 class FunctionCounter {
@@ -23,7 +25,7 @@ class FunctionCounter {
 
     // Before the loops: counts all accesses of the nest at once. Splits blocks before
     // `nest.before`, once `finish_announcements` is called.
-    void announce(const Access& access, const Nest& nest, llvm::SCEVExpander& expander);
+    void announce(const Announced& announced, llvm::SCEVExpander& expander);
     void announce(const Segment& segment, llvm::SCEVExpander& expander);
     void finish_announcements();
     // Loads of the table, for which loops must still be as they were.
@@ -38,10 +40,11 @@ class FunctionCounter {
     // Accesses announced together: all addresses of a row, or any of one structure.
     struct Announcement {
         llvm::Instruction* before;
-        Access access;
+        llvm::SmallVector<Access> accesses;
         llvm::Value* start;
         llvm::Value* step;  // null: `start` is only the structure's address
         llvm::Value* count;
+        uint64_t distance;  // as in Announced
     };
     llvm::Value* load_table(llvm::IRBuilder<>& at);
     llvm::Value* enter();
@@ -56,11 +59,12 @@ class FunctionCounter {
     // Of the counter of the block that `site` describes: counter = table + place.
     llvm::Value* place_of(llvm::IRBuilder<>& at, llvm::GlobalVariable* site);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
-    // The access at a slot, with its place in the block.
+    void count_neighbours(const Neighbours& neighbours, const Access& like, llvm::Value* table);
+    // The access at a slot, with its place in the block; kPlacesShift tells of several.
     struct Slot {
         llvm::Value* table;
         llvm::Value* offset;
-        uint64_t place;
+        llvm::Value* place;
     };
     void count_slot(llvm::Instruction* before, const Access& access, const Slot& slot,
                     llvm::Value* times);
@@ -68,6 +72,8 @@ class FunctionCounter {
     llvm::CallInst* assembly(llvm::IRBuilder<>& at, const llvm::Twine& text,
                              const llvm::Twine& operands, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments);
+    llvm::SmallVector<llvm::Value*> joined(llvm::SmallVector<llvm::Value*> words, size_t accesses,
+                                           uint64_t distance) const;
     llvm::Value* nest_counts(llvm::ArrayRef<llvm::Value*> words, llvm::IRBuilder<>& at);
     llvm::CallInst* call(llvm::IRBuilder<>& at, llvm::StringRef name, llvm::Type* result,
                          llvm::ArrayRef<llvm::Value*> arguments);

@@ -4,10 +4,12 @@
 // person wrote, but has not yet made vectors of it; without optimisation, or when linking will
 // optimise, at the end of what the compiler does.
 #include "counting.h"
+#include "fortran_loops.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "names.h"
 
 namespace numascape::pass {
 namespace {
@@ -40,8 +42,8 @@ bool is_wanted(const Function& function) {
 void add_to_segments(const Access& access, LoopCounts& loops, SmallVectorImpl<Segment>& segments,
                      bool continues) {
     if (!continues || segments.back().accesses.size() == kMostEntries) {
-        segments.push_back(
-            {{}, loops.outermost_without_calls(access.instruction->getParent()), {}});
+        Loop* outside = loops.outermost_without_calls(access.instruction->getParent());
+        segments.push_back({{}, access.instruction, outside, {}, {}});
     }
     segments.back().accesses.push_back(access);
 }
@@ -71,6 +73,10 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
         {
             auto& evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
             auto& loop_info = analyses.getResult<LoopAnalysis>(function);
+            const FortranLoops fortran(function, loop_info);
+            if (fortran.known()) {
+                evolution.forgetAllLoops();
+            }
             auto& tree = analyses.getResult<DominatorTreeAnalysis>(function);
             SCEVExpander expander(evolution, function.getDataLayout(), "numascape");
             LoopCounts loops(loop_info, evolution, tree, expander);
@@ -85,10 +91,11 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
                 add_to_segments(access, loops, segments, together(last, access.instruction));
                 last = access.instruction;
             }
-            for (const auto& [access, nest] : announced) {
-                counter.announce(access, nest, expander);
+            for (const Announced& each : join_nests(announced, evolution)) {
+                counter.announce(each, expander);
             }
             for (Segment& segment : segments) {
+                segment.neighbours = find_neighbours(segment.accesses, evolution);
                 segment.executions = loops.executions_of(segment.accesses);
                 if (segment.executions.before != nullptr) {
                     counter.announce(segment, expander);
@@ -114,6 +121,8 @@ void add_passes(FunctionPassManager& passes) {
 
 void add_to(PassBuilder& builder) {
     InitializeNativeTargetAsmParser();  // flang does without, until it sees the counting code
+    builder.registerPipelineStartEPCallback(
+        [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(NameAllocations()); });
     builder.registerVectorizerStartEPCallback(
         [](FunctionPassManager& passes, OptimizationLevel) { add_passes(passes); });
     builder.registerOptimizerLastEPCallback([](ModulePassManager& passes, OptimizationLevel) {

@@ -12,7 +12,17 @@ namespace {
 
 using namespace llvm;
 
-std::string file_of(const DILocation& location) {
+std::string name_of(const DISubprogram* function) {
+    if (function == nullptr) {
+        return "";
+    }
+    return std::string(function->getLinkageName().empty() ? function->getName()
+                                                          : function->getLinkageName());
+}
+
+}  // namespace
+
+std::string source_file(const DILocation& location) {
     SmallString<256> path(location.getFilename());
     if (!sys::path::is_absolute(path) && !location.getDirectory().empty()) {
         SmallString<256> whole(location.getDirectory());
@@ -23,21 +33,10 @@ std::string file_of(const DILocation& location) {
     return std::string(path);
 }
 
-// Headers of compilers and packages: where their code was inlined, the caller's line says more.
-bool is_library(StringRef file) {
+bool is_library_file(StringRef file) {
     return file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") ||
            file.contains("/c++/");
 }
-
-std::string name_of(const DISubprogram* function) {
-    if (function == nullptr) {
-        return "";
-    }
-    return std::string(function->getLinkageName().empty() ? function->getName()
-                                                          : function->getLinkageName());
-}
-
-}  // namespace
 
 GlobalVariable* SiteWriter::names(const std::string& function, const std::string& file) {
     const std::string text = function + "\n" + file;
@@ -53,7 +52,7 @@ GlobalVariable* SiteWriter::names(const std::string& function, const std::string
 SiteWriter::Entry SiteWriter::entry_of(const Access& access) {
     const DILocation* location = access.instruction->getDebugLoc().get();
     const DILocation* shown = location;
-    while (shown != nullptr && is_library(file_of(*shown))) {
+    while (shown != nullptr && is_library_file(source_file(*shown))) {
         shown = shown->getInlinedAt();
     }
     shown = shown != nullptr ? shown : location;
@@ -64,8 +63,8 @@ SiteWriter::Entry SiteWriter::entry_of(const Access& access) {
                                      : std::string(function->getName());
         return {names(name, ""), 0, access.reads, access.writes, 0};
     }
-    return {names(name_of(shown->getScope()->getSubprogram()), file_of(*shown)), shown->getLine(),
-            access.reads, access.writes, 0};
+    return {names(name_of(shown->getScope()->getSubprogram()), source_file(*shown)),
+            shown->getLine(), access.reads, access.writes, 0};
 }
 
 GlobalVariable* SiteWriter::write(ArrayRef<Entry> entries) {

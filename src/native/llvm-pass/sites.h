@@ -8,10 +8,16 @@
 #include "abi.h"
 #include "accesses.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
 
 namespace numascape::pass {
+
+// The file's whole path, as debug information has it.
+std::string source_file(const llvm::DILocation& location);
+// Headers of compilers and packages: where their code was inlined, the caller's line says more.
+bool is_library_file(llvm::StringRef file);
 
 class SiteWriter {
   public:

@@ -78,6 +78,15 @@ FunctionSymbols& LoadedModule::functions() {
     return *functions_;
 }
 
+const CallNotes& LoadedModule::call_notes() {
+    if (!call_notes_) {
+        Dwarf_Addr bias = 0;
+        Dwarf* dwarf = this->dwarf(&bias);
+        call_notes_ = std::make_unique<CallNotes>(dwarf == nullptr ? nullptr : dwarf_getelf(dwarf));
+    }
+    return *call_notes_;
+}
+
 ModuleMap::ModuleMap(std::vector<Module> modules) : session_(dwfl_begin(&kCallbacks), &dwfl_end) {
     for (Module& module : disjoint(modules)) {
         modules_.push_back(std::make_unique<LoadedModule>(std::move(module)));

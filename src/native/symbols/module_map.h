@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "call_notes.h"
 #include "code_index.h"
 #include "function_symbols.h"
 #include "symbols.h"
@@ -30,6 +31,8 @@ class LoadedModule {
     // Both are read on first use; code() is nullptr without debug information.
     CodeIndex* code(Dwarf_Addr* bias);
     FunctionSymbols& functions();
+    // Read on first use, from where the debug information is.
+    const CallNotes& call_notes();
 
   private:
     friend class ModuleMap;
@@ -39,6 +42,7 @@ class LoadedModule {
     std::unique_ptr<CodeIndex> code_;
     bool code_was_read_ = false;
     std::unique_ptr<FunctionSymbols> functions_;
+    std::unique_ptr<CallNotes> call_notes_;
 };
 
 // The recorded process' modules by address. Owns the libdwfl session.

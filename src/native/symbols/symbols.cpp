@@ -32,6 +32,7 @@ std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
         for (Frame& frame : frames) {
             frame.module = module->description().path;
             if (frame.function.empty()) frame.function = unknown.function;
+            frame.call_notes = module->call_notes().find(frame.file, frame.line, frame.column);
         }
         if (!frames.empty()) return frames;
     }

@@ -40,6 +40,9 @@ struct Frame {
     // Where the function that is not inlined begins; 0 when unknown, and for other addresses than
     // its first. `line` is that of the first instruction, which may be a later one.
     std::uint32_t entry_line = 0;
+    // What numascape-cc and its like say of the calls here: lines "SLOT KNOWS ARGUMENT NAME" with
+    // tabs between (llvm-pass/names.cpp); empty from other compilers.
+    std::string call_notes;
 };
 
 // A variable with static storage: its memory exists once per process and has a fixed address.

@@ -10,24 +10,34 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 
+# As in typing, which takes longer to load than all of the above: this runs for each file compiled.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
-@dataclass(frozen=True)
+
 class Compiler:
     """One of the commands: `variable` names the compiler to call, else the first of `names`."""
 
-    command: str
-    variable: str
-    names: tuple[str, ...]
-    package: str
-    options: tuple[str, ...] = ()
+    def __init__(
+        self,
+        command: str,
+        variable: str,
+        names: tuple[str, ...],
+        package: str,
+        options: tuple[str, ...] = (),
+    ) -> None:
+        self.command = command
+        self.variable = variable
+        self.names = names
+        self.package = package
+        self.options = options
 
 
 CC = Compiler("numascape-cc", "NUMASCAPE_CLANG", ("clang-19",), "clang-19")
@@ -40,8 +50,12 @@ FC = Compiler("numascape-fc", "NUMASCAPE_FLANG", ("flang-new-19", "flang-19"), "
 _NO_LINKING = frozenset(
     {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--precompile", "--analyze", "-###"}
 )
-# Options whose value is the next word, which must not be taken for a file.
 _OBJECTS = frozenset({".o", ".a", ".so", ".lo", ".S", ".s"})
+# Compiled by themselves, they are precompiled.
+_HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".H", ".h++"})
+_LARGEST_RESPONSE_FILE = 16 << 20
+_DEEPEST_RESPONSE_FILE = 8
+# Options whose value is the next word, which must not be taken for a file.
 _WITH_VALUE = frozenset(
     {"-o", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-D", "-U", "-L"}
     | {"-l", "-x", "-arch", "-target", "-T", "-u", "-z", "-e", "-MF", "-MT", "-MQ", "-J", "-mllvm"}
@@ -53,7 +67,8 @@ _WITH_VALUE = frozenset(
 def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
     """The compiler's own command line; NumascapeError when it, or the pass, is not installed."""
     program = _find(compiler)
-    files = _files(arguments)
+    words = _words(arguments)
+    files = _files(words)
     if not files:
         return [program, *compiler.options, *arguments]
     added = [
@@ -61,14 +76,51 @@ def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
         # The pass must still see that a loop was one, and how many accesses it stood for.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
     ]
-    if all(Path(file).suffix in _OBJECTS for file in files):
-        added = []  # a compiler warns of options that it has no use for
+    # A compiler warns of options that it has no use for; flang cannot be told not to.
+    if all(_is_object(file) for file in files):
+        added = []
+    elif compiler is not FC:
+        added = ["--start-no-unused-arguments", *added, "--end-no-unused-arguments"]
     line = [program, *compiler.options, *added, *arguments]
-    if _NO_LINKING.isdisjoint(arguments) and "-r" not in arguments:
+    if _NO_LINKING.isdisjoint(words) and "-r" not in words and not _precompiles(words, files):
         line += ["-x", "none", str(_part("numascape-stub.o"))]
-        if "-shared" in arguments:
+        if "-shared" in words:
             line.append("-Wl,-z,nodelete")  # the recorder keeps addresses in it
     return line
+
+
+def _words(arguments: Sequence[str], depth: int = 0) -> list[str]:
+    """The arguments, and in place of a response file (`@FILE`) those that are in it."""
+    words = []
+    for word in arguments:
+        inside = _response(word[1:]) if word.startswith("@") else None
+        if inside is None or depth == _DEEPEST_RESPONSE_FILE:
+            words.append(word)
+        else:
+            words += _words(inside, depth + 1)
+    return words
+
+
+def _response(path: str) -> list[str] | None:
+    """The words of a response file; None for what the compiler will not take for one either."""
+    import shlex  # seldom needed
+
+    try:
+        if Path(path).stat().st_size > _LARGEST_RESPONSE_FILE:
+            return None
+        return shlex.split(Path(path).read_text(errors="surrogateescape"))
+    except (OSError, ValueError):
+        return None
+
+
+def _precompiles(words: Sequence[str], files: Sequence[str]) -> bool:
+    """Whether a header is compiled: nothing is linked with that."""
+    language = [word for word in words if word.endswith("-header")]
+    return bool(language) or all(Path(file).suffix in _HEADERS for file in files)
+
+
+def _is_object(file: str) -> bool:
+    return Path(file).suffix in _OBJECTS or ".so." in Path(file).name
 
 
 def _files(arguments: Sequence[str]) -> list[str]:

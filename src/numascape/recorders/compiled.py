@@ -15,7 +15,7 @@ from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.running import launch_error, run_command
 from numascape.recorders.session import Ended, Session
-from numascape.trace.elf_notes import is_compiled_for_counting
+from numascape.trace.elf_notes import is_compiled_for_counting, is_of_another_version
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _KEEP = 0xFFFFFFFF
@@ -25,6 +25,12 @@ def is_compiled(program: str) -> bool:
     """Whether the executable `program`, a path or a name on PATH, was built by our compilers."""
     path = shutil.which(program)
     return path is not None and is_compiled_for_counting(Path(path))
+
+
+def is_out_of_date(program: str) -> bool:
+    """Whether compilers of another version of ours built it, which this recorder cannot read."""
+    path = shutil.which(program)
+    return path is not None and is_of_another_version(Path(path))
 
 
 def runtime_environment(session: Session, *options: str) -> dict[str, str]:
@@ -44,6 +50,11 @@ def run(session: Session) -> Ended:
 
     Raises NumascapeError when it could not be started, or was not built by our compilers.
     """
+    if is_out_of_date(session.program[0]):
+        raise NumascapeError(
+            f"{session.program[0]} was built by another version of numascape-cc, numascape-c++ or "
+            "numascape-fc: build it again, or use --recorder binary"
+        )
     helper = str(installed_file("_recorder/numascape-faults"))
     command = [helper, str(session.folder), "--clock", "--", *session.program]
     ended = run_under_helper(session, command)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether our compilers built a program or library: it then has a note of ours."""
+"""Whether our compilers built a program or library, and which version: it then has our note."""
 
 from __future__ import annotations
 
@@ -9,16 +9,35 @@ from pathlib import Path
 
 # src/native/compiled-recorder/stub.S
 _NOTE_NAME = b"Numascape\0"
+_CONTENT = 12  # from the name on, which is filled up to words
+_VERSION = 2  # src/native/llvm-pass/compiled_version.h
 _PT_NOTE = 4
 _LONGEST_NOTES = 1 << 20
 
 
 def is_compiled_for_counting(path: Path) -> bool:
-    """Whether the ELF file has the note; False for what is no such file, or cannot be read."""
+    """Whether our compilers built it, as this version's recorder understands it.
+
+    False for what is no ELF file, or cannot be read.
+    """
+    return _version(path) == _VERSION
+
+
+def is_of_another_version(path: Path) -> bool:
+    """Whether compilers of another version of ours built it: it has to be built again."""
+    return _version(path) not in (None, _VERSION)
+
+
+def _version(path: Path) -> int | None:
     try:
-        return any(_NOTE_NAME in notes for notes in _notes(path))
+        for notes in _notes(path):
+            at = notes.find(_NOTE_NAME)
+            if at >= 0:
+                (version,) = struct.unpack_from("<I", notes, at + _CONTENT)
+                return int(version)
     except (OSError, struct.error):
-        return False
+        pass
+    return None
 
 
 def _notes(path: Path) -> Iterator[bytes]:

@@ -18,8 +18,10 @@ __asm__(
     "    and $-16, %rsp\n"
     "    call run_and_exit\n");
 
-static inline void copy_bytes(void* to, const void* from, unsigned long count) {
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+// `bytes` is a multiple of 8.
+static inline void copy_words(void* to, const void* from, unsigned long bytes) {
+    unsigned long count = bytes / 8;
+    __asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
 }
 
 #endif

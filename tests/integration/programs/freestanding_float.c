@@ -21,7 +21,7 @@ static void smooth(void) {
     for (long i = 1; i < N - 1; i++)
         for (long j = 1; j < N - 1; j++)
             next[i][j] = 0.25 * (c[i - 1][j] + c[i + 1][j] + c[i][j - 1] + c[i][j + 1]);
-    copy_bytes(c, next, sizeof c);
+    copy_words(c, next, sizeof c);
 }
 
 int freestanding_main(void) {

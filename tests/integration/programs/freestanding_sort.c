@@ -45,7 +45,7 @@ static long position(const unsigned* a, unsigned wanted) {
 
 int freestanding_main(void) {
     for (long i = 0; i < COUNT; i++) numbers[i] = next_random();
-    copy_bytes(copy, numbers, sizeof numbers);
+    copy_words(copy, numbers, sizeof numbers);
     quicksort(numbers, 0, COUNT - 1);
     for (long i = 0; i < COUNT; i++) {
         long at = position(numbers, copy[i]);

@@ -12,6 +12,7 @@ PAGES_OF(one_a_page);
 PAGES_OF(misaligned);
 PAGES_OF(repeated);
 PAGES_OF(added);
+PAGES_OF(columns);
 PAGES_OF(untouched);
 
 int main(void) {
@@ -22,5 +23,6 @@ int main(void) {
     read_strided(misaligned + 4, WORDS - 1, 8);  // one in 512 straddles
     for (int i = 0; i < 1000; i++) read_strided(repeated, WORDS, 8);
     add_strided(added, WORDS, 8);
+    for (int i = 0; i < 200; i++) read_strided(columns + 8 * i, 10, 3072);
     return 0;
 }

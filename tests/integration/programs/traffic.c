@@ -10,7 +10,7 @@
 
 #include "numascape/phase.h"
 
-enum { LINE = 64, SMALL = 256, LARGE = 4096, PAGES = 16 };
+enum { LINE = 64, SMALL = 256, LARGE = 4096, PAGES = 16, HELD = 250 };
 
 #define ARRAY(name, lines) static unsigned char name[(lines) * LINE] __attribute__((aligned(4096)))
 
@@ -30,7 +30,11 @@ ARRAY(masked, LARGE);
 ARRAY(forked, LARGE);
 ARRAY(shared, SMALL);
 ARRAY(again, SMALL);
+ARRAY(held, HELD);
 ARRAY(chain, 2 * LARGE);
+
+static int to_main[2];
+static int to_thread[2];
 
 static void read_lines(const volatile unsigned char* array, int lines) {
     for (int i = 0; i < lines; ++i) (void)array[i * LINE];
@@ -99,6 +103,29 @@ static void run_threads(void) {
     for (int i = 0; i < 2; ++i) pthread_join(thread[i], NULL);
 }
 
+// Has read, and waits, while the phase changes.
+static void* read_held(void* unused) {
+    char byte = 0;
+    read_lines(held, HELD);
+    if (write(to_main[1], &byte, 1) != 1 || read(to_thread[0], &byte, 1) != 1) _exit(1);
+    return unused;
+}
+
+static void read_in_two_phases(void) {
+    pthread_t thread;
+    char byte = 0;
+    if (pipe(to_main) != 0 || pipe(to_thread) != 0) _exit(1);
+    numascape_phase("first");
+    read_lines(again, SMALL);
+    pthread_create(&thread, NULL, read_held, NULL);
+    if (read(to_main[0], &byte, 1) != 1) _exit(1);
+    numascape_phase("second");
+    read_lines(again, SMALL);
+    if (write(to_thread[1], &byte, 1) != 1) _exit(1);
+    pthread_join(thread, NULL);
+    numascape_phase(NULL);
+}
+
 // Every line once, in an order without pattern: a full period of a congruential generator.
 static void chase(int rounds) {
     unsigned at = 0;
@@ -125,11 +152,7 @@ int main(void) {
     }
     wait(NULL);
     run_threads();
-    numascape_phase("first");
-    read_lines(again, SMALL);
-    numascape_phase("second");
-    read_lines(again, SMALL);
-    numascape_phase(NULL);
+    read_in_two_phases();
     chase(2);
     puts(avx2 ? "avx2" : "no avx2");
     return 0;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which variable or field the value of a call goes to, read from what the compiler's front end
+// wrote before the optimiser changes it. Needs debug information.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
+
+namespace numascape::pass {
+
+// Who knows the name; as numascape.naming.destination.Kind.
+enum class Knows : char {
+    kThis = 'v',       // this function: it is the variable
+    kCaller = 'r',     // it is returned
+    kArgument = 'p',   // the caller: it is what argument number `argument` refers to
+    kOwnObject = 'm',  // the caller: a member of the object that the function works on
+};
+
+struct Destination {
+    Knows knows = Knows::kThis;
+    int argument = -1;
+    std::string name;
+    // A plain local variable, and nothing but: the block may be handed on from there.
+    const llvm::AllocaInst* variable = nullptr;
+};
+
+class DestinationReader {
+  public:
+    explicit DestinationReader(const llvm::Function& function);
+
+    // Where the call's value goes; for a call without one, what it works on (`&x`, an object).
+    std::optional<Destination> of_value(const llvm::CallBase& call);
+    // What a local variable's value is handed on to: the caller, or the first place it is stored.
+    std::optional<Destination> handed_on(const llvm::AllocaInst& variable);
+    // The object that a C++ function is called for.
+    std::optional<Destination> of_object(const llvm::CallBase& call);
+    // What argument `number` of the source refers to, if that is a pointer.
+    std::optional<Destination> of_argument(const llvm::CallBase& call, unsigned number);
+
+  private:
+    // An object in memory by its name in the source.
+    struct Place {
+        std::string root;  // the variable
+        std::string text;
+        const llvm::DIType* type = nullptr;
+        bool indirect = false;  // `text` is a pointer to the object
+        bool by_reference = false;
+        bool own_object = false;  // below `this`
+        bool returned = false;    // the caller's room for the value of the function
+        int argument = -1;
+        const llvm::AllocaInst* variable = nullptr;
+    };
+    std::optional<Place> describe(const llvm::Value* address, unsigned depth = 0);
+    std::optional<Place> describe_variable(const llvm::Value* variable);
+    std::optional<Place> describe_global(const llvm::GlobalVariable& variable);
+    std::string namespaces_of(const llvm::DIGlobalVariable& variable) const;
+    std::optional<Place> loaded_from(std::optional<Place> pointer);
+    std::optional<Place> element(const llvm::GetElementPtrInst& element, unsigned depth);
+    bool add_member(Place& place, uint64_t offset_bits);
+    std::string index_text(const llvm::Value* index);
+    // The first place that a value is stored, or the return of it.
+    const llvm::Instruction* first_use_as_value(const llvm::Value* value) const;
+    std::optional<Place> place_of_value(const llvm::Value* value, unsigned depth);
+    std::optional<Destination> stored_at(const llvm::Instruction* use, unsigned depth);
+    std::optional<Destination> of_argument_use(const llvm::CallBase& call);
+    static Destination classify(const Place& place);
+    bool is_returned(const llvm::AllocaInst& room) const;
+
+    const llvm::Function& function_;
+    bool method_;
+    llvm::DenseMap<const llvm::Value*, const llvm::DILocalVariable*> variables_;
+    llvm::DenseMap<const llvm::Instruction*, unsigned> order_;
+};
+
+}  // namespace numascape::pass

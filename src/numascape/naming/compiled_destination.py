@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a call's result goes, as numascape-cc and its like saw it: exactly, and without a source.
+
+They note it beside the debug information (src/native/llvm-pass/names.cpp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from numascape.naming.destination import (
+    TEMPORARY_NAME,
+    Destination,
+    Kind,
+    Wanted,
+    joined,
+    tidy,
+)
+
+_VALUE = "v"
+_HANDED_ON = "h"
+_OBJECT = "o"
+_KINDS = {"v": Kind.VARIABLE, "r": Kind.RETURNED, "p": Kind.PARAMETER, "m": Kind.MEMBER}
+
+
+@dataclass(frozen=True)
+class _Note:
+    slot: str
+    kind: Kind
+    argument: int
+    name: str
+
+
+def find_destination(call_notes: str, wanted: Wanted) -> Destination | None:
+    """Where `wanted` of the call with these notes goes; None when they do not say."""
+    notes = _read(call_notes)
+    if wanted.argument >= 0:
+        return _only(notes, str(wanted.argument), wanted.suffix)
+    if wanted.member:
+        return _only(notes, _OBJECT, f".{wanted.member}{wanted.suffix}")
+    values = [note for note in notes if note.slot == _VALUE]
+    if len(values) > 1:
+        return _one_of_several(values, wanted.suffix)
+    handed_on = next((note for note in notes if note.slot == _HANDED_ON), None)
+    if values and handed_on is not None and _is_handed_on(values[0].name, handed_on):
+        found = _destination(handed_on, wanted.suffix)
+        name = found.name or joined(values[0].name, wanted.suffix)
+        return Destination(found.kind, name, found.argument, found.member, found.suffix)
+    return _destination(values[0], wanted.suffix) if values else None
+
+
+def _read(call_notes: str) -> list[_Note]:
+    notes = []
+    for line in call_notes.splitlines():
+        fields = line.split("\t")
+        if len(fields) == 4 and fields[1] in _KINDS and fields[2].lstrip("-").isdecimal():
+            notes.append(_Note(fields[0], _KINDS[fields[1]], int(fields[2]), fields[3]))
+    return notes
+
+
+def _only(notes: Sequence[_Note], slot: str, suffix: str) -> Destination | None:
+    found = [note for note in notes if note.slot == slot]
+    return _destination(found[0], suffix) if len(found) == 1 else None
+
+
+def _one_of_several(values: Sequence[_Note], suffix: str) -> Destination | None:
+    """For the calls that a macro makes at one place: their order tells them apart."""
+    if any(note.kind is not Kind.VARIABLE for note in values):
+        return None
+    parts = tuple(joined(note.name, suffix) for note in values)
+    return Destination(Kind.VARIABLE, ", ".join(parts), parts=parts)
+
+
+def _is_handed_on(variable: str, to: _Note) -> bool:
+    """Whether a local variable only carries the block, as in c_destination."""
+    return to.kind in (Kind.RETURNED, Kind.PARAMETER) or bool(TEMPORARY_NAME.fullmatch(variable))
+
+
+def _destination(note: _Note, suffix: str) -> Destination:
+    if note.kind is Kind.MEMBER:
+        member = joined(note.name, suffix) if note.name else suffix.removeprefix(".")
+        return Destination(Kind.MEMBER, tidy(member), member=member)
+    name = joined(note.name, suffix) if note.name else ""
+    if note.kind is Kind.PARAMETER:
+        return Destination(Kind.PARAMETER, name, argument=note.argument, suffix=suffix)
+    if note.kind is Kind.RETURNED:
+        return Destination(Kind.RETURNED, name, suffix=suffix)
+    return Destination(Kind.VARIABLE, name)
