@@ -14,7 +14,7 @@ import numascape
 from integration.conftest import COMMAND, make
 
 KERNELS = Path(__file__).parents[2] / "bench" / "kernels"
-SMALL, LARGE = 256, 4096  # lines, as in programs/traffic.c; the cache has 1024
+SMALL, LARGE, HELD = 256, 4096, 250  # lines, as in programs/traffic.c; the cache has 1024
 CACHE = "64K,8,64"
 COLUMNS = ["memory_lines", "written_lines"]
 
@@ -69,10 +69,25 @@ def test_each_thread_has_a_cache_of_its_own(traffic: Any) -> None:
     assert sorted(sums["memory_lines"]) == [SMALL, SMALL]
 
 
+def lines_in_phases(recording: Any, structure: str) -> dict[str, int]:
+    rows = recording.rows(structure).join(recording.trace.phases, on="phase")
+    return dict(rows.group_by("name").agg(pl.col("memory_lines").sum()).iter_rows())
+
+
 def test_lines_belong_to_the_phase_that_fetched_them(traffic: Any) -> None:
-    rows = traffic.rows("again").join(traffic.trace.phases, on="phase")
-    sums = rows.group_by("name").agg(pl.col("memory_lines").sum())
-    assert dict(sums.iter_rows()) == {"first": SMALL, "second": 0}
+    assert lines_in_phases(traffic, "again") == {"first": SMALL, "second": 0}
+
+
+def test_lines_of_a_thread_that_waits_belong_to_the_phase_that_it_waited_in(traffic: Any) -> None:
+    assert lines_in_phases(traffic, "held") == {"first": HELD}
+
+
+def test_the_programs_vectors_are_kept(record: Any) -> None:
+    recording = record("wide_vectors", traffic=True, cache=CACHE)
+    flags = Path("/proc/cpuinfo").read_text().split()
+    kinds = [kind for flag, kind in (("avx", "ymm"), ("avx512f", "zmm")) if flag in flags]
+    expected = "".join(f"{kind} kept\n" for kind in kinds)
+    assert (recording.status, recording.output) == (0, expected)
 
 
 def test_accesses_are_those_without_traffic(record: Any, traffic: Any) -> None:

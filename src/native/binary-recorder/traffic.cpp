@@ -9,7 +9,14 @@
 //     and   c32, mask                c = offset of the line's entry in the filter
 //     add   c, [filter]
 //     cmp   dword [c], b32           (or [c + kDirtyLines], for a write)
-//     jne   out_of_line
+//     je    done
+//     mov   dword [c], b32           the line waits for the cache
+//     mov   c, [waiting]
+//     mov   [c], b
+//     add   c, 8
+//     mov   [waiting], c
+//     test  c32, waiting bytes - 1
+//     jz    out_of_line
 #include "traffic.h"
 
 #include "counting_code.h"
@@ -18,47 +25,6 @@
 
 namespace numascape {
 namespace {
-
-app_pc line_read = nullptr;
-app_pc line_written = nullptr;
-
-void add(Slot& slot, CacheModel::Traffic traffic) {
-    slot.negated_reads -= traffic.fetched ? 1 : 0;
-    slot.negated_writes -= traffic.dirtied ? 1 : 0;
-}
-
-void count(ThreadRecorder& recorder, uint32_t page, CacheModel::Traffic traffic) {
-    Slot* slot = ShardWriter::lines_of(recorder, page);
-    slot = slot != nullptr ? slot : shard.begin_lines(recorder, page);
-    if (slot != nullptr) {
-        add(*slot, traffic);
-    }
-}
-
-// These keep all registers themselves, as many as they use.
-__attribute__((no_caller_saved_registers, noinline, cold)) void count_first(
-    ThreadRecorder* recorder, uint32_t page, CacheModel::Traffic traffic) {
-    count(*recorder, page, traffic);
-}
-
-template <bool kWrite>
-__attribute__((no_caller_saved_registers)) void line_missed(uint64_t line, FilterEntry* filter) {
-    CacheModel& cache = CacheModel::of(filter);
-    const uint64_t address = line << cache.line_bits();
-    // The program is about to access it, and may wait for it: it waits less when we do this first.
-    __builtin_prefetch(reinterpret_cast<const void*>(address));
-    const CacheModel::Traffic traffic = cache.touch(line, kWrite);
-    if (!traffic.fetched && !traffic.dirtied) {
-        return;
-    }
-    ThreadRecorder* recorder = cache.recorder();
-    Slot* slot = ShardWriter::lines_of(*recorder, window_page(address));
-    if (slot == nullptr) {
-        count_first(recorder, window_page(address), traffic);
-        return;
-    }
-    add(*slot, traffic);
-}
 
 opnd_t filter_entry(reg_id_t filter, uint32_t offset, bool write) {
     return opnd_create_base_disp(filter, DR_REG_NULL, 0,
@@ -78,14 +44,26 @@ void insert_lookup(const Emitter& emit, reg_id_t b, reg_id_t c, bool write) {
     emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, 0, write), emit.reg32(b)));
 }
 
-// The line in `b` is looked up out of line.
-void insert_miss(const Emitter& emit, reg_id_t b, reg_id_t c, bool write, instr_t* done) {
+// The line in `b`, with its entry at `c` + `entry`, waits for the cache.
+void insert_waiting(const Emitter& emit, reg_id_t b, reg_id_t c, uint32_t entry, bool write,
+                    instr_t* done) {
     void* dc = emit.drcontext;
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(b)));
+    const auto bytes = static_cast<int>(CacheModel::waiting_bytes(shard.cache_shape()));
+    emit.add(INSTR_CREATE_mov_st(dc, filter_entry(c, entry, false), emit.reg32(b)));
+    if (write) {
+        emit.add(INSTR_CREATE_mov_st(dc, filter_entry(c, entry, true), emit.reg32(b)));
+        emit.add(INSTR_CREATE_bts(dc, emit.reg(b), OPND_CREATE_INT8(kWrittenBit)));
+    }
+    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kWaiting, c);
+    emit.add(INSTR_CREATE_mov_st(dc, OPND_CREATE_MEM64(c, 0), emit.reg(b)));
+    emit.add(INSTR_CREATE_add(dc, emit.reg(c), OPND_CREATE_INT8(sizeof(WaitingLine))));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kWaiting), emit.reg(c)));
+    emit.add(INSTR_CREATE_test(dc, emit.reg32(c), OPND_CREATE_INT32(bytes - 1)));
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(done)));
     instrlist_insert_mov_instr_addr(dc, done, nullptr, emit.reg(c), emit.block, emit.where, nullptr,
                                     nullptr);
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(c)));
-    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(write ? line_written : line_read)));
+    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(out_of_line.lines_wait)));
     emit.add(done);
 }
 
@@ -106,7 +84,7 @@ void insert_probe_at(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, int
     insert_lookup(emit, b, c, write);
     instr_t* done = INSTR_CREATE_label(dc);
     emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
-    insert_miss(emit, b, c, write, done);
+    insert_waiting(emit, b, c, 0, write, done);
 }
 
 void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, uint64_t line, bool write) {
@@ -122,7 +100,7 @@ void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, uint64_t li
     emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
     instrlist_insert_mov_immed_ptrsz(dc, static_cast<ptr_int_t>(line), emit.reg(b), emit.block,
                                      emit.where, nullptr, nullptr);
-    insert_miss(emit, b, c, write, done);
+    insert_waiting(emit, b, c, entry, write, done);
 }
 
 // Bytes such that every line that a group touches holds one of them.
@@ -215,33 +193,6 @@ class Probes {
     uint32_t count_ = 0;
 };
 
-using Missed = void (*)(uint64_t line, FilterEntry* filter);
-
-// Saves two registers where out_of_line.cpp's code saves ten; `missed` lies where this code's
-// relative operands reach.
-app_pc generate(void* dc, app_pc at, const Missed* missed) {
-    instrlist_t* list = instrlist_create(dc);
-    const auto add = [&](instr_t* instruction) { instrlist_meta_append(list, instruction); };
-    const opnd_t rsp = opnd_create_reg(DR_REG_RSP);
-    const opnd_t rdi = opnd_create_reg(DR_REG_RDI);
-    const opnd_t rsi = opnd_create_reg(DR_REG_RSI);
-    add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kStackPointer), rsp));
-    add(INSTR_CREATE_mov_ld(dc, rsp, thread_slot(dc, ThreadSlot::kOwnStack)));
-    add(INSTR_CREATE_push(dc, rdi));
-    add(INSTR_CREATE_push(dc, rsi));
-    add(INSTR_CREATE_mov_ld(dc, rdi, thread_slot(dc, ThreadSlot::kArgument)));
-    add(INSTR_CREATE_mov_ld(dc, rsi, thread_slot(dc, ThreadSlot::kFilter)));
-    add(INSTR_CREATE_call_ind(dc, opnd_create_rel_addr(const_cast<Missed*>(missed), OPSZ_8)));
-    add(INSTR_CREATE_pop(dc, rsi));
-    add(INSTR_CREATE_pop(dc, rdi));
-    add(INSTR_CREATE_mov_ld(dc, rsp, thread_slot(dc, ThreadSlot::kStackPointer)));
-    add(INSTR_CREATE_jmp_ind(dc, thread_slot(dc, ThreadSlot::kReturn)));
-    const app_pc end = instrlist_encode(dc, list, at, true);
-    DR_ASSERT(end != nullptr);
-    instrlist_clear_and_destroy(dc, list);
-    return end;
-}
-
 }  // namespace
 
 bool traffic() {
@@ -276,24 +227,10 @@ void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, boo
     const uint32_t bits = shard.cache_shape().line_bits;
     const uint64_t last = (address + bytes - 1) >> bits;
     for (uint64_t line = address >> bits; line <= last; ++line) {
-        const CacheModel::Traffic traffic = recorder.cache->touch(line, write);
-        if (traffic.fetched || traffic.dirtied) {
-            count(recorder, window_page(line << bits), traffic);
+        if (recorder.cache->touch(line, write)) {
+            shard.take_in_lines(recorder, true);
         }
     }
-}
-
-void traffic_init(void* drcontext) {
-    const size_t bytes = dr_page_size();
-    auto* memory = static_cast<app_pc>(
-        dr_nonheap_alloc(bytes, DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
-    auto* missed = reinterpret_cast<Missed*>(memory);
-    missed[0] = line_missed<false>;
-    missed[1] = line_missed<true>;
-    line_read = memory + 64;
-    line_written = generate(drcontext, line_read, &missed[0]);
-    generate(drcontext, line_written, &missed[1]);
-    dr_memory_protect(memory, bytes, DR_MEMPROT_READ | DR_MEMPROT_EXEC);
 }
 
 }  // namespace numascape

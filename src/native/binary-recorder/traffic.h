@@ -23,9 +23,6 @@ void insert_group_probes(const Emitter& emit, PlaceScratch& scratch, const Block
 // Probes the line that `a` points into.
 void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, bool write);
 
-// What the probes jump to when the filter lacks their line; kArgument = line. They keep all
-// registers but the flags. No handler of out_of_line.cpp: with a tenth of their instructions.
-void traffic_init(void* drcontext);
 // For accesses counted out of line: each line once, upwards.
 void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write);
 

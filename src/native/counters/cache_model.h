@@ -7,20 +7,25 @@
 // In front of it is a *filter*: two tables, direct-mapped by a hash, of lines that are in the
 // cache, and of those that are dirty in it. The inlined code looks there and goes on when it finds
 // the line; so a line's place in the order of use is that of its last access that the filter did
-// not catch. A line that leaves the cache leaves the filter.
+// not catch. Otherwise it puts the line there, and among those that *wait* for the cache itself.
+// They are taken in together: work on one set overlaps with the next one's, and the program's
+// registers are saved once for all. A line that leaves the cache leaves the filter; until it does,
+// it is taken to be present. So the cache seems larger by the lines that can wait, a 64th of it at
+// most.
 //
-//   +0      u32[2^kMostFilterBits]    lines present, by the low half of their number; 0 = none
-//   +kDirtyLines  the same again      lines dirty
+//   +kFilter      u32[2^kMostFilterBits]    lines present, by the low half of their number; 0 =
+//   none +kDirtyLines  the same again            lines dirty
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "kept_vectors.h"
 #include "shard_format.h"
+#include "spin_lock.h"
 
 namespace numascape {
-
-struct ThreadRecorder;
 
 struct CacheShape {
     uint32_t ways = 0;  // 0: no cache is modelled
@@ -54,111 +59,88 @@ inline constexpr uint32_t kDirtyLines = sizeof(FilterEntry) << kMostFilterBits;
 inline constexpr uint32_t kFilterHash = (1 << 20) - (1 << 10) - (1 << 8) + 1;
 inline constexpr uint32_t kFilterShift = 20 - 2;  // entries have 4 bytes
 
+// A line that waits is a word: its number, and a bit that says whether it is written.
+using WaitingLine = uint64_t;
+inline constexpr int kWrittenBit = 63;
+inline constexpr uint32_t kMostWaiting = 512;
+
 class CacheModel {
   public:
     // The memory that a model of this shape needs, zeroed and aligned to a page.
     static size_t bytes(const CacheShape& shape) {
-        return kFilterOffset + 2 * size_t{kDirtyLines} +
-               (sizeof(uint32_t) * row_words(shape) << shape.set_bits);
+        return kRowsOffset + (sizeof(uint32_t) * row_words(shape) << shape.set_bits);
     }
-    static CacheModel* create(void* memory, const CacheShape& shape, ThreadRecorder* recorder) {
-        auto* model = static_cast<CacheModel*>(memory);
-        *model = {};
-        model->shape_ = shape;
-        model->recorder_ = recorder;
-        model->row_words_ = row_words(shape);
-        model->filter_mask_ = filter_mask(shape);
-        return model;
-    }
+    // `wide_vectors`: it may use those of AVX2.
+    static CacheModel* create(void* memory, const CacheShape& shape, bool wide_vectors);
+    // Whether there are such here. Asks the processor, which takes microseconds.
+    static bool wide_vectors_here();
 
-    FilterEntry* filter() {
-        return reinterpret_cast<FilterEntry*>(reinterpret_cast<char*>(this) + kFilterOffset);
-    }
+    FilterEntry* filter() { return reinterpret_cast<FilterEntry*>(at(kFilterOffset)); }
     // The byte offset of a line's entry is (low half of line * kFilterHash >> kFilterShift) & mask.
     static uint32_t filter_mask(const CacheShape& shape) {
         return ((1u << filter_bits(shape)) - 1) << 2;
     }
-    static uint32_t filter_offset(uint64_t line, uint32_t mask) {
+    [[gnu::always_inline]] static uint32_t filter_offset(uint64_t line, uint32_t mask) {
         return (static_cast<uint32_t>(line) * kFilterHash >> kFilterShift) & mask;
     }
-    static CacheModel& of(FilterEntry* filter) {
-        return *reinterpret_cast<CacheModel*>(reinterpret_cast<char*>(filter) - kFilterOffset);
-    }
-    ThreadRecorder* recorder() const { return recorder_; }  // whose cache it is
-    uint32_t line_bits() const { return shape_.line_bits; }
 
+    // Lines wait in memory aligned to its own size, these bytes; who fills them is to take them in.
+    static uint32_t waiting_bytes(const CacheShape& shape);
+    // From now on `word` holds the address for the next line that waits, of the calling thread,
+    // whose cache this is; until then there are none.
+    void publish_next(const void** word);
+    // The calling thread, whose cache this is, touches the line. True: take_in is due.
+    bool touch(uint64_t line, bool write);
+
+    static constexpr uint32_t kFetched = 1;  // the line was not in the cache
+    static constexpr uint32_t kDirtied = 2;  // it is to be written back, and was not before
+    static constexpr uint32_t kTrafficBits = 2;
     struct Traffic {
-        bool fetched;  // the line was not in the cache
-        bool dirtied;  // it is to be written back, and was not before
+        uint32_t word;
+        uint32_t page() const { return word >> kTrafficBits; }  // of the window
+        bool has(uint32_t what) const { return (word & what) != 0; }
     };
-    // Inlined always: a call would have its caller save all registers (traffic.cpp).
-    [[gnu::always_inline]] Traffic touch(uint64_t line, bool write) {
-        const auto name = static_cast<FilterEntry>(line);
-        FilterEntry* entry = entry_of(line);
-        FilterEntry* dirty = entry + (1u << kMostFilterBits);
-        if ((write ? *dirty : *entry) == name) {
-            return {false, false};
+    // Where a model's parts begin.
+    static constexpr size_t kKeptOffset = 1024;
+    static constexpr size_t kWaitingOffset = kPageBytes;
+    static constexpr size_t kKeptBytes = kWaitingOffset - kKeptOffset;
+    static constexpr size_t kTrafficOffset = kWaitingOffset + kMostWaiting * sizeof(WaitingLine);
+    static constexpr size_t kFilterOffset = kTrafficOffset + kMostWaiting * sizeof(Traffic);
+    static constexpr size_t kRowsOffset = kFilterOffset + 2 * size_t{kDirtyLines};
+
+    // Takes in the lines that wait, on any thread, and gives the visitor those with traffic: where
+    // they are, and how many. `own`: on the thread whose cache it is.
+    template <typename Visit>
+    void take_in(bool own, Visit visit) {
+        taking_.lock();
+        take_in_locked(own, visit);
+    }
+    // The same when other threads may have been stopped for good, in the middle of it.
+    template <typename Visit>
+    void take_in_at_end(bool own, Visit visit) {
+        if (taking_.lock_within(kAttemptsAtEnd)) {
+            take_in_locked(own, visit);
         }
-        const uint64_t known = line & (kWindowMask >> shape_.line_bits);
-        const auto set = static_cast<uint32_t>(known) & ((1u << shape_.set_bits) - 1);
-        const uint32_t tag = static_cast<uint32_t>(known >> shape_.set_bits) << 2 | kPresent;
-        uint32_t* const row = rows() + size_t{set} * row_words_;
-        const Moved moved = move_to_front(row, tag);
-        const uint32_t found = moved.found;
-        const bool was_dirty = (found & kDirty) != 0;
-        *row = tag | (write || was_dirty ? kDirty : 0);
-        if (moved.out != 0) {
-            forget(uint64_t{moved.out >> 2} << shape_.set_bits | set);
-        }
-        *entry = name;
-        *dirty = write || was_dirty ? name : 0;
-        return {found == 0, write && !was_dirty};
+    }
+    // For the child of a fork: the lines that wait belong to its parent.
+    void take_in_after_fork() {
+        taking_.reset();
+        take_in(true, [](const Traffic*, uint32_t) {});
     }
 
   private:
-    static constexpr uint32_t kPresent = 1;
-    static constexpr uint32_t kDirty = 2;
-    static constexpr size_t kFilterOffset = 64;
-
-    struct Moved {
-        uint32_t found;  // the line's tag as it was there, 0 = it was not
-        uint32_t out;    // the tag that left the set, 0 = none
-    };
-    // One pass puts the line first and moves the others down, to where it was or out. Two ways at a
-    // time: the pass is most of what a miss costs.
-    [[gnu::always_inline]] Moved move_to_front(uint32_t* row, uint32_t tag) const {
-        uint32_t moved = tag;
-        for (uint32_t* const end = row + (shape_.ways & ~1u); row != end; row += 2) {
-            uint64_t both = 0;
-            __builtin_memcpy(&both, row, sizeof both);
-            const auto low = static_cast<uint32_t>(both);
-            const auto high = static_cast<uint32_t>(both >> 32);
-            if ((low & ~kDirty) == tag) {
-                *row = moved;
-                return {low, 0};
-            }
-            both = both << 32 | moved;
-            __builtin_memcpy(row, &both, sizeof both);
-            if ((high & ~kDirty) == tag) {
-                return {high, 0};
-            }
-            moved = high;
-        }
-        if (shape_.ways % 2 != 0) {
-            const uint32_t last = *row;
-            *row = moved;
-            if ((last & ~kDirty) == tag) {
-                return {last, 0};
-            }
-            moved = last;
-        }
-        return {0, moved};
+    template <typename Visit>
+    void take_in_locked(bool own, Visit visit) {
+        const uint32_t count = take_in_waiting_keeping_vectors(own);
+        visit(reinterpret_cast<const Traffic*>(at(kTrafficOffset)), count);
+        taking_.unlock();
     }
+    static constexpr uint32_t kLeastWideWords = 8;
 
     // Sets begin at multiples of a power of two, so that one of the usual sizes is one line of the
-    // real cache.
+    // real cache; and at multiples of vectors.
     static uint32_t row_words(const CacheShape& shape) {
-        uint32_t words = 1;
+        uint32_t words = 4;
         while (words < shape.ways) {
             words *= 2;
         }
@@ -172,23 +154,30 @@ class CacheModel {
         }
         return bits;
     }
-    [[gnu::always_inline]] FilterEntry* entry_of(uint64_t line) {
-        return reinterpret_cast<FilterEntry*>(reinterpret_cast<char*>(filter()) +
+    char* at(size_t offset) { return reinterpret_cast<char*>(this) + offset; }
+    FilterEntry* entry_of(uint64_t line) {
+        return reinterpret_cast<FilterEntry*>(at(kFilterOffset) +
                                               filter_offset(line, filter_mask_));
     }
-    uint32_t* rows() { return filter() + (2u << kMostFilterBits); }
-    [[gnu::always_inline]] void forget(uint64_t line) {
-        FilterEntry* entry = entry_of(line);
-        if (*entry == static_cast<FilterEntry>(line)) {
-            *entry = 0;
-            entry[1u << kMostFilterBits] = 0;
+    WaitingLine* waiting() { return reinterpret_cast<WaitingLine*>(at(kWaitingOffset)); }
+    // Returns how many of the lines have traffic.
+    uint32_t take_in_waiting_keeping_vectors(bool own) {
+        if (wide_) {
+            const KeptWideVectors kept(at(kKeptOffset));
+            return take_in_waiting(own);
         }
+        const KeptVectors kept;
+        return take_in_waiting(own);
     }
+    uint32_t take_in_waiting(bool own);
+    uint32_t take_in(const WaitingLine* line, const WaitingLine* end);
 
     CacheShape shape_;
-    ThreadRecorder* recorder_ = nullptr;
-    uint32_t row_words_ = 0;
     uint32_t filter_mask_ = 0;
+    bool wide_ = false;
+    SpinLock taking_;
+    uint32_t taken_ = 0;           // how many of the lines that wait were taken in before
+    const void** next_ = nullptr;  // see publish_next
 };
 
 }  // namespace numascape

@@ -35,6 +35,7 @@ uint32_t most_shift(uint32_t logged) {
 
 void write_sample(const SampleRecord& from, SampleRecord& to) {
     to.header.id = from.header.id;
+    to.header.flags = from.header.flags;
     to.time = from.time;
     to.site = from.site;
     to.phase = from.phase;
@@ -102,7 +103,8 @@ bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
     return shift < kMostStratumShift && times >= kLeastAlwaysNoted << shift;
 }
 
-void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight) {
+void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight,
+                              bool whole) {
     Sampling& sampling = self.sampling;
     if (sampling.chunk == nullptr) {
         sampling.chunk = new_chunk(self, ChunkKind::kSamples);
@@ -113,8 +115,9 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
     SampleRecord& entry = entries[(hash >> 40) % kSampleEntries];
     const uint32_t phase = self.current.load(std::memory_order_relaxed)->phase;
     const bool used = entry.header.words != 0;
-    if (used && entry.site == site && entry.header.id == page && entry.phase == phase &&
-        entry.time > owners_changed_.load(std::memory_order_relaxed)) {
+    const uint8_t flags = whole ? kSampleWhole : 0;
+    if (used && entry.header.flags == flags && entry.site == site && entry.header.id == page &&
+        entry.phase == phase && entry.time > owners_changed_.load(std::memory_order_relaxed)) {
         entry.weight += weight;
         return;
     }
@@ -126,7 +129,7 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
         sampling.logged += 1;
         entry.header.words = 0;
     }
-    write_sample({{0, 0, 0, page}, os::ticks(), site, phase, weight}, entry);
+    write_sample({{0, flags, 0, page}, os::ticks(), site, phase, weight}, entry);
     entry.header.type = static_cast<uint8_t>(RecordType::kSample);
     std::atomic_ref<uint16_t>(entry.header.words)
         .store(sizeof(SampleRecord) / 8, std::memory_order_release);
@@ -137,7 +140,7 @@ void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc,
     const CountPair counts = sampling.table[page].counts();
     sampling.table[page] = {0, 0};
     if (site != kNoSite && sampling.weight != 0) {
-        note_sample(self, site, page, sampling.weight);
+        note_sample(self, site, page, sampling.weight, sampling.weight == 1);
     }
     count(self, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
 }

@@ -2,11 +2,10 @@
 """Which source lines read and write which structure.
 
 How often each instruction accessed memory is known exactly, and so is how often each structure was
-accessed. Which structure an instruction accessed is known from samples of its executions: exactly
-where all its samples are of one structure, which is the rule. Between these margins the samples'
-shares are fitted (iterative proportional fitting, W. E. Deming and F. F. Stephan, 1940), and what
-is less certain gives way more (the scale factors of J.-C. Deville and C.-E. Särndal's generalised
-raking, 1992).
+accessed. Which structure an instruction accessed is known exactly of some (line_proofs.py), of the
+others from samples of their executions. Between these margins the samples' shares are fitted
+(iterative proportional fitting, W. E. Deming and F. F. Stephan, 1940), and what is less certain
+gives way more (the scale factors of J.-C. Deville and C.-E. Särndal's generalised raking, 1992).
 """
 
 from __future__ import annotations
@@ -19,13 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.line_proofs import counts_of_cells, known_cells, samples_of_phases
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 # A code address as function, file and line.
 Place = tuple[str, str, int]
 
 _NOWHERE: Place = ("", "", 0)
 _KINDS = ("reads", "writes")
+_SCHEMA = pl.Schema({**SCHEMAS["lines"], **OPTIONAL_COLUMNS["lines"]})
 _ROUNDS = 30
 
 _Numbers = npt.NDArray[np.float64]
@@ -36,8 +37,10 @@ _Indices = npt.NDArray[np.int64]
 class Sites:
     """What the recorder knows of code that accesses memory.
 
-    `counts` (site, phase, pc, reads, writes): the accesses of each instruction, exactly; those of
-    one site go to the same page. `samples` (site, phase, structure, weight): whose pages.
+    `counts` (site, phase, pc, reads, writes, executions): the accesses of each instruction,
+    exactly; those of one site go to the same page. `executions` is how often each of them happened,
+    0 where that varies. `samples` (site, phase, structure, weight, whole): whose pages; `whole`
+    executions are no estimate, but were all noted.
     """
 
     counts: pl.DataFrame
@@ -47,22 +50,25 @@ class Sites:
 def structures_of_samples(
     samples: pl.DataFrame, owners: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFrame
 ) -> pl.DataFrame:
-    """Samples (site, phase, owner, page, weight) as (site, phase, structure, weight).
+    """Samples (site, phase, owner, page, weight, whole) as (site, phase, structure, weight, whole).
 
     `owners` and (`pages`, `variables`) are those of owner_structures and module_structures; where
     variables share a page, its samples are divided by their bytes.
     """
+    sums = ("weight", "whole")
     whole = samples.join(owners.select("owner", "structure"), on="owner")
     inside = samples.with_row_index("row").join(pages, on=["owner", "page"], how="left")
     share = (pl.col("bytes") / pl.col("bytes").sum().over("row")).fill_null(1.0)
-    inside = inside.with_columns(weight=pl.col("weight") * share).join(
+    inside = inside.with_columns(
+        weight=pl.col("weight") * share, whole=pl.when(share == 1.0).then("whole").otherwise(0.0)
+    ).join(
         variables.select("owner", "variable", "structure"),
         on=["owner", "variable"],
         nulls_equal=True,
     )
     key = ["site", "phase", "structure"]
-    located = pl.concat([frame.select(*key, "weight") for frame in (whole, inside)])
-    return located.group_by(key).agg(pl.col("weight").sum()).sort(key)
+    located = pl.concat([frame.select(*key, *sums) for frame in (whole, inside)])
+    return located.group_by(key).agg(pl.col(sums).sum()).sort(key)
 
 
 def count_lines(
@@ -71,45 +77,70 @@ def count_lines(
     """The table `lines` of one process.
 
     Its sums over the lines of a structure and phase are those of `accesses` (structure, phase,
-    reads, writes, ...): what cannot be told is of no line ("", "", 0).
+    reads, writes, ...): what cannot be told is of no line ("", "", 0). Its column `estimated` says
+    how many of a row's accesses are not known for certain to be that structure's.
     """
     targets = accesses.group_by("structure", "phase").agg(pl.col(_KINDS).sum())
     if sites.counts.is_empty():
-        return pl.DataFrame(schema=SCHEMAS["lines"])
-    cells = _fitted(_cells(sites), targets)
-    by_pc = sites.counts.join(cells, on=["site", "phase"], suffix="_cell").with_columns(
+        return pl.DataFrame(schema=_SCHEMA)
+    cells = known_cells(sites.counts, sites.samples, targets)
+    certain = counts_of_cells(cells, sites.counts)
+    others = _without(sites, cells, certain)
+    left = _minus(targets, certain, ["structure", "phase"])
+    sampled = _fitted(_cells(others), left)
+    by_pc = others.counts.join(sampled, on=["site", "phase"], suffix="_cell").with_columns(
         (pl.col(kind) / pl.col(f"{kind}_site") * pl.col(f"{kind}_cell")).fill_nan(0.0).alias(kind)
         for kind in _KINDS
     )
+    pcs = set(certain["pc"].to_list()) | set(by_pc["pc"].to_list())
     places = pl.DataFrame(
-        [(pc, *place_of(pc)) for pc in by_pc["pc"].unique().to_list()],
+        [(pc, *place_of(pc)) for pc in sorted(pcs)],
         schema={"pc": pl.UInt64, "function": pl.String, "file": pl.String, "line": pl.UInt32},
         orient="row",
     )
     key = ["structure", "phase", "function", "file", "line"]
-    lines = by_pc.join(places, on="pc").group_by(key).agg(pl.col(_KINDS).sum())
-    return _exact(lines, targets).select(SCHEMAS["lines"].names())
+    known, estimates = (
+        frame.join(places, on="pc").group_by(key).agg(pl.col(_KINDS).sum())
+        for frame in (certain, by_pc)
+    )
+    none = pl.lit(0, dtype=pl.UInt64)
+    return merged(
+        frame.select(*key, *_KINDS, estimated=number)
+        for frame, number in (
+            (known.filter((pl.col("reads") > 0) | (pl.col("writes") > 0)), none),
+            (_exact(estimates, left), pl.col("reads") + pl.col("writes")),
+        )
+    ).select(_SCHEMA.names())
 
 
 def merged(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Tables `lines` as one, each structure, phase and line once."""
     key = ["structure", "phase", "function", "file", "line"]
-    summed = pl.concat(tables).group_by(key).agg(pl.col(_KINDS).sum())
+    summed = pl.concat(tables).group_by(key).agg(pl.col(*_KINDS, "estimated").sum())
     return summed.sort("structure", "phase", "file", "line", "function")
+
+
+def _without(sites: Sites, cells: pl.DataFrame, certain: pl.DataFrame) -> Sites:
+    """What the certain accesses of known `cells` leave of the sites."""
+    counts = _minus(sites.counts, certain, ["site", "phase", "pc"])
+    samples = sites.samples.join(cells, on=["site", "phase", "structure"], how="anti")
+    return Sites(counts.filter((pl.col("reads") > 0) | (pl.col("writes") > 0)), samples)
+
+
+def _minus(counts: pl.DataFrame, certain: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """`counts` less the sums of what is certain, which is never more."""
+    sums = certain.group_by(key).agg(pl.col(_KINDS).sum())
+    both = counts.join(sums, on=key, how="left", suffix="_known")
+    return both.with_columns(
+        pl.col(kind) - pl.col(f"{kind}_known").fill_null(0) for kind in _KINDS
+    ).select(counts.columns)
 
 
 def _cells(sites: Sites) -> pl.DataFrame:
     """(site, phase, structure, reads, writes, reads_site, writes_site), by the samples alone."""
     key = ["site", "phase"]
     totals = sites.counts.group_by(key).agg(pl.col(_KINDS).sum().name.suffix("_site"))
-    # Where a phase ran too shortly for a sample, those of the others must do.
-    anywhere = totals.join(sites.samples, on=key, how="anti").join(
-        sites.samples.drop("phase"), on="site"
-    )
-    sampled = totals.join(sites.samples, on=key)
-    columns = [*totals.columns, "structure", "weight"]
-    both = pl.concat([sampled.select(columns), anywhere.select(columns)])
-    both = both.group_by([*totals.columns, "structure"]).agg(pl.col("weight").sum())
+    both = samples_of_phases(totals, sites.samples)
     share = pl.col("weight") / pl.col("weight").sum().over(key)
     return both.with_columns((pl.col(f"{kind}_site") * share).alias(kind) for kind in _KINDS)
 
@@ -146,6 +177,8 @@ def _fit(
     row's share p of n samples is sum ** 2 * p * (1 - p) / n: relative to the value, it is about
     sum / n, and n grows like the sum's logarithm.
     """
+    if values.size == 0:
+        return values
     uncertainty = rows[1] / np.log2(2 + rows[1])
     largest = np.zeros(columns[0].max(initial=0) + 1)
     np.maximum.at(largest, columns[0], uncertainty)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From counts of instructions and samples of their pages to counts of lines and structures."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from numascape.trace.lines import Sites, count_lines, merged
@@ -9,19 +11,20 @@ from numascape.trace.schema import SCHEMAS
 PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}
 
 
-def sites(
-    counts: list[tuple[int, int, int, int, int]], samples: list[tuple[int, int, int, float]]
-) -> Sites:
+def sites(counts: Sequence[tuple[int, ...]], samples: Sequence[tuple[float, ...]]) -> Sites:
+    """Columns of Sites.counts and Sites.samples; without the last one, that is 0."""
     u32, u64 = pl.UInt32, pl.UInt64
+    of_counts = {"site": u32, "phase": u32, "pc": u64, "reads": u64, "writes": u64}
+    of_samples = {"site": u32, "phase": u32, "structure": u32, "weight": pl.Float64}
     return Sites(
         pl.DataFrame(
-            counts,
-            schema={"site": u32, "phase": u32, "pc": u64, "reads": u64, "writes": u64},
+            [(*row, 0)[:6] for row in counts],
+            schema={**of_counts, "executions": u64},
             orient="row",
         ),
         pl.DataFrame(
-            samples,
-            schema={"site": u32, "phase": u32, "structure": u32, "weight": pl.Float64},
+            [(*row, 0.0)[:5] for row in samples],
+            schema={**of_samples, "whole": pl.Float64},
             orient="row",
         ),
     )
@@ -35,13 +38,51 @@ def accesses(rows: list[tuple[int, int, int, int]]) -> pl.DataFrame:
 def test_a_site_of_one_structure_keeps_its_counts() -> None:
     known = sites([(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)], [(1, 0, 5, 2.0)])
     lines = count_lines(known, accesses([(5, 0, 70, 30)]), PLACES.__getitem__)
-    assert lines.rows() == [(5, 0, "f", "a.c", 1, 70, 0), (5, 0, "f", "a.c", 2, 0, 30)]
+    assert lines.rows() == [(5, 0, "f", "a.c", 1, 70, 0, 0), (5, 0, "f", "a.c", 2, 0, 30, 0)]
 
 
 def test_a_site_of_two_structures_is_fitted_to_their_counts() -> None:
     known = sites([(1, 0, 10, 100, 0)], [(1, 0, 5, 1.0), (1, 0, 6, 1.0)])
     lines = count_lines(known, accesses([(5, 0, 75, 0), (6, 0, 25, 0)]), PLACES.__getitem__)
-    assert lines.select("structure", "reads").rows() == [(5, 75), (6, 25)]
+    assert lines.select("structure", "reads", "estimated").rows() == [(5, 75, 75), (6, 25, 25)]
+
+
+def test_what_was_followed_is_exact_whatever_else_uses_the_structures() -> None:
+    known = sites(
+        [(1, 0, 10, 40, 0, 20), (1, 0, 11, 0, 20, 20), (2, 0, 20, 50, 0, 50)],
+        [(1, 0, 5, 15.0, 15.0), (1, 0, 6, 5.0, 5.0), (2, 0, 5, 1.0), (2, 0, 6, 1.0)],
+    )
+    wanted = accesses([(5, 0, 60, 15), (6, 0, 30, 5)])
+    lines = count_lines(known, wanted, PLACES.__getitem__)
+    assert lines.rows() == [
+        (5, 0, "f", "a.c", 1, 30, 0, 0),
+        (5, 0, "f", "a.c", 2, 0, 15, 0),
+        (5, 0, "g", "b.c", 7, 30, 0, 30),
+        (6, 0, "f", "a.c", 1, 10, 0, 0),
+        (6, 0, "f", "a.c", 2, 0, 5, 0),
+        (6, 0, "g", "b.c", 7, 20, 0, 20),
+    ]
+
+
+def test_followed_accesses_that_a_structure_does_not_have_are_estimates() -> None:
+    known = sites([(1, 0, 10, 20, 0, 20)], [(1, 0, 5, 20.0, 20.0)])
+    lines = count_lines(known, accesses([(5, 0, 18, 0)]), PLACES.__getitem__)
+    assert lines.rows() == [(5, 0, "f", "a.c", 1, 18, 0, 18)]
+
+
+def test_counts_that_add_up_prove_that_samples_missed_nothing() -> None:
+    counts = [(1, 0, 10, 70, 0), (2, 0, 20, 30, 0)]
+    known = sites(counts, [(1, 0, 5, 1.0), (2, 0, 5, 1.0)])
+    for total, estimated in [(100, 0), (101, 101)]:
+        lines = count_lines(known, accesses([(5, 0, total, 0)]), PLACES.__getitem__)
+        assert lines["reads"].sum() == total
+        assert lines["estimated"].sum() == estimated
+
+
+def test_in_each_phase_the_proof_is_its_own() -> None:
+    known = sites([(1, 0, 10, 70, 0), (1, 1, 10, 30, 0)], [(1, 0, 5, 1.0), (1, 1, 5, 1.0)])
+    lines = count_lines(known, accesses([(5, 0, 70, 0), (5, 1, 29, 0)]), PLACES.__getitem__)
+    assert lines.select("phase", "reads", "estimated").rows() == [(0, 70, 0), (1, 29, 29)]
 
 
 def test_of_two_sites_the_more_certain_keeps_its_shares() -> None:
@@ -63,9 +104,9 @@ def test_what_no_site_explains_is_of_no_line() -> None:
     known = sites([(1, 0, 10, 60, 0)], [(1, 0, 5, 1.0)])
     lines = count_lines(known, accesses([(5, 0, 100, 9), (6, 0, 4, 0)]), PLACES.__getitem__)
     assert lines.rows() == [
-        (5, 0, "", "", 0, 40, 9),
-        (5, 0, "f", "a.c", 1, 60, 0),
-        (6, 0, "", "", 0, 4, 0),
+        (5, 0, "", "", 0, 40, 9, 49),
+        (5, 0, "f", "a.c", 1, 60, 0, 60),
+        (6, 0, "", "", 0, 4, 0, 4),
     ]
 
 
@@ -88,4 +129,4 @@ def test_without_sites_there_is_no_line() -> None:
 def test_processes_are_put_together() -> None:
     known = sites([(1, 0, 10, 70, 0)], [(1, 0, 5, 2.0)])
     lines = count_lines(known, accesses([(5, 0, 70, 0)]), PLACES.__getitem__)
-    assert merged([lines, lines]).rows() == [(5, 0, "f", "a.c", 1, 140, 0)]
+    assert merged([lines, lines]).rows() == [(5, 0, "f", "a.c", 1, 140, 0, 0)]
