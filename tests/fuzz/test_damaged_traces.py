@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import numascape
 from numascape import NumascapeError
+from numascape.trace import TraceInfo, write_trace
 from numascape.trace.files import describe
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 # Where to change the file (as a part of its length) and to what; and where to cut it.
 CHANGES = st.lists(st.tuples(st.floats(0, 0.999999), st.binary(min_size=1, max_size=8)), max_size=4)
@@ -36,12 +37,24 @@ def damaged(content: bytes, changes: list[tuple[float, bytes]], cut: float | Non
     return bytes(result if cut is None else result[: int(cut * len(result))])
 
 
+@pytest.fixture
+def trace_folder(tmp_path: Path, tables: dict[str, pl.DataFrame], info: TraceInfo) -> Path:
+    """The small trace on disk, with the columns that a table may lack."""
+    lines = {name: pl.Series(range(5), dtype=pl.UInt64) for name in OPTIONAL_COLUMNS["accesses"]}
+    folder = tmp_path / "sum.numascape"
+    write_trace(folder, tables | {"accesses": tables["accesses"].with_columns(**lines)}, info)
+    return folder
+
+
 def read_everything(folder: Path) -> None:
     """Raises NumascapeError or finds every id within its table."""
     trace = numascape.open(folder)
     for table in SCHEMAS:
         frame = trace.table(table)
         assert frame.select(pl.col(list(SCHEMAS[table])).null_count().sum()).row(0)[0] == 0
+    for name, columns in OPTIONAL_COLUMNS.items():
+        kept = [column for column in columns if column in trace.table(name).columns]
+        assert trace.table(name).select(pl.col(kept).is_null().any()).to_numpy().sum() == 0
     for column, bound in (("structure", trace.structures), ("thread", trace.threads)):
         assert all(value < bound.height for value in trace.accesses[column])
 

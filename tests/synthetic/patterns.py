@@ -35,6 +35,7 @@ class Pattern:
     phases: list[tuple[Any, ...]] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
     lines: list[tuple[Any, ...]] = field(default_factory=list)
+    estimated: list[int] = field(default_factory=list)  # of each line; none: not told
     instances: list[tuple[int, int, int, int]] = field(default_factory=list)
     placed_by_first_touch: bool = False
 
@@ -167,9 +168,15 @@ class Pattern:
             ),
             "phases": self._frame("phases", self.phases or [(0, "run", "", 0, 0, _END_NS, 1)]),
             "phase_spans": self._frame("phase_spans", sorted(self.spans, key=lambda span: span[1])),
-            "lines": self._frame("lines", self.lines),
+            "lines": self._lines(),
             "instances": self._frame("instances", self.instances),
         }
+
+    def _lines(self) -> pl.DataFrame:
+        frame = self._frame("lines", self.lines)
+        if self.estimated:
+            frame = frame.with_columns(estimated=pl.Series(self.estimated, dtype=pl.UInt64))
+        return frame
 
     @staticmethod
     def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:

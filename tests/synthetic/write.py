@@ -15,3 +15,14 @@ def write_pattern(pattern: Pattern, path: Path) -> Trace:
     info = TypeAdapter(TraceInfo).validate_python(pattern.info())
     write_trace(path, pattern.tables(), info)
     return Trace.read(path)
+
+
+def touches_alone(pattern: Pattern) -> Pattern:
+    """The pattern as recorded of its page faults only: without accesses and source lines."""
+    info = pattern.info()
+    info["recorder"] |= {"name": "faults", "counts": "first touches"}
+    info["totals"] |= {"reads": 0, "writes": 0}
+    pattern.accesses = [table.clear() for table in pattern.accesses]
+    pattern.lines = []
+    pattern.info = lambda: info  # type: ignore[method-assign]
+    return pattern

@@ -75,6 +75,7 @@ nb::dict sites(SiteColumns&& columns) {
     out["pc"] = column(std::move(columns.pc));
     out["reads"] = column(std::move(columns.reads));
     out["writes"] = column(std::move(columns.writes));
+    out["executions"] = column(std::move(columns.executions));
     return out;
 }
 
@@ -85,6 +86,7 @@ nb::dict samples(SampleColumns&& columns) {
     out["owner"] = column(std::move(columns.owner));
     out["page"] = column(std::move(columns.page));
     out["weight"] = column(std::move(columns.weight));
+    out["whole"] = column(std::move(columns.whole));
     return out;
 }
 
@@ -106,8 +108,10 @@ nb::dict header(const ShardHeader& from) {
 nb::list threads(const std::vector<ThreadRow>& rows) {
     nb::list out;
     for (const ThreadRow& row : rows) {
+        std::vector<uint32_t> first;
+        if (row.first_cpu != kUnknownCpu) first.push_back(row.first_cpu);
         out.append(nb::make_tuple(row.thread, row.os_tid, row.start, row.end,
-                                  nb::bytes(row.name.data(), row.name.size()), row.cpus));
+                                  nb::bytes(row.name.data(), row.name.size()), row.cpus, first));
     }
     return out;
 }
@@ -174,7 +178,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     {
         nb::gil_scoped_release unlocked;
         if (!faults_path.empty()) {
-            log = read_faults(faults_path, shard.header().pid);
+            log = read_faults(faults_path, shard.header().pid, shard.header().start_ns);
         }
         result = replay(shard, parents, log.faults);
     }
@@ -191,6 +195,10 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["modules"] = modules(result.modules);
     out["phases"] = phases(result.phases);
     out["switches"] = switches(std::move(result.switches));
+    nb::dict hinting;
+    hinting["thread"] = column(std::move(result.hinting.thread));
+    hinting["time"] = column(std::move(result.hinting.time));
+    out["hinting"] = hinting;
     nb::list paths;
     for (const std::string& text : result.paths) {
         paths.append(nb::bytes(text.data(), text.size()));
@@ -200,20 +208,23 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["ambiguous_pages"] = result.ambiguous_pages;
     out["shared_page_accesses"] = result.shared_page_accesses;
     out["lost_faults"] = log.lost;
+    out["hinting_counted"] = log.hinting_counted;
     out["damaged"] = result.damaged;
     return out;
 }
 
 nb::dict read_events(const std::string& path, uint32_t pid) {
-    FaultLog log = read_faults(path, pid);
+    const FaultLog log = read_faults(path, pid, 0);
     std::vector<uint64_t> time, address, pc;
     std::vector<uint32_t> tid, cpu;
-    for (const FaultEntry& entry : log.faults) {
+    std::vector<uint8_t> meaning;
+    for (const Fault& entry : log.faults) {
         time.push_back(entry.time_ns);
         address.push_back(entry.address);
         pc.push_back(entry.pc);
         tid.push_back(entry.tid);
         cpu.push_back(entry.cpu);
+        meaning.push_back(static_cast<uint8_t>(entry.meaning));
     }
     nb::dict out;
     out["time_ns"] = column(std::move(time));
@@ -221,7 +232,9 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
     out["pc"] = column(std::move(pc));
     out["tid"] = column(std::move(tid));
     out["cpu"] = column(std::move(cpu));
+    out["meaning"] = column(std::move(meaning));
     out["lost"] = log.lost;
+    out["hinting_counted"] = log.hinting_counted;
     return out;
 }
 
@@ -238,6 +251,8 @@ void bind_shard(nb::module_& module) {
     shard.def("read_events", &read_events, nb::arg("path"), nb::arg("pid"),
               "A process' page faults or clock samples, in order of time; see fault_log.h. Raises "
               "ShardError.");
+    shard.attr("FAULT_HINTING") = static_cast<uint32_t>(FaultMeaning::kHinting);
+    shard.attr("FAULT_OTHER") = static_cast<uint32_t>(FaultMeaning::kOther);
     shard.attr("FLAG_ENDED") = static_cast<uint32_t>(kShardEnded);
     shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);

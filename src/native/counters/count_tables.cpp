@@ -75,6 +75,9 @@ CountTable* ShardWriter::free_table() {
         if (os::failed(memory) || granules == nullptr || table.counters == nullptr) {
             return nullptr;
         }
+        if (counts_nothing_) {
+            os::forbid(memory, kTableStride);
+        }
         table.slots = table_in(memory);
         table.granules = granules;
     }
@@ -132,6 +135,7 @@ void ShardWriter::switch_phase(ThreadRecorder& self, uint32_t phase) {
     for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
         CountTable* table = table_for(self, *thread, phase);
         if (table != nullptr) {
+            settle(*thread, thread == &self);
             put_in_force(*thread, *table);
         }
     }
@@ -266,6 +270,7 @@ void ShardWriter::retire(ThreadRecorder& self, uint32_t first, uint32_t end, uin
     }
     SpinGuard guard(registry_lock_);
     for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+        settle(*thread, thread == &self);
         retire_of(self, *thread, first, end, time);
     }
 }
@@ -307,6 +312,9 @@ bool ShardWriter::map_kept_table(ThreadRecorder& self) {
         os::failed(
             os::map_sparse_file(tables_file_, 0, kTableStride, table_memory(table->slots), true))) {
         return false;
+    }
+    if (counts_nothing_) {
+        os::forbid(table_memory(table->slots), kTableStride);
     }
     header_->tables = 1;
     os::discard(table->granules, sizeof(GranuleSet), false);

@@ -2,6 +2,11 @@
 //
 // The page faults of a session, as the fault recorder leaves them beside the shards: a FaultHeader,
 // then FaultEntry until the end of the file.
+//
+// On a machine with several nodes the kernel may balance: every so often it makes pages that are in
+// memory inaccessible, and the fault at the next access (a hinting fault) tells it who uses them.
+// Faults do not say that they are such, so there the recorder also looks, between two rounds of
+// faults, which pages are in memory (`kLook` and what follows).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,26 @@ struct FaultHeader {
     uint64_t lost;  // faults that the kernel had no room for
 };
 
+enum class FaultKind : uint32_t {
+    kFault,  // of thread `tid` at `pc`; or, of a clock, a sample
+    // Process `pid` runs another program.
+    kExec,
+    // Process `pid` forked: a write to any of its pages may fault, to copy it.
+    kFork,
+    // A look has ended. What faulted before it began, at time `address`, and not since, is in
+    // memory unless an entry says otherwise. `pc` is how many hinting faults the kernel had counted
+    // then, of all processes.
+    kLook,
+    // `pc` pages from `address` on, of process `pid`:
+    kInMemory,  // are in memory, though no fault of theirs was seen
+    kToCopy,    // may fault for another reason: shared until written, swapped out, or on their way
+                // (after their fault, or while they are moved)
+    kGone,      // are not in memory any more
+};
+
+// One entry is about no more pages.
+inline constexpr uint64_t kMostFaultPages = 1 << 15;
+
 struct FaultEntry {
     uint64_t time_ns;  // CLOCK_REALTIME
     uint64_t address;
@@ -24,17 +49,32 @@ struct FaultEntry {
     uint32_t pid;
     uint32_t tid;
     uint32_t cpu;
-    uint32_t reserved;
+    FaultKind kind;
 };
 static_assert(sizeof(FaultHeader) == 16 && sizeof(FaultEntry) == 40);
 
-struct FaultLog {
-    uint64_t lost = 0;
-    std::vector<FaultEntry> faults;  // in order of time
+enum class FaultMeaning : uint8_t {
+    kFirstTouch,  // the page was not in memory, as far as is known
+    kHinting,     // the page was, and the kernel wanted to know who uses it: a sample of accesses
+    kOther,       // the page had faulted or was in memory, and this may be for any reason
 };
 
-// The faults of one process. Throws ShardError when the file is none, or unreadable; what follows
-// the last whole entry is left out.
-FaultLog read_faults(const std::string& path, uint32_t pid);
+struct Fault {
+    uint64_t time_ns, address, pc;
+    uint32_t tid, cpu;
+    FaultMeaning meaning;
+    uint64_t since_ns;  // unless a first touch: when the page was last known to be in memory
+};
+
+struct FaultLog {
+    uint64_t lost = 0;
+    uint64_t hinting_counted = 0;  // by the kernel, of all processes, while it was looked
+    std::vector<Fault> faults;     // in order of time
+};
+
+// The faults of the program that process `pid` runs at `begin_ns` (its first one, if that is 0).
+// Throws ShardError when the file is none, or unreadable; what follows the last whole entry is left
+// out.
+FaultLog read_faults(const std::string& path, uint32_t pid, uint64_t begin_ns);
 
 }  // namespace numascape

@@ -74,6 +74,11 @@ inline void unmap(void* memory, size_t bytes) {
     call(SYS_munmap, reinterpret_cast<long>(memory), static_cast<long>(bytes));
 }
 
+// Makes any access to the range a fault.
+inline void forbid(void* memory, size_t bytes) {
+    call(SYS_mprotect, reinterpret_cast<long>(memory), static_cast<long>(bytes), PROT_NONE);
+}
+
 // Gives the range's memory (and, for a shared file mapping, the file's blocks) back; reads as zero.
 inline void discard(void* memory, size_t bytes, bool shared) {
     call(SYS_madvise, reinterpret_cast<long>(memory), static_cast<long>(bytes),

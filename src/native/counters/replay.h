@@ -55,13 +55,14 @@ struct PlacementColumns {
 // How often each site's instructions accessed memory, over all threads.
 struct SiteColumns {
     std::vector<uint32_t> site, phase;
-    std::vector<uint64_t> pc, reads, writes;
+    // Each execution of one accesses as often; 0 where that varies.
+    std::vector<uint64_t> pc, reads, writes, executions;
 };
 // Whose pages a site touched; `page` is that of a module, else 0. `weight` is in proportion to the
-// accesses.
+// accesses; `whole` executions of it are no estimate.
 struct SampleColumns {
     std::vector<uint32_t> site, phase, owner, page;
-    std::vector<double> weight;
+    std::vector<double> weight, whole;
 };
 // What is known of a pc of SiteColumns from the compiler: "FUNCTION\nFILE" and the line.
 struct PlaceRow {
@@ -75,7 +76,8 @@ struct ThreadRow {
     uint64_t start;
     uint64_t end;  // 0: lived to the end
     std::string name;
-    std::vector<uint32_t> cpus;
+    std::vector<uint32_t> cpus;  // seen on, in the order of records
+    uint32_t first_cpu;          // where it began; threads bind themselves first
 };
 struct ModuleRow {
     std::string path;
@@ -89,6 +91,11 @@ struct PhaseRow {
     uint32_t repetitions;
     uint64_t start, end, place, caller;
     std::string name;
+};
+// Samples of accesses by the kernel's balancing, in order of time.
+struct HintingColumns {
+    std::vector<uint32_t> thread;
+    std::vector<uint64_t> time;
 };
 struct SwitchColumns {
     std::vector<uint32_t> phase;
@@ -111,6 +118,7 @@ struct Replay {
     std::vector<ModuleRow> modules;
     std::vector<PhaseRow> phases;
     SwitchColumns switches;
+    HintingColumns hinting;
     std::vector<std::string> paths;  // 0 is ""
     std::unordered_map<uint64_t, CallStack> call_stacks;
     uint64_t ambiguous_pages = 0;       // counted where two mappings fall on one window page
@@ -119,9 +127,9 @@ struct Replay {
 };
 
 // `parents`: shards this process was forked from, oldest first; they know blocks made before.
-// `faults` are the process's own; each counts as one write, and the first of a page is its first
-// touch.
+// `faults` are the process's own; a hinting fault counts as one read, another one as one write, and
+// the first of these of a page is its first touch.
 Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
-              const std::vector<FaultEntry>& faults = {});
+              const std::vector<Fault>& faults = {});
 
 }  // namespace numascape

@@ -301,6 +301,10 @@ struct BlockCountsEntry {
     uint64_t words[2];
 };
 
+enum SampleFlags : uint8_t {
+    kSampleWhole = 1,  // no estimate: each of these executions was noted
+};
+
 // A site touched a page: an estimate of how often it did so until its next sample, added up while
 // no page changed its owner; `time` is that of the first.
 struct SampleRecord {

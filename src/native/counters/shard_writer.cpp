@@ -75,6 +75,10 @@ bool ShardWriter::open(int shard_file, int tables_file, const char* program, con
 bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int tables_file,
                                     const char* program, const char* parent) {
     registry_lock_.reset();
+    self.held.forget();
+    if (self.cache != nullptr) {
+        self.cache->take_in_after_fork();
+    }
     keep_only_table_of(self);
     os::unmap(header_, kLogOffset);
     self.chunk = nullptr;
@@ -99,7 +103,7 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
         if (memory == nullptr) {
             return nullptr;
         }
-        self->cache = CacheModel::create(memory, cache_shape_, self);
+        self->cache = CacheModel::create(memory, cache_shape_, wide_vectors_);
     }
     self->os_tid = os::thread_id();
     self->stack_start = stack_start;
@@ -161,6 +165,7 @@ void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, co
 }
 
 void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
+    settle(*self, true);
     const uint64_t time = os::ticks();
     {
         SpinGuard guard(registry_lock_);
@@ -325,17 +330,55 @@ void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, 
     }
 }
 
-Slot* ShardWriter::begin_lines(ThreadRecorder& self, uint32_t page) {
-    const CountTable* table = self.current.load(std::memory_order_relaxed);
+void ShardWriter::count_traffic(ThreadRecorder& of, const CacheModel::Traffic* traffic,
+                                uint32_t count) {
+    const CountTable* table = of.current.load(std::memory_order_relaxed);
     const CountTable* lines = table != nullptr ? table->lines : nullptr;
     if (lines == nullptr) {
-        return nullptr;
+        return;
     }
-    const uint32_t granule = page / kSlotsPerGranule;
-    back_page(*lines, int64_t{granule} * int64_t{kPageBytes});
-    lines->granules->insert(granule);
-    self.granules->insert(granule);
-    return &lines->slots[page];
+    uint32_t backed = kGranules;  // the last granule that was seen to be
+    for (const auto* each = traffic; each != traffic + count; ++each) {
+        const uint32_t granule = each->page() / kSlotsPerGranule;
+        if (granule != backed && !lines->granules->contains(granule)) {
+            back_page(*lines, int64_t{granule} * int64_t{kPageBytes});
+            lines->granules->insert(granule);
+            of.granules->insert(granule);
+        }
+        backed = granule;
+        Slot& slot = lines->slots[each->page()];
+        slot.negated_reads -= each->has(CacheModel::kFetched) ? 1 : 0;
+        slot.negated_writes -= each->has(CacheModel::kDirtied) ? 1 : 0;
+    }
+}
+
+void ShardWriter::take_in_lines(ThreadRecorder& of, bool own) {
+    if (of.cache != nullptr) {
+        of.cache->take_in(own, [&](const CacheModel::Traffic* traffic, uint32_t count) {
+            count_traffic(of, traffic, count);
+        });
+    }
+}
+
+void ShardWriter::settle(ThreadRecorder& of, bool own) {
+    take_in_lines(of, own);
+    of.held.settle();
+}
+
+void ShardWriter::settle_at_end(const ThreadRecorder* self) {
+    if (!registry_lock_.lock_within(kAttemptsAtEnd)) {
+        return;
+    }
+    for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+        if (thread->cache != nullptr) {
+            thread->cache->take_in_at_end(thread == self,
+                                          [&](const CacheModel::Traffic* traffic, uint32_t count) {
+                                              count_traffic(*thread, traffic, count);
+                                          });
+        }
+        thread->held.settle_within(kAttemptsAtEnd);
+    }
+    registry_lock_.unlock();
 }
 
 void ShardWriter::forget_touches(uint32_t first, uint32_t end) {

@@ -11,6 +11,7 @@
 
 #include "block_counters.h"
 #include "cache_model.h"
+#include "held_ranges.h"
 #include "page_table.h"
 #include "shard_format.h"
 #include "spin_lock.h"
@@ -57,8 +58,9 @@ struct ThreadRecorder {
     ChunkHeader* chunk;       // where the next record goes, null before the first
     ChunkHeader* small;       // this thread's kSmallBlocks chunk, null before the first small block
     CacheModel* cache;        // null: none is modelled
-    ThreadRecorder* next;     // in the list of counted threads
-    uint32_t first_table;     // index + 1
+    HeldRanges held;
+    ThreadRecorder* next;  // in the list of counted threads
+    uint32_t first_table;  // index + 1
     uint32_t thread;
     uint32_t os_tid;
     uint64_t stack_start;
@@ -82,7 +84,10 @@ class ShardWriter {
                            const char* program, const char* parent);
 
     // Threads that start from now on have a modelled cache.
-    void model_caches(const CacheShape& shape) { cache_shape_ = shape; }
+    void model_caches(const CacheShape& shape) {
+        cache_shape_ = shape;
+        wide_vectors_ = CacheModel::wide_vectors_here();
+    }
     const CacheShape& cache_shape() const { return cache_shape_; }
 
     // A recorder for the calling thread; null only when out of memory.
@@ -124,15 +129,12 @@ class ShardWriter {
     void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
                uint64_t writes, uint64_t pc);
 
-    // The page's slot of lines; null where it has none yet.
-    static Slot* lines_of(const ThreadRecorder& self, uint32_t page) {
-        const CountTable* table = self.current.load(std::memory_order_relaxed);
-        const CountTable* lines = table != nullptr ? table->lines : nullptr;
-        const bool known = lines != nullptr && lines->granules->contains(page / kSlotsPerGranule);
-        return known ? &lines->slots[page] : nullptr;
-    }
-    // The same, which has one afterwards; null when the thread is not counted.
-    Slot* begin_lines(ThreadRecorder& self, uint32_t page);
+    // The lines that wait for the thread's modelled cache become counts. `own`: on that thread.
+    void take_in_lines(ThreadRecorder& of, bool own);
+    // All that the thread counted and that is in no slot yet. What looks at slots asks for it.
+    void settle(ThreadRecorder& of, bool own);
+    // The same of all threads, at the end of the process.
+    void settle_at_end(const ThreadRecorder* self);
 
     // Moves all threads' counts of the window pages [first, end) into records of time `time`.
     void retire(ThreadRecorder& self, uint32_t first, uint32_t end, uint64_t time);
@@ -149,8 +151,10 @@ class ShardWriter {
     // The block's counter in these slots' table ran out: it gets its next load, and this execution
     // is to be sampled if the result is true.
     bool begin_sample(ThreadRecorder& self, Slot* slots, uint32_t block);
-    // Adds to the sample in progress: the site touched the page `weight` times.
-    void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight);
+    // Adds to the sample in progress: the site touched the page `weight` times. `whole` when that
+    // is no estimate.
+    void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight,
+                     bool whole);
     // An execution that is sampled touched the page in the sampling table: that counts where it
     // would have without. `site` may be kNoSite.
     void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site);
@@ -183,10 +187,11 @@ class ShardWriter {
         }
     }
     bool touched(uint32_t page) const {
-        return all_touched_ || touched_[page].load(std::memory_order_relaxed) != 0;
+        return counts_nothing_ || touched_[page].load(std::memory_order_relaxed) != 0;
     }
-    // Who touched a page is not known here: placement is asked for all of them.
-    void take_all_for_touched() { all_touched_ = true; }
+    // Who touched a page is then not known here: placement is asked for all of them. Tables are
+    // inaccessible, because the kernel's NUMA balancing scans all that is not, however sparse.
+    void count_nothing() { counts_nothing_ = true; }
 
   private:
     ChunkHeader* new_chunk(ThreadRecorder& self, ChunkKind kind);
@@ -197,6 +202,8 @@ class ShardWriter {
     void back_counter(const CountTable& table, uint32_t number);
     void flush_counters(ThreadRecorder& self, CountTable& table);
     void end_sampling(ThreadRecorder& self);
+
+    void count_traffic(ThreadRecorder& of, const CacheModel::Traffic* traffic, uint32_t count);
 
     // --- count_tables.cpp; all but table_at with registry_lock_ held
     CountTable& table_at(ThreadRecorder& self, const Slot* slots);
@@ -224,10 +231,11 @@ class ShardWriter {
     uint8_t* evictions_ = nullptr;             // by phase
     uint64_t switches_ = 0;
     CacheShape cache_shape_;
+    bool wide_vectors_ = false;
     uint32_t current_phase_ = 0;
     uint32_t first_free_ = 0;  // no table before this one is free
     uint32_t most_tables_ = kMaxTables;
-    bool all_touched_ = false;
+    bool counts_nothing_ = false;
     bool evicted_ = false;  // some table had another thread or phase before
     int shard_file_ = -1;
     int tables_file_ = -1;

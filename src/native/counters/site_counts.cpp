@@ -20,8 +20,16 @@ void SiteCounts::add_counter(uint64_t number, uint32_t phase, const uint64_t (&w
 }
 
 void SiteCounts::add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page,
-                            double weight) {
-    samples_[{site, phase, owner, page}] += weight;
+                            double weight, double whole) {
+    Weights& weights = samples_[{site, phase, owner, page}];
+    weights.all += weight;
+    weights.whole += whole;
+}
+
+uint32_t SiteCounts::add_read(uint64_t pc) {
+    const auto [at, fresh] = reads_.try_emplace(pc, static_cast<uint32_t>(reads_.size()), 0);
+    ++at->second.count;
+    return at->second.site;
 }
 
 SiteCounts::Sums SiteCounts::sums(uint32_t number, uint32_t phase) const {
@@ -47,16 +55,26 @@ void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples) const {
                     sites.pc.push_back(access.pc);
                     sites.reads.push_back(counts.reads);
                     sites.writes.push_back(counts.writes);
+                    sites.executions.push_back(access.own_counter != 0 ? 0 : executions);
                 }
             }
         }
     }
-    for (const auto& [sample, weight] : samples_) {
+    for (const auto& [pc, reads] : reads_) {
+        sites.site.push_back(reads.site);
+        sites.phase.push_back(0);
+        sites.pc.push_back(pc);
+        sites.reads.push_back(reads.count);
+        sites.writes.push_back(0);
+        sites.executions.push_back(reads.count);
+    }
+    for (const auto& [sample, weights] : samples_) {
         samples.site.push_back(sample.site);
         samples.phase.push_back(sample.phase);
         samples.owner.push_back(sample.owner);
         samples.page.push_back(sample.page);
-        samples.weight.push_back(weight);
+        samples.weight.push_back(weights.all);
+        samples.whole.push_back(weights.whole);
     }
 }
 

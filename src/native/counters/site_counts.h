@@ -19,7 +19,10 @@ class SiteCounts {
     // A description from this process or one it was forked from; the later one holds.
     void describe(const RecordView& block);
     void add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]);
-    void add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page, double weight);
+    void add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page, double weight,
+                    double whole);
+    // One read by the instruction at `pc`, which has no block: its site.
+    uint32_t add_read(uint64_t pc);
     void finish(SiteColumns& sites, SampleColumns& samples) const;
 
   private:
@@ -36,7 +39,16 @@ class SiteCounts {
 
     std::unordered_map<uint32_t, std::vector<BlockAccess>> blocks_;
     std::map<uint32_t, std::unordered_map<uint64_t, Sums>> counters_;  // by phase
-    std::map<Sample, double> samples_;
+    struct Weights {
+        double all = 0;
+        double whole = 0;
+    };
+    std::map<Sample, Weights> samples_;
+    struct Reads {
+        uint32_t site;
+        uint64_t count;
+    };
+    std::unordered_map<uint64_t, Reads> reads_;  // by pc
 };
 
 }  // namespace numascape

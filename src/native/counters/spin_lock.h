@@ -2,10 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "os.h"
 
 namespace numascape {
+
+// How often a lock is tried for where a thread that holds it may never run again.
+inline constexpr uint32_t kAttemptsAtEnd = 10'000;
 
 // For short sections inside the recorded program: takes no libc, works before it is initialised.
 class SpinLock {
@@ -14,6 +18,16 @@ class SpinLock {
         while (held_.exchange(true, std::memory_order_acquire)) {
             os::yield();
         }
+    }
+    // False: it was held all the time, perhaps by a thread that will never run again.
+    bool lock_within(uint32_t attempts) {
+        for (; attempts > 0; --attempts) {
+            if (!held_.exchange(true, std::memory_order_acquire)) {
+                return true;
+            }
+            os::yield();
+        }
+        return false;
     }
     void unlock() { held_.store(false, std::memory_order_release); }
     // For the child of a fork: the thread that held it does not exist any more.

@@ -3,6 +3,7 @@
 // Samples of a software event of the kernel, from one CPU's ring buffer (perf_event_open(2)).
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -41,11 +42,28 @@ struct Lost {
     uint64_t lost;
 };
 
+struct Forked {
+    perf_event_header header;
+    uint32_t pid, parent_pid, tid, parent_tid;
+    uint64_t time;
+};
+
+// Followed by the thread's name, and at the record's end by this of a sample.
+struct Named {
+    perf_event_header header;
+    uint32_t pid, tid;
+};
+struct NamedEnd {
+    uint64_t time;
+    uint32_t cpu, reserved;
+};
+
 // What the kernel is to report.
 struct Wanted {
     uint64_t event;   // PERF_COUNT_SW_...
     uint64_t period;  // events, or ns of the clock
     bool from_exec;
+    bool processes;  // also when they fork and execute programs
 };
 
 // The events of some threads on one CPU.
@@ -82,16 +100,7 @@ class Ring {
             for (size_t i = 0; i < size && i < sizeof room; ++i) {  // it may wrap around
                 room[i] = data[(tail + i) % bytes];
             }
-            if (header->type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
-                Sample sample;
-                std::memcpy(&sample, room, sizeof sample);
-                out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
-                               sample.cpu, 0});
-            } else if (header->type == PERF_RECORD_LOST && size >= sizeof(Lost)) {
-                Lost record;
-                std::memcpy(&record, room, sizeof record);
-                lost += record.lost;
-            }
+            lost += read_record(room, std::min(size, sizeof room), out);
             tail += size;
         }
         __atomic_store_n(&header_->data_tail, tail, __ATOMIC_RELEASE);
@@ -99,6 +108,37 @@ class Ring {
     }
 
   private:
+    // Returns the number of lost faults that the record is about.
+    static uint64_t read_record(const char* record, size_t size, std::vector<FaultEntry>& out) {
+        const auto header = read<perf_event_header>(record);
+        if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
+            const auto sample = read<Sample>(record);
+            out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
+                           sample.cpu, FaultKind::kFault});
+        } else if (header.type == PERF_RECORD_LOST && size >= sizeof(Lost)) {
+            return read<Lost>(record).lost;
+        } else if (header.type == PERF_RECORD_FORK && size >= sizeof(Forked)) {
+            const auto forked = read<Forked>(record);
+            if (forked.pid != forked.parent_pid) {  // else it is a thread
+                out.push_back(
+                    {forked.time, 0, 0, forked.parent_pid, forked.pid, 0, FaultKind::kFork});
+            }
+        } else if (header.type == PERF_RECORD_COMM &&
+                   (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0 &&
+                   size >= sizeof(Named) + sizeof(NamedEnd)) {
+            const auto named = read<Named>(record);
+            const auto end = read<NamedEnd>(record + size - sizeof(NamedEnd));
+            out.push_back({end.time, 0, 0, named.pid, named.tid, end.cpu, FaultKind::kExec});
+        }
+        return 0;
+    }
+    template <typename Record>
+    static Record read(const char* from) {
+        Record record;
+        std::memcpy(&record, from, sizeof record);
+        return record;
+    }
+
     int open_event(pid_t thread) const {
         perf_event_attr attributes{};
         attributes.type = PERF_TYPE_SOFTWARE;
@@ -108,6 +148,10 @@ class Ring {
         attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                  PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
         attributes.inherit = 1;
+        attributes.task = wanted_.processes;
+        attributes.comm = wanted_.processes;
+        attributes.comm_exec = wanted_.processes;
+        attributes.sample_id_all = 1;
         attributes.disabled = wanted_.from_exec;
         attributes.enable_on_exec = wanted_.from_exec;
         attributes.exclude_hv = 1;

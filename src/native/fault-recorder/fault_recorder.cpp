@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include <unistd.h>
 
 #include "event_ring.h"
+#include "pages_in_memory.h"
 
 using namespace numascape;
 
@@ -161,6 +163,14 @@ class Recording {
         std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
         file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
     }
+    // Also which pages are in memory, to know hinting faults from first touches. `running`: the
+    // process that runs already, or 0.
+    void watch_pages(pid_t running) {
+        watched_.emplace();
+        if (running != 0) {
+            watched_->look_at_all_of(static_cast<uint32_t>(running));
+        }
+    }
     void wait_on(std::vector<pollfd>& waiting) const {
         for (const Ring& ring : rings_) {
             waiting.push_back({ring.file(), POLLIN, 0});
@@ -168,8 +178,12 @@ class Recording {
     }
     void drain() {
         entries_.clear();
+        const uint64_t began = realtime_ns();
         for (Ring& ring : rings_) {
             header_.lost += ring.drain(entries_);
+        }
+        if (watched_) {
+            watched_->follow(entries_, began);
         }
         file_.write(reinterpret_cast<const char*>(entries_.data()),
                     static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
@@ -187,6 +201,7 @@ class Recording {
     FaultHeader header_{};
     std::vector<Ring> rings_;
     std::vector<FaultEntry> entries_;
+    std::optional<WatchedProcesses> watched_;
 };
 
 // Until the process ends, we are stopped, or the time is over.
@@ -207,7 +222,11 @@ int record_running(const std::string& directory, pid_t pid, double seconds) {
     for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
         sigaction(number, &action, nullptr);
     }
-    Recording faults(directory + "/faults", threads, {PERF_COUNT_SW_PAGE_FAULTS, 1, false}, false);
+    Recording faults(directory + "/faults", threads, {PERF_COUNT_SW_PAGE_FAULTS, 1, false, true},
+                     false);
+    if (kernel_balances()) {
+        faults.watch_pages(pid);
+    }
     std::vector<pollfd> waiting = {{process, POLLIN, 0}};
     faults.wait_on(waiting);
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -224,9 +243,12 @@ int record_program(const std::string& directory, const std::string& what, char**
     int release = -1;
     program = start(command, release);
     const bool clock = what == "--clock";
-    const Wanted wanted = clock ? Wanted{PERF_COUNT_SW_TASK_CLOCK, kClockPeriodNs, true}
-                                : Wanted{PERF_COUNT_SW_PAGE_FAULTS, 1, true};
+    const Wanted wanted = clock ? Wanted{PERF_COUNT_SW_TASK_CLOCK, kClockPeriodNs, true, false}
+                                : Wanted{PERF_COUNT_SW_PAGE_FAULTS, 1, true, true};
     Recording events(directory + (clock ? "/clock" : "/faults"), {program}, wanted, clock);
+    if (!clock && kernel_balances()) {
+        events.watch_pages(0);
+    }
     std::vector<pollfd> waiting;
     events.wait_on(waiting);
     pass_signals_on();

@@ -7,6 +7,8 @@ from typing import Any
 class ShardError(Exception):
     """The file is no shard, of another version, or cannot be read."""
 
+FAULT_HINTING: int
+FAULT_OTHER: int
 FLAG_ENDED: int
 FLAG_DISK_FULL: int
 FLAG_THREADS_LOST: int
@@ -30,5 +32,6 @@ def replay(path: str, parents: Sequence[str], faults: str) -> dict[str, Any]:
 def read_events(path: str, pid: int) -> dict[str, Any]:
     """A process' page faults or clock samples, in order of time; raises ShardError.
 
-    NumPy columns `time_ns` (CLOCK_REALTIME), `address`, `pc`, `tid`, `cpu`; the number `lost`.
+    NumPy columns `time_ns` (CLOCK_REALTIME), `address`, `pc`, `tid`, `cpu`, `meaning` (of a
+    fault, FAULT_..., or a first touch); the numbers `lost` and `hinting_counted`, by the kernel.
     """

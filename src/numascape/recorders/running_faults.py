@@ -24,10 +24,14 @@ from numascape.machine.sources import read_host
 from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
 from numascape.samples.tables import convert_samples
 from numascape.signals import signals_passed_on
+from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
+from numascape.trace.unseen import unseen_of_faults
 
 _INTERVAL_S = 0.05
+# By whether the kernel's balancing made the page fault.
+_EVENTS = ("page-faults", "hinting")
 _PAGE = 4096
 _MOVE_PAGES = 279  # move_pages(2): without target nodes it only says where pages are
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
@@ -90,10 +94,13 @@ def record_running(
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
     watched.look()
-    with tempfile.TemporaryDirectory(prefix="numascape-") as folder, signals_passed_on() as ours:
+    with (
+        tempfile.TemporaryDirectory(prefix="numascape-") as folder,
+        signals_passed_on() as receiver,
+    ):
         helper = str(installed_file("_recorder/numascape-faults"))
         child = subprocess.Popen([helper, folder, "--pid", str(pid), str(seconds or 0)])
-        ours.append(child.pid)
+        receiver.becomes(child.pid)
         while child.poll() is None:
             watched.look()
             time.sleep(_INTERVAL_S)
@@ -106,14 +113,26 @@ def record_running(
         except native.ShardError as failure:
             raise NumascapeError(str(failure)) from failure
     nodes = _nodes(pid, np.unique(log["address"] // _PAGE * _PAGE))
+    is_hinting = log["meaning"] == native.FAULT_HINTING
+    hinting = int(is_hinting.sum())
+    counts = counts_of_faults(hinting)
+    kept = log["meaning"] != native.FAULT_OTHER
+    if counts != "samples":
+        kept &= ~is_hinting
     faults = [
-        Sample(pid, tid, cpu, at, "page-faults", address, pc, "unknown", node=nodes.get(page))
-        for at, address, pc, tid, cpu, page in zip(
-            *(log[name].tolist() for name in ("time_ns", "address", "pc", "tid", "cpu")),
-            (log["address"] // _PAGE * _PAGE).tolist(),
+        Sample(pid, tid, cpu, at, _EVENTS[sampled], address, pc, "unknown", node=nodes.get(page))
+        for at, address, pc, tid, cpu, sampled, page in zip(
+            *(log[name][kept].tolist() for name in ("time_ns", "address", "pc", "tid", "cpu")),
+            is_hinting[kept].tolist(),
+            (log["address"][kept] // _PAGE * _PAGE).tolist(),
             strict=True,
         )
     ]
+    if not faults:
+        raise NumascapeError(
+            f"process {pid} touched no new page while it was looked at, so there is nothing to "
+            "show: look longer (--seconds), or while it takes memory"
+        )
     machine = read_host()
     return convert_samples(
         Recording(
@@ -123,22 +142,15 @@ def record_running(
             host=this_host(Path("/"), platform.uname(), machine),
             machine=machine,
             recorder="faults",
-            counts="first touches",
-            unseen=_unseen(int(log["lost"])),
+            counts=counts,
+            moments=count_moments(log["time_ns"][is_hinting]),
+            unseen=[
+                *unseen_of_faults(hinting, int(log["hinting_counted"]), int(log["lost"])),
+                "The program was running before: first touches and allocations from before are "
+                "unknown, and its heap, and other memory without a name, is one structure each.",
+            ],
         )
     )
-
-
-def _unseen(lost: int) -> list[str]:
-    sentences = [
-        "Every access after a page's first: the recording is of page faults. Who touched a page "
-        "first, from where, and its node are exact.",
-        "The program was running before: first touches and allocations from before are unknown, "
-        "and its heap, and other memory without a name, is one structure each.",
-    ]
-    if lost:
-        sentences.append(f"{lost} page faults came faster than they were read, and are missing.")
-    return sentences
 
 
 def _nodes(pid: int, pages: np.ndarray) -> dict[int, int]:  # type: ignore[type-arg]

@@ -12,6 +12,7 @@ import polars as pl
 import numascape
 from numascape.errors import NumascapeError
 from numascape.machine.description import cpu_nodes
+from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.info import Counts, Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.lines import Sites, count_lines, merged, structures_of_samples
 from numascape.trace.module_pages import divide
@@ -138,7 +139,7 @@ def _convert_shard(
     )
     placement = located(shard.placement, ["node"], divided=False)
     samples = structures_of_samples(shard.samples, owners, pages, variables)
-    lines = count_lines(Sites(shard.sites, samples), accesses, names.line)
+    lines = count_lines(Sites(shard.sites, samples), _counted(accesses, session), names.line)
     extents = pl.concat(
         [
             owners.filter(pl.col("kind") != UNKNOWN).select(
@@ -210,7 +211,8 @@ def _threads(
     last = shard.nanoseconds(shard.header["last_ticks"], begin)
     for number, thread in enumerate(shard.threads):
         key = f"{shard.header['pid']}/{thread.os_tid}"
-        cpus = sorted({*thread.cpus, *sampled.get(key, [])})
+        # Where it began is no evidence of where it works: threads bind themselves first.
+        cpus = sorted({*thread.cpus, *sampled.get(key, [])} or thread.first_cpu)
         created = shard.nanoseconds(thread.started, begin)
         # A killed process noted the time last before its youngest threads began.
         end = max(last, created)
@@ -247,10 +249,13 @@ def _assemble(
         new = numbers.gather(rows["structure"]).alias("structure")
         return rows.with_columns(new).filter(pl.col("structure").is_not_null())
 
-    accesses = renumbered(accesses)
+    accesses = _counted(renumbered(accesses), session)
     counts = _counts(session, shards)
     if counts == "first touches":
         accesses = accesses.clear()
+    lines = merged(
+        renumbered(phases.renumbered(part.lines, process)) for process, part in enumerate(parts)
+    )
     first_touch = renumbered(
         pl.concat(
             phases.renumbered(part.first_touch, process) for process, part in enumerate(parts)
@@ -267,9 +272,7 @@ def _assemble(
         "placement": renumbered(pl.concat([part.placement for part in parts])).with_columns(
             pl.col("node").cast(pl.Int32())
         ),
-        "lines": merged(
-            renumbered(phases.renumbered(part.lines, process)) for process, part in enumerate(parts)
-        ),
+        "lines": lines.clear() if counts == "first touches" else lines,
         "phases": phases.phases,
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)),
@@ -348,10 +351,14 @@ def _valid(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def _count_pages(accesses: pl.DataFrame) -> int:
-    """Distinct places; the rows are sorted by place, so that these are where it changes."""
+def _count_pages(accesses: pl.DataFrame, first_touch: pl.DataFrame) -> int:
+    """Distinct places that were accessed, or whose share of a page's accesses is none.
+
+    Accesses are sorted by place, so that a place's first row is where it changes.
+    """
     changes = [pl.col(name) != pl.col(name).shift(1) for name in PLACE]
-    return int(accesses.select(pl.any_horizontal(changes).fill_null(value=True).sum()).item())
+    accessed = accesses.select(PLACE).filter(pl.any_horizontal(changes).fill_null(value=True))
+    return pl.concat([accessed, first_touch.select(PLACE)]).n_unique()
 
 
 def _options(session: Session) -> dict[str, Any]:
@@ -367,7 +374,24 @@ def _options(session: Session) -> dict[str, Any]:
 
 
 def _counts(session: Session, shards: list[Shard]) -> Counts:
-    return "first touches" if session.recorder == "faults" else "accesses"
+    if session.recorder != "faults":
+        return "accesses"
+    return counts_of_faults(sum(shard.hinting.height for shard in shards))
+
+
+def _moments(shards: list[Shard]) -> int:
+    times = [
+        (shard.hinting["time"] - shard.header["start_ticks"]).cast(pl.Float64()) * shard.ns_per_tick
+        for shard in shards
+    ]
+    return count_moments(pl.concat(times).to_numpy())
+
+
+def _counted(accesses: pl.DataFrame, session: Session) -> pl.DataFrame:
+    """Without page faults that are no samples of accesses: see Shard."""
+    if session.recorder != "faults":
+        return accesses
+    return accesses.filter(pl.col("reads") > 0).with_columns(writes=pl.lit(0, dtype=pl.UInt64))
 
 
 def _info(
@@ -389,12 +413,18 @@ def _info(
     return TraceInfo(
         program=_valid(shards[0].program),
         arguments=tuple(_valid(word) for word in session.program[1:]),
-        recorder=Recorder(session.recorder, numascape.__version__, _options(session), counts),
+        recorder=Recorder(
+            session.recorder,
+            numascape.__version__,
+            _options(session),
+            counts,
+            _moments(shards),
+        ),
         host=session.host,
         machine=session.machine,
         page_size=PAGE_SIZE,
         started=session.started,
-        times=Times(ended.wall_s, ended.cpu_s) if ended else Times(0.0, 0.0),
+        times=Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s) if ended else Times(0.0, 0.0),
         exit_status=ended.exit_status if ended else 0,
         processes=tuple(
             Process(number, shard.header["pid"], _valid(shard.program))
@@ -403,7 +433,7 @@ def _info(
         totals=Totals(
             int(recorded["reads"].sum()),
             int(recorded["writes"].sum()),
-            _count_pages(accesses),
+            _count_pages(accesses, tables["first_touch"]),
             tables["threads"].height,
         ),
         attributed_share=share,

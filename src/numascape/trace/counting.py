@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.info import Counts, Recorder
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 from numascape.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 
 _SIGMAS = 1.96
 """Standard deviations around the mean in which 95 of 100 samplings lie."""
+
+_MOMENT_NS = 50_000_000
+FEWEST_SAMPLES = 50
+"""With fewer, a share says nothing."""
 
 
 def share_error(samples: int) -> float:
@@ -28,9 +34,64 @@ def share_error(samples: int) -> float:
     return min(1.0, _SIGMAS * 0.5 / float(np.sqrt(samples))) if samples else 1.0
 
 
+def sampling_error(recorder: Recorder, samples: int) -> float:
+    """`share_error` of so many samples by this recorder, those of one moment taken as one."""
+    return share_error(min(samples, recorder.moments or samples))
+
+
+def structure_error(trace: Trace, structure: int) -> float:
+    """`sampling_error` of one structure: a page has at most one sample of each scan."""
+    rows = trace.accesses.filter(pl.col("structure") == structure)
+    by_page = rows.group_by("instance", "page").agg(pl.col("reads", "writes").sum())
+    samples = by_page["reads"].to_numpy() + by_page["writes"].to_numpy()
+    bursts = trace.info.recorder.moments > 0
+    counted = samples.max(initial=0) if bursts else samples.sum()
+    return sampling_error(trace.info.recorder, int(counted))
+
+
+def count_moments(times_ns: npt.NDArray[Any]) -> int:
+    """At how many moments samples that come in bursts were taken.
+
+    What a scan of the kernel's balancing makes fault does so at once, and may all be used by the
+    thread whose turn it was.
+    """
+    return len(np.unique(times_ns // _MOMENT_NS))
+
+
+def counts_of_faults(hinting: int) -> Counts:
+    """What a recording of page faults counts, with so many hinting faults among them."""
+    return "samples" if hinting >= FEWEST_SAMPLES else "first touches"
+
+
 def only_touches(trace: Trace) -> bool:
     """Whether the trace says nothing about accesses after a page's first one."""
     return trace.info.recorder.counts == "first touches"
+
+
+def knows_touches(trace: Trace) -> bool:
+    """Whether the trace says who touched pages first; samples need not."""
+    return not trace.first_touch.is_empty()
+
+
+MEMORY_LINES = tuple(OPTIONAL_COLUMNS["accesses"])
+"""The columns of accesses that count cache lines: those from memory, and those back to it."""
+
+
+def has_memory_lines(accesses: pl.DataFrame) -> bool:
+    """Whether rows of the trace's accesses say which lines came from memory."""
+    return set(MEMORY_LINES) <= set(accesses.columns)
+
+
+def counted(accesses: pl.DataFrame) -> list[str]:
+    """The columns of a trace's accesses that are counts: reads, writes, and lines if there."""
+    return ["reads", "writes", *(MEMORY_LINES if has_memory_lines(accesses) else ())]
+
+
+def as_memory_lines(accesses: pl.DataFrame) -> pl.DataFrame:
+    """`accesses` with lines from memory for reads, and lines back to it for writes."""
+    return accesses.drop("reads", "writes").rename(
+        dict(zip(MEMORY_LINES, ("reads", "writes"), strict=True))
+    )
 
 
 @dataclass(frozen=True)

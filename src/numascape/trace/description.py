@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import shlex
 
-from numascape.trace.counting import share_error
+from numascape.trace.counting import sampling_error
+from numascape.trace.info import Times
 from numascape.trace.trace import Trace
 
 
@@ -27,11 +28,17 @@ def describe_run(trace: Trace) -> list[str]:
         f"{trace.path.name}: {command if len(command) <= 200 else command[:197] + '...'}",
         f"started {info.started} on {info.host.name} ({_several(info.host.cpus, 'CPU')}, "
         f"{_several(info.host.nodes, 'node')}), ran {info.times.wall_s:.2f} s "
-        f"({info.times.cpu_s:.2f} s of CPU) under the {info.recorder.name} recorder, "
-        f"exit status {info.exit_status}",
+        f"({info.times.cpu_s:.2f} s of CPU{_describe_cost(info.times)}) under the "
+        f"{info.recorder.name} recorder, exit status {info.exit_status}",
         _describe_counts(trace),
     ]
     return lines + [f"not seen: {sentence}" for sentence in info.unseen]
+
+
+def _describe_cost(times: Times) -> str:
+    if not times.native_cpu_s:
+        return ""
+    return f", {times.cpu_s / times.native_cpu_s:.1f} times the {times.native_cpu_s:.2f} s without"
 
 
 def _describe_counts(trace: Trace) -> str:
@@ -44,7 +51,7 @@ def _describe_counts(trace: Trace) -> str:
         samples = totals.reads + totals.writes
         return (
             f"{_several(samples, 'sample')} of accesses by {threads} to {pages}, {named}; shares "
-            f"are estimates, within {share_error(samples):.1%} of the run's"
+            f"are estimates, within {sampling_error(recorder, samples):.1%} of the run's"
         )
     return (
         f"{threads} made {count(totals.reads)} reads and {count(totals.writes)} writes on "

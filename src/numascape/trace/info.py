@@ -35,13 +35,15 @@ Counts = Literal["accesses", "first touches", "samples"]
 class Recorder:
     """The way of observing, the options it ran with, and what its counts are counts of.
 
-    `first touches`: the trace has no accesses. `samples`: it has a small part of them.
+    `first touches`: the trace has no accesses. `samples`: it has a small part of them,
+    taken at so many `moments`, or each by itself if that is 0.
     """
 
     name: str
     version: str
     options: dict[str, Any] = field(default_factory=dict)
     counts: Counts = "accesses"
+    moments: Count = 0
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,8 @@ OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "instances"})
 """Tables that a trace may lack, because nothing was recorded for them: they read as empty."""
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
-    "accesses": {"memory_lines": _U64, "written_lines": _U64}
+    "accesses": {"memory_lines": _U64, "written_lines": _U64},
+    "lines": {"estimated": _U64},
 }
 """Columns that a table may lack, all of them together, because nothing was recorded for them."""
 

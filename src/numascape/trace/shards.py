@@ -40,7 +40,10 @@ class MappedModule:
 
 @dataclass(frozen=True)
 class ShardThread:
-    """A thread of the process; times in ticks, `ended` 0 when it lived to the end."""
+    """A thread of the process; times in ticks, `ended` 0 when it lived to the end.
+
+    `cpus` are those it was seen on, `first_cpu` (none or one) is where it began.
+    """
 
     thread: int
     os_tid: int
@@ -48,6 +51,7 @@ class ShardThread:
     ended: int
     name: str
     cpus: tuple[int, ...]
+    first_cpu: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,13 @@ class Shard:
     Frames: `owners` (owner, kind, start, bytes, stack_id, thread, path, flags, blocks), `counts`
     (owner, page, thread, phase, reads, writes, memory_lines, written_lines), `touches` (owner,
     page, thread, phase, time, pc, flags), `placement` (owner, page, node), `switches` (phase, time)
-    in order of time, `sites` (site, phase, pc, reads, writes), `samples` (site, phase, owner, page,
-    weight; pages only of modules). `places` has function, file and line of each pc of `sites` that
-    is no code address: what a compiler knew. Times are in ticks; `nanoseconds` converts them.
+    in order of time, `sites` (site, phase, pc, reads, writes, executions), `samples` (site, phase,
+    owner, page, weight, whole; pages only of modules). `places` has function, file and line of each
+    pc of `sites` that is no code address: what a compiler knew. Times are in ticks; `nanoseconds`
+    converts them.
+    Where page faults were recorded, `counts` has hinting faults as reads and others as writes;
+    `hinting` (thread, time) are the former in order of time, and the kernel counted
+    `hinting_counted` of them meanwhile, of all processes.
     """
 
     path: Path
@@ -99,6 +107,8 @@ class Shard:
     shared_page_accesses: int
     damaged: int
     lost_faults: int
+    hinting: pl.DataFrame
+    hinting_counted: int
 
     @cached_property
     def ranks(self) -> dict[int, int]:
@@ -193,8 +203,8 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         },
         threads=_by_creation(
             [
-                ShardThread(thread, os_tid, started, ended, _text(name), tuple(cpus))
-                for thread, os_tid, started, ended, name, cpus in raw["threads"]
+                ShardThread(thread, os_tid, start, end, _text(name), tuple(cpus), tuple(first))
+                for thread, os_tid, start, end, name, cpus, first in raw["threads"]
             ],
             raw["header"]["pid"],
         ),
@@ -213,4 +223,6 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         shared_page_accesses=raw["shared_page_accesses"],
         damaged=raw["damaged"],
         lost_faults=raw["lost_faults"],
+        hinting=pl.DataFrame(raw["hinting"]),
+        hinting_counted=raw["hinting_counted"],
     )

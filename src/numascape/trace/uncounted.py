@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from numascape._native import shard as native
-from numascape.trace.counting import share_error
+from numascape.trace.counting import FEWEST_SAMPLES, share_error
 from numascape.trace.elf_notes import is_compiled_for_counting
 from numascape.trace.shards import Shard
 
@@ -17,8 +17,6 @@ from numascape.trace.shards import Shard
 CLOCK = "clock"
 _ELSEWHERE = "code without a file"
 _NAMED = 5
-_FEWEST = 50
-"""Samples below which a share says nothing."""
 _KERNEL = 1 << 47
 _WORTH_NAMING = 0.001
 # The recorder's own, which counts.
@@ -55,7 +53,7 @@ def describe_uncounted(shards: list[Shard]) -> str:
     samples = samples_by_module(shards)
     samples = Counter({path: n for path, n in samples.items() if not path.endswith(_RUNTIME)})
     total = samples.total()
-    if total < _FEWEST:
+    if total < FEWEST_SAMPLES:
         return f"{start}."
     uncounted = {path: n for path, n in samples.items() if not is_compiled_for_counting(Path(path))}
     share = sum(uncounted.values()) / total

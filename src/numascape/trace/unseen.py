@@ -4,24 +4,51 @@
 from __future__ import annotations
 
 from numascape._native import shard as native
+from numascape.trace.counting import counts_of_faults
 from numascape.trace.shards import Shard
 from numascape.trace.uncounted import describe_uncounted
 
-_OF_RECORDER = {
-    "faults": (
-        "Every access after a page's first: the recording is of page faults. Who touched a page "
-        "first, from where, and its node are exact.",
-    ),
-}
+
+def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
+    """What page faults do not tell: so many of them were hinting faults.
+
+    `counted` is how many of these the kernel counted meanwhile, of all processes.
+    """
+    first = "Who touched a page first, from where, and its node are exact."
+    sampled = counts_of_faults(hinting) == "samples"
+    if sampled:
+        sentences = [
+            "Accesses that were not sampled: the samples are hinting faults, which the kernel's "
+            "NUMA balancing makes of a page's next access after each of its scans. They tell "
+            "which threads use a page, not whether it is used more than another page, and count "
+            f"as reads. {first}"
+        ]
+    else:
+        sentences = [f"Every access after a page's first: the recording is of page faults. {first}"]
+    if hinting > 0 and not sampled:
+        sentences.append(
+            f"The kernel's NUMA balancing sampled {hinting} accesses: too few to show."
+        )
+    if hinting > counted:
+        sentences.append(
+            f"The kernel counted {counted} hinting faults, but {hinting} faults looked like some: "
+            "others are among the samples."
+        )
+    if lost:
+        sentences.append(f"{lost} page faults came faster than they were read, and are missing.")
+    return sentences
 
 
 def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> list[str]:
     """One sentence per limit that this recording met; `accesses` is the run's total."""
-    sentences = list(_OF_RECORDER.get(recorder, ()))
+    sentences: list[str] = []
     if recorder == "compiled":
         sentences.append(describe_uncounted(shards))
-    if lost := max((shard.lost_faults for shard in shards), default=0):
-        sentences.append(f"{lost} page faults came faster than they were read, and are missing.")
+    if recorder == "faults":
+        counted = max((shard.hinting_counted for shard in shards), default=0)
+        lost = max((shard.lost_faults for shard in shards), default=0)
+        hinting = sum(shard.hinting.height for shard in shards)
+        sentences += unseen_of_faults(hinting, counted, lost)
     if any(shard.has(native.FLAG_DISK_FULL) for shard in shards):
         sentences.append(
             "The disk was full during the recording: counts of pages first used after that "

@@ -19,6 +19,7 @@ import polars as pl
 
 from numascape.report.data import Column
 from numascape.trace import Trace
+from numascape.trace.counting import counted
 
 STEP = 8
 """Pages of one step are summed up in the next by this factor."""
@@ -58,12 +59,14 @@ class WindowColumns:
 
 @dataclass(frozen=True)
 class WindowCells:
-    """Accesses by thread (`row`) and column, sorted by both."""
+    """Accesses by thread (`row`) and column, sorted by both; cache lines as in the report."""
 
     row: Column
     column: Column
     reads: Column
     writes: Column
+    memory_lines: Column | None = None
+    written_lines: Column | None = None
 
 
 @dataclass(frozen=True)
@@ -88,14 +91,13 @@ class Window:
 
 @dataclass(frozen=True)
 class _Level:
-    """Sums over blocks of `width` pages, sorted by block."""
+    """Sums over blocks of `width` pages, sorted by block; `counts` are those of WindowCells."""
 
     width: int
     block: Column
     thread: Column
     phase: Column
-    reads: Column
-    writes: Column
+    counts: tuple[Column, ...]
     first_block: Column
     first_thread: Column
     first_phase: Column
@@ -168,15 +170,16 @@ class Windows:
         chosen = pl.col("structure") == structure
         if instance is not None:
             chosen &= pl.col("instance") == instance
+        counts = counted(self._trace.accesses)
         accesses = self._trace.accesses.lazy().filter(chosen).select(
-            "page", "thread", self._phase(), "reads", "writes"
+            "page", "thread", self._phase(), *counts
         ).collect()  # fmt: skip
         first = self._first_touches(chosen)
         touched = pl.concat([accesses["page"], first["page"]]).unique().sort()
         pages = int(self._trace.structures.item(structure, "pages"))
         levels = [_level(1, _by_page(accesses), _by_page(first))]
         while levels[-1].width * MOST_COLUMNS < pages:
-            accesses = _coarser(accesses, ["page", "thread", "phase"], ["reads", "writes"])
+            accesses = _coarser(accesses, ["page", "thread", "phase"], counts)
             first = _coarser(first, ["page", "thread", "phase", "place"], ["pages"])
             levels.append(_level(levels[-1].width * STEP, accesses, first))
         return _Detail(tuple(levels), touched.to_numpy(), pages)
@@ -220,9 +223,10 @@ def _coarser(frame: pl.DataFrame, columns: list[str], summed: list[str]) -> pl.D
 
 
 def _level(width: int, accesses: pl.DataFrame, first: pl.DataFrame) -> _Level:
-    used = [accesses[name].to_numpy() for name in ("page", "thread", "phase", "reads", "writes")]
+    page, thread, phase = (accesses[name].to_numpy() for name in ("page", "thread", "phase"))
+    counts = tuple(accesses[name].to_numpy() for name in counted(accesses))
     touched = [first[name].to_numpy() for name in ("page", "thread", "phase", "place", "pages")]
-    return _Level(width, *used, *touched)
+    return _Level(width, page, thread, phase, counts, *touched)
 
 
 def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) -> Window | None:
@@ -251,13 +255,11 @@ def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) ->
         return rank[thread] * blocks + (block.astype(np.int64) // scale - begin)
 
     cell = cells_of(level.thread[accesses], level.block[accesses])
-    reads = np.bincount(cell, level.reads[accesses], size)
-    writes = np.bincount(cell, level.writes[accesses], size)
-    used = np.flatnonzero(reads + writes)
+    sums = [np.bincount(cell, count[accesses], size) for count in level.counts]
+    used = np.flatnonzero(np.sum(sums, axis=0))
     cells = WindowCells(
         *_places_of(used, threads, blocks, column_of),
-        reads[used].astype(np.uint64),
-        writes[used].astype(np.uint64),
+        *(summed[used].astype(np.uint64) for summed in sums),
     )
     cell = cells_of(level.first_thread[first], level.first_block[first])
     touches = _touches(cell, level.first_place[first], level.first_pages[first], size)

@@ -11,6 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace.counting import MEMORY_LINES
 from numascape.view.windows import MOST_COLUMNS, Wanted, Window, Windows
 from synthetic.patterns import Pattern, sparse
 from synthetic.write import write_pattern
@@ -38,7 +39,11 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     phases = tables["phases"]
     later = phases.with_columns(phase=pl.lit(1, pl.UInt32), name=pl.lit("second"))
     tables["phases"] = pl.concat([phases, later])
-    tables["accesses"] = tables["accesses"].with_columns(phase=(pl.col("page") % 2).cast(pl.UInt32))
+    tables["accesses"] = tables["accesses"].with_columns(
+        phase=(pl.col("page") % 2).cast(pl.UInt32),
+        memory_lines=pl.col("reads") // 2,
+        written_lines=pl.col("writes") // 3,
+    )
     path = tmp_path_factory.mktemp("windows") / "bands.numascape"
     write_trace(path, tables, TypeAdapter(TraceInfo).validate_python(pattern.info()))
     return Trace.read(path)
@@ -86,6 +91,9 @@ def test_sums_are_exact_at_every_width(
     window = windows.answer(Wanted(0, None, 0, PAGES, columns))
     assert window.pages_per_column == width
     assert cells(window) == expected(trace, 0, 0, PAGES, width)
+    own = trace.accesses.filter(pl.col("structure") == 0)
+    for name in MEMORY_LINES:
+        assert int(getattr(window.cells, name).sum()) == own[name].sum()
     assert int(window.columns.pages.sum()) == int(window.columns.touched.sum()) == PAGES
     assert int(window.first_touches.pages.sum()) == PAGES
 
