@@ -9,6 +9,8 @@
 # Python sources are installed editable: a change in them needs none of these.
 
 PYTHON ?= python3
+# How many tests at a time. Most have threads of their own; a guest has up to eight CPUs.
+TEST_PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/setup-stamp
@@ -42,13 +44,13 @@ native:
 
 test: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES)
 
 demo: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples
 	@mkdir -p demo
 	@for version in naive block; do \
-	$(BIN)/numascape record -o demo/matmul-$$version.numascape -- \
+	$(BIN)/numascape record --measure-cost -o demo/matmul-$$version.numascape -- \
 	examples/build/matmul $$version && \
 	$(BIN)/numascape report -q demo/matmul-$$version.numascape -o demo/matmul-$$version.html \
 	|| exit; done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording small programs with the installed command, and reading their counts."""
 
+import fcntl
 import os
 import subprocess
 import sysconfig
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import numascape
+from numascape.installation import installed_file
 from numascape.trace import Trace
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -63,15 +65,17 @@ Record = Callable[..., Recording]
 
 
 def make(directory: Path, *arguments: str) -> None:
-    """Build with make; its output is the failure's text."""
+    """Build with make, one test process after the other; its output is the failure's text."""
     environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
-    run = subprocess.run(
-        ["make", "-C", str(directory), *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    with (directory / "Makefile").open() as makefile:
+        fcntl.flock(makefile, fcntl.LOCK_EX)
+        run = subprocess.run(
+            ["make", "-C", str(directory), *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
     if run.returncode != 0:
         pytest.fail(f"make -C {directory} failed:\n{run.stdout}{run.stderr}", pytrace=False)
 
@@ -148,7 +152,9 @@ def built(request: pytest.FixtureRequest) -> Path:
         for variable, name in (("CC", "numascape-cc"), ("CXX", "numascape-c++"))
     ]
     fortran = [f"FC={COMMAND.parent / 'numascape-fc'}", "FFLAGS=-O1 -g"]
-    make(PROGRAMS, f"BUILD={build}", f"KERNELS={build}/kernels.o", *compilers, *fortran, "compiled")
+    parts = " ".join(str(part) for part in installed_file("_compiler").iterdir())
+    more = [f"KERNELS={build}/kernels.o", f"COMPILED_WITH={parts}"]
+    make(PROGRAMS, f"BUILD={build}", *more, *compilers, *fortran, "compiled")
     return build
 
 

@@ -11,6 +11,14 @@ import typer
 TraceArgument = Annotated[
     Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
 ]
+ProgramArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="The program and its arguments, after `--`.",
+        metavar="-- PROGRAM ARGUMENTS",
+        show_default=False,
+    ),
+]
 StructureOption = Annotated[
     str | None,
     typer.Option(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._options import output_to
+from numascape.commands._options import ProgramArgument, output_to
 from numascape.errors import NumascapeError
 
 
@@ -35,14 +35,7 @@ _SHORTEST_S = 0.01
 
 
 def record(
-    program: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The program and its arguments, after `--`.",
-            metavar="-- PROGRAM ARGUMENTS",
-            show_default=False,
-        ),
-    ] = None,
+    program: ProgramArgument = None,
     output: Annotated[
         Path | None,
         output_to(
@@ -111,6 +104,13 @@ def record(
             show_default=False,
         ),
     ] = None,
+    measure_cost: Annotated[
+        bool,
+        typer.Option(
+            "--measure-cost",
+            help="Run the program once without recording before, to tell what recording costs.",
+        ),
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
     ] = False,
@@ -124,6 +124,8 @@ def record(
     """
     _check(program, pid, seconds)
     _check_phases(phases, every)
+    if measure_cost and pid is not None:
+        raise NumascapeError("--measure-cost runs the program before: it cannot go with --pid")
     if cache is not None and not traffic:
         raise NumascapeError("--cache goes with --traffic: only that models a cache")
     # Imported here, because help and completion should not wait for the data frames.
@@ -146,6 +148,7 @@ def record(
         every_s=every,
         recorder=recorder.value if recorder is not None else None,
         cache=modelled,
+        measure_cost=measure_cost,
     )
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
     if not quiet:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._options import ProgramArgument
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    program: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The program and its arguments, after `--`.",
-            metavar="-- PROGRAM ARGUMENTS",
-            show_default=False,
-        ),
-    ] = None,
+    program: ProgramArgument = None,
     plan: Annotated[
         Path | None,
         typer.Option(

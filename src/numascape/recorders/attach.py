@@ -52,9 +52,9 @@ def attach(
     begin = time.monotonic()
     before = _cpu_seconds(pid)
     after = before
-    with signals_passed_on() as children:
+    with signals_passed_on() as receiver:
         helper = subprocess.Popen(command)
-        children.append(helper.pid)
+        receiver.becomes(helper.pid)
         with CpuSampler(session.folder) as sampler:
             while helper.poll() is None:
                 after = _cpu_seconds(pid) or after

@@ -3,25 +3,42 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
 _INTERVAL_S = 0.05
 # With many threads a round takes long: then the interval grows, so that sampling stays a fiftieth
-# of one CPU.
+# of one CPU; but only so far, since one slow round must not hide where threads ran for long.
 _MOST_SHARE = 0.02
-_PROCESSOR_FIELD = 36  # of /proc/PID/task/TID/stat, counted after the name (proc(5): field 39)
+_LONGEST_INTERVAL_S = 2.0
+# By then, a thread that binds itself has mostly done so. Time on a CPU, not since it was made: on a
+# busy machine it may wait long for its first time.
+_BINDING_S = 0.1
+# Of a thread's time after that, on each CPU that counts: what is less may still have been before
+# it bound itself.
+_LEAST_SHARE = 0.1
+# Of /proc/PID/task/TID/stat, counted after the name (proc(5): fields 14, 15 and 39).
+_TIME_FIELDS = slice(11, 13)  # in the program and in the kernel; each in _TICK_S
+_PROCESSOR_FIELD = 36
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
-    """While entered, notes the CPUs of all threads of the processes with shards in `folder`."""
+    """While entered, notes the CPUs of all threads of the processes with shards in `folder`.
+
+    Where a thread is before it ran for a while is left out, for it may be about to bind itself, and
+    so is where it ran for hardly any of its time.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._seen: dict[str, set[int]] = defaultdict(set)
+        self._ran: dict[str, float] = {}  # seconds, when it was seen last
+        self._seen: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
 
@@ -40,7 +57,7 @@ class CpuSampler:
 
     def cpus(self) -> dict[str, list[int]]:
         """The CPUs seen, ascending, by "PID/TID"."""
-        return {thread: sorted(cpus) for thread, cpus in self._seen.items()}
+        return {thread: cpus_that_count(seconds) for thread, seconds in self._seen.items()}
 
     def _sample_until_stopped(self) -> None:
         interval = _INTERVAL_S
@@ -48,7 +65,8 @@ class CpuSampler:
             begin = time.thread_time()
             for pid in self._processes():
                 self._sample_process(pid)
-            interval = max(_INTERVAL_S, (time.thread_time() - begin) / _MOST_SHARE)
+            wanted = (time.thread_time() - begin) / _MOST_SHARE
+            interval = min(max(_INTERVAL_S, wanted), _LONGEST_INTERVAL_S)
 
     def _processes(self) -> set[str]:
         try:
@@ -62,14 +80,27 @@ class CpuSampler:
         except OSError:
             return  # it has ended
         for thread in threads:
-            cpu = _cpu_of(thread)
-            if cpu is not None:
-                self._seen[f"{pid}/{thread.name}"].add(cpu)
+            found = _cpu_of(thread)
+            if found is None:
+                continue
+            key = f"{pid}/{thread.name}"
+            cpu, ran = found
+            if ran >= _BINDING_S:
+                # What it ran before it was seen at all may have been anywhere.
+                self._seen[key][cpu] += ran - self._ran.get(key, max(_BINDING_S, ran - _INTERVAL_S))
+                self._ran[key] = ran
 
 
-def _cpu_of(thread: Path) -> int | None:
-    """The CPU a thread last ran on, from its folder in /proc; None when it has ended."""
+def cpus_that_count(seconds: Mapping[int, float]) -> list[int]:
+    """The CPUs, ascending, that had a good part of the `seconds` by CPU."""
+    least = _LEAST_SHARE * sum(seconds.values())
+    return sorted(cpu for cpu, spent in seconds.items() if spent >= least)
+
+
+def _cpu_of(thread: Path) -> tuple[int, float] | None:
+    """Where a thread last ran, and seconds in all, from its folder in /proc; None if it ended."""
     try:
-        return int((thread / "stat").read_bytes().rpartition(b")")[2].split()[_PROCESSOR_FIELD])
+        fields = (thread / "stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[_PROCESSOR_FIELD]), sum(map(int, fields[_TIME_FIELDS])) * _TICK_S
     except (OSError, IndexError, ValueError):
         return None

@@ -14,6 +14,7 @@ from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.modelled_cache import ModelledCache
+from numascape.recorders.running import run_natively
 from numascape.recorders.running_faults import record_running
 from numascape.recorders.session import Ended, Session, begin_session
 from numascape.trace.convert import convert
@@ -26,7 +27,8 @@ Progress = Callable[[str], None]
 class RecordRequest:
     """What to record: either `program` or `pid` for `seconds` (None: until it ends).
 
-    `phases`, `every_s` and `cache` are as in Session; `recorder` too, or None for the best.
+    `phases`, `every_s` and `cache` are as in Session; `recorder` too, or None for the best. With
+    `measure_cost` the program runs once without recording before.
     """
 
     program: list[str]
@@ -40,6 +42,7 @@ class RecordRequest:
     lines: bool = True
     recorder: str | None = None
     cache: ModelledCache | None = None
+    measure_cost: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ def observe(
     Raises NumascapeError when the program cannot be recorded.
     """
     recorder, why = _choose(request, program)
+    native_cpu_s = None
+    if request.measure_cost:
+        progress(f"Running {request.program[0]} without recording first, to compare")
+        native_cpu_s = run_natively(request.program)
     session = begin_session(
         *(target, program, request.stack, request.phases, request.every_s, request.lines),
         recorder=recorder,
@@ -92,6 +99,7 @@ def observe(
     except BaseException:
         session.discard_if_empty()
         raise
+    ended = dataclasses.replace(ended, native_cpu_s=native_cpu_s)
     session = dataclasses.replace(session, ended=ended)
     # On a full disk the session stays as it began: convertible, without how the run ended.
     with contextlib.suppress(NumascapeError, OSError):
@@ -125,6 +133,8 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[str, str]:
         return request.recorder, "as asked for"
     if compiled.is_compiled(program[0]):
         return "compiled", "the program was built by numascape-cc"
+    if compiled.is_out_of_date(program[0]):
+        return "binary", "another version of numascape-cc built the program: build it again"
     return "binary", "the program was not built by numascape-cc"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the recorded program as a child, on our own terminal and streams."""
+"""Runs the user's program as a child, on our own terminal and streams."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from numascape.errors import NumascapeError
 from numascape.recorders.cpu_sampler import CpuSampler
@@ -24,14 +26,39 @@ def run_command(
 
     Raises NumascapeError when it could not be started.
     """
+    sampler = CpuSampler(session.folder)
+    ended = _run(session.program[0], command, environment, sampler)
+    return replace(ended, cpus=sampler.cpus())
+
+
+def run_natively(program: Sequence[str]) -> float:
+    """Run the program without recording, until it ends; its CPU time in seconds.
+
+    Raises NumascapeError when it could not be started, or when a signal ended it.
+    """
+    ended = _run(program[0], program, None, nullcontext())
+    if ended.signal is not None:
+        raise NumascapeError(
+            f"signal {ended.signal} ended {program[0]} while it ran without recording; nothing was "
+            "recorded"
+        )
+    return ended.cpu_s
+
+
+def _run(
+    name: str,
+    command: Sequence[str],
+    environment: Mapping[str, str] | None,
+    meanwhile: AbstractContextManager[object],
+) -> Ended:
     begin = time.monotonic()
-    with signals_passed_on() as children:
+    with signals_passed_on() as receiver:
         try:
             child = subprocess.Popen(command, env=environment)
         except OSError as error:
-            raise NumascapeError(f"cannot run {session.program[0]}: {error.strerror}") from error
-        children.append(child.pid)
-        with CpuSampler(session.folder) as sampler:
+            raise NumascapeError(f"cannot run {name}: {error.strerror}") from error
+        receiver.becomes(child.pid)
+        with meanwhile:
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
     code = child.returncode
@@ -40,7 +67,6 @@ def run_command(
         signal=-code if code < 0 else None,
         wall_s=time.monotonic() - begin,
         cpu_s=usage.ru_utime + usage.ru_stime,
-        cpus=sampler.cpus(),
     )
 
 

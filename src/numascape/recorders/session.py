@@ -33,7 +33,8 @@ FILE_NAME = "session.json"
 class Ended:
     """How the run ended. Times in seconds; CPU time is user plus system of all its processes.
 
-    `cpus` are the CPUs each thread was seen on, by "PID/TID".
+    `cpus` are the CPUs each thread was seen on, by "PID/TID"; `native_cpu_s` the CPU time of a run
+    without recording, if there was one.
     """
 
     exit_status: int = 0
@@ -41,6 +42,7 @@ class Ended:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     cpus: dict[str, list[int]] = field(default_factory=dict)
+    native_cpu_s: float | None = None
 
 
 @dataclass(frozen=True)
