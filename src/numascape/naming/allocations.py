@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from numascape.naming import (
     c_destination,
+    compiled_destination,
     fortran_destination,
     python_objects,
     runtime_objects,
@@ -17,6 +18,7 @@ from numascape.naming.destination import Destination, Kind, Wanted, tidy
 from numascape.naming.frames import (
     CallFrame,
     base_name,
+    is_allocator,
     is_constructor,
     is_library,
     module_name,
@@ -140,6 +142,11 @@ def _asked_of_caller(destination: Destination, frame: CallFrame) -> Wanted:
 
 
 def _destination(frame: CallFrame, wanted: Wanted) -> Destination | None:
+    noted = str(getattr(frame, "call_notes", ""))
+    if noted:
+        found = compiled_destination.find_destination(noted, wanted)
+        if found is not None:
+            return found
     source = read_source(frame.file)
     if source is None:
         return None
@@ -159,13 +166,19 @@ def _find(
 
 
 def _without_source(frames: Sequence[CallFrame]) -> AllocationName:
-    """`function+line`, a Python-visible function, or a symbol of the innermost user's frame."""
+    """`function+line`, a Python-visible function, or a symbol of the innermost user's frame.
+
+    Not of one that is a `malloc` by its name, where its caller's is known: that says more.
+    """
     python = python_objects.python_name(frames)
     if python is not None:
         return _placed(python[0], python[1])
     if not frames:
         return AllocationName("unknown", "", "", 0)
-    frame = next((f for f in frames if not is_library(f)), frames[0])
+    users = [f for f in frames if not is_library(f)] or [frames[0]]
+    frame = next((f for f in users if not is_allocator(f.function)), users[0])
+    if frame.function.startswith("0x"):
+        frame = users[0]
     function = tidy(frame.function)
     if frame.line:
         return _placed(f"{function}+{frame.line}", frame)

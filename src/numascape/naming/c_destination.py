@@ -28,15 +28,13 @@ from numascape.naming.c_places import (
     macro_target,
     receiver,
 )
-from numascape.naming.destination import Destination, Kind, Wanted, tidy
+from numascape.naming.destination import TEMPORARY_NAME, Destination, Kind, Wanted, joined, tidy
 from numascape.naming.frames import base_name
 from numascape.naming.sources import Source, text
 
 _STATUS_NAME = re.compile(
     r"(i?err(or|no|code)?|e|ret(val)?|rc|rv|status|stat|ok|success|result)$", re.I
 )
-# Names of variables that hold a block until it is known to be one (`tmp = realloc(v->x, n)`).
-_TEMPORARY = re.compile(r"p|q|ptr|raw|te?mp\w*|new\w*|\w+_new|\w+New|\w+_te?mp")
 
 
 def find_destination(
@@ -177,17 +175,16 @@ def _is_handed_on(variable: str, target: Node, function: Function) -> bool:
         if pointer is not None and text(pointer) in function.parameters:
             return True
     is_local = target.type == "identifier" and function.declares(text(target))
-    return bool(_TEMPORARY.fullmatch(variable)) and not is_local
+    return bool(TEMPORARY_NAME.fullmatch(variable)) and not is_local
 
 
 def _joined(target: Node, suffix: str) -> str:
     """The expression's text and the suffix: `*p` and `.x` are `p->x`."""
-    name = text(target)
-    if target.type == "pointer_expression" and name.startswith("*") and suffix.startswith("."):
-        pointer = target.child_by_field_name("argument")
-        name = name if pointer is None else text(pointer)
-        suffix = "->" + suffix[1:]
-    return tidy(name + suffix)
+    return (
+        joined(text(target), suffix)
+        if target.type == "pointer_expression"
+        else tidy(text(target) + suffix)
+    )
 
 
 def _member(target: Node, function: Function) -> str:

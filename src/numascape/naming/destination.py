@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a call's result goes: what each language's reader finds in a source statement."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
 LONGEST_NAME = 200
+# Names of variables that hold a block until it is known to be one (`tmp = realloc(v->x, n)`).
+TEMPORARY_NAME = re.compile(r"p|q|ptr|raw|te?mp\w*|new\w*|\w+_new|\w+New|\w+_te?mp")
 
 
 class Kind(Enum):
@@ -46,6 +49,13 @@ class Wanted:
     member: str = ""
     is_constructor: bool = False
     suffix: str = ""
+
+
+def joined(name: str, suffix: str) -> str:
+    """An expression and the suffix that follows it: `*p` and `.x` are `p->x`."""
+    if name.startswith("*") and suffix.startswith("."):
+        name, suffix = name[1:], "->" + suffix[1:]
+    return tidy(name + suffix)
 
 
 def tidy(text: str) -> str:

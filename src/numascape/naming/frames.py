@@ -9,7 +9,8 @@ from typing import Protocol
 class CallFrame(Protocol):
     """A function active in a call stack, as `numascape._native.symbols.Frame` describes it.
 
-    `column` (1-based, bytes) and `offset` (bytes from the function's start) are used when present.
+    `column` (1-based, bytes), `offset` (bytes from the function's start) and `call_notes` (what
+    numascape-cc says of the calls there) are used when present.
     """
 
     @property
@@ -50,6 +51,10 @@ _LIBRARY_MODULE = re.compile(
     r"|mimalloc|asan|numa|gcc_s|numascape_placer)([-.]|_minimal)|ld-linux|ld-\d"
 )
 
+_ALLOCATOR = re.compile(
+    r"(malloc|calloc|realloc|memalign)(\d|_\w\w?|array){0,2}$|_alloc$", re.IGNORECASE
+)
+
 
 def module_name(frame: CallFrame) -> str:
     """The file name of the frame's module."""
@@ -61,11 +66,15 @@ def is_library_module(name: str) -> bool:
     return _LIBRARY_MODULE.match(name) is not None
 
 
+def is_library_code(function: str, file: str) -> bool:
+    """Whether a place in the source is a language's own library, by its names."""
+    return bool(_LIBRARY_FUNCTION.match(function) or _LIBRARY_FILE.search(file))
+
+
 def is_library(frame: CallFrame) -> bool:
     """Whether the frame is part of a language's own library: its user's frame is further out."""
     return bool(
-        _LIBRARY_FUNCTION.match(frame.function)
-        or _LIBRARY_FILE.search(frame.file)
+        is_library_code(frame.function, frame.file)
         or (not frame.file and _RUST_LIBRARY_FUNCTION.match(frame.function))
         or is_library_module(module_name(frame))
     )
@@ -97,6 +106,14 @@ def source_function(frame: CallFrame) -> str | None:
     """
     name = base_name(frame.function).split("._omp_fn")[0]
     return name if re.fullmatch(r"~?[A-Za-z_]\w*", name) and name != "operator" else None
+
+
+def is_allocator(function: str) -> bool:
+    """Whether a function hands memory on, by its name: `xmalloc`, `Memory::srealloc`, `g_malloc0`.
+
+    Not `allocate_grid`, which knows what for, nor an `allocate` of a class, which may.
+    """
+    return _ALLOCATOR.search(base_name(function)) is not None
 
 
 def is_constructor(function: str) -> bool:

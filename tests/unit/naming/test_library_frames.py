@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from numascape.naming.frames import base_name, is_constructor, is_library, source_function
+from numascape.naming import name_allocation
+from numascape.naming.frames import (
+    base_name,
+    is_allocator,
+    is_constructor,
+    is_library,
+    source_function,
+)
 
 
 @dataclass(frozen=True)
@@ -82,3 +89,35 @@ def test_constructors():
     assert is_constructor("ns::Outer<a::b<c> >::Outer")
     assert not is_constructor("Buffer")
     assert not is_constructor("ns::Buffer<ns>::data")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "xmalloc",
+        "LAMMPS_NS::Memory::srealloc",
+        "g_malloc0",
+        "g_malloc0_n",
+        "ompi_calloc",
+        "av_alloc",
+    ],
+)
+def test_functions_named_malloc_hand_memory_on(function):
+    assert is_allocator(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["allocate_grid", "ns::Pool<int>::allocate", "malloc_trim_all", "main", "realloc_grid"],
+)
+def test_functions_that_know_what_they_allocate(function):
+    assert not is_allocator(function)
+
+
+def test_without_source_a_block_is_its_wrapper_s_caller_s():
+    def name(*functions):
+        return name_allocation([AnyFrame(f, file="", line=0) for f in functions]).name
+
+    assert name("Memory::smalloc", "Memory::srealloc", "Atom::grow", "main") == "Atom::grow+0x0"
+    assert name("xmalloc", "0x55375") == "xmalloc+0x0"
+    assert name("xmalloc") == "xmalloc+0x0"

@@ -93,7 +93,7 @@ def test_without_debug_information_a_name_is_the_symbol(compile_program, run_wit
             "give_block",
             "make_block",
             "make_grid",
-            "xmalloc",
+            "alloc_array",  # through xmalloc
             "choose",
             "wrapped",
         )
