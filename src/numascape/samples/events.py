@@ -71,7 +71,8 @@ class Recording:
     """Events in order of time, and what is known of the host and the run.
 
     `command` is the recording command with the program's own in it. `blocks` are, by node, the
-    ranges [first, end) of physical addresses of its memory. `unseen` are sentences for the reader.
+    ranges [first, end) of physical addresses of its memory. `unseen` are sentences for the reader,
+    and `moments` is as a trace's recorder has it.
     """
 
     events: list[Event]
@@ -83,3 +84,4 @@ class Recording:
     counts: Counts
     unseen: list[str]
     blocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    moments: int = 0

@@ -14,7 +14,7 @@ from numascape.machine.description import Machine, MachineNode
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.samples.events import Recording, Sample
 from numascape.samples.perf_text import FIELDS, Parsed, parse
-from numascape.trace.info import Host
+from numascape.trace.info import Counts, Host
 
 _NEEDED = ("TID", "TIME", "ADDR", "IP")
 
@@ -42,10 +42,16 @@ def read_perf_data(path: Path) -> Recording:
         host=_host(header, machine),
         machine=machine,
         recorder="perf",
-        counts="samples",
+        counts=counts_of(parsed),
         unseen=_unseen(parsed),
         blocks=memory_blocks(header),
     )
+
+
+def counts_of(parsed: Parsed) -> Counts:
+    """Page faults alone say who touched a page first, and nothing of later accesses."""
+    events = {event.event for event in parsed.events if isinstance(event, Sample)}
+    return "first touches" if events and all("fault" in name for name in events) else "samples"
 
 
 def _unseen(parsed: Parsed) -> list[str]:

@@ -154,4 +154,6 @@ def _level(text: str) -> str:
     """The memory level of perf's text, such as "L3 hit" or "Remote RAM (1 hop) hit"."""
     found = re.search(r"\|LVL ([^|]{1,80})\|", text)
     level = found[1].strip() if found else ""
+    # perf says some twice, by the old and the new way of telling it: "L3 or L3 hit".
+    level = re.sub(r"^(.+) or \1\b", r"\1", level)
     return "" if level.startswith("N/A") else level

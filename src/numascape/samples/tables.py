@@ -23,8 +23,9 @@ from numascape.trace.structures import Structure, StructureTable
 _PAGE = 4096
 _MOST_PAGES = 1 << 31
 _LARGEST_STACK = 64 << 20
-_KERNEL = 1 << 47
+_KERNEL = 1 << 63  # on each architecture: a program has at most 56 bits
 _UNKNOWN = "memory outside all mappings seen"
+_OF_THE_KERNEL = "the kernel's memory"
 
 
 @dataclass
@@ -153,7 +154,8 @@ class _Names:
         return Structure(self._process, module_name(path), "mapping", module=path)
 
     def _outside(self, address: int) -> _Where:
-        named = Structure(self._process, _UNKNOWN, "mapping", named=False)
+        name = _OF_THE_KERNEL if address >= _KERNEL else _UNKNOWN
+        named = Structure(self._process, name, "mapping", named=False)
         start = address // _LARGEST_STACK * _LARGEST_STACK
         return _located(named, start, _LARGEST_STACK, address)
 
@@ -224,11 +226,9 @@ def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], Trac
             )
     samples = pl.DataFrame(rows, schema=_SAMPLE_SCHEMA, orient="row")
     tables = _tables(samples, table, pl.DataFrame(threads, schema=SCHEMAS["threads"]))
-    info = _info(recording, images, tables, samples)
     if recording.counts == "first touches":
         tables["accesses"], tables["lines"] = tables["accesses"].clear(), tables["lines"].clear()
-        info = dataclasses.replace(info, totals=dataclasses.replace(info.totals, reads=0, writes=0))
-    return tables, info
+    return tables, _info(recording, images, tables, samples)
 
 
 def _number_threads(
@@ -280,14 +280,18 @@ def _tables(
     first = samples.filter("fault").sort("time_ns", maintain_order=True)
     first = first.unique(place, keep="first", maintain_order=True)
     counted = pl.col("reads", "writes").sum()
+    # A fault is an access, but not one in a sample of them: it counts where there is nothing else.
+    accesses = samples if samples["fault"].all() else samples.filter(~pl.col("fault"))
     tables = {
         "structures": _structures(samples, table),
-        "accesses": samples.group_by(*place, "thread", "phase").agg(counted).sort(*place, "thread"),
+        "accesses": accesses.group_by(*place, "thread", "phase")
+        .agg(counted)
+        .sort(*place, "thread"),
         "first_touch": first.with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64())),
         "threads": threads,
         "placement": samples.filter(pl.col("node") >= 0).group_by(place).agg(pl.col("node").last()),
         "phases": pl.DataFrame([(0, "run", "", 0, 0, end, 1)], SCHEMAS["phases"], orient="row"),
-        "lines": samples.group_by("structure", "phase", "function", "file", "line").agg(counted),
+        "lines": accesses.group_by("structure", "phase", "function", "file", "line").agg(counted),
         "instances": samples.group_by("structure", "instance").agg(
             pl.col("start").first().alias("address"), pl.col("size").max()
         ),
@@ -328,7 +332,13 @@ def _info(
     return TraceInfo(
         program=images[0].program,
         arguments=_arguments(recording.command, images[0].program),
-        recorder=Recorder(recording.recorder, numascape.__version__, {}, recording.counts),
+        recorder=Recorder(
+            recording.recorder,
+            numascape.__version__,
+            {},
+            recording.counts,
+            recording.moments,
+        ),
         host=recording.host,
         machine=recording.machine,
         page_size=_PAGE,
@@ -339,8 +349,8 @@ def _info(
             Process(number, image.pid, image.program) for number, image in enumerate(images)
         ),
         totals=Totals(
-            int(samples["reads"].sum()),
-            int(samples["writes"].sum()),
+            int(tables["accesses"]["reads"].sum()),
+            int(tables["accesses"]["writes"].sum()),
             places,
             len(tables["threads"]),
         ),

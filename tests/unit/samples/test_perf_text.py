@@ -69,6 +69,15 @@ def test_an_ibs_sample_names_the_remote_memory() -> None:
     assert (found.address, found.pc) == (0x7FFFDEADBEE8, 0x401234)
 
 
+def test_a_level_that_perf_says_twice_is_said_once() -> None:
+    for twice, once in (
+        ("L3 or L3 hit", "L3 hit"),
+        ("LFB/MAB or LFB/MAB hit", "LFB/MAB hit"),
+        ("L3 or Remote RAM (1 hop) hit", "L3 or Remote RAM (1 hop) hit"),
+    ):
+        assert sample(PEBS_LOAD.replace("L3 hit", twice), ALL).source == once
+
+
 def test_an_spe_sample_without_weight() -> None:
     found = sample(SPE, ALL - {"weight", "phys_addr"})
     assert (found.kind, found.latency, found.source) == ("read", None, "L2 hit")

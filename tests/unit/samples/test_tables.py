@@ -3,16 +3,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from numascape.errors import NumascapeError
+from numascape.findings import Kind, left_open, not_judged
 from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
-from numascape.samples.perf_data import machine_of_header, memory_blocks
+from numascape.samples.perf_data import counts_of, machine_of_header, memory_blocks
+from numascape.samples.perf_text import Parsed
 from numascape.samples.tables import convert_samples
 from numascape.trace import Trace
+from numascape.trace.counting import (
+    count_moments,
+    sampling_error,
+    share_error,
+    structure_error,
+)
 from numascape.trace.info import Host
 from numascape.trace.schema import SCHEMAS
 from numascape.trace.write import write_trace
@@ -25,7 +35,8 @@ ANON = 0x7F0000000000
 def access(tid: int, time: int, page: int, **more: object) -> Sample:
     values = {"kind": "read", "latency": 100, "source": "Local RAM hit", "physical": 5 * BLOCK}
     values.update(more)
-    return Sample(9, tid, tid - 9, time, "mem", ANON + 4096 * page, 0, **values)  # type: ignore[arg-type]
+    event = str(values.pop("event", "mem"))
+    return Sample(9, tid, tid - 9, time, event, ANON + 4096 * page, 0, **values)  # type: ignore[arg-type]
 
 
 def recording(events: list[Event]) -> Recording:
@@ -94,3 +105,47 @@ def test_a_new_program_has_memory_of_its_own(tmp_path: Path) -> None:
 def test_no_sample_is_said(tmp_path: Path) -> None:
     with pytest.raises(NumascapeError, match="no sample with an address"):
         convert_samples(recording(EVENTS[:3]))
+
+
+def test_without_page_faults_first_touch_is_left_open(trace: Trace) -> None:
+    assert trace.first_touch.is_empty()
+    assert Kind.SERIAL_FIRST_TOUCH in not_judged(trace)
+    assert "does not have who touched pages first" in left_open(trace)
+
+
+def test_only_page_faults_are_no_accesses() -> None:
+    def counts(*events: str) -> str:
+        samples: list[Event] = [access(9, i, i, event=name) for i, name in enumerate(events)]
+        return counts_of(Parsed(samples))
+
+    assert counts("page-faults:u", "minor-faults") == "first touches"
+    assert counts("page-faults:u", "cpu/mem-loads,ldlat=30/P") == "samples"
+    assert counts() == "samples"
+
+
+def test_samples_of_one_moment_count_as_one_in_errors(tmp_path: Path) -> None:
+    events = [*EVENTS, *(access(9, 40 + n, page) for n in range(3) for page in range(4))]
+    bursts = dataclasses.replace(recording(events), moments=count_moments(np.array([1, 2, 9e7])))
+    assert bursts.moments == 2
+    write_trace(tmp_path / "t.numascape", *convert_samples(bursts))
+    trace = Trace.read(tmp_path / "t.numascape")
+    assert sampling_error(trace.info.recorder, 15) == share_error(2)
+    many = dataclasses.replace(bursts, moments=100)
+    write_trace(tmp_path / "m.numascape", *convert_samples(many))
+    # Three samples of most pages, five of one.
+    assert structure_error(Trace.read(tmp_path / "m.numascape"), 0) == share_error(5)
+
+
+def test_what_is_the_kernels_is_so_on_every_processor(tmp_path: Path) -> None:
+    kernel, arm_code, arm_data = 0xFFFF800010A00000, 0xAAAAC0DE1000, 0xFFFF8A001000
+    events = [
+        *EVENTS,
+        Sample(9, 9, 0, 50, "mem", kernel, kernel, kind="read"),
+        Sample(9, 9, 0, 51, "mem", arm_data, arm_code, kind="read"),
+    ]
+    write_trace(tmp_path / "t.numascape", *convert_samples(recording(events)))
+    trace = Trace.read(tmp_path / "t.numascape")
+    used = trace.lines.join(trace.structures, on="structure", suffix="_of")
+    by_name = dict(used.select("name", "function").iter_rows())
+    assert by_name["the kernel's memory"] == "the kernel, in a system call"
+    assert by_name["memory outside all mappings seen"] == ""
