@@ -4,7 +4,7 @@
 Published (bench/published): D. Beniamine, M. Diener, G. Huard, P. O. A. Navaux, "TABARNAC:
 Visualizing and Resolving Memory Access Issues on NUMA Architectures", VPA 2015, and the raw runs of
 its repository tabarnac_expe; 64 threads on 4 x Intel Xeon X7550, Linux 3.13. Our examples stand for
-its programs, smaller: docs/predict.md says how, and what differs.
+its programs, smaller: docs/prediction.md says how, and what differs.
 """
 
 import csv
@@ -27,15 +27,18 @@ from numascape.prediction import (
     predict,
     speeds_of,
 )
-from numascape.prediction.balancing import numa_balancing
+from numascape.prediction.balancing import BalancingKernel, numa_balancing
 from numascape.prediction.layout import Layout, Nodes, laid_out
-from numascape.prediction.model import Tuning, calibrated
+from numascape.prediction.load import Tuning
+from numascape.prediction.model import calibrated
 from numascape.prediction.policies import replaced
 from numascape.prediction.speeds import Floats
 from numascape.trace import Trace
 
 PUBLISHED = Path(__file__).parent / "published"
 THREADS = 64
+KERNEL = BalancingKernel(deferred_faults=16)
+"""Linux 3.13."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,13 @@ def _recording(name: str, cache: str, command: str) -> Recording:
     return Recording(name, cache, (str(EXAMPLES / program), *arguments, "-t", str(THREADS)))
 
 
-# A thread of the machine has 18 MiB / 16 of last-level cache. Of it, a bucket of class D (1 MiB)
-# fills nine tenths; rows of the wave's cube (4 KB at its size) and columns of the matrix (256 KiB)
-# are a quarter and an eighth as long here, and so is the cache.
+# A thread of the machine has 18 MiB / 16 of last-level cache. A bucket of class D takes 1 MiB of
+# it, and while each of its lines is used once, on the mean, as many keys come by as fill the rest:
+# so it is here, with 34 KiB. Rows of the wave's cube (4 KB at its size) and columns of the matrix
+# (256 KiB) are a quarter and an eighth as long here, and so is the cache.
 RECORDINGS = (
     *(
-        _recording(f"bucketsort-{s}", "36k,9,64", f"bucketsort -n 24 -m 21 -b 8 {s}")
+        _recording(f"bucketsort-{s}", "34k,17,64", f"bucketsort -n 24 -m 21 -b 8 {s}")
         for s in ("dynamic", "cyclic", "halves")
     ),
     _recording("seismic-serial", "320k,10,64", "seismic -n 128 -s 3 serial"),
@@ -83,6 +87,11 @@ class Result:
     high: float
     limit: str
     counts: bool = True
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether threads were bound to CPUs."""
+        return self.policy.startswith("affinity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +153,7 @@ class Bench:
                 threads,
                 found.seconds * self.scale,
                 resident_bytes=self.resident_bytes,
+                kernel=KERNEL,
             )
             found = self._predicted(run, moved.pages, threads, moved.thread_seconds / self.scale)
         return found
@@ -231,6 +241,8 @@ def speedup(row: dict[str, str], base_s: float) -> tuple[float, float]:
 def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
     """Our bucket sort as IS runs: its ten timed iterations, keys of 8 bytes instead of 4.
 
+    So keys come in twice as many lines. Their counters have 8 bytes there, too, but each serves
+    twice as many keys, so their lines are as many.
     IS zeroes the sorted keys in parallel before it begins, ours does not: their first touch is in
     equal parts. Under a dynamic schedule any thread takes a bucket, on the recording machine with
     its few cores whoever has one: there each thread gets the same part of every page.
@@ -248,7 +260,15 @@ def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
     timed = trace.phases.filter(pl.col("repetitions") == 10)["phase"].to_list()
     assert len(timed) == 2
     demand = demand_of(trace, bench.speeds).of_phases(timed)
-    demand = replace(demand, lines=2 * demand.lines, moved=2 * demand.moved)
+    structure = demand.pages["structure"].to_numpy()[demand.page]
+    wider = np.where(structure == counters, 1.0, 2.0)
+    demand = replace(
+        demand,
+        lines=wider * demand.lines,
+        moved=wider * demand.moved,
+        once=2 * demand.once,
+        rounds=demand.rounds * wider / 2,
+    )
     if schedule != "dynamic":
         return Run(trace, demand, lambda threads: first_touch(trace, bench.machine, threads))
 
@@ -279,6 +299,13 @@ def spread_evenly(demand: Demand, phase: int) -> Demand:
         counts=spread(demand.counts),
         lines=spread(demand.lines),
         moved=spread(demand.moved),
+        rounds=np.concatenate(
+            [
+                demand.rounds[~chosen],
+                np.repeat(np.bincount(at, demand.rounds[chosen]) / np.bincount(at), threads)
+                / threads,
+            ]
+        ),
         accesses=accesses,
     )
 
@@ -349,6 +376,7 @@ def matrix_run(bench: Bench, traces: Path, version: str) -> Run:
         counts=demand.counts[kept],
         lines=demand.lines[kept],
         moved=demand.moved[kept],
+        rounds=demand.rounds[kept],
         accesses=accesses,
     )
     return Run(trace, demand, lambda threads: first_touch(trace, bench.machine, threads))

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from numascape.trace import Trace
 
 
+_NAMED = 4
+"""Structures that are named of those to copy."""
+
+
 def predict(
     trace: Annotated[
         Path, typer.Argument(metavar="TRACE", help="A recorded run.", show_default=False)
@@ -33,8 +37,9 @@ def predict(
             "--policy",
             "-p",
             metavar="POLICY",
-            help="observed, first-touch, interleave, weighted-interleave, balancing, or a plan's "
-            "file (.toml); may be given several times. All but plans, if none is.",
+            help="observed, first-touch, interleave, weighted-interleave, balancing, replicate (a "
+            "copy of what is only read on each node), or a plan's file (.toml); may be given "
+            "several times. All but plans, if none is.",
             show_default=False,
         ),
     ] = None,
@@ -78,7 +83,7 @@ def predict(
     """Predict what other placements of pages and threads would do to a run's time.
 
     Times are predictions by a model of the machine's memory, relative to the run as observed, with
-    the interval that the model's assumptions leave; docs/predict.md says how they are made. A
+    the interval that the model's assumptions leave; docs/prediction.md says how they are made. A
     trace recorded with `--traffic` makes them better.
 
     Example: `numascape predict run.numascape --machine xeon-x7550 --policy interleave`
@@ -101,10 +106,16 @@ def predict(
         phases=None if phase is None else [find_phase(opened, phase)],
     )
     found = scenarios.predict(names, plans)
+    if policy and "replicate" in names and not scenarios.copied:
+        raise NumascapeError(
+            f"{trace} has nothing to replicate: no structure is read by several threads and "
+            "written by nobody once it is filled"
+        )
     if as_json:
         print(json.dumps(_document(found, place, opened), indent=1))
     else:
         _print(found, place, opened, found if policy else _first_and_best(found))
+        _print_copies(found, scenarios.copied, opened)
     if output is not None:
         from numascape.figures.prediction_picture import save_predictions
 
@@ -184,6 +195,21 @@ def _print(
         console.print(f"assumed: {terminal.printable(assumption)}", soft_wrap=True)
 
 
+def _print_copies(found: list[Prediction], copied: list[int], trace: Trace) -> None:
+    """What the policy `replicate` copies, and the memory that it costs."""
+    from numascape.machine.wording import bytes_text
+
+    for p in found:
+        if p.label == "replicate":
+            names = [str(trace.structures.item(number, "name")) for number in copied]
+            listed = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+            terminal.output().print(
+                f"replicate: a copy of {terminal.printable(listed)} on each node costs "
+                f"{bytes_text(p.extra_bytes)} more memory",
+                soft_wrap=True,
+            )
+
+
 def _assumptions(found: list[Prediction], trace: Trace) -> list[str]:
     """What nobody measured, of the machine and of the program."""
     lines = list(found[0].assumed) if found else []
@@ -211,6 +237,7 @@ def _document(found: list[Prediction], machine: Machine, trace: Trace) -> dict[s
                 "remote_accesses": p.remote_accesses,
                 "nodes": list(p.nodes),
                 "traffic_bytes": p.traffic.tolist(),
+                "extra_bytes": p.extra_bytes,
                 "phases": [
                     {"name": x.name, "seconds": x.seconds, "limit": x.limit} for x in p.phases
                 ],

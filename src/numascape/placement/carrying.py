@@ -114,10 +114,10 @@ def _preloaded(folder: Path, before: str) -> str:
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
-    with signals_passed_on() as children:
+    with signals_passed_on() as receiver:
         try:
             child = subprocess.Popen(command, env=environment, close_fds=False)
         except OSError as error:
             raise NumascapeError(f"{command[0]} cannot be run: {error.strerror}") from error
-        children.append(child.pid)
+        receiver.becomes(child.pid)
         return child.wait()

@@ -4,13 +4,14 @@
 A trace counts accesses, and most accesses are answered by caches. Where the trace has the columns
 `memory_lines` and `written_lines` (recorded with a cache model), that is what came from memory and
 went back; otherwise it is estimated, and the estimate has a least and a most.
-docs/predict.md describes it.
+docs/prediction.md describes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -29,13 +30,35 @@ _ELEMENT: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
+class Placed:
+    """Where pages and threads are.
+
+    `share` is pages x nodes of memory, `on` threads x nodes of CPUs: the part of each that is
+    there. Of the pages that are `copied`, each node has its own, and `share` says nothing.
+    """
+
+    share: Floats
+    on: Floats
+    copied: npt.NDArray[np.bool_]
+
+    def of(self, page: npt.NDArray[np.int64], thread: npt.NDArray[np.int64], node: int) -> Floats:
+        """The part of each page that its thread finds on a node."""
+        part = self.share[page, node]
+        if self.copied.any():
+            part = np.where(self.copied[page], self.on[thread, node], part)
+        return np.asarray(part, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class Demand:
     """A trace's use of memory, in rows of one page, thread and phase.
 
     `pages` has the columns structure, instance, page and row, and the rows 0, 1, ... that `page`
     names. `counts` are accesses, `lines` what comes from memory in lines of 64 bytes, `moved` the
-    same with what goes back. `accesses` is phases x threads. `least` and `most` are what `lines`
-    could be less or more for being an estimate, as a factor; 1 when counted.
+    same with what goes back. `accesses` is phases x threads. `once` is for each phase the lines
+    that a page has, each time that the phase ran; `rounds` (per row) the part of these times in
+    which the thread used the page, 1 where unknown. `least` and `most` are what `lines` could be
+    less or more for being an estimate, as a factor; 1 when `counted`. `phased`: the run has phases.
     """
 
     pages: pl.DataFrame
@@ -46,10 +69,13 @@ class Demand:
     lines: Floats
     moved: Floats
     accesses: Floats
+    once: Floats
+    rounds: Floats
     phase_names: tuple[str, ...]
     least: float = 1.0
     most: float = 1.0
     counted: bool = False
+    phased: bool = False
 
     def of_phases(self, wanted: Sequence[int]) -> Demand:
         """What these phases ask, in the order of their numbers; pages stay as they are."""
@@ -64,41 +90,45 @@ class Demand:
             counts=self.counts[kept],
             lines=self.lines[kept],
             moved=self.moved[kept],
+            rounds=self.rounds[kept],
             accesses=self.accesses[chosen],
+            once=self.once[chosen],
             phase_names=tuple(np.array(self.phase_names, object)[chosen]),
         )
+
+    @cached_property
+    def again(self) -> Floats:
+        """Of `lines`, those that a thread fetched again while a phase ran once; 0 where unknown."""
+        if not (self.counted and self.phased):
+            return np.zeros_like(self.lines)
+        return np.maximum(self.lines - self.once[self.phase] * self.rounds, 0.0)
 
     @property
     def threads(self) -> int:
         """How many there are."""
         return int(self.accesses.shape[1])
 
-    def by_node(self, share: Floats, amount: Floats) -> Floats:
-        """Phases x threads x nodes: `amount` (per row) times the share of its page on each node.
-
-        `share` is pages x nodes.
-        """
+    def by_node(self, placed: Placed, amount: Floats) -> Floats:
+        """Phases x threads x nodes: `amount` (per row) times the part of its page on each node."""
         phases, threads = self.accesses.shape
         key = self.phase * threads + self.thread
         columns: list[Floats] = [
-            _summed(key, amount * share[self.page, node], phases * threads)
-            for node in range(share.shape[1])
+            _summed(key, amount * placed.of(self.page, self.thread, node), phases * threads)
+            for node in range(placed.share.shape[1])
         ]
         return np.stack(columns, axis=-1).reshape(phases, threads, -1)
 
-    def local_accesses(self, share: Floats, on: Floats) -> float:
-        """Accesses to pages on the node that they are made from.
-
-        `share` is pages x nodes, `on` threads x nodes: the part of a thread on each node's CPUs.
-        """
-        fixed = on.max(axis=1) == 1.0
+    def local_accesses(self, placed: Placed) -> float:
+        """Accesses to pages on the node that they are made from."""
         local = np.zeros(len(self.page))
-        at = fixed[self.thread]
-        local[at] = share[self.page[at], on.argmax(axis=1)[self.thread[at]]]
+        fixed = (placed.on.max(axis=1) == 1.0)[self.thread]
+        home = placed.on.argmax(axis=1)[self.thread]
+        local[fixed] = placed.share[self.page[fixed], home[fixed]]
         if not fixed.all():
             # Whatever has no node of its own is on all alike.
-            everywhere = share @ on[~fixed][0]
-            local[~at] = everywhere[self.page[~at]]
+            everywhere = placed.share @ placed.on[self.thread[~fixed][0]]
+            local[~fixed] = everywhere[self.page[~fixed]]
+        local[placed.copied[self.page]] = 1.0
         return float((self.counts * local).sum())
 
     def shares(self, placed: pl.DataFrame, speeds: Speeds) -> Floats:
@@ -139,12 +169,12 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     least = most = 1.0
     # A written line is read and written back; of one that is read more often than written, a part.
     back = np.divide(writes, reads, out=np.ones_like(writes), where=reads > writes)
+    repetitions = np.maximum(trace.phases["repetitions"].to_numpy(), 1).astype(np.float64)
     counted = "memory_lines" in rows.columns
     if counted:
         lines = rows["memory_lines"].to_numpy().astype(np.float64)
         back = rows["written_lines"].to_numpy().astype(np.float64)
     else:
-        repetitions = np.maximum(trace.phases["repetitions"].to_numpy(), 1).astype(np.float64)
         low, lines, high = _estimated(reads + writes, key, repetitions[phase], shape, speeds)
         total = lines.sum()
         if total > 0:
@@ -152,7 +182,8 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
         back = back * lines
     return Demand(
         pages, page, thread, phase, reads + writes, lines, lines + back, accesses,
-        tuple(trace.phases["name"].to_list()), least, most, counted,
+        _LINES * repetitions, np.ones_like(lines), tuple(trace.phases["name"].to_list()),
+        least, most, counted, trace.phases.height > 1,
     )  # fmt: skip
 
 

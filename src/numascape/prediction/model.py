@@ -4,14 +4,14 @@
 The time of a phase is the largest of what each node's memory needs for its traffic, what each link
 between nodes needs, and what threads, and the cores that they share, need to execute accesses and
 to wait for lines. Waiting takes longer the busier memory is, which depends on the time of the
-phase: a fixed point, found by bisection. docs/predict.md derives it and gives its sources.
+phase: a fixed point, found by bisection. docs/prediction.md derives it and gives its sources.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
@@ -20,7 +20,9 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.machine import Machine
-from numascape.prediction.demand import LINE_BYTES, Demand, demand_of
+from numascape.prediction.copies import bytes_of_copy, seconds_to_copy
+from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.load import KERNEL_TIME, Load, Tuning, load_of, placed_on, variations
 from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
 from numascape.trace import Trace
 
@@ -31,22 +33,6 @@ _CLOSE: Final = 1e-7
 _BUSY: Final = 0.85
 """Part of a phase's time from which on a memory or link is called its limit: waiting there is what
 threads do then."""
-# What is varied, one at a time, for the interval, and by which factors.
-_CORE_TIME: Final = (0.5, 2.0)
-_LINES_IN_FLIGHT: Final = (0.5, 2.0)
-_BANDWIDTH: Final = (0.85, 1.15)
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Factors on what the model takes for threads' time, and for the lines from memory.
-
-    A thread's time is both its accesses' and its waiting, because a measured run cannot tell them
-    apart. 1 and 1 unless a measured run calibrates them (`calibrated`).
-    """
-
-    thread_time: float = 1.0
-    lines: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,7 @@ class Prediction:
     `remote_share` is the part of memory's bytes that crosses between nodes, `remote_accesses` the
     part of the accesses, cached or not, that are to other nodes' pages. `traffic`: bytes, row = the
     node of the CPU, column = the node of the memory, in the order of `nodes`. `variants` are the
-    seconds for each variation, the first as assumed.
+    seconds for each variation, the first as assumed. `extra_bytes` is the memory of copies.
     """
 
     label: str
@@ -85,23 +71,7 @@ class Prediction:
     phases: tuple[PhasePrediction, ...]
     variants: tuple[float, ...]
     assumed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class _Load:
-    """Phases x threads x nodes of memory, in lines to wait for and bytes; and where threads run.
-
-    `on` is threads x nodes: the part of a thread that runs on each node's CPUs.
-    """
-
-    accesses: Floats
-    waits: Floats
-    bytes: Floats
-    on: Floats
-
-    def traffic(self) -> Floats:
-        """Phases x nodes of CPUs x nodes of memory, in bytes."""
-        return np.asarray(self.on.T @ self.bytes, np.float64)
+    extra_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +95,7 @@ def predict(
     reference: Prediction | None = None,
     thread_seconds: float = 0.0,
     tuning: Tuning | None = None,
+    copied: Sequence[int] = (),
 ) -> Prediction:
     """The time of the run with its pages and threads on these nodes, as a prediction.
 
@@ -135,11 +106,17 @@ def predict(
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
-    share = demand.shares(pages, speeds)
-    load = _load(demand, speeds, share, thread_nodes, tuning or Tuning())
+    copy = bytes_of_copy(demand, copied)
+    thread_seconds += seconds_to_copy(copy, speeds)
+    placed = placed_on(demand, speeds, pages, thread_nodes, copied)
+    load = load_of(demand, speeds, placed, tuning or Tuning())
     timing = _solve(load, speeds)
-    variants = [timing, *(_solve(*varied) for varied in _variations(load, speeds, demand))]
-    seconds = tuple(float(variant.seconds.sum()) + thread_seconds for variant in variants)
+    variants = [timing, *(_solve(*varied) for varied in variations(load, speeds, demand))]
+    alone = [float(variant.seconds.sum()) for variant in variants]
+    seconds = tuple(
+        [found + thread_seconds for found in alone]
+        + [alone[0] + factor * thread_seconds for factor in KERNEL_TIME]
+    )
     relatives = [1.0]
     if reference is not None:
         relatives = [_ratio(*pair) for pair in zip(seconds, reference.variants, strict=True)]
@@ -156,12 +133,13 @@ def predict(
         limit=limit,
         limit_kind=kind,
         remote_share=1.0 - float(np.trace(traffic)) / total if total > 0 else 0.0,
-        remote_accesses=1.0 - demand.local_accesses(share, load.on) / made if made > 0 else 0.0,
+        remote_accesses=1.0 - demand.local_accesses(placed) / made if made > 0 else 0.0,
         traffic=traffic,
         nodes=speeds.nodes,
         phases=phases,
         variants=seconds,
         assumed=speeds.assumed,
+        extra_bytes=copy * max(len(speeds.cpu_nodes) - 1, 0),
     )
 
 
@@ -177,10 +155,10 @@ def calibrated(
     Threads take longer or shorter as long as memory's and links' time fits into the measured one;
     when that alone would take longer, there were fewer lines.
     """
-    share = demand.shares(pages, speeds)
+    placed = placed_on(demand, speeds, pages, thread_nodes)
 
     def predicted(tuning: Tuning) -> float:
-        load = _load(demand, speeds, share, thread_nodes, tuning)
+        load = load_of(demand, speeds, placed, tuning)
         return float(_solve(load, speeds).seconds.sum())
 
     if predicted(Tuning(thread_time=0.0)) <= seconds:
@@ -205,44 +183,6 @@ def _ratio(seconds: float, reference: float) -> float:
     if reference > 0:
         return seconds / reference
     return 1.0 if seconds == 0 else float("inf")
-
-
-def _load(
-    demand: Demand,
-    speeds: Speeds,
-    share: Floats,
-    thread_nodes: npt.NDArray[np.int64],
-    tuning: Tuning,
-) -> _Load:
-    position = speeds.positions(np.asarray(thread_nodes, np.int64))
-    on = np.zeros((demand.threads, len(speeds.nodes)))
-    fixed = np.flatnonzero(position >= 0)
-    on[fixed, position[fixed]] = 1.0
-    cpus = np.asarray(speeds.cpus, float)
-    on[position < 0] = cpus / cpus.sum()
-    return _Load(
-        demand.accesses * tuning.thread_time,
-        demand.by_node(share, demand.lines) * (tuning.lines * tuning.thread_time),
-        demand.by_node(share, demand.moved) * (LINE_BYTES * tuning.lines),
-        on,
-    )
-
-
-def _variations(load: _Load, speeds: Speeds, demand: Demand) -> list[tuple[_Load, Speeds]]:
-    """What the model assumes, each once at either end of what it could be."""
-    flying, faster = speeds.lines_in_flight, (speeds.controller, speeds.link)
-    return [
-        *((replace(load, accesses=load.accesses * factor), speeds) for factor in _CORE_TIME),
-        *((load, replace(speeds, lines_in_flight=flying * factor)) for factor in _LINES_IN_FLIGHT),
-        *(
-            (load, replace(speeds, controller=faster[0] * factor, link=faster[1] * factor))
-            for factor in _BANDWIDTH
-        ),
-        *(
-            (replace(load, waits=load.waits * factor, bytes=load.bytes * factor), speeds)
-            for factor in (demand.least, demand.most)
-        ),
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +236,7 @@ class _Needs:
         return np.asarray(np.maximum(alone, shared.max(axis=1, initial=0.0)))
 
 
-def _needs(load: _Load, speeds: Speeds) -> _Needs:
+def _needs(load: Load, speeds: Speeds) -> _Needs:
     traffic = load.traffic()
     computing = load.accesses * speeds.core_ns * 1e-9
     cores = np.maximum(speeds.cores, 1)
@@ -311,7 +251,7 @@ def _needs(load: _Load, speeds: Speeds) -> _Needs:
     )
 
 
-def _solve(load: _Load, speeds: Speeds) -> _Timing:
+def _solve(load: Load, speeds: Speeds) -> _Timing:
     """Each phase's time: the least that memory, links, threads and cores allow together."""
     needs = _needs(load, speeds)
     every = np.arange(len(needs.memory))
@@ -336,7 +276,7 @@ def _solve(load: _Load, speeds: Speeds) -> _Timing:
 
 
 def _phases(
-    timing: _Timing, load: _Load, speeds: Speeds, names: tuple[str, ...]
+    timing: _Timing, load: Load, speeds: Speeds, names: tuple[str, ...]
 ) -> tuple[PhasePrediction, ...]:
     found = []
     for phase, name in enumerate(names):

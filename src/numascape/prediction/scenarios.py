@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, get_args
 
 import polars as pl
@@ -14,13 +15,17 @@ from numascape.machine import Machine
 from numascape.placement.plan import Plan
 from numascape.prediction import policies
 from numascape.prediction.balancing import numa_balancing
+from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.layout import Nodes, nodes_by_plan, observed_nodes
-from numascape.prediction.model import Prediction, Tuning, calibrated, predict
+from numascape.prediction.load import Tuning
+from numascape.prediction.model import Prediction, calibrated, predict
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.trace import Trace
 
-PolicyName = Literal["observed", "first-touch", "interleave", "weighted-interleave", "balancing"]
+PolicyName = Literal[
+    "observed", "first-touch", "interleave", "weighted-interleave", "balancing", "replicate"
+]
 POLICY_NAMES: Final[tuple[PolicyName, ...]] = get_args(PolicyName)
 
 _ROUNDS: Final = 20
@@ -42,12 +47,18 @@ class Scenarios:
     seconds: float | None = None
     phases: Sequence[int] | None = None
 
+    @cached_property
+    def copied(self) -> list[int]:
+        """The structures of which each node has a copy with the policy `replicate`."""
+        return worth_copying(self.trace)
+
     def predict(
         self, names: Sequence[PolicyName], plans: Mapping[str, Plan] | None = None
     ) -> list[Prediction]:
         """A prediction for each policy and plan, all relative to the observed placement.
 
-        Raises NumascapeError when the trace has no accesses, or the machine lacks a named node.
+        `replicate` is left out where there is nothing to copy. Raises NumascapeError when the trace
+        has no accesses, or the machine lacks a named node.
         """
         speeds = speeds_of(self.machine)
         demand = demand_of(self.trace, speeds)
@@ -69,6 +80,7 @@ class Scenarios:
             if name == "observed"
             else self._predict(name, demand, speeds, observed, tuning)
             for name in names
+            if name != "replicate" or self.copied
         ]
         for label, plan in (plans or {}).items():
             threads = nodes_by_plan(self.trace, plan, self.machine)
@@ -90,10 +102,12 @@ class Scenarios:
         observed: Prediction,
         tuning: Tuning,
     ) -> Prediction:
-        def predicted(pages: pl.DataFrame, thread_seconds: float = 0.0) -> Prediction:
+        def predicted(
+            pages: pl.DataFrame, thread_seconds: float = 0.0, copied: Sequence[int] = ()
+        ) -> Prediction:
             return predict(
                 demand, speeds, pages, self.threads, label=name, reference=observed,
-                thread_seconds=thread_seconds, tuning=tuning,
+                thread_seconds=thread_seconds, tuning=tuning, copied=copied,
             )  # fmt: skip
 
         if name == "interleave":
@@ -101,6 +115,8 @@ class Scenarios:
         if name == "weighted-interleave":
             return predicted(policies.weighted_interleave(self.trace, self.machine))
         start = policies.first_touch(self.trace, self.machine, self.threads, self.free_bytes)
+        if name == "replicate":
+            return predicted(start, copied=self.copied)
         result = predicted(start)
         if name == "first-touch":
             return result

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a prediction needs of a machine, as matrices: known figures first, then stated assumptions.
 
-docs/predict.md gives the source of every default. Rows and columns are the machine's nodes in
+docs/prediction.md gives the source of every default. Rows and columns are the machine's nodes in
 their order: row i is CPUs of node i, column j is memory of node j.
 """
 
@@ -29,6 +29,8 @@ CORE_NS: Final = 0.5
 """Time of an access that a core's own caches answer: one per cycle at 2 GHz."""
 LINES_IN_FLIGHT: Final = 10.0
 """Lines that a core waits for at once: fill buffers of Intel's cores, Nehalem to Skylake."""
+WINDOW: Final = 128 * 0.4
+"""Accesses among the instructions that a core looks at together: of Nehalem's 128, 4 in 10."""
 HARDWARE_THREADS_GAIN: Final = 1.25
 """What a core's hardware threads do together over what one does alone."""
 CACHE_BYTES: Final = 1.5 * (1 << 20)
@@ -64,6 +66,7 @@ class Speeds:
     private_cache: float
     core_ns: float = CORE_NS
     lines_in_flight: float = LINES_IN_FLIGHT
+    window: float = WINDOW
     assumed: tuple[str, ...] = ()
 
     @property

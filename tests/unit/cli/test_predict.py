@@ -65,6 +65,27 @@ def test_a_plan_is_a_policy_with_its_own_threads(
     assert sum(row[0] + row[1] for row in found["traffic_bytes"]) == 0
 
 
+def test_copies_are_named_with_their_memory(
+    numascape: Numascape, tables: Tables, info: TraceInfo, tmp_path: Path
+) -> None:
+    # A is filled by its first touchers, and then all of it is read by both threads.
+    one = tables["first_touch"].filter(pl.col("structure") == 0).select("structure", "page")
+    both = one.join(pl.DataFrame({"thread": [0, 1]}), how="cross").with_columns(
+        instance=0, phase=0, reads=512, writes=0
+    )
+    columns = tables["accesses"].columns
+    tables["accesses"] = both.select(columns).cast(tables["accesses"].schema)
+    folder = tmp_path / "read.numascape"
+    write_trace(folder, tables, info)
+    status, output, _ = numascape("predict", folder, "-m", "numa16", "-p", "replicate")
+    assert status == 0
+    size = one.height * 4 * 7
+    assert f"replicate: a copy of A on each node costs {size} KiB more memory" in output
+    _, output, _ = numascape("predict", folder, "-m", "numa16", "-p", "replicate", "--json")
+    (found,) = json.loads(output)["predictions"]
+    assert (found["remote_share"], found["extra_bytes"]) == (0.0, size * 1024)
+
+
 def test_threads_are_placed_by_a_map_or_a_rule(
     numascape: Numascape, trace_folder: Path, tmp_path: Path
 ) -> None:
@@ -107,6 +128,7 @@ def test_it_draws_a_picture(
     [
         (["-p", "fastest"], "there is no policy 'fastest'"),
         (["-p", "missing.toml"], "missing.toml"),
+        (["-p", "replicate"], "has nothing to replicate: no structure is read by several threads"),
         (["--threads-map", "round"], "is no file and none of compact, scatter, numbered, anywhere"),
         (["--calibrate", "0"], "more than 0 seconds"),
         (["--phase", "solve"], "without phases"),

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from numascape.prediction import first_touch, predict
 from numascape.prediction.balancing import BalancingKernel, numa_balancing
 from unit.prediction.made_up import machine_of, nodes, share_of, trace_of
 
@@ -51,3 +54,68 @@ def test_a_larger_run_is_walked_through_more_slowly() -> None:
     # A quarter visited at the end, an eighth on the mean; four pages for each of the trace's.
     assert share_of(large.pages, 0)[1] == pytest.approx(0.125)
     assert large.thread_seconds == pytest.approx(11.0 / 2)
+
+
+def test_linux_3_13_hardly_moves_shared_pages_again() -> None:
+    # Page 0 is shared by threads 0 and 1 of two nodes, page 1 is thread 1's.
+    accesses = [(0, 0, 1, 0), (0, 1, 1, 0), (1, 1, 1, 0)]
+    trace = trace_of(accesses, 2, first_touch=[(0, 0), (1, 0)])
+    old = replace(KERNEL, deferred_faults=16, fault_s=0.0, move_s=1.0)
+    new = replace(old, deferred_faults=0)
+    costs = [
+        numa_balancing(trace, machine_of(2), nodes(0, 1), 1000.0, kernel=kernel).thread_seconds
+        for kernel in (old, new)
+    ]
+    # Alike: after another node's fault only a thread's own faults in a row move a page, and those
+    # of another thread of its node, of which there is none here.
+    assert costs[0] == pytest.approx(costs[1])
+    # Two threads of each node: half of the faults in a row of one node are of another thread.
+    accesses = [(0, thread, 1, 0) for thread in range(4)]
+    trace = trace_of(accesses, 4)
+    moves = [
+        numa_balancing(trace, machine_of(2), nodes(0, 0, 1, 1), 2.0, kernel=kernel)
+        for kernel in (old, new)
+    ]
+    # The first walk moves the page with probability 1/2. In the second, a fault finds the one
+    # before on its node with 1/2; by the same thread 1/4, of which half move it.
+    passing = (1 / 3) ** 16
+    second = [4 * (1 / 4) * (1 / 4 + 1 / 4 * free) / 2 for free in (passing, 1.0)]
+    assert [4 * found.thread_seconds for found in moves] == pytest.approx(
+        [1 / 2 + part for part in second], rel=1e-5
+    )
+
+
+def test_hardware_threads_handle_faults_on_the_cores_they_have() -> None:
+    # 8 threads on 2 cores, which execute what 2.5 threads would.
+    trace = trace_of([(0, thread, 1, 0) for thread in range(8)], 8)
+    moved = numa_balancing(
+        trace, machine_of(1, 2), nodes(*[0] * 8), 1.0, kernel=replace(KERNEL, move_s=0.0)
+    )
+    assert moved.thread_seconds == pytest.approx(1.0 / 2.5)
+
+
+def test_a_fault_waits_for_lines_that_other_threads_had() -> None:
+    kernel = replace(KERNEL, fault_s=0.0, move_s=0.0)
+    machine = machine_of(2, local=100.0, remote=200.0)
+
+    def cost(*places: int) -> float:
+        trace = trace_of([(thread, thread, 1, 0) for thread in range(len(places))], len(places))
+        found = numa_balancing(trace, machine, nodes(*places), float(len(places)), kernel=kernel)
+        return found.thread_seconds
+
+    # Each of a thread's faults waits for four lines. One thread alone has them all.
+    assert cost(0) == 0.0
+    # Half of the lines were the other's, whose node is either with the same probability...
+    assert cost(0, 1) == pytest.approx(4 * 0.5 * 150e-9)
+    # ... or surely this one.
+    assert cost(0, 0) == pytest.approx(4 * 0.5 * 100e-9)
+
+
+def test_what_handling_a_fault_costs_is_in_the_interval() -> None:
+    trace, machine = trace_of([(0, 0, 64, 0)], 1, lines=[64]), machine_of(2)
+    placed = first_touch(trace, machine, nodes(0))
+    base = predict(trace, machine, placed, nodes(0), label="")
+    found = predict(
+        trace, machine, placed, nodes(0), label="", reference=base, thread_seconds=base.seconds
+    )
+    assert (found.relative, found.low, found.high) == pytest.approx((2.0, 1.5, 3.0))

@@ -276,3 +276,26 @@ def test_machines_of_which_little_is_known_say_what_is_assumed(name: str) -> Non
     for figure in (speeds.latency, speeds.controller, speeds.link, speeds.curve):
         assert not np.isnan(figure).any()
         assert (figure >= 0).all()
+
+
+@pytest.mark.parametrize(("accesses", "flying"), [(64_000, 1.0), (640 * 20, 2.56), (640, 10.0)])
+def test_lines_that_come_again_may_be_waited_for_one_by_one(accesses: int, flying: float) -> None:
+    """As many are in flight as a core meets in 51.2 accesses, where nothing foresees them."""
+    machine = machine_of(1, memory_gb_s=1e6)
+    trace = trace_of([(0, 0, accesses, 0)], 1, lines=[640], repetitions=2)
+    speeds = idle(machine)
+    alone = demand_of(trace, speeds)
+    placed, tenth = interleave(trace, machine), 100e-9 / 10
+    # A run without phases does not tell.
+    assert predict(alone, speeds, placed, nodes(0), label="").seconds == pytest.approx(640 * tenth)
+    found = predict(replace(alone, phased=True), speeds, placed, nodes(0), label="")
+    # Each of the two rounds fetches the page's 64 lines once; the other 512 come again.
+    longer = 10 / flying
+    assert found.seconds == pytest.approx((128 + 512 * longer**0.5) * tenth)
+    ends = (128 + 512) * tenth, (128 + 512 * longer) * tenth
+    for end in ends:
+        assert min(abs(seconds - end) for seconds in found.variants) < 1e-12
+    # Who takes part in half of the rounds fetches half of the page's lines in order.
+    half = replace(alone, phased=True, rounds=np.array([0.5]))
+    assert half.again.tolist() == [576.0]
+    assert replace(half, counted=False).again.tolist() == [0.0]

@@ -156,7 +156,10 @@ def test_threads_are_laid_out_in_blocks_or_in_turn() -> None:
     assert laid_out(4, machine).tolist() == [3, 3, 4, 4]
     assert laid_out(16, machine).tolist() == [3] * 8 + [4] * 8
     assert laid_out(4, machine, "scatter").tolist() == [3, 4, 3, 4]
-    assert laid_out(10, open_machine("xeon-x7550"), "numbered").tolist() == [0] * 8 + [1] * 2
+    assert laid_out(10, open_machine("xeon-x7550"), "numbered").tolist() == [0, 1, 2, 3] * 2 + [
+        0,
+        1,
+    ]
     assert laid_out(2, machine, "anywhere").tolist() == [-1, -1]
     assert laid_out(0, machine).tolist() == []
 
