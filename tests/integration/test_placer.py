@@ -157,15 +157,20 @@ def test_an_ending_by_signal_is_passed_on(run: RunPlanned, number: signal.Signal
 def test_signals_reach_the_program(tmp_path: Path, command: Path) -> None:
     write_plan(Plan(), tmp_path / "plan.toml")
     program = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
-    running = subprocess.Popen(
+    with subprocess.Popen(
         [command, "run", "--plan", tmp_path / "plan.toml", "--", "sh", "-c", program],
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert running.stdout is not None
-    assert running.stdout.readline() == "ready\n"
-    running.terminate()
-    assert running.communicate(timeout=60)[0] == "caught\n"
+        start_new_session=True,
+    ) as running:
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "ready\n"
+            running.terminate()
+            assert running.communicate(timeout=60)[0] == "caught\n"
+        except BaseException:
+            os.killpg(running.pid, signal.SIGKILL)
+            raise
     assert running.returncode == 5
 
 

@@ -12,6 +12,7 @@ import typer
 
 from numascape import terminal
 from numascape.commands._options import MachineOption, TraceArgument
+from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
     from numascape.findings.finding import Finding
@@ -51,8 +52,14 @@ def advise(
     from numascape.findings import examine, findings_of
     from numascape.machine.sources import open_machine
     from numascape.trace import Trace
+    from numascape.trace.counting import only_touches
 
     opened = Trace.read(trace)
+    if output is not None and only_touches(opened):
+        raise NumascapeError(
+            f"no plan can be made from {trace}: it has first touches only, not who uses which "
+            "pages; record without --recorder faults"
+        )
     target = None if machine is None else open_machine(machine)
     run = examine(opened, target, readable_sources(opened.info, None))
     found = findings_of(run)
@@ -75,8 +82,12 @@ def _write_plan(trace: Trace, machine: Machine | None, output: Path) -> None:
 def _as_plain_data(
     trace: Trace, machine: Machine | None, found: list[Finding]
 ) -> dict[str, object]:
+    from numascape.findings import not_judged
+
     return {
         "trace": str(trace.path),
         "machine": (machine or trace.info.machine).name,
+        "counts": trace.info.recorder.counts,
+        "not_judged": [kind.value for kind in not_judged(trace)],
         "findings": [{**dataclasses.asdict(finding), "to_do": finding.to_do} for finding in found],
     }

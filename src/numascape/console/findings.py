@@ -10,11 +10,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from numascape.console.tables import name
+from numascape.findings.find import left_open
 from numascape.findings.finding import Finding, Kind
 from numascape.findings.groups import Group, grouped, stake_of
 from numascape.findings.subject import Run
-from numascape.findings.wording import number_text, percent, threads_text
+from numascape.findings.wording import counted, number_text, percent, threads_text
 from numascape.terminal import printable
+from numascape.trace.counting import only_touches
 
 _NAMES = 4
 _WIDEST = 100
@@ -26,6 +28,7 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
     groups = grouped(run, found)
     to_do = [group for group in groups if group.first.to_do]
     _print_heading(console, run, len(to_do))
+    _print_left_open(console, run)
     for number, group in enumerate(to_do, 1):
         console.print()
         _print_group(console, group, number, every=every)
@@ -44,7 +47,7 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
             if every:
                 for sentence in group.first.advice:
                     _print_indented(console, _spoken(sentence), 2 * _INDENT)
-    if to_do and run.nodes is None:
+    if to_do and run.nodes is None and not only_touches(run.trace):
         console.print()
         _print_indented(
             console,
@@ -56,6 +59,13 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
             ),
             0,
         )
+
+
+def _print_left_open(console: Console, run: Run) -> None:
+    sentence = left_open(run.trace)
+    if sentence:
+        console.print()
+        _print_indented(console, _spoken(sentence), 0)
 
 
 def _print_heading(console: Console, run: Run, findings: int) -> None:
@@ -71,8 +81,14 @@ def _print_heading(console: Console, run: Run, findings: int) -> None:
         ),
         soft_wrap=True,
     )
+    if run.trace.info.recorder.counts == "samples":
+        samples = counted(run.accesses, "sample")
+        console.print(f"judged from {samples} of accesses: every share is an estimate")
     if findings:
-        console.print(f"{findings} thing{'' if findings == 1 else 's'} to do, most gain first")
+        things = f"{findings} thing{'' if findings == 1 else 's'}"
+        touches = only_touches(run.trace)
+        order = "to look into, most pages first" if touches else "to do, most gain first"
+        console.print(f"{things} {order}")
 
 
 def _print_group(console: Console, group: Group, number: int, *, every: bool) -> None:

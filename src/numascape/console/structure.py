@@ -17,6 +17,7 @@ from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.description import count, size
 from numascape.trace.phase import TraceOfPhase
+from numascape.trace.schema import OPTIONAL_COLUMNS
 
 _ROWS = 16
 _FRAMES = 12
@@ -125,11 +126,18 @@ def _print_first_touch(console: Console, trace: Trace, chosen: pl.Expr, most: in
     _print(console, headings, rows, headings[:2], by_place.height, "more places")
 
 
+def _certainty(estimated: int, accesses: int) -> str:
+    if estimated == 0:
+        return "exactly"
+    return "estimated" if estimated == accesses else f"{percent(estimated, accesses)} estimated"
+
+
 def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    labels = [name for name in OPTIONAL_COLUMNS["lines"] if name in trace.lines.columns]
     by_line = (
         trace.lines.filter(chosen)
         .group_by("function", "file", "line")
-        .agg(pl.col("reads", "writes").sum())
+        .agg(pl.col("reads", "writes", *labels).sum())
         .with_columns(accesses=pl.col("reads") + pl.col("writes"))
         .sort("accesses", "file", "line", "function", descending=[True, False, False, False])
     )
@@ -140,10 +148,11 @@ def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> 
             count(row["reads"]),
             count(row["writes"]),
             percent(row["accesses"], total),
+            *(_certainty(row[label], row["accesses"]) for label in labels),
         ]
         for row in by_line.head(most).iter_rows(named=True)
     ]
-    headings = ("Source line", "Reads", "Writes", "Share")
+    headings = ("Source line", "Reads", "Writes", "Share", *("Known" for _ in labels))
     _print(console, headings, rows, headings[:1], by_line.height, "more lines")
 
 

@@ -4,7 +4,7 @@
 Each diagnosis has a file of its own; find.py brings them together, thresholds.py has every number.
 """
 
-from numascape.findings.find import find, findings_of
+from numascape.findings.find import find, findings_of, left_open, not_judged
 from numascape.findings.finding import Evidence, Figure, Finding, Gain, Kind, Place
 from numascape.findings.subject import examine
 
@@ -18,4 +18,6 @@ __all__ = [
     "examine",
     "find",
     "findings_of",
+    "left_open",
+    "not_judged",
 ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from numascape.findings.finding import Place
 from numascape.findings.subject import PAGE_BYTES, Run, Subject
 from numascape.machine.wording import bytes_text
+from numascape.naming.frames import is_library_code
 
 _FORTRAN = (".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f15", ".f18")
 
@@ -17,6 +18,15 @@ def initialise_in_parallel(subject: Subject) -> str:
     like = f" as {used}" if used else " as the work on it"
     if subject.worked_in is not None:
         like = f" as the parallel region at {_bare(subject.worked_in)}"
+    if touched and is_library_code(touched.function, touched.file):
+        allocated = _bare(_allocated(subject))
+        made = f" (allocated at {allocated})" if allocated else ""
+        return (
+            f"A library fills it{where}, as when a container is made or grows{made}: let it leave "
+            "the values uninitialised (an allocator whose `construct` does nothing, or "
+            "numascape/numa_vector.hpp), and initialise it in parallel yourself, with the same "
+            f"division of work{like}."
+        )
     if not subject.run.openmp:
         return (
             f"Let each thread initialise its own part{_instead(touched)}, before the work starts, "

@@ -7,7 +7,7 @@ from numascape.analysis.facts import Facts
 from numascape.findings.finding import Place
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import FOREIGN, SERIAL, SPLIT
-from numascape.findings.wording import counted, percent
+from numascape.findings.wording import counted, percent, percent_first
 
 
 def who_uses(facts: Facts) -> str:
@@ -79,8 +79,9 @@ def who_touched(subject: Subject) -> str:
         who = f"{len(others)} other threads do" if len(others) > 1 else f"thread {others[0]} does"
         return f"{sentence}, but {who} {percent(1 - own)} of the work on it."
     if own >= SPLIT:
-        return f"{percent(own)} of the work is done by the thread that touched the page first."
-    return f"{percent(1 - own)} of the work is done by others than touched the page first."
+        who = "the thread that touched the page first"
+        return f"{percent_first(own)} of the work is done by {who}."
+    return f"{percent_first(1 - own)} of the work is done by others than touched the page first."
 
 
 def at(place: Place | None) -> str:

@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
+from numascape.findings.advice import pin
 from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.shared_written import already_spread
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import DEALT, DISPLACED, FULL, REMOTE, sureness
-from numascape.findings.wording import percent
+from numascape.findings.thresholds import DEALT, DISPLACED, FULL, ORDERLY, REMOTE, TELLING, sureness
+from numascape.findings.wording import percent_first
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -34,15 +35,15 @@ def diagnose(subject: Subject) -> Finding | None:
         subject.pattern is Pattern.SHARED and (already_spread(subject) or _dealt(pages))
     ):
         return None
-    cause, advice = _cause(full, _dealt(pages), pages)
+    cause, advice = _cause(subject, full, pages)
     return Finding(
         kind=Kind.DISPLACED_PAGES,
         structure=subject.structure,
         name=subject.name,
         threads=tuple(int(t) for t in away["thread"].unique().sort()),
         why=(
-            f"{percent(share)} of its pages are not on the node of the thread that touched them "
-            f"first: {cause}."
+            f"{percent_first(share)} of its pages are not on the node of the thread that touched "
+            f"them first: {cause}."
         ),
         advice=(advice,),
         evidence=(
@@ -57,14 +58,20 @@ def diagnose(subject: Subject) -> Finding | None:
     )
 
 
-def _cause(full: bool, dealt: bool, pages: pl.DataFrame) -> tuple[str, str]:
+def _cause(subject: Subject, full: bool, pages: pl.DataFrame) -> tuple[str, str]:
     if full:
         return (
             "the later ones went elsewhere, as the node's memory was full (page cache counts)",
             "Make room before the program starts: `numascape host sweep`, or `numascape run "
             "--sweep`; or use memory of several nodes on purpose (policy `parts` of a plan).",
         )
-    if dealt:
+    if _left_behind(pages):
+        return (
+            "each thread's are together on another node, so it must have moved after it touched "
+            "them",
+            pin(subject.run),
+        )
+    if _dealt(pages):
         return (
             "a policy spreads them over the nodes",
             "Each page has a thread of its own: leave out `numactl --interleave`, so that first "
@@ -94,6 +101,21 @@ def _pages(subject: Subject) -> pl.DataFrame:
 def _dealt(pages: pl.DataFrame) -> bool:
     counts = pages["node"].value_counts()["count"]
     return len(counts) > 1 and float(counts.max()) <= DEALT * float(counts.mean())  # type: ignore[arg-type]
+
+
+def _left_behind(pages: pl.DataFrame) -> bool:
+    """Whether each thread's displaced pages are on one node, and not on the same one for all."""
+    away = pages.filter(pl.col("node") != pl.col("thread_node"))
+    usual = (
+        away.group_by("thread")
+        .agg(
+            node=pl.col("node").mode().min(),
+            together=pl.col("node").unique_counts().max() / pl.len(),
+            pages=pl.len(),
+        )
+        .filter(pl.col("pages") >= TELLING)
+    )
+    return usual["node"].n_unique() > 1 and bool((usual["together"] >= ORDERLY).all())
 
 
 def _touched_later(pages: pl.DataFrame) -> float:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from numascape.analysis.ownership import Owner, is_remainder
 from numascape.analysis.source_files import SourceFiles
@@ -24,16 +25,17 @@ from numascape.findings import (
     shared_by_groups,
     shared_read,
     shared_written,
+    touched_by_one,
     uneven_work,
 )
-from numascape.findings.finding import Finding
+from numascape.findings.finding import Finding, Kind, Remedy
 from numascape.findings.gain import with_gains
 from numascape.findings.groups import Group, grouped
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import SMALL_GAIN
 from numascape.machine.description import Machine
 from numascape.trace import Trace
-from numascape.trace.counting import only_touches
+from numascape.trace.counting import knows_touches, only_touches
 
 Diagnosis = Callable[[Subject], Finding | None]
 
@@ -51,6 +53,16 @@ _ONE_OF: tuple[Diagnosis, ...] = (
 )
 # What may be true besides.
 _BESIDES: tuple[Diagnosis, ...] = (hot_pages.diagnose, parts_in_huge_pages.diagnose)
+# What first touches alone can show: the first that applies.
+_OF_TOUCHES: tuple[Diagnosis, ...] = (displaced_pages.diagnose, touched_by_one.diagnose)
+# What cannot be told without them.
+_KINDS_BY_TOUCH = (
+    Kind.SERIAL_FIRST_TOUCH,
+    Kind.FOREIGN_FIRST_TOUCH,
+    Kind.PARTITIONED,
+    Kind.DISPLACED_PAGES,
+)
+_KINDS_OF_TOUCHES = (Kind.TOUCHED_BY_ONE, Kind.DISPLACED_PAGES, Kind.MIGRATED_THREADS)
 
 
 def find(
@@ -65,9 +77,9 @@ def find(
 
 
 def findings_of(run: Run) -> list[Finding]:
-    """All findings about a run that was looked at; none without counts of accesses."""
+    """All findings about a run that was looked at; see `not_judged`."""
     if only_touches(run.trace):
-        return []
+        return _of_touches(run)
     found = [finding for subject in run.subjects for finding in of_structure(subject)]
     found += uneven_work.diagnose(run)
     found += piled_node.diagnose(run)
@@ -75,6 +87,41 @@ def findings_of(run: Run) -> list[Finding]:
     found = with_gains(run, found)
     found = _worth_it(run, found)
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
+
+
+def not_judged(trace: Trace) -> tuple[Kind, ...]:
+    """The findings that nothing in the trace can show or rule out; see `left_open`."""
+    if only_touches(trace):
+        return tuple(kind for kind in Kind if kind not in _KINDS_OF_TOUCHES)
+    return () if knows_touches(trace) else _KINDS_BY_TOUCH
+
+
+def left_open(trace: Trace) -> str:
+    """What the trace cannot say, and how to record what can, as a text; empty: nothing."""
+    kinds = "; ".join(kind.value for kind in not_judged(trace) if kind is not Kind.NO_PROBLEM)
+    if not kinds:
+        return ""
+    if only_touches(trace):
+        return (
+            "This trace has first touches only. Without counts of accesses it cannot be judged "
+            f"whether NUMA matters to this run, nor: {kinds}. Record the program without "
+            "`--recorder faults` for these."
+        )
+    return (
+        "This trace does not have who touched pages first, so these cannot be judged: "
+        f"{kinds}. Record page faults beside the samples (`perf record -e page-faults:u -c 1 -d`), "
+        "or use `numascape record`."
+    )
+
+
+def _of_touches(run: Run) -> list[Finding]:
+    """What a run's first touches show; nothing is predicted from them."""
+    found = [
+        next((f for f in (diagnose(subject) for diagnose in _OF_TOUCHES) if f is not None), None)
+        for subject in run.subjects
+    ]
+    touched = [*_those(found), *migrated_threads.diagnose(run)]
+    return ranked(run, [replace(finding, remedy=Remedy.NONE) for finding in touched])
 
 
 def of_structure(subject: Subject) -> list[Finding]:

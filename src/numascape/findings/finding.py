@@ -25,6 +25,7 @@ class Kind(str, Enum):
     CHANGING_OWNERS = "changing owners"
     MIGRATED_THREADS = "threads changed nodes"
     DISPLACED_PAGES = "pages not where first touched"
+    TOUCHED_BY_ONE = "touched by one thread"
     FOREIGN_STACK = "stack used by others"
     CACHE_RESIDENT = "stays in caches"
     NO_PROBLEM = "NUMA is not the problem"

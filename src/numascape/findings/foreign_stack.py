@@ -9,7 +9,7 @@ from numascape.findings.cache_resident import stays_in_caches
 from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import FOREIGN, sureness
-from numascape.findings.wording import percent, threads_text
+from numascape.findings.wording import percent_first, threads_text
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -28,7 +28,7 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=others,
         why=(
-            f"{percent(1 - facts.own_share)} of the accesses to this stack are by "
+            f"{percent_first(1 - facts.own_share)} of the accesses to this stack are by "
             f"{threads_text(others)}, not by its own thread {owner}."
         ),
         advice=(

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.finding import Finding, Gain, Remedy
+from numascape.findings.finding import Finding, Gain, Kind, Remedy
 from numascape.findings.initialisation import with_initialisation
 from numascape.findings.nodes import Nodes
 from numascape.findings.subject import Run
+from numascape.findings.wording import percent
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import SCHEMA, interleave, replaced
@@ -23,7 +24,24 @@ from numascape.prediction.speeds import Speeds, speeds_of
 
 def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
     """The findings with their predicted gains; as they are where no nodes are known."""
-    return [dataclasses.replace(finding, gain=joint_gain(run, [finding])) for finding in found]
+    return [
+        dataclasses.replace(
+            finding,
+            gain=joint_gain(run, [finding]),
+            advice=(*finding.advice[:-1], finding.advice[-1] + _saved_by_copies(run, finding)),
+        )
+        if finding.kind is Kind.SHARED_READ
+        else dataclasses.replace(finding, gain=joint_gain(run, [finding]))
+        for finding in found
+    ]
+
+
+def _saved_by_copies(run: Run, finding: Finding) -> str:
+    """What the last advice about shared, read data would save: a copy on each node."""
+    if run.nodes is None or finding.structure is None:
+        return ""
+    saved = percent(max(0.0, _model(run).saved_by_copies(finding.structure)))
+    return f" Predicted for {finding.name}: {saved} of the time saved, their making included."
 
 
 def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
@@ -78,6 +96,15 @@ class _Model:
             machine=self._nodes.machine.name,
         )
 
+    def saved_by_copies(self, structure: int) -> float:
+        """The part of the time that a copy of the structure on each node would save."""
+        nodes = self._nodes
+        then = predict(
+            self._demand, self._speeds, nodes.pages, nodes.thread_node,
+            label="copies", reference=self._now, copied=[structure],
+        )  # fmt: skip
+        return 1 - then.relative
+
     def _remedied(self, finding: Finding, structures: list[int]) -> pl.DataFrame:
         if finding.remedy is Remedy.INTERLEAVED:
             return self._interleaved
@@ -130,5 +157,9 @@ def _balanced(demand: Demand) -> Demand:
     factor = np.divide(even, demand.accesses, out=np.zeros_like(even), where=active)
     row = factor[demand.phase, demand.thread]
     return dataclasses.replace(
-        demand, accesses=even, lines=demand.lines * row, moved=demand.moved * row
+        demand,
+        accesses=even,
+        lines=demand.lines * row,
+        moved=demand.moved * row,
+        rounds=demand.rounds * row,
     )

@@ -10,6 +10,7 @@ from numascape.findings.finding import Finding, Gain, Kind
 from numascape.findings.gain import joint_gain
 from numascape.findings.subject import Run
 from numascape.findings.wording import percent
+from numascape.trace.counting import only_touches
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Group:
     findings: tuple[Finding, ...]
     share: float
     gain: Gain | None
+    of_touches: bool = False
+    """Whether the accesses are first touches, one for each page."""
 
     @property
     def first(self) -> Finding:
@@ -52,6 +55,7 @@ def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
             tuple(members),
             min(1.0, sum(finding.nearer for finding in members) / max(1, run.accesses)),
             joint_gain(run, members),
+            only_touches(run.trace),
         )
         for members in groups.values()
     ]
@@ -74,6 +78,8 @@ def stake_of(group: Group) -> tuple[str, str]:
             f"of the time saved, as predicted for {gain.machine} "
             f"({percent(low)} to {percent(high)})"
         )
+    if group.of_touches:
+        return percent(group.share), "of the pages touched (accesses were not recorded)"
     if group.kind is Kind.UNEVEN_WORK:
         return percent(group.share), "of all accesses are made while other threads wait"
     return percent(group.share), (

@@ -10,6 +10,7 @@ from numascape.findings.finding import Evidence, Figure, Finding, Kind
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MINOR, sureness
 from numascape.findings.wording import threads_text
+from numascape.trace.counting import only_touches
 
 
 def diagnose(run: Run) -> list[Finding]:
@@ -17,14 +18,11 @@ def diagnose(run: Run) -> list[Finding]:
     moved = run.trace.threads.filter(pl.col("nodes").list.n_unique() > 1)["thread"].to_list()
     if not moved or len(run.trace.info.machine.nodes) < 2:
         return []
-    counts = (
-        run.trace.accesses.lazy()
-        .filter(pl.col("thread").is_in(moved))
-        .select((pl.col("reads") + pl.col("writes")).sum())
-        .collect()
-        .item()
-    )
-    share = int(counts) / max(1, run.accesses)
+    count = pl.col("reads") + pl.col("writes")
+    theirs, all_ = run.work.select(
+        count.filter(pl.col("thread").is_in(moved)).sum().alias("theirs"), count.sum().alias("all")
+    ).row(0)
+    share = int(theirs) / max(1, int(all_))
     if share < MINOR:
         return []
     return [
@@ -40,10 +38,16 @@ def diagnose(run: Run) -> list[Finding]:
             advice=(pin(run),),
             evidence=(
                 Evidence("threads seen on several nodes", len(moved), "count"),
-                Evidence("accesses made by them", share, "share"),
+                Evidence(
+                    "pages first touched by them"
+                    if only_touches(run.trace)
+                    else "the work's accesses made by them",
+                    share,
+                    "share",
+                ),
             ),
             figure=Figure.MACHINE,
             confidence=sureness(share, MINOR, 0.2),
-            nearer=round(share * run.accesses / 2),
+            nearer=round(int(theirs) / 2),
         )
     ]

@@ -11,26 +11,30 @@ from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Evidence, Figure, Finding, Kind
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import REMOTE, SPLIT
-from numascape.findings.wording import percent
+from numascape.findings.wording import percent_first
+from numascape.trace.counting import knows_touches
 
 
 def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
-    """The finding, when none of the `others` has anything to do."""
+    """The finding, when none of the `others` has anything to do, and that can be said."""
     if any(finding.to_do for finding in others):
+        return []
+    local = _local_share(run)
+    if local is None and not knows_touches(run.trace):
         return []
     private = private_share(run)
     threads = sum(1 for count in _by_thread(run) if count)
     runtime = _share_of(run, Owner.RUNTIME)
     if threads < 2:
         why = "One thread makes all accesses, and its pages are where it runs."
-    elif (local := _local_share(run)) is not None and local >= 1 - REMOTE:
-        why = f"{percent(local)} of the accesses stay on the node of their thread."
+    elif local is not None and local >= 1 - REMOTE:
+        why = f"{percent_first(local)} of the accesses stay on the node of their thread."
     elif any(finding.kind is Kind.CACHE_RESIDENT for finding in others):
         why = "What threads share is small and stays in their caches; the rest is their own."
     elif private >= SPLIT:
         why = (
-            f"{percent(private)} of the accesses go to pages that the same thread touched first: "
-            "each thread works near its own memory."
+            f"{percent_first(private)} of the accesses go to pages that the same thread touched "
+            "first: each thread works near its own memory."
         )
     else:
         why = "Nothing that would be worth the effort is shared between threads."

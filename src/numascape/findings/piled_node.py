@@ -10,7 +10,7 @@ from numascape.findings.cache_resident import stays_in_caches
 from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import PILED, SPREAD, sureness
-from numascape.findings.wording import percent
+from numascape.findings.wording import percent_first
 
 _NAMED = 3
 
@@ -51,7 +51,7 @@ def diagnose(run: Run) -> list[Finding]:
             name="",
             threads=tuple(int(t) for t in threads),
             why=(
-                f"{percent(share)} of the work's accesses go to the memory of node {to}, and "
+                f"{percent_first(share)} of the work's accesses go to the memory of node {to}, and "
                 f"threads on {nodes} nodes make them: one node's memory serves them all. Most "
                 f"go to {listed}."
             ),

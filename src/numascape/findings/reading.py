@@ -14,7 +14,7 @@ from numascape.findings.first_touches import read_first_touches
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import FOREIGN, MINOR
 from numascape.findings.wording import counted, percent
-from numascape.trace.counting import share_error
+from numascape.trace.counting import structure_error
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
         placed = run.pages_by_node.get(structure, {})
         return Reading(*read_first_touches(facts, run.owners[structure], placed))
     if counts == "samples":
-        error = percent(share_error(facts.accesses))
+        error = percent(structure_error(run.trace, structure))
         note = f"Estimated from {counted(facts.accesses, 'sample')}: its shares are within {error}."
         reading = _read(run, structure, facts, found)
         return replace(reading, see=(note, *reading.see))

@@ -23,6 +23,7 @@ from numascape.findings.thresholds import MINOR, REMOTE
 from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
 from numascape.trace import Trace
+from numascape.trace.counting import TraceOfTouches, only_touches
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
@@ -64,6 +65,14 @@ class Run:
             pages.setdefault(structure, {})[node] = count
         return pages
 
+    def touched_by(self, thread: int) -> int:
+        """Pages that the thread touched first."""
+        return self._pages_touched.get(thread, 0)
+
+    @cached_property
+    def _pages_touched(self) -> dict[int, int]:
+        return dict(self.trace.first_touch.group_by("thread").len().iter_rows())
+
     @cached_property
     def openmp(self) -> bool:
         """Whether the program's threads are OpenMP's."""
@@ -82,7 +91,9 @@ class Run:
 
     @cached_property
     def work(self) -> pl.DataFrame:
-        """Those of `rows` that are work on the structure."""
+        """Those of `rows` that are work on the structure; all, where they are first touches."""
+        if only_touches(self.trace):
+            return self.rows
         return work_rows(self.trace, self.rows)
 
     def subject(self, structure: int) -> Subject | None:
@@ -264,7 +275,11 @@ def examine(
     files: SourceFiles | None = None,
     facts: Mapping[int, Facts] | None = None,
 ) -> Run:
-    """Look at a trace; `machine`: where to, if not the recorded one; `facts`: when measured."""
+    """Look at a trace; `machine`: where to, if not the recorded one; `facts`: when measured.
+
+    Where first touches alone were recorded, they are the accesses.
+    """
+    trace = TraceOfTouches.of(trace)
     if facts is None:
         pages = per_thread_pages(trace.accesses, trace.phases.height)
         facts = measure(pages, trace.first_touch)

@@ -11,6 +11,14 @@ MINOR = 0.01
 """Share of the run's accesses below which a structure is not worth the reader's time: were all of
 them twice as slow as they need be, the run would lose one percent."""
 
+MORE_THAN_ITS_PART = 2.0
+"""How many times a thread's even part of all pages one must have touched first, for what it touched
+to be others' memory as well, rather than its own."""
+
+UNCERTAIN = 0.5
+"""How sure a finding is whose condition is half seen: who touched pages first, but not who used
+them."""
+
 SERIAL = 0.8
 """Share of a structure's pages that one thread touched first, from which first touch is serial. A
 parallel initialisation of two threads gives a half; what remains up to one is what other threads
@@ -84,7 +92,8 @@ moving; below, they cost less than a quarter of what any misplacement does."""
 
 ORDERLY = 0.9
 """Share of the steps from page to page in which the parts' order must hold for parts to be
-contiguous; the rest is for halos and leftovers."""
+contiguous, and share of a thread's displaced pages that must be on one node for the thread to have
+moved; the rest is for halos and leftovers."""
 
 ENDS = 0.3
 """Share of the steps from page to page at which the users change where parts are no longer than a
@@ -108,6 +117,10 @@ looks after the others, or touches the end of a block in passing."""
 WORK = 0.1
 """Share of the run's accesses that a phase must have for its balance to matter: a gain of a quarter
 of it is then two percent of the run."""
+
+TELLING = 6
+"""Displaced pages of a thread, from which it is no chance that they are on one node: of pages that
+are dealt out over two nodes, it happens to one thread in 32."""
 
 RANDOM_OWNER = 0.015
 """How much of the greatest possible spread a thread's share of a page has, over pages, from which

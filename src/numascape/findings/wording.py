@@ -19,6 +19,12 @@ def percent(share: float) -> str:
     return f"{share * 100:.2g} %" if share >= 0.0001 else "under 0.01 %"
 
 
+def percent_first(share: float) -> str:
+    """Format a share for the beginning of a sentence."""
+    text = percent(share)
+    return text[0].upper() + text[1:]
+
+
 def counted(number: int, noun: str) -> str:
     """Format a count with its noun: 1 access, 12 300 accesses, 4.1 billion accesses."""
     plural = noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")

@@ -39,11 +39,13 @@ def test_labels_name_findings() -> None:
     kinds = {kind.value for kind in Kind}
     used = {kind for source in sources() for _, kind in labels(source)}
     assert used <= kinds
-    # What needs several nodes cannot be planted here: tests/unit/findings/test_nodes.py does.
+    # What needs several nodes cannot be planted here: tests/unit/findings/test_nodes.py does. What
+    # is found of first touches alone, test_first_touches.py there.
     assert kinds - used == {
         Kind.PILED_NODE.value,
         Kind.MIGRATED_THREADS.value,
         Kind.DISPLACED_PAGES.value,
+        Kind.TOUCHED_BY_ONE.value,
     }
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from numascape.findings.wording import counted
 from numascape.placement.document import read_plan
 from synthetic.patterns import Pattern, naive_matmul, seismic
-from synthetic.write import write_pattern
+from synthetic.write import touches_alone, write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -101,3 +102,35 @@ def test_a_missing_trace_is_one_line(numascape: Numascape, tmp_path: Path) -> No
     status, output, errors = numascape("advise", tmp_path / "none.numascape")
     assert (status, output) == (2, "")
     assert errors.count("\n") == 1
+
+
+def test_of_first_touches_it_says_what_cannot_be_judged(
+    numascape: Numascape, tmp_path: Path
+) -> None:
+    trace = tmp_path / "run.numascape"
+    write_pattern(touches_alone(on_one_node(seismic(1920, 16))), trace)
+    status, output, _ = numascape("advise", trace)
+    words = " ".join(output.split())
+    assert status == 0
+    assert "cannot be judged whether NUMA matters to this run, nor: serial first touch;" in words
+    assert "1 touched by one thread grid->vx" in words
+    assert "1 thing to look into" in words
+    read = json.loads(numascape("advise", trace, "--json")[1])
+    assert "serial first touch" in read["not_judged"]
+    plan = tmp_path / "plan.toml"
+    status, _, errors = numascape("advise", trace, "-o", plan)
+    assert status == 2
+    assert len(errors.splitlines()) == 1
+    assert "first touches only" in errors
+    assert not plan.exists()
+
+
+def test_findings_of_samples_are_labelled_so(numascape: Numascape, tmp_path: Path) -> None:
+    pattern = on_one_node(seismic(1920, 16))
+    pattern.info()["recorder"]["counts"] = "samples"
+    trace = write_pattern(pattern, tmp_path / "run.numascape")
+    samples = trace.info.totals.reads + trace.info.totals.writes
+    _, output, _ = numascape("advise", trace.path)
+    assert f"judged from {counted(samples, 'sample')} of accesses: every share is an" in output
+    assert "1  serial first touch" in output
+    assert json.loads(numascape("advise", trace.path, "--json")[1])["counts"] == "samples"

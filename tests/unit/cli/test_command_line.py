@@ -74,6 +74,7 @@ def test_verbs_are_files() -> None:
         (["record", "--seconds", "1", "--", "ls"], "--seconds goes with --pid"),
         (["record", "--pid", "1", "--seconds", "0"], "--seconds 0 is no time to stay attached"),
         (["record", "--pid", "1", "--seconds", "nan"], "--seconds nan is no time"),
+        (["record", "--pid", "1", "--measure-cost"], "--measure-cost runs the program before"),
         (["record", "--pid", "one"], "Invalid value for '--pid'"),
     ],
 )

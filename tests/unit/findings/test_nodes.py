@@ -116,6 +116,15 @@ def test_a_node_that_was_full_is_told(found: Find) -> None:
     assert "host sweep" in full.advice[0]
 
 
+def test_threads_that_moved_after_touching_are_told(found: Find) -> None:
+    pattern = parts()
+    pattern.node_of_page = (np.arange(PAGES) * 4 // PAGES + 1) % 4
+    findings = found(pattern)
+    assert kinds(findings) == {Kind.DISPLACED_PAGES}
+    assert "it must have moved" in findings[0].why
+    assert "Pin the threads" in findings[0].advice[0]
+
+
 def test_pages_bound_to_one_node_are_told(found: Find) -> None:
     pattern = parts()
     pattern.node_of_page = np.full(PAGES, 2)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from numascape.findings import Finding, Kind, examine, findings_of
 from numascape.findings.reading import Reading, reading_of
 from numascape.findings.subject import Run
-from numascape.findings.wording import counted, percent
+from numascape.findings.wording import counted, percent, percent_first
 from synthetic import patterns
 from synthetic.write import write_pattern
 
@@ -85,6 +86,9 @@ def test_data_that_all_threads_read(describe: Callable[..., Described]) -> None:
     assert numbers["memory of a copy"] == 1024 * 1024 * 8
     assert "numactl --interleave=all" in reading.advice[0]
     assert "costs 8 MiB of memory per node, 32 MiB on the 4 nodes" in reading.advice[1]
+    saved = re.search(r"Predicted for B: (\d+) % of the time saved", reading.advice[1])
+    assert saved is not None
+    assert 0 < int(saved[1]) < 75  # of four nodes, main's serves all
 
 
 def test_data_that_all_threads_write(describe: Callable[..., Described]) -> None:
@@ -260,6 +264,7 @@ def test_counted_lines_say_what_stays_in_caches(
 )  # fmt: skip
 def test_shares_are_never_rounded_to_all_or_nothing(share: float, text: str) -> None:
     assert percent(share) == text
+    assert percent_first(share) == text[0].upper() + text[1:]
 
 
 def test_counts_have_units() -> None:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is advised names code that the reader can change."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from numascape.findings.advice import initialise_in_parallel
+from numascape.findings.finding import Place
+
+
+def subject(touched: Place) -> Any:
+    return SimpleNamespace(
+        touched_at=touched,
+        used_at=None,
+        worked_in=Place("work", "/home/a/lulesh.cc", 1510),
+        row={"kind": "heap", "function": "make", "file": "/home/a/lulesh.cc", "line": 2715},
+        run=SimpleNamespace(openmp=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "file"),
+    [
+        ("std::__fill_a1<int*, int>", "/usr/include/c++/12/bits/stl_algobase.h"),
+        ("std::_Construct<int>", "/usr/include/c++/12/bits/stl_construct.h"),
+    ],
+)
+def test_a_librarys_loop_is_not_the_readers_to_change(function: str, file: str) -> None:
+    advice = initialise_in_parallel(subject(Place(function, file, 922)))
+    assert "#pragma" not in advice
+    assert "allocated at lulesh.cc:2715" in advice
+    assert "lulesh.cc:1510" in advice
+
+
+def test_the_readers_own_loop_is() -> None:
+    advice = initialise_in_parallel(subject(Place("fill", "/home/a/lulesh.cc", 485)))
+    assert "#pragma omp parallel for schedule(static)" in advice
+    assert "lulesh.cc:485" in advice

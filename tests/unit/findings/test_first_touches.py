@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is found where only first touches were recorded, and what is left open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from numascape.findings import Finding, Kind, examine, findings_of, not_judged
+from numascape.findings.groups import grouped, stake_of
+from numascape.report import from_trace
+from numascape.trace import Trace
+from synthetic.patterns import Pattern, seismic
+from synthetic.write import touches_alone, write_pattern
+
+THREADS = 64
+PAGES = 640
+PAGE = np.arange(PAGES)
+OWNER = PAGE * THREADS // PAGES
+
+
+@pytest.fixture
+def pattern() -> Pattern:
+    """Of 64 threads on four nodes; every page is on node 0, unless first touch places it."""
+    return Pattern("touches", THREADS)
+
+
+def recorded(pattern: Pattern, folder: Path) -> Trace:
+    return write_pattern(touches_alone(pattern), folder / "run.numascape")
+
+
+def found_in(pattern: Pattern, folder: Path) -> list[Finding]:
+    return findings_of(examine(recorded(pattern, folder)))
+
+
+def touched(pattern: Pattern, name: str, thread: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+    s = pattern.structure(name, PAGES)
+    pattern.access(s, PAGE, thread, 0, 1)
+    pattern.touch(s, PAGE, thread)
+    return s
+
+
+def test_one_toucher_is_named_and_its_users_left_open(tmp_path: Path) -> None:
+    run = examine(recorded(seismic(1920, 16), tmp_path))
+    found = findings_of(run)
+    assert {finding.kind for finding in found} == {Kind.TOUCHED_BY_ONE}
+    assert {"grid->vx", "grid->vy"} <= {finding.name for finding in found}
+    assert all("was not recorded" in finding.why for finding in found)
+    assert all(finding.gain is None for finding in found)
+    assert max(finding.confidence for finding in found) <= 0.5
+    number, what = stake_of(grouped(run, found)[0])
+    assert what.startswith("of the pages touched")
+    assert number == "over 99 %"
+
+
+def test_what_needs_users_is_not_judged(tmp_path: Path) -> None:
+    trace = recorded(seismic(1920, 16), tmp_path)
+    open_ = set(not_judged(trace))
+    assert {Kind.SERIAL_FIRST_TOUCH, Kind.PARTITIONED, Kind.NO_PROBLEM} <= open_
+    assert not open_ & {finding.kind for finding in findings_of(examine(trace))}
+    counted = write_pattern(seismic(1920, 16), tmp_path / "counted.numascape")
+    assert not_judged(counted) == ()
+
+
+def test_a_parallel_initialisation_is_no_finding(pattern: Pattern, tmp_path: Path) -> None:
+    pattern.placed_by_first_touch = True
+    touched(pattern, "shared", OWNER)
+    assert found_in(pattern, tmp_path) == []
+
+
+def test_what_each_thread_touches_for_itself_is_no_finding(
+    pattern: Pattern, tmp_path: Path
+) -> None:
+    pattern.placed_by_first_touch = True
+    for thread in range(THREADS):
+        touched(pattern, f"own {thread}", np.full(PAGES, thread))
+    assert found_in(pattern, tmp_path) == []
+
+
+def test_pages_away_from_their_toucher_are_a_finding(pattern: Pattern, tmp_path: Path) -> None:
+    touched(pattern, "shared", OWNER)
+    (finding,) = found_in(pattern, tmp_path)
+    assert finding.kind is Kind.DISPLACED_PAGES
+    assert finding.evidence[0].value == 0.75
+    assert finding.gain is None
+    assert finding.nearer == 0.75 * PAGES
+
+
+def test_the_page_shows_what_was_found(tmp_path: Path) -> None:
+    report = from_trace(recorded(seismic(1920, 16), tmp_path))
+    assert {card.kind for card in report.findings} == {Kind.TOUCHED_BY_ONE.value}
+    assert report.findings[0].label.startswith("of the pages touched")
+    assert report.memory_lines is None
