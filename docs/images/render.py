@@ -66,6 +66,8 @@ class Picture:
     scheme: str = "light"
     phases_bar: bool = False
     """Photograph the window with the bar at its bottom."""
+    recorded: tuple[str, ...] = ()
+    """Options of the recording."""
 
 
 PICTURES = (
@@ -98,6 +100,12 @@ PICTURES = (
         structure="w->vx",
         part="section:has(#source-lines)",
     ),
+    Picture(
+        "memory-lines",
+        ("matmul", "naive", "-t", "16"),
+        part="section:has(> .scroll > table.structures)",
+        recorded=("--traffic", "--cache", "256K,8,64"),
+    ),
     Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "w->vx", phases_bar=True),
 )
 
@@ -115,7 +123,7 @@ def main(wanted: list[str]) -> None:
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
         for picture in filter(lambda one: chosen(one.name), PICTURES):
-            photograph(browser, picture, report_of(picture.run, folder))
+            photograph(browser, picture, report_of(picture.run, folder, picture.recorded))
         if chosen("show"):
             photograph_terminal(browser, trace_of(("stencil",), folder))
         browser.close()
@@ -130,21 +138,21 @@ def main(wanted: list[str]) -> None:
             figure.savefig(IMAGES / "plot-phases.png", dpi=220)
 
 
-def trace_of(run: tuple[str, ...], folder: Path) -> Path:
+def trace_of(run: tuple[str, ...], folder: Path, options: tuple[str, ...] = ()) -> Path:
     """The trace of the run; each is recorded, or made up, once."""
-    trace = folder / f"{'-'.join(run)}.numascape"
+    trace = folder / f"{'-'.join((*run, *options))}.numascape"
     if trace.exists():
         return trace
     if run[0] in MADE_UP:
         return write_pattern(MADE_UP[run[0]](), trace).path
-    command = [NUMASCAPE, "record", "-q", "-o", trace, "--", *run]
+    command = [NUMASCAPE, "record", "-q", *options, "-o", trace, "--", *run]
     subprocess.run(command, check=True, cwd=folder, env={"PATH": str(EXAMPLES)})
     return trace
 
 
-def report_of(run: tuple[str, ...], folder: Path) -> Path:
+def report_of(run: tuple[str, ...], folder: Path, options: tuple[str, ...] = ()) -> Path:
     """The report of the run's trace."""
-    trace = trace_of(run, folder)
+    trace = trace_of(run, folder, options)
     page = trace.with_suffix(".html")
     if not page.exists():
         subprocess.run([NUMASCAPE, "report", "-q", trace, "-o", page], check=True)

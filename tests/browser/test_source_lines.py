@@ -73,6 +73,23 @@ def test_the_text_has_shares_in_its_margin(open_heat: Callable[[bool], Opened]) 
     assert chosen.locator("td.number").first.inner_text().replace("\u202f", " ") == "16.3 %"
 
 
+def test_what_is_estimated_is_marked(open_file: Open, tmp_path: Path) -> None:
+    pattern = heat(str(tmp_path / "heat.c"))
+    (_, _, _, _, _, reads, _) = pattern.lines[1]
+    pattern.estimated = [0, reads // 4, 0]
+    page = tmp_path / "heat.html"
+    render(draft(write_pattern(pattern, tmp_path / "heat.numascape"), None), page)
+    report: Opened = open_file(page)
+    assert uses(report) == [
+        "fill heat.c 83.7 %",
+        "line 4 83.7 %",
+        "sweep heat.c ≈ 16.3 %",
+        "line 9 ≈ 16.3 %",
+    ]
+    told = report.page.locator(".line-uses button", has_text="line 9").get_attribute("title") or ""
+    assert " ".join(told.split()).endswith("25.0 % of them estimated from samples")
+
+
 def test_source_text_is_shown_not_executed(open_heat: Callable[[bool], Opened]) -> None:
     report = open_heat(True)
     assert report.page.evaluate("window.pwned") is None

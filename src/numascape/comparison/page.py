@@ -44,8 +44,8 @@ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 
 def write_page(comparison: Comparison, file: Path) -> int:
     """Write the page and return its bytes; complete or not at all. Raises OSError."""
-    content = comparison_page(comparison).encode()
-    with replacing_file(file) as beside:
+    with replacing_file(file) as beside:  # first: drawing takes seconds
+        content = comparison_page(comparison).encode()
         beside.write_bytes(content)
     return len(content)
 

@@ -13,6 +13,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -42,10 +43,14 @@ def draw_change(before: tuple[Trace, int] | None, after: tuple[Trace, int] | Non
     del settings["backend"]  # setting it would load a graphical one
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of characters that the font lacks
-        figure = Figure(layout="constrained")
+        figure = Figure()
         figure.set_size_inches(WIDTH_CM / CM_PER_INCH, _HEIGHT_CM / CM_PER_INCH)
         _draw(figure, sides, scale)
-        figure.draw_without_rendering()
+        # Once, and not at every drawing: this takes longer than all the rest.
+        layout = ConstrainedLayoutEngine()
+        figure.set_layout_engine(layout)
+        layout.execute(figure)
+        figure.set_layout_engine("none")
     return figure
 
 

@@ -18,6 +18,7 @@ from numascape.findings.reading import reading_of
 from numascape.report.data import (
     FindingCard,
     Lines,
+    MemoryLines,
     Phase,
     Places,
     Report,
@@ -43,18 +44,19 @@ from numascape.report.instances import (
 )
 from numascape.report.lines import lay_out_lines, shown_lines, source_places
 from numascape.report.machine import shown_machine
+from numascape.report.memory_lines import lines_of_structures, measure_memory_lines
 from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
 from numascape.report.run import plain, shown_run, shown_threads
 from numascape.report.sharing import measure_sharing
 from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
-from numascape.trace.counting import TraceOfTouches
+from numascape.trace.counting import TraceOfTouches, counted
 
 COLUMNS = 4096
 """Columns with touched pages that a structure may have; a 4K screen shows no more."""
 MINOR_COLUMNS = 256
-"""The same for a structure below MINOR_SHARE of the accesses."""
+"""The same for a structure below MINOR_SHARE of the accesses, and of the memory lines."""
 MINOR_SHARE = 0.0001
 
 
@@ -84,6 +86,7 @@ class Draft:
     traffic: Traffic
     lines: Lines
     machine: dict[str, Any]
+    memory_lines: MemoryLines | None = None
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     limits: Limits = dataclasses.field(default_factory=Limits)
@@ -111,12 +114,9 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     first_touch = trace.first_touch.with_columns(phases.positions(trace.first_touch["phase"]))
     per_thread = per_thread_pages(by_phase, len(phases.phases))
     facts = measure(per_thread, first_touch)
-    ranked = ranked_structures(trace.structures, facts)
-    run_accesses = sum(f.accesses for f in facts.values())
+    ranked = ranked_structures(trace.structures, facts, lines_of_structures(by_phase))
     shown = ranked.head(limits.structures).with_columns(
-        limit=pl.when(pl.col("accesses") >= MINOR_SHARE * run_accesses)
-        .then(COLUMNS)
-        .otherwise(MINOR_COLUMNS)
+        limit=pl.when(pl.col("share") >= MINOR_SHARE).then(COLUMNS).otherwise(MINOR_COLUMNS)
     )
     position = _positions(ranked, limits.structures)
     lines = shown_lines(trace.lines, position, phases.positions(trace.lines["phase"]))
@@ -131,7 +131,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     loop, loops = loops_around(named, files) if files else ((-1,) * len(named), ())
     shown_places = _places(places, loop)
     used_at = lay_out_lines(lines, places, len(shown))
-    traffic = measure_traffic(trace, by_phase, position, len(shown), len(phases.phases))
+    measured = (trace, by_phase, position, len(shown), len(phases.phases))
     run = examine(trace, files=files, facts=facts)
     found = findings_of(run)
     whole = tuple(
@@ -148,7 +148,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         phases=phases.phases,
         places=shown_places,
         left_out=(
-            *left_out(ranked, facts, limits.structures),
+            *left_out(ranked, limits.structures),
             *phases.folded,
             *(files.left_out if files else ()),
         ),
@@ -157,9 +157,10 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         sharing=measure_sharing(
             per_thread, by_phase if several else None, trace.threads.height, len(phases.phases)
         ),
-        traffic=traffic,
+        traffic=measure_traffic(*measured),
         lines=used_at,
         machine=plain(shown_machine(trace.info.machine)),
+        memory_lines=measure_memory_lines(*measured),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
         limits=limits,
@@ -198,7 +199,7 @@ def _by_phase(accesses: pl.DataFrame, phases: ShownPhases) -> pl.DataFrame:
     return (
         accesses.with_columns(phases.positions(accesses["phase"]))
         .group_by(keys)
-        .agg(pl.col("reads", "writes").sum())
+        .agg(pl.col(counted(accesses)).sum())
     )
 
 

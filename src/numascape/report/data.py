@@ -145,10 +145,30 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class MemoryLines:
+    """What is not in the cells, in cache lines instead of accesses.
+
+    ``fetched`` from memory and ``written`` back to it: P. All others count both: ``shared`` is as
+    ``Sharing.accesses``, the rest as in :class:`Traffic`.
+    """
+
+    fetched: Column
+    written: Column
+    shared: Column
+    traffic: Column
+    local: Column
+    remote: Column
+    thread_local: Column
+    thread_remote: Column
+
+
+@dataclass(frozen=True)
 class Lines:
     """Which source places read and write a structure, sorted by structure, place, phase.
 
     ``begin[s] .. begin[s + 1]`` are the rows of the structure at position ``s`` (S + 1).
+    ``estimated``: how many of the reads and writes are known from samples only; none where the
+    trace does not say.
     """
 
     begin: Column
@@ -156,6 +176,7 @@ class Lines:
     place: Column
     reads: Column
     writes: Column
+    estimated: Column
 
 
 @dataclass(frozen=True)
@@ -200,7 +221,8 @@ class Cells:
 
     ``begin[e * P + p] .. begin[e * P + p + 1]`` are those of entry ``e`` in phase ``p``.
     ``row`` is a position in the report's thread list, ``column`` counts from the entry's first
-    column. Cells without an access are left out.
+    column. Cells without an access are left out. ``memory_lines`` and ``written_lines`` are cache
+    lines from memory and back to it, None where the trace has none.
     """
 
     begin: Column
@@ -208,6 +230,8 @@ class Cells:
     column: Column
     reads: Column
     writes: Column
+    memory_lines: Column | None = None
+    written_lines: Column | None = None
 
 
 @dataclass(frozen=True)
@@ -242,6 +266,8 @@ class Report:
     traffic: Traffic
     lines: Lines
     machine: dict[str, Any]
+    memory_lines: MemoryLines | None = None
+    """None where the run was recorded without a model of the caches."""
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     """None where the report was asked to hold no source text."""

@@ -55,6 +55,8 @@ def _pack(report: Report) -> bytes:
     }
     for name in TABLES:
         text[name] = planes.table(getattr(report, name))
+    if report.memory_lines is not None:
+        text["memory_lines"] = planes.table(report.memory_lines)
     if report.sources is not None:
         text["sources"] = [dataclasses.asdict(window) for window in report.sources]
     return planes.block(text)

@@ -18,20 +18,37 @@ STRUCTURES = 2000
 """Structures shown, the most used first; of the rest the report says how much it is."""
 
 
-def ranked_structures(structures: pl.DataFrame, facts: Mapping[int, Facts]) -> pl.DataFrame:
-    """The structures, most accessed first, with accesses, touched and position (0, 1, ...)."""
+def ranked_structures(
+    structures: pl.DataFrame, facts: Mapping[int, Facts], lines: Mapping[int, int]
+) -> pl.DataFrame:
+    """The structures, most used first, with accesses, lines, touched, share, position (0, 1, ...).
+
+    `lines`: from memory and back to it, by structure, where they were counted. ``share`` is the
+    larger of the parts of all accesses and of all lines: what hardly any access goes to may yet be
+    most of what comes from memory.
+    """
     counts = pl.DataFrame(
         {
             "structure": list(facts),
             "accesses": [f.accesses for f in facts.values()],
+            "lines": [lines.get(structure, 0) for structure in facts],
             "touched": [f.touched_pages for f in facts.values()],
         },
-        schema={"structure": pl.UInt32, "accesses": pl.UInt64, "touched": pl.UInt64},
+        schema={
+            "structure": pl.UInt32,
+            **dict.fromkeys(["accesses", "lines", "touched"], pl.UInt64),
+        },
     )
     return (
         structures.join(counts, on="structure", how="left")
-        .with_columns(pl.col("accesses", "touched").fill_null(0))
-        .sort("accesses", "size", "structure", descending=[True, True, False])
+        .with_columns(pl.col("accesses", "lines", "touched").fill_null(0))
+        .with_columns(
+            share=pl.max_horizontal(
+                pl.col(name) / pl.col(name).sum().clip(lower_bound=1)
+                for name in ("accesses", "lines")
+            )
+        )
+        .sort("share", "accesses", "size", "structure", descending=[True, True, True, False])
         .with_row_index("position")
     )
 
@@ -67,14 +84,16 @@ def structure_entry(
     )
 
 
-def left_out(ranked: pl.DataFrame, facts: Mapping[int, Facts], structures: int) -> tuple[str, ...]:
+def left_out(ranked: pl.DataFrame, structures: int) -> tuple[str, ...]:
     """What the report says about structures that it has no entries for."""
     if len(ranked) <= structures:
         return ()
     rest = ranked.slice(structures)
-    total = sum(f.accesses for f in facts.values())
-    share = int(rest["accesses"].sum()) / total if total else 0.0
-    return (
-        f"{len(rest)} more structures are left out; "
-        f"together they have {share:.2%} of the accesses.",
-    )
+    parts = [f"{_share(rest['accesses'], ranked['accesses']):.2%} of the accesses"]
+    if int(ranked["lines"].sum()) > 0:
+        parts.append(f"{_share(rest['lines'], ranked['lines']):.2%} of the memory lines")
+    return (f"{len(rest)} more structures are left out; together they have {' and '.join(parts)}.",)
+
+
+def _share(part: pl.Series, whole: pl.Series) -> float:
+    return int(part.sum()) / max(1, int(whole.sum()))

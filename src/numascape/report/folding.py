@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from numascape.report.data import Cells, Column, Columns, FirstTouches
+from numascape.trace.counting import MEMORY_LINES, counted, has_memory_lines
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,9 @@ class Folded:
     """Tables at page or block resolution; ``block`` is page // width of the structure.
 
     touched: position, block, touched (pages); accesses: position, block, phase, row, reads,
-    writes; first: position, block, phase, row, pages, place, place_pages; width: position, width,
-    pages. ``position`` is the entry's index in the report, ``phase`` that of the phase shown.
+    writes, and memory_lines and written_lines where the trace has them; first: position, block,
+    phase, row, pages, place, place_pages; width: position, width, pages. ``position`` is the
+    entry's index in the report, ``phase`` that of the phase shown.
     """
 
     touched: pl.DataFrame
@@ -54,8 +56,8 @@ def fold_pages(
 ) -> Folded:
     """Bring a trace's tables to blocks that are small enough never to be too coarse.
 
-    `accesses`: structure, page, thread, phase, reads, writes; `first_touch`: the trace's table with
-    phase; both with the positions of phases; `shown`: structure, position, pages,
+    `accesses`: structure, page, thread, phase and what is counted; `first_touch`: the trace's
+    table with phase; both with the positions of phases; `shown`: structure, position, pages,
     instances, touched (pages of all instances) and limit (columns wanted); `places`: function,
     file, line and their place; `structures`: the number of structures in the trace.
     """
@@ -67,11 +69,12 @@ def fold_pages(
         pages="pages",
     )
     place = _Whereabouts(shown["structure"], width["width"], structures)
+    counts = counted(accesses)
     cells = (
-        place.of(accesses, "phase", "reads", "writes")
+        place.of(accesses, "phase", *counts)
         .lazy()
         .group_by("position", "block", "phase", "row")
-        .agg(pl.col("reads").sum(), pl.col("writes").sum())
+        .agg(pl.col(counts).sum())
         .collect(engine="streaming")
     )
     first = (
@@ -141,7 +144,7 @@ def coarsen(folded: Folded, factors: pl.DataFrame) -> Folded:
     accesses = (
         widened(folded.accesses)
         .group_by([*where, "phase", "row"])
-        .agg(pl.col("reads").sum(), pl.col("writes").sum())
+        .agg(pl.col(counted(folded.accesses)).sum())
     )
     first = (
         widened(folded.first)
@@ -192,7 +195,7 @@ def lay_out(folded: Folded, entries: int, phases: int) -> tuple[Columns, Cells, 
     index = columns.filter(pl.col("touched") > 0).select("position", "block", "column")
     accesses = (
         folded.accesses.join(index, on=["position", "block"])
-        .filter((pl.col("reads") + pl.col("writes")) > 0)
+        .filter(pl.sum_horizontal(counted(folded.accesses)) > 0)
         .sort("position", "phase", "row", "column")
     )
     first = folded.first.join(index, on=["position", "block"]).sort(
@@ -211,6 +214,11 @@ def lay_out(folded: Folded, entries: int, phases: int) -> tuple[Columns, Cells, 
             column=accesses["column"].to_numpy(),
             reads=accesses["reads"].to_numpy(),
             writes=accesses["writes"].to_numpy(),
+            **(
+                {name: accesses[name].to_numpy() for name in MEMORY_LINES}
+                if has_memory_lines(accesses)
+                else {}
+            ),
         ),
         FirstTouches(
             begin=_begins(first, entries, phases),

@@ -14,19 +14,22 @@ REST = ("other source lines", "", 0)
 """What stands for the places of all other pairs."""
 
 _PLACE = ["function", "file", "line"]
+_COUNTS = ["reads", "writes", "estimated"]
 
 
 def shown_lines(lines: pl.DataFrame, position: pl.Series, phase: pl.Series) -> pl.DataFrame:
-    """The trace's `lines` as position, phase, function, file, line, reads, writes.
+    """The trace's `lines` as position, phase, function, file, line, reads, writes, estimated.
 
     `position`: by structure in the trace, its position among those shown, or null; `phase`: the
     rows' phases as positions. Beyond PAIRS, the least used places of a structure become REST.
     """
+    if "estimated" not in lines.columns:
+        lines = lines.with_columns(estimated=pl.lit(0, pl.UInt64))
     table = (
         lines.with_columns(position=position.gather(lines["structure"]), phase=phase)
         .filter(pl.col("position").is_not_null())
         .group_by("position", "phase", *_PLACE)
-        .agg(pl.col("reads", "writes").sum())
+        .agg(pl.col(_COUNTS).sum())
     )
     pairs = table.group_by("position", *_PLACE).agg(uses=(pl.col("reads") + pl.col("writes")).sum())
     if pairs.height <= PAIRS:
@@ -41,7 +44,7 @@ def shown_lines(lines: pl.DataFrame, position: pl.Series, phase: pl.Series) -> p
         table.join(rest, on=["position", *_PLACE], how="left")
         .with_columns(renamed)
         .group_by("position", "phase", *_PLACE)
-        .agg(pl.col("reads", "writes").sum())
+        .agg(pl.col(_COUNTS).sum())
     )
 
 
@@ -67,5 +70,5 @@ def lay_out_lines(lines: pl.DataFrame, places: pl.DataFrame, structures: int) ->
     begin = np.searchsorted(table["position"].to_numpy(), np.arange(structures + 1))
     return Lines(
         begin.astype(np.uint32),
-        *(table[name].to_numpy() for name in ("phase", "place", "reads", "writes")),
+        *(table[name].to_numpy() for name in ("phase", "place", *_COUNTS)),
     )

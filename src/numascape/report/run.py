@@ -11,6 +11,7 @@ import numpy as np
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.text import printable
+from numascape.findings import left_open
 from numascape.trace import Trace
 
 
@@ -35,6 +36,7 @@ def shown_run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
     run = plain(dataclasses.asdict(trace.info))
     run["reads"] = sum(f.reads for f in facts.values())
     run["writes"] = sum(f.writes for f in facts.values())
+    run["left_open"] = left_open(trace)
     run["touched_pages"] = sum(f.touched_pages for f in facts.values())
     return dict(run)
 

@@ -15,6 +15,7 @@ describe("a window of single pages", () => {
       first: 950,
       end: 1150,
       phases: null,
+      lines: false,
     });
     expect(windowFor({ ...folded, pages_per_column: 1 }, { x0: 0, x1: 9 }, null)).toBeUndefined();
   });
@@ -26,7 +27,7 @@ describe("a window of single pages", () => {
   });
 
   it("is asked for with the instance and the phases chosen", () => {
-    const query = { structure: 7, instance: -1, first: 5, end: 9, phases: null };
+    const query = { structure: 7, instance: -1, first: 5, end: 9, phases: null, lines: false };
     expect(addressOf("detail", query)).toBe("detail?structure=7&from=5&to=9&columns=4096");
     const chosen = addressOf("detail", { ...query, instance: 3, phases: [0, 2] });
     expect(chosen).toBe("detail?structure=7&from=5&to=9&columns=4096&instance=3&phases=0%2C2");
@@ -44,6 +45,7 @@ describe("a window of single pages", () => {
     const finer = { x0: 1e6, x1: 1e6 + 100 };
     expect(serves(window, windowFor(folded, finer, null)!, finer)).toBe(false);
     expect(serves(window, windowFor(folded, view, [1])!, view)).toBe(false);
+    expect(serves(window, windowFor(folded, view, null, true)!, view)).toBe(false);
     const other = { ...folded, structure: 8 } as Structure;
     expect(serves(window, windowFor(other, view, null)!, view)).toBe(false);
   });
@@ -60,7 +62,14 @@ describe("a window of single pages", () => {
       version: 1,
       pages_per_column: 1,
       columns: { start: stored(5, 6), pages: stored(1, 1), touched: stored(1, 1) },
-      cells: { row: stored(0, 1), column: stored(0, 1), reads: stored(3, 4), writes: stored(0, 9) },
+      cells: {
+        row: stored(0, 1),
+        column: stored(0, 1),
+        reads: stored(3, 4),
+        writes: stored(0, 9),
+        memory_lines: stored(0, 2),
+        written_lines: stored(0, 1),
+      },
       first_touches: {
         row: stored(1, 1),
         column: stored(0, 1),
@@ -70,12 +79,17 @@ describe("a window of single pages", () => {
     });
     const head = new TextEncoder().encode(text);
     const block = new Uint8Array([head.length & 255, head.length >> 8, 0, 0, ...head, ...columns]);
-    const query = { structure: 7, instance: -1, first: 5, end: 7, phases: null };
+    const query = { structure: 7, instance: -1, first: 5, end: 7, phases: null, lines: false };
     const { matrix } = parseWindow(block, query, { threads: 2, length: 100 });
     expect([...matrix.start]).toEqual([5, 6]);
     expect(matrix.length).toBe(100);
     expect([...matrix.accesses.rowBegin]).toEqual([0, 1, 2]);
     expect([...matrix.accesses.writes]).toEqual([0, 9]);
     expect([...matrix.firstTouches.rowBegin]).toEqual([0, 0, 2]);
+    // In memory lines: thread 0 has none on its page.
+    const lines = parseWindow(block, { ...query, lines: true }, { threads: 2, length: 100 });
+    expect([...lines.matrix.accesses.rowBegin]).toEqual([0, 0, 1]);
+    expect([...lines.matrix.accesses.reads]).toEqual([2]);
+    expect([...lines.matrix.accesses.writes]).toEqual([1]);
   });
 });

@@ -20,12 +20,14 @@ const EXTENTS: Extents = {
   ],
   threads: 64,
   phases: 6,
+  lines: true,
 };
 
 const EVERYTHING: PageState = {
   structure: 2,
   instance: 5,
   view: { x0: 10.5, x1: 2000, y0: 0, y1: 12 },
+  count: "accesses",
   measure: "writes",
   scale: "log",
   phases: [0, 2, 3, 4],
@@ -46,6 +48,17 @@ describe("the address", () => {
   it("holds only what differs from the start", () => {
     expect(writeAddress(startOf(EXTENTS))).toBe("v=1&structure=7");
     expect(readAddress("#structure=2", EXTENTS)).toEqual({ ...startOf(EXTENTS), structure: 2 });
+  });
+
+  it("says what is counted only where there is a choice", () => {
+    expect(readAddress("#structure=2&count=accesses", EXTENTS)?.count).toBe("accesses");
+    const [only, unknown] = [{ ...EXTENTS, lines: false }, "#structure=2&count=bytes"];
+    expect(readAddress("#structure=2&count=accesses", only)?.count).toBe("lines");
+    expect(readAddress(unknown, EXTENTS)?.count).toBe("lines");
+  });
+
+  it("starts with the structure that is used most", () => {
+    expect(startOf({ ...EXTENTS, first: 1 }).structure).toBe(2);
   });
 
   it("asks for nothing when it is another place of the page, of another version, or too long", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Report } from "../src/data/report";
 import { countsOf } from "../src/model/phase-counts";
 import { phaseAt, phasesBetween, picked } from "../src/model/phase-selection";
-import { lineSums, usesOf, windowOf } from "../src/model/source-lines";
+import { estimatedShare, lineSums, usesOf, windowOf } from "../src/model/source-lines";
 import { phase, structure } from "./matrices";
 
 describe("choosing phases", () => {
@@ -80,6 +80,7 @@ describe("source lines", () => {
       phase: Uint8Array.of(0, 1, 0, 0, 1, 0),
       reads: Uint8Array.of(10, 5, 30, 7, 1, 99),
       writes: Uint8Array.of(0, 5, 0, 0, 1, 0),
+      estimated: Uint8Array.of(4, 1, 0, 7, 0, 0),
     },
   } as unknown as Report;
 
@@ -88,16 +89,25 @@ describe("source lines", () => {
     expect([f!.name, f!.reads, f!.writes]).toEqual(["f", 46, 6]);
     expect(f!.loops.map(({ reads, writes }) => [reads, writes])).toEqual([[45, 5]]);
     expect(f!.loops[0]!.lines).toEqual([
-      { line: 5, reads: 30, writes: 0 },
-      { line: 4, reads: 15, writes: 5 },
+      { line: 5, reads: 30, writes: 0, estimated: 0 },
+      { line: 4, reads: 15, writes: 5, estimated: 5 },
     ]);
-    expect(f!.lines).toEqual([{ line: 20, reads: 1, writes: 1 }]);
+    expect(f!.lines).toEqual([{ line: 20, reads: 1, writes: 1, estimated: 0 }]);
     expect(g!.name).toBe("g");
   });
   it("follow the phases", () =>
     expect(usesOf(report, 0, [1]).map(({ name, reads }) => [name, reads])).toEqual([["f", 6]]));
   it("add up what several functions do in a line", () =>
-    expect(lineSums(usesOf(report, 0, [0, 1]), "a.c").get(4)).toEqual({ reads: 22, writes: 5 }));
+    expect(lineSums(usesOf(report, 0, [0, 1]), "a.c").get(4)).toEqual({
+      reads: 22,
+      writes: 5,
+      estimated: 12,
+    }));
+  it("say how much of them is estimated, unless it is next to nothing", () => {
+    expect(estimatedShare({ reads: 30, writes: 10, estimated: 10 })).toBe(0.25);
+    expect(estimatedShare({ reads: 1000, writes: 0, estimated: 4 })).toBe(0);
+    expect(estimatedShare({ reads: 0, writes: 0, estimated: 0 })).toBe(0);
+  });
   it("have their text where the report holds it", () => {
     const sources = [{ file: "a.c", first: 3, text: ["x", "y"] }];
     expect(windowOf(sources, "a.c", 4)).toBe(sources[0]);

@@ -142,6 +142,28 @@ def test_the_least_used_structures_are_left_out_and_counted(tmp_path: Path) -> N
     assert report.run["reads"] == STRUCTURES * 1000 + 50
 
 
+def test_what_comes_from_memory_is_shown_however_few_accesses_go_to_it(tmp_path: Path) -> None:
+    pattern = patterns.Pattern("p", 1)
+    page = np.arange(1000)
+    hot = pattern.structure("hot", 1000)
+    pattern.access(hot, page, 0, 10_000_000, 0)
+    streamed = pattern.structure("streamed", 1000)
+    pattern.access(streamed, page, 0, 64, 0)
+    for s in (hot, streamed):
+        pattern.touch(s, page, 0)
+    pattern.accesses = [
+        table.with_columns(
+            memory_lines=pl.lit(lines, pl.UInt64), written_lines=pl.lit(0, pl.UInt64)
+        )
+        for table, lines in zip(pattern.accesses, (1, 64), strict=True)
+    ]
+    report = from_trace(write_pattern(pattern, tmp_path / "lines.numascape"))
+    assert [entry.name for entry in report.structures] == ["hot", "streamed"]
+    assert [entry.pages_per_column for entry in report.structures] == [1, 1]
+    assert report.memory_lines is not None
+    assert report.memory_lines.fetched.tolist() == [65_000]
+
+
 def test_names_lose_what_misleads(tmp_path: Path) -> None:
     report = from_trace(write_pattern(patterns.hostile(), tmp_path / "h.numascape"))
     names = {entry.name for entry in report.structures}

@@ -17,6 +17,7 @@ from numascape.report.build import finish
 from numascape.report.fitting import fold_to_cells
 from numascape.report.folding import coarsen
 from numascape.trace import Trace
+from numascape.trace.counting import MEMORY_LINES, has_memory_lines
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 
@@ -56,14 +57,27 @@ def traces(make: st.DrawFn) -> Pattern:
                 pattern.touch(s, *where, instance=instance, phase=phase)
                 touched.add((instance, page))
             pattern.used_at(s, "f", page, reads, writes, phase)
+    if make(st.booleans()):
+        count_lines(pattern)
     return pattern
+
+
+def count_lines(pattern: Pattern) -> None:
+    """A third of the reads and every second write come from memory, where a page is odd."""
+    pattern.accesses = [
+        table.with_columns(
+            memory_lines=(pl.col("reads") // 3) * (pl.col("page") % 2),
+            written_lines=(pl.col("writes") // 2) * (pl.col("page") % 2),
+        )
+        for table in pattern.accesses
+    ]
 
 
 def sums_of_rows(table: pl.DataFrame, entry: Any, phase: int) -> dict[str, int]:
     rows = table.filter(pl.col("structure") == entry.structure, pl.col("phase") == phase)
     if entry.instance >= 0:
         rows = rows.filter(pl.col("instance") == entry.instance)
-    counts = rows.select(pl.len().alias("rows"), pl.col("^(reads|writes)$").sum())
+    counts = rows.select(pl.len().alias("rows"), pl.col("^(reads|writes|.*_lines)$").sum())
     return dict(counts.row(0, named=True))
 
 
@@ -76,6 +90,10 @@ def check(report: Report, trace: Trace) -> None:
             expected = sums_of_rows(trace.accesses, entry, phase)
             assert report.cells.reads[cells].sum() == expected["reads"]
             assert report.cells.writes[cells].sum() == expected["writes"]
+            for name in MEMORY_LINES:
+                lines = getattr(report.cells, name)
+                assert (lines is None) == (name not in expected)
+                assert lines is None or lines[cells].sum() == expected[name]
             touches = slice(*report.first_touches.begin[at : at + 2])
             assert (
                 report.first_touches.pages[touches].sum()
@@ -105,6 +123,31 @@ def check_overview(report: Report, trace: Trace) -> None:
     assert report.lines.writes.sum() == rows["writes"].sum()
 
 
+def check_lines(report: Report, trace: Trace) -> None:
+    lines = report.memory_lines
+    assert (lines is not None) == has_memory_lines(trace.accesses)
+    if lines is None:
+        return
+    phases, threads = len(report.phases), len(report.threads)
+    for phase in range(phases):
+        rows = trace.accesses.filter(pl.col("phase") == phase)
+        assert lines.fetched[phase] == rows["memory_lines"].sum()
+        assert lines.written[phase] == rows["written_lines"].sum()
+    rows = trace.accesses.with_columns(lines=pl.col("memory_lines") + pl.col("written_lines"))
+    total = rows["lines"].sum()
+    assert len(lines.traffic) == len(report.traffic.accesses)
+    assert lines.traffic.sum() == total
+    assert lines.local.sum() == lines.thread_local.sum()
+    assert lines.remote.sum() == lines.thread_remote.sum()
+    assert lines.local.sum() + lines.remote.sum() <= total
+    assert len(lines.shared) == len(report.sharing.accesses)
+    whole = lines.shared[: threads * threads].reshape(threads, threads)
+    by_thread = rows.group_by("thread").agg(pl.col("lines").sum())
+    assert dict(by_thread.filter(pl.col("lines") > 0).iter_rows()) == {
+        thread: lines for thread, lines in enumerate(np.diag(whole).tolist()) if lines
+    }
+
+
 @given(traces(), st.sampled_from([1, 2, 8, 64]), st.integers(1, 40))
 @settings(max_examples=40, deadline=None)
 def test_every_entry_and_phase_adds_up_to_the_trace(
@@ -116,6 +159,7 @@ def test_every_entry_and_phase_adds_up_to_the_trace(
         report = finish(started)
         check(report, trace)
         check_overview(report, trace)
+        check_lines(report, trace)
         check(finish(widened(started, factor)), trace)
         check(finish(fold_to_cells(started, cells)), trace)
 

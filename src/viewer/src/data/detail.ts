@@ -4,7 +4,8 @@
 
 import { rowBegins } from "../model/matrix";
 import type { Matrix } from "../model/matrix";
-import type { Column, Structure } from "./report";
+import { cellsInLines } from "../model/memory-lines";
+import type { Cells, Column, Structure } from "./report";
 import { readBlock } from "./unpack";
 
 /** Columns of a window: those of a wide screen, on both sides of which is as much again. */
@@ -12,13 +13,14 @@ export const COLUMNS = 4096;
 /** Fewest columns that a view is drawn with before finer ones are asked for. */
 const ENOUGH = 1024;
 
-/** Pages first .. end of an entry, in some phases (null: all). */
+/** Pages first .. end of an entry, in some phases (null: all), in memory lines or accesses. */
 export interface WindowQuery {
   structure: number;
   instance: number;
   first: number;
   end: number;
   phases: readonly number[] | null;
+  lines: boolean;
 }
 
 export interface PageWindow {
@@ -31,7 +33,7 @@ export interface PageWindow {
 interface Answer {
   pages_per_column: number;
   columns: { start: Column; pages: Column; touched: Column };
-  cells: { row: Column; column: Column; reads: Column; writes: Column };
+  cells: Omit<Cells, "begin">;
   first_touches: { row: Column; column: Column; pages: Column; place: Column };
 }
 
@@ -40,13 +42,15 @@ export function windowFor(
   structure: Structure,
   { x0, x1 }: { x0: number; x1: number },
   phases: readonly number[] | null,
+  lines = false,
 ): WindowQuery | undefined {
   const { pages_per_column: coarse, pages } = structure;
   if (coarse <= 1 || (x1 - x0) / ENOUGH >= coarse) return undefined;
   const beside = (x1 - x0) / 2;
   const first = Math.max(0, Math.floor(x0 - beside));
   const end = Math.min(pages, Math.max(first + 1, Math.ceil(x1 + beside)));
-  return { structure: structure.structure, instance: structure.instance, first, end, phases };
+  const { structure: number, instance } = structure;
+  return { structure: number, instance, first, end, phases, lines };
 }
 
 /** Whether `window` shows what is asked for, no coarser than `query` would be. */
@@ -59,6 +63,7 @@ export function serves(
     query.structure === wanted.structure &&
     query.instance === wanted.instance &&
     String(query.phases) === String(wanted.phases) &&
+    query.lines === wanted.lines &&
     query.first <= x0 &&
     query.end >= Math.min(x1, wanted.end) &&
     (pagesPerColumn === 1 || (x1 - x0) / ENOUGH >= pagesPerColumn)
@@ -96,7 +101,8 @@ export function parseWindow(
 ): PageWindow {
   const tables = ["columns", "cells", "first_touches"];
   const answer = readBlock(block, { format: "numascape-window", version: 1, tables }) as Answer;
-  const { columns, cells, first_touches: first } = answer;
+  const { columns, first_touches: first } = answer;
+  const { row, column, reads, writes } = query.lines ? cellsInLines(answer.cells) : answer.cells;
   return {
     query,
     pagesPerColumn: answer.pages_per_column,
@@ -104,7 +110,7 @@ export function parseWindow(
       threads,
       length,
       ...columns,
-      accesses: { ...cells, rowBegin: rowBegins(cells.row, threads) },
+      accesses: { column, reads, writes, rowBegin: rowBegins(row, threads) },
       firstTouches: { ...first, rowBegin: rowBegins(first.row, threads) },
     },
   };

@@ -108,6 +108,19 @@ export interface Traffic {
   thread_remote: Column;
 }
 
+/** What is not in the cells, in cache lines; `shared` as in Sharing, the rest as in Traffic. */
+export interface MemoryLines {
+  /** From memory, and back to it (P); all others count both. */
+  fetched: Column;
+  written: Column;
+  shared: Column;
+  traffic: Column;
+  local: Column;
+  remote: Column;
+  thread_local: Column;
+  thread_remote: Column;
+}
+
 /** Which source places use a structure; rows sorted by structure, place, phase. */
 export interface Lines {
   /** S + 1. */
@@ -117,6 +130,8 @@ export interface Lines {
   place: Column;
   reads: Column;
   writes: Column;
+  /** Of both, those that are known from samples only. */
+  estimated: Column;
 }
 
 /** A loop statement of a source file, lines first .. last. */
@@ -173,7 +188,11 @@ export interface Run {
   recorder: {
     name?: string;
     version?: string;
-    counts?: "accesses" | "first touches" | "samples";
+    /** `memory lines` is what this page makes of a report that has them. */
+    counts?: "accesses" | "first touches" | "samples" | "memory lines";
+    options?: { cache?: { bytes: number; ways: number; line_bytes: number } };
+    /** At how many moments samples were taken; 0 or missing: each by itself. */
+    moments?: number;
   };
   host: { name?: string; kernel?: string; cpus?: number; nodes?: number; memory_bytes?: number };
   page_size: number;
@@ -184,6 +203,8 @@ export interface Run {
   /** Where windows at full detail are asked for; only in a page that `numascape view` serves. */
   detail_url?: string;
   unseen: string[];
+  /** Which findings the recording cannot show or rule out, and why; empty: none. */
+  left_open?: string;
   reads: number;
   writes: number;
   touched_pages: number;
@@ -213,6 +234,9 @@ export interface Cells {
   column: Column;
   reads: Column;
   writes: Column;
+  /** Cache lines from memory, and back to it; null or absent where they were not counted. */
+  memory_lines?: Column | null;
+  written_lines?: Column | null;
 }
 
 export interface FirstTouches {
@@ -240,6 +264,8 @@ export interface Report {
   sharing: Sharing;
   traffic: Traffic;
   lines: Lines;
+  /** Absent where the run was recorded without a model of the caches. */
+  memory_lines?: MemoryLines;
   machine: Machine;
   loops: Loop[];
   /** Absent when the report was to hold no source text. */

@@ -7,7 +7,10 @@ const FORMAT = "numascape-report";
 const VERSION = 2;
 
 /** What of a report has columns. */
-const TABLES = ["columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines"];
+const TABLES = [
+  ...["columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines"],
+  "memory_lines",
+];
 
 interface Stored {
   at: number;
@@ -49,7 +52,7 @@ export function readBlock(
   }
   const planes = block.subarray(textEnd);
   for (const table of wanted.tables) {
-    for (const [name, value] of Object.entries(text[table])) {
+    for (const [name, value] of Object.entries(text[table] ?? {})) {
       if (isStored(value)) text[table][name] = unpackColumn(planes, value);
     }
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's counts are counts of: not every recorder sees every access.
+// What a run's counts are counts of: not every recorder sees every access, and a page of a run with
+// modelled caches also counts the lines that came from memory.
 
 import type { Run } from "../data/report";
+import type { Measure } from "./matrix";
 
 /** `first touches`: one for each page, and nothing of later accesses. */
-export type Counting = "accesses" | "first touches" | "samples";
+export type Counting = "accesses" | "first touches" | "samples" | "memory lines";
 
 export function counting({ recorder }: Run): Counting {
   return recorder.counts ?? "accesses";
@@ -15,7 +17,59 @@ export function seesAccesses(run: Run): boolean {
   return counting(run) !== "first touches";
 }
 
-/** Half the width of the interval that holds a share of one half in 95 of 100 samplings. */
-export function shareError(samples: number): number {
+/** What is counted, in words; `reads` and `writes` are the report's columns of that name. */
+export interface Words {
+  all: string;
+  reads: string;
+  writes: string;
+  /** Headings of columns. */
+  readsHeading: string;
+  writesHeading: string;
+  /** Of columns in saved tables. */
+  columns: { all: string; reads: string; writes: string };
+}
+
+const ACCESSES: Words = {
+  all: "accesses",
+  reads: "reads",
+  writes: "writes",
+  readsHeading: "Reads",
+  writesHeading: "Writes",
+  columns: { all: "accesses", reads: "reads", writes: "writes" },
+};
+
+const MEMORY_LINES: Words = {
+  all: "memory lines",
+  reads: "lines from memory",
+  writes: "lines to memory",
+  readsHeading: "From memory",
+  writesHeading: "To memory",
+  columns: {
+    all: "lines_from_and_to_memory",
+    reads: "lines_from_memory",
+    writes: "lines_to_memory",
+  },
+};
+
+const WORDS: Record<Counting, Words> = {
+  accesses: ACCESSES,
+  "first touches": { ...ACCESSES, all: "pages touched" },
+  samples: { ...ACCESSES, all: "samples" },
+  "memory lines": MEMORY_LINES,
+};
+
+export function wordsOf(run: Run): Words {
+  return WORDS[counting(run)];
+}
+
+/** What a measure counts: accesses, reads, lines from memory, ... */
+export function unitOf(run: Run, measure: Measure): string {
+  const { all, reads, writes } = wordsOf(run);
+  return { both: all, reads, writes }[measure];
+}
+
+/** How far a share of one half may be off in a run of samples: in 95 of 100 it is less. */
+export function shareError({ recorder, reads, writes }: Run): number {
+  const samples = Math.min(reads + writes, recorder.moments || Infinity);
   return samples > 0 ? Math.min(1, 0.98 / Math.sqrt(samples)) : 1;
 }

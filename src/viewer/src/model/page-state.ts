@@ -14,6 +14,8 @@ export type ThreadOrder = "number" | "node" | "sharing";
 /** Pages of 4 KiB, of 2 MiB, or as large as the recorded machine's. */
 export type PageUnit = "4k" | "2m" | "machine";
 export type ColourBy = "thread" | "node";
+/** What is counted where the run has both. */
+export type Count = "lines" | "accesses";
 
 export interface PageState {
   /** Number in the trace. */
@@ -22,6 +24,7 @@ export interface PageState {
   instance: number;
   /** In pages as counted and in rows of the present order; null: the whole structure. */
   view: Viewport | null;
+  count: Count;
   measure: Measure;
   scale: Scale;
   /** Positions in the report's phases, ascending; null: all. */
@@ -43,12 +46,17 @@ export interface Extents {
   structures: readonly { structure: number; instance?: number }[];
   threads: number;
   phases: number;
+  /** Whether there is a choice of what is counted. */
+  lines?: boolean;
+  /** Position of the structure shown first. */
+  first?: number;
 }
 
 export const START: PageState = {
   structure: 0,
   instance: -1,
   view: null,
+  count: "lines",
   measure: "both",
   scale: "linear",
   phases: null,
@@ -75,8 +83,8 @@ const SORT_KEYS: readonly SortKey[] = [
   "remote",
 ];
 
-export function startOf({ structures }: Extents): PageState {
-  return { ...START, structure: structures[0]?.structure ?? 0 };
+export function startOf({ structures, first = 0 }: Extents): PageState {
+  return { ...START, structure: structures[first]?.structure ?? 0 };
 }
 
 /** The state after `change`: another structure, instance or order is seen whole. */
@@ -115,6 +123,7 @@ export function writeAddress(state: PageState): string {
     ["structure", String(structure), undefined],
     ["instance", String(instance), String(START.instance)],
     ["view", view ? [view.x0, view.x1, view.y0, view.y1].join(",") : "", ""],
+    ["count", state.count, START.count],
     ["measure", state.measure, START.measure],
     ["scale", state.scale, START.scale],
     ["phases", state.phases ? writeRanges(state.phases) : "all", "all"],
@@ -156,6 +165,7 @@ export function readAddress(address: string, extents: Extents): PageState | unde
     structure,
     instance,
     view: readView(given.get("view")),
+    count: (extents.lines && oneOf(given.get("count"), ["lines", "accesses"])) || start.count,
     measure: oneOf(given.get("measure"), ["both", "reads", "writes"]) ?? start.measure,
     scale: oneOf(given.get("scale"), ["linear", "log"]) ?? start.scale,
     phases: phases.length > 0 && phases.length < extents.phases ? phases : null,

@@ -6,6 +6,8 @@ import type { Loop, Report, SourceWindow } from "../data/report";
 export interface Uses {
   reads: number;
   writes: number;
+  /** Of both, those that are known from samples only. */
+  estimated: number;
 }
 
 export interface LineUse extends Uses {
@@ -36,20 +38,24 @@ export function usesOf(
   for (let i = lines.begin[position] ?? 0; i < (lines.begin[position + 1] ?? 0); i++) {
     if (!chosen.has(lines.phase[i]!)) continue;
     const place = lines.place[i]!;
-    const uses = { reads: lines.reads[i]!, writes: lines.writes[i]! };
+    const uses = {
+      reads: lines.reads[i]!,
+      writes: lines.writes[i]!,
+      estimated: lines.estimated[i]!,
+    };
     const name = places.function[place] ?? "";
     const file = places.file[place] ?? "";
     const key = `${name}\n${file}`;
     let found = functions.get(key);
     if (!found) {
-      found = { name, file, reads: 0, writes: 0, loops: [], lines: [], byLoop: new Map() };
+      found = { name, file, ...none(), loops: [], lines: [], byLoop: new Map() };
       functions.set(key, found);
     }
     add(found, uses);
     const number = places.loop[place] ?? -1;
     const loop = loops[number];
     if (loop && !found.byLoop.has(number)) {
-      const use: LoopUse = { loop, reads: 0, writes: 0, lines: [] };
+      const use: LoopUse = { loop, ...none(), lines: [] };
       found.byLoop.set(number, use);
       found.loops.push(use);
     }
@@ -65,9 +71,14 @@ export function usesOf(
   return sorted.sort(busiest);
 }
 
-function add(to: Uses, { reads, writes }: Uses): void {
+function none(): Uses {
+  return { reads: 0, writes: 0, estimated: 0 };
+}
+
+function add(to: Uses, { reads, writes, estimated }: Uses): void {
   to.reads += reads;
   to.writes += writes;
+  to.estimated += estimated;
 }
 
 function addLine(lines: LineUse[], line: number, uses: Uses): void {
@@ -81,9 +92,18 @@ function busiest(a: Uses, b: Uses): number {
 }
 
 export function sumOf(uses: readonly Uses[]): Uses {
-  const sum = { reads: 0, writes: 0 };
+  const sum = none();
   for (const use of uses) add(sum, use);
   return sum;
+}
+
+/** Less is not worth a mark. */
+const LEAST_ESTIMATED = 0.005;
+
+/** What is estimated of the uses, as a share of them; 0 when next to nothing is. */
+export function estimatedShare({ reads, writes, estimated }: Uses): number {
+  const share = estimated / Math.max(1, reads + writes);
+  return share < LEAST_ESTIMATED ? 0 : share;
 }
 
 /** Accesses per line of `file`, by all functions (inlined ones have lines of the same file). */
@@ -91,10 +111,10 @@ export function lineSums(functions: readonly FunctionUse[], file: string): Map<n
   const sums = new Map<number, Uses>();
   for (const use of functions) {
     if (use.file !== file) continue;
-    for (const { line, reads, writes } of [...use.lines, ...use.loops.flatMap((l) => l.lines)]) {
-      const sum = sums.get(line) ?? { reads: 0, writes: 0 };
-      add(sum, { reads, writes });
-      sums.set(line, sum);
+    for (const each of [...use.lines, ...use.loops.flatMap((l) => l.lines)]) {
+      const sum = sums.get(each.line) ?? none();
+      add(sum, each);
+      sums.set(each.line, sum);
     }
   }
   return sums;

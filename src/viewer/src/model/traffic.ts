@@ -108,7 +108,11 @@ export interface TrafficReading {
   advice: string[];
 }
 
-export function readTraffic(traffic: NodeTraffic, percent: (share: number) => string) {
+export function readTraffic(
+  traffic: NodeTraffic,
+  percent: (share: number) => string,
+  unit = "accesses",
+) {
   const { nodes, size, split, rowSums, columnSums } = traffic;
   const all = Math.max(1, total(split));
   const advice: string[] = [];
@@ -117,7 +121,7 @@ export function readTraffic(traffic: NodeTraffic, percent: (share: number) => st
   const crowded = columnSums[busiest]! / all >= CROWDED && elsewhere >= 1 - CROWDED;
   if (crowded) {
     advice.push(
-      `${percent(columnSums[busiest]! / all)} of the accesses go to the memory of node ` +
+      `${percent(columnSums[busiest]! / all)} of the ${unit} go to the memory of node ` +
         `${nodes[busiest]}, though most threads run elsewhere: one memory controller serves ` +
         "nearly everything. Initialise in parallel, or interleave the pages.",
     );
@@ -130,7 +134,7 @@ export function readTraffic(traffic: NodeTraffic, percent: (share: number) => st
   }
   if (split.unknown / all >= UNSURE) {
     advice.push(
-      `For ${percent(split.unknown / all)} of the accesses the node is not certain, mostly ` +
+      `For ${percent(split.unknown / all)} of the ${unit} the node is not certain, mostly ` +
         "because threads moved between nodes. Pin them (OMP_PLACES=cores OMP_PROC_BIND=close, or " +
         "numactl) and record again.",
     );
@@ -139,7 +143,7 @@ export function readTraffic(traffic: NodeTraffic, percent: (share: number) => st
     advice.push("Hardly anything crosses between nodes. Pin the threads, so that it stays so.");
   }
   const see =
-    `${percent(split.local / all)} of the accesses stay on the thread's own node, ` +
+    `${percent(split.local / all)} of the ${unit} stay on the thread's own node, ` +
     `${percent(split.remote / all)} go to another node's memory` +
     (split.unknown / all >= UNSURE ? `; of ${percent(split.unknown / all)} it is not known.` : ".");
   return { see, advice } satisfies TrafficReading;

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
 import { seesAccesses } from "../model/counting";
 import { matrixOf } from "../model/matrix";
+import { mostUsed, reportInLines } from "../model/memory-lines";
 import type { Matrix } from "../model/matrix";
 import { positionOf } from "../model/page-state";
 import type { Extents } from "../model/page-state";
@@ -10,6 +11,7 @@ import { chosenPhases } from "../model/phase-selection";
 import { listed, structureRows } from "../model/structure-list";
 import type { Wanted } from "../model/structure-list";
 import { arrange } from "../model/thread-order";
+import { CountChoice } from "./count-choice";
 import { MachinePanel } from "./machine-panel";
 import { PageStateProvider, useChangePage, usePageState } from "./page-state";
 import { PhasesBar } from "./phases-bar";
@@ -32,8 +34,15 @@ export function App({ report }: { report: Report }) {
   );
 }
 
-function extentsOf({ structures, threads, phases }: Report): Extents {
-  return { structures, threads: threads.length, phases: phases.length };
+function extentsOf(report: Report): Extents {
+  const { structures, threads, phases, memory_lines: lines } = report;
+  return {
+    structures,
+    threads: threads.length,
+    phases: phases.length,
+    lines: lines !== undefined,
+    first: mostUsed(reportInLines(report)),
+  };
 }
 
 /** Machines with many nodes need the page's whole width. */
@@ -44,9 +53,13 @@ function overviewSize({ traffic }: Report): string {
 
 export type Matrices = (position: number) => Matrix;
 
-function Page({ report }: { report: Report }) {
+/** `recorded` counts accesses; what `report` counts is the reader's choice. */
+function Page({ report: recorded }: { report: Report }) {
   const theme = useTheme();
-  const state = usePageState("structure", "instance", "table", "phases", "order", "colourBy");
+  const state = usePageState(
+    ...(["structure", "instance", "table", "phases", "order", "colourBy", "count"] as const),
+  );
+  const report = state.count === "lines" ? reportInLines(recorded) : recorded;
   const change = useChangePage();
   const phases = useMemo(
     () => chosenPhases(state.phases, report.phases.length),
@@ -76,8 +89,9 @@ function Page({ report }: { report: Report }) {
       </a>
       <RunHeader run={report.run} />
       <main>
-        {seen && <StandingOut report={report} onOpen={open} />}
-        <RunFacts report={report} />
+        {report.findings.length > 0 && <StandingOut report={recorded} onOpen={open} />}
+        <RunFacts report={recorded} />
+        <CountChoice report={recorded} />
         {seen && (
           <div class={`overview ${overviewSize(report)}`}>
             <MachinePanel report={report} phases={phases} theme={theme} />
@@ -109,14 +123,14 @@ function Page({ report }: { report: Report }) {
               theme={theme}
             />
             {report.lines.place.length > 0 && (
-              <SourceLines key={whole} report={report} position={whole} phases={phases} />
+              <SourceLines key={whole} report={recorded} position={whole} phases={phases} />
             )}
           </div>
         )}
         {seen && (
           <ReadWritePanel
-            report={report}
-            matrix={matrix}
+            report={recorded}
+            matrix={(position) => matrixOf(recorded, position, phases)}
             positions={rows.map(({ position }) => position)}
             theme={theme}
           />

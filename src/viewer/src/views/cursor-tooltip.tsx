@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Thread } from "../data/report";
-import { seesAccesses } from "../model/counting";
+import { counting, seesAccesses, wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { columnAt, entryAt, firstTouchOf } from "../model/matrix";
 import { HUGE_PAGE } from "../model/page-unit";
@@ -29,6 +29,10 @@ export function CursorTooltip({ data, view, cursor }: Props) {
   const first = firstTouchOf(matrix, column);
   const users = threads.filter((_, line) => entryAt(matrix.accesses, line, column) >= 0).length;
   const seen = seesAccesses(report.run);
+  const words = wordsOf(report.run);
+  const lines = counting(report.run) === "memory lines";
+  const counted = (numbers: ArrayLike<number>) =>
+    `${show.count(entry < 0 ? 0 : numbers[entry]!)}${lines ? " lines" : ""}`;
   const name = thread.name && thread.name !== `thread ${thread.thread}` ? ` (${thread.name})` : "";
   const style = {
     left: `${cursor.clientX}px`,
@@ -57,10 +61,10 @@ export function CursorTooltip({ data, view, cursor }: Props) {
         </dd>
         {seen && (
           <>
-            <dt>Reads</dt>
-            <dd>{show.count(entry < 0 ? 0 : matrix.accesses.reads[entry]!)}</dd>
-            <dt>Writes</dt>
-            <dd>{show.count(entry < 0 ? 0 : matrix.accesses.writes[entry]!)}</dd>
+            <dt>{words.readsHeading}</dt>
+            <dd>{counted(matrix.accesses.reads)}</dd>
+            <dt>{words.writesHeading}</dt>
+            <dd>{counted(matrix.accesses.writes)}</dd>
           </>
         )}
         {pages > 1 && (
@@ -73,7 +77,7 @@ export function CursorTooltip({ data, view, cursor }: Props) {
         )}
         {seen && (
           <>
-            <dt>Used by</dt>
+            <dt>{lines ? "Lines by" : "Used by"}</dt>
             <dd>{users === 1 ? "1 thread" : `${show.count(users)} threads`}</dd>
           </>
         )}

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { drawDifference, drawDifferenceScale } from "../draw/difference";
 import type { Theme } from "../draw/colour";
 import { columnBins } from "../model/bins";
+import { unitOf } from "../model/counting";
 import { differenceOf, groupMeans, mostDifferent, overlap } from "../model/difference";
 import type { Difference } from "../model/difference";
 import * as show from "../model/format";
@@ -46,6 +47,7 @@ function Plot({ data, navigation, theme, onCursor, groupA, groupB }: PlotProps) 
   );
   const nameA = groupName(groupA, report.threads);
   const nameB = groupName(groupB, report.threads);
+  const unit = unitOf(report.run, measure);
   const common = overlap(matrix, difference);
   const inputs = [difference, view, scale, theme];
   return (
@@ -68,8 +70,8 @@ function Plot({ data, navigation, theme, onCursor, groupA, groupB }: PlotProps) 
           class="difference"
           role="img"
           aria-label={
-            `Accesses by page of A, ${nameA}, of B, ${nameB}, and their difference. ` +
-            `${show.share(common)} of their accesses have the same distribution over pages.`
+            `By page, the ${unit} of A, ${nameA}, of B, ${nameB}, and their difference. ` +
+            `${show.share(common)} of their ${unit} have the same distribution over pages.`
           }
           inputs={inputs}
           draw={(surface) => {
@@ -92,14 +94,16 @@ function Plot({ data, navigation, theme, onCursor, groupA, groupB }: PlotProps) 
             inputs={[theme]}
             draw={(surface) => drawDifferenceScale(surface, theme)}
           />
-          <span>A has {show.short(difference.more.end)} more accesses per page and thread</span>
+          <span>
+            A has {show.short(difference.more.end)} more {unit} per page and thread
+          </span>
         </div>
         <p>
-          {show.share(common)} of their accesses are spread alike over the pages: at 100{"\u202f"}%
+          {show.share(common)} of their {unit} are spread alike over the pages: at 100{"\u202f"}%
           both groups use the same pages equally, at 0{"\u202f"}% they share none and may live on
           different nodes.
         </p>
-        <MostDifferent data={data} difference={difference} />
+        <MostDifferent data={data} difference={difference} unit={unit} />
       </div>
     </>
   );
@@ -107,7 +111,15 @@ function Plot({ data, navigation, theme, onCursor, groupA, groupB }: PlotProps) 
 
 const LISTED = 20;
 
-function MostDifferent({ data, difference }: { data: FigureData; difference: Difference }) {
+function MostDifferent({
+  data,
+  difference,
+  unit,
+}: {
+  data: FigureData;
+  difference: Difference;
+  unit: string;
+}) {
   const { matrix } = data;
   return (
     <details>
@@ -123,7 +135,7 @@ function MostDifferent({ data, difference }: { data: FigureData; difference: Dif
             <tr>
               <th scope="col">Pages</th>
               <th scope="col" class="number">
-                A, per page and thread
+                A, {unit} per page and thread
               </th>
               <th scope="col" class="number">
                 B

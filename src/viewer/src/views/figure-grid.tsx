@@ -5,7 +5,7 @@ import { linePixels } from "../draw/thread-colour";
 import type { Theme } from "../draw/colour";
 import { averages, binAccesses, binFirstTouches, columnBins, rowBins } from "../model/bins";
 import type { Binned } from "../model/bins";
-import { seesAccesses } from "../model/counting";
+import { counting, seesAccesses, unitOf } from "../model/counting";
 import * as show from "../model/format";
 import { threadSums } from "../model/matrix";
 import type { Matrix, Measure } from "../model/matrix";
@@ -93,9 +93,10 @@ function AccessPlots({
   const folded = useFolded(matrix, measure, navigation);
   const label = useMemo(() => describe(data, measure), [matrix, measure]);
   const height = plotHeights(threads.length).accesses;
+  const lines = counting(data.report.run) === "memory lines";
   return (
     <>
-      <h3 class="wide">Access distribution</h3>
+      <h3 class="wide">{lines ? "Memory lines by page and thread" : "Access distribution"}</h3>
       <span class="axis-name">average</span>
       <div class="column-bars">
         <Canvas
@@ -186,13 +187,13 @@ function useWidth() {
   return [element, width] as const;
 }
 
-function describe({ matrix, threads }: FigureData, measure: Measure): string {
+function describe({ report, matrix, threads }: FigureData, measure: Measure): string {
   const { reads, writes } = threadSums(matrix);
   const of = (row: number) =>
     (measure === "writes" ? 0 : reads[row]!) + (measure === "reads" ? 0 : writes[row]!);
   const users = threads.filter((_, row) => of(row) > 0);
-  const what = measure === "both" ? "Accesses" : measure === "reads" ? "Reads" : "Writes";
-  return `${what} by page and thread; threads: ${numbers(users)}. Numbers are in the table below.`;
+  const unit = unitOf(report.run, measure);
+  return `${unit[0]!.toUpperCase()}${unit.slice(1)} by page and thread; threads: ${numbers(users)}. Numbers are in the table below.`;
 }
 
 function describeFirstTouches({ matrix, threads }: FigureData): string {

@@ -9,7 +9,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["a  b", "compare the threads now visible: as group A, as group B"],
   ["c", "compare nothing any more"],
   ["o", "next order of threads"],
-  ["m", "accesses, reads, writes in turn"],
+  ["m", "accesses, reads, writes in turn; of memory lines: both ways, from memory, to memory"],
+  ["n", "memory lines or accesses, where both were counted"],
   ["l", "linear or logarithmic colours"],
   ["?", "this help"],
 ];

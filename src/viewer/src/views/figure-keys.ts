@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that change what the figures show; those that move in them are in navigation.ts.
 
-import type { PageState, ThreadOrder } from "../model/page-state";
+import type { Count, PageState, ThreadOrder } from "../model/page-state";
 import type { Measure } from "../model/matrix";
 import type { FigureData } from "./figure-data";
 import type { Navigation } from "./navigation";
 import { useChangePage } from "./page-state";
 
 const ORDERS: readonly ThreadOrder[] = ["number", "node", "sharing"];
+const COUNTS: readonly Count[] = ["lines", "accesses"];
 const MEASURES: readonly Measure[] = ["both", "reads", "writes"];
 
 export function useFigureKeys(
   navigation: Navigation,
-  { arrangement }: FigureData,
+  { arrangement, report }: FigureData,
   onHelp: () => void,
 ): (event: KeyboardEvent) => void {
   const change = useChangePage();
+  const lines = report.memory_lines !== undefined;
   const visible = () => {
     const { y0, y1 } = navigation.view;
     const rows = arrangement.rows.subarray(Math.floor(y0), Math.ceil(y1));
@@ -26,6 +28,7 @@ export function useFigureKeys(
     b: () => ({ groupB: visible() }),
     c: () => ({ groupA: [], groupB: [] }),
     o: ({ order }) => ({ order: next(ORDERS, order) }),
+    n: ({ count }) => (lines ? { count: next(COUNTS, count) } : {}),
     m: ({ measure }) => ({ measure: next(MEASURES, measure) }),
     l: ({ scale }) => ({ scale: scale === "log" ? "linear" : "log" }),
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
-import { seesAccesses } from "../model/counting";
+import { counting, seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { HUGE_PAGE, sharedColumns } from "../model/page-unit";
 import type { FigureData } from "./figure-data";
@@ -22,7 +22,9 @@ export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail
       {exact &&
         seesAccesses(report.run) &&
         single + shared > 0 &&
-        ` Of the ${show.count(single + shared)} ${columns} in use, ${show.count(shared)} are used by several threads.`}
+        (counting(report.run) === "memory lines"
+          ? ` Of the ${show.count(single + shared)} ${columns} with memory lines, ${show.count(shared)} have them by several threads.`
+          : ` Of the ${show.count(single + shared)} ${columns} in use, ${show.count(shared)} are used by several threads.`)}
       {served && perColumn === 1 && " This part shows single pages, from the full trace."}
       {detail.problem !== undefined &&
         ` Single pages cannot be shown (${detail.problem}): does numascape view still run?`}

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Structure } from "../data/report";
+import type { Counting } from "../model/counting";
 import { Sentence } from "./sentence";
 import { Term } from "./term";
 
 interface Props {
   structure: Structure;
-  /** Whether accesses were recorded, or first touches only. */
-  accesses: boolean;
+  counting: Counting;
 }
 
 /** Beside the figures: what this structure's show, and how to read any. */
-export function FigureReading({ structure, accesses }: Props) {
+export function FigureReading({ structure, counting }: Props) {
   const { see, advice } = structure.reading;
+  const accesses = counting !== "first touches";
+  const lines = counting === "memory lines";
   return (
     <aside class="reading" aria-label="What the figures show">
-      {see.length > 0 && <h3>What this shows</h3>}
+      {see.length > 0 && <h3>{lines ? "What its accesses show" : "What this shows"}</h3>}
       {see.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
@@ -24,7 +26,7 @@ export function FigureReading({ structure, accesses }: Props) {
           <Sentence text={sentence} />
         </p>
       ))}
-      {accesses ? <HowToRead /> : <HowToReadFirstTouches />}
+      {accesses ? <HowToRead lines={lines} /> : <HowToReadFirstTouches />}
       {accesses && <WhatToDo />}
     </aside>
   );
@@ -47,15 +49,18 @@ function HowToReadFirstTouches() {
   );
 }
 
-function HowToRead() {
+function HowToRead({ lines }: { lines: boolean }) {
   return (
     <details open>
       <summary>How to read the figures</summary>
       <p>
-        <b>Access distribution.</b> Across: the structure's <Term of="page">pages</Term>, in order.
-        Down: the <Term of="thread">threads</Term>. The colour of a field is how often that thread
-        accesses that page. The curve above is the average over threads, the bars to the right the
-        average over pages.
+        <b>{lines ? "Memory lines." : "Access distribution."}</b> Across: the structure's{" "}
+        <Term of="page">pages</Term>, in order. Down: the <Term of="thread">threads</Term>. The
+        colour of a field is{" "}
+        {lines
+          ? "how many cache lines of that page that thread takes from memory, and gives back; an empty field with accesses is one that the thread's cache holds."
+          : "how often that thread accesses that page."}{" "}
+        The curve above is the average over threads, the bars to the right the average over pages.
       </p>
       <p>
         <b>First touch.</b> On the same axis: which thread touched each page first. The kernel put

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures' numbers for files: exact, unformatted.
 
+import { wordsOf } from "../model/counting";
 import { threadSums } from "../model/matrix";
 import type { CsvTable } from "../saving/csv";
 import type { FigureData } from "./figure-data";
@@ -39,35 +40,24 @@ export function cellTable({ matrix, threads, structure, report }: FigureData): C
     }
     touchesBefore(Infinity);
   });
+  const { reads, writes } = wordsOf(report.run).columns;
   return {
     columns: [
-      "structure",
-      "first_page",
-      "pages",
-      "offset_bytes",
-      "thread",
-      "reads",
-      "writes",
-      "pages_first_touched",
+      ...["structure", "first_page", "pages", "offset_bytes", "thread"],
+      ...[reads, writes, "pages_first_touched"],
     ],
     rows,
   };
 }
 
 /** One row per thread, in the order shown. */
-export function threadTable({ matrix, threads, structure }: FigureData): CsvTable {
+export function threadTable({ report, matrix, threads, structure }: FigureData): CsvTable {
+  const named = wordsOf(report.run).columns;
   const { reads, writes, pages, firstTouched } = threadSums(matrix);
   return {
     columns: [
-      "structure",
-      "thread",
-      "name",
-      "reads",
-      "writes",
-      "pages_used",
-      "pages_first_touched",
-      "cpus",
-      "nodes",
+      ...["structure", "thread", "name", named.reads, named.writes],
+      ...["pages_used", "pages_first_touched", "cpus", "nodes"],
     ],
     rows: threads.map(({ thread, name, cpus, nodes }, line) => [
       structure.name,

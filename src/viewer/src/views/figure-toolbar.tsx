@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report } from "../data/report";
-import { seesAccesses } from "../model/counting";
+import { counting, seesAccesses, wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { HUGE_PAGE } from "../model/page-unit";
 import type { PageUnit, ThreadOrder } from "../model/page-state";
 import { CompareControls } from "./compare-controls";
+import { CountSwitch } from "./count-choice";
 import type { Navigation } from "./navigation";
 import { useChangePage, usePageState } from "./page-state";
 import { Segmented } from "./segmented";
@@ -29,7 +30,8 @@ export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
   const units = pageUnits(report.run.page_size);
   return (
     <div class="toolbar not-saved">
-      {seen && <AccessChoices />}
+      <CountSwitch report={report} />
+      {seen && <AccessChoices report={report} />}
       <Segmented
         label="Threads"
         options={seen ? ORDERS : ORDERS.filter(([order]) => order !== "sharing")}
@@ -63,17 +65,18 @@ export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
 }
 
 /** What the colours of the access distribution show. */
-function AccessChoices() {
+function AccessChoices({ report }: { report: Report }) {
   const { measure, scale } = usePageState("measure", "scale");
+  const lines = counting(report.run) === "memory lines";
   const change = useChangePage();
   return (
     <>
       <Segmented
-        label="Accesses"
+        label={lines ? "Lines" : "Accesses"}
         options={[
           ["both", "both"],
-          ["reads", "reads"],
-          ["writes", "writes"],
+          ["reads", lines ? "from memory" : "reads"],
+          ["writes", lines ? "to memory" : "writes"],
         ]}
         value={measure}
         onChange={(value) => change({ measure: value })}
@@ -118,7 +121,7 @@ function InstanceChoice({ report, position }: { report: Report; position: number
   const own = structures.filter((entry) => entry.parent === parent);
   if (own.length === 0) return null;
   const all = Math.max(1, whole.reads + whole.writes);
-  const what = seesAccesses(report.run) ? "the accesses" : "the pages";
+  const what = seesAccesses(report.run) ? `the ${wordsOf(report.run).all}` : "the pages";
   return (
     <label class="instances">
       Instance

@@ -4,20 +4,22 @@ import { accessPixel, accessRamp, lowestOfLog } from "../draw/colour";
 import type { Scale, Theme } from "../draw/colour";
 import { fillPixels } from "../draw/surface";
 import type { Surface } from "../draw/surface";
-import { counting } from "../model/counting";
+import { unitOf } from "../model/counting";
 import * as show from "../model/format";
+import type { Measure } from "../model/matrix";
 import { Canvas } from "./canvas";
 
 interface Props {
   largest: number;
   /** Larger values have the last colour. */
   clipped: boolean;
+  measure: Measure;
   scale: Scale;
   theme: Theme;
   run: Run;
 }
 
-export function Legend({ largest, clipped, scale, theme, run }: Props) {
+export function Legend({ largest, clipped, measure, scale, theme, run }: Props) {
   const low = scale === "log" ? lowestOfLog(largest) : 0;
   return (
     <div class="legend">
@@ -32,7 +34,7 @@ export function Legend({ largest, clipped, scale, theme, run }: Props) {
       />
       <span>
         {clipped && "≥ "}
-        {show.short(largest)} {counting(run)} per page of {show.bytes(run.page_size)}
+        {show.short(largest)} {unitOf(run, measure)} per page of {show.bytes(run.page_size)}
       </span>
     </div>
   );

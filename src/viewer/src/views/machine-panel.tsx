@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Report } from "../data/report";
 import type { Theme } from "../draw/colour";
+import { wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { meanFactor } from "../model/node-distance";
 import { trafficTable } from "../model/overview-tables";
@@ -25,11 +26,15 @@ interface Props {
 export function MachinePanel({ report, phases, theme }: Props) {
   const traffic = useMemo(() => trafficOf(report, phases), [report, phases]);
   const several = traffic.nodes.length > 1;
+  const { columns } = wordsOf(report.run);
   return (
     <section class="panel machine" aria-labelledby="machine" data-figure>
       <div class="heading">
         <h2 id="machine">Machine and traffic</h2>
-        <SaveMenu title="Machine and traffic" table={() => trafficTable(traffic, report.machine)} />
+        <SaveMenu
+          title="Machine and traffic"
+          table={() => trafficTable(traffic, report.machine, columns.all)}
+        />
       </div>
       {several ? (
         <Traffic report={report} traffic={traffic} theme={theme} phases={phases} />
@@ -65,22 +70,23 @@ function OneNode({
 }
 
 function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraffic }) {
-  const reading = readTraffic(traffic, show.share);
+  const { all } = wordsOf(report.run);
+  const reading = readTraffic(traffic, show.share, all);
   const { machine } = report;
   const mean = meanFactor(machine, traffic);
   return (
     <>
-      <SplitBar split={traffic.split} label="All accesses" />
+      <SplitBar split={traffic.split} label={`All ${all}`} />
       <SplitLegend split={traffic.split} />
       <p class="statement">{reading.see}</p>
       <div class="machine-figures">
         <Topology report={report} traffic={traffic} theme={theme} />
-        <TrafficMatrix machine={machine} traffic={traffic} />
+        <TrafficMatrix machine={machine} traffic={traffic} unit={all} />
       </div>
       {machine.distance && (
         <p class="how distance-source">
           × is the <Term of="NUMA factor" />
-          {mean !== undefined && `, ${mean.toFixed(2)} on average of these accesses`} (
+          {mean !== undefined && `, ${mean.toFixed(2)} on average of these ${all}`} (
           {machine.distance.sources.join("; ")}).
         </p>
       )}
@@ -89,7 +95,7 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
         read={
           <p>
             Each box is a <Term of="node" />: above its threads (dots), below its memory. The bands
-            lead from threads to the memory that they access, as wide as the number of accesses.
+            lead from threads to the memory that they access, as wide as the number of {all}.
             Straight down is local, across is <Term of="remote access">remote</Term>. In the table,
             rows are the threads' nodes, columns the pages'.
           </p>

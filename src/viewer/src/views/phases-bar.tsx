@@ -3,6 +3,7 @@ import { useRef } from "preact/hooks";
 import type { Phase, Report } from "../data/report";
 import type { Theme } from "../draw/colour";
 import { phaseColour } from "../draw/node-colour";
+import { wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { picked } from "../model/phase-selection";
 import type { Selection } from "../model/phase-selection";
@@ -25,7 +26,7 @@ export function PhasesBar({ report, selection, onSelect, theme }: Props) {
   const pick = (phase: number, add: boolean) =>
     onSelect(picked(selection, phase, add, phases.length));
   const chosen = phases.filter((_, phase) => isChosen(phase));
-  const accesses = chosen.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+  const counts = chosen.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
   return (
     <section class="phases-bar" aria-label="Phases of the run">
       <div class="phases-inside">
@@ -36,7 +37,7 @@ export function PhasesBar({ report, selection, onSelect, theme }: Props) {
           <span class="phases-state" role="status">
             {selection === null
               ? `all ${phases.length} shown`
-              : `${chosen.length} of ${phases.length}, ${show.share(accesses / all)} of accesses`}
+              : `${chosen.length} of ${phases.length}, ${show.share(counts / all)} of ${wordsOf(report.run).all}`}
           </span>
           <button
             type="button"

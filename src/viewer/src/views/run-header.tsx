@@ -3,7 +3,10 @@ import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import type { Report, Run } from "../data/report";
 import { counting, shareError } from "../model/counting";
+import type { Counting } from "../model/counting";
 import * as show from "../model/format";
+import { reportInLines } from "../model/memory-lines";
+import { Sentence } from "./sentence";
 import { Term } from "./term";
 import { ThemeChoice } from "./theme";
 
@@ -28,10 +31,11 @@ export function RunHeader({ run }: { run: Run }) {
   );
 }
 
-const MEANING = {
+const MEANING: Record<Counting, string> = {
   accesses: "",
+  "memory lines": "",
   "first touches":
-    "This recording is of page faults: it says which thread touched each page first, and where the page is. It says nothing about later accesses, so this page leaves out what needs them: access distributions, sharing, traffic, and what stands out.",
+    "This recording is of page faults: it says which thread touched each page first, and where the page is. It says nothing about later accesses, so this page leaves out what needs them: access distributions, sharing and traffic.",
   samples:
     "This recording is of samples: a small part of all accesses, each with its page and thread. Shares are estimates, the less certain the fewer samples a structure or page has; a page without a sample may have been used.",
 };
@@ -50,6 +54,7 @@ export function RunFacts({ report }: { report: Report }) {
         <Fact name="Run time">{times(run)}</Fact>
         <Fact name={<Term of="overhead">Recorder's cost</Term>}>{overhead(run)}</Fact>
         <Counted run={run} />
+        <MemoryLines report={report} />
         <Fact name={<Term of="page">Pages touched</Term>}>
           {show.count(run.touched_pages)} ({show.bytes(run.touched_pages * run.page_size)})
         </Fact>
@@ -57,7 +62,12 @@ export function RunFacts({ report }: { report: Report }) {
           {run.attributed_share == null ? "unknown" : show.share(run.attributed_share)}
         </Fact>
       </dl>
-      {counting(run) !== "accesses" && <p class="prose counting">{MEANING[counting(run)]}</p>}
+      {MEANING[counting(run)] && <p class="prose counting">{MEANING[counting(run)]}</p>}
+      {run.left_open && (
+        <p class="prose left-open">
+          <Sentence text={run.left_open} />
+        </p>
+      )}
       {notes.length > 0 && (
         <details class="unseen">
           <summary>What the recorder could not see ({notes.length})</summary>
@@ -98,13 +108,26 @@ function Counted({ run }: { run: Run }) {
   if (kind === "samples") {
     return (
       <Fact name="Samples">
-        {show.count(samples)} accesses; shares are estimates, ± {show.share(shareError(samples))}
+        {show.count(samples)} accesses; shares are estimates, ± {show.share(shareError(run))}
       </Fact>
     );
   }
   return (
     <Fact name={<Term of="access">Accesses</Term>}>
       {show.short(run.reads)} reads, {show.short(run.writes)} writes
+    </Fact>
+  );
+}
+
+/** Where caches were modelled: what they took from memory and gave back. */
+function MemoryLines({ report }: { report: Report }) {
+  if (!report.memory_lines) return null;
+  const { reads, writes, recorder } = reportInLines(report).run;
+  const size = recorder.options?.cache?.line_bytes;
+  return (
+    <Fact name={<Term of="memory line">Memory lines</Term>}>
+      {show.short(reads)} from memory, {show.short(writes)} to memory
+      {size !== undefined && ` (${show.bytes((reads + writes) * size)})`}
     </Fact>
   );
 }

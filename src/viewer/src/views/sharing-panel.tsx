@@ -4,6 +4,7 @@ import type { Report } from "../data/report";
 import { accessRamp, cssOf, lowestOfLog } from "../draw/colour";
 import type { Theme } from "../draw/colour";
 import { drawSharing, largestShared } from "../draw/sharing";
+import { wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { sharingTable } from "../model/overview-tables";
 import { sharingOf } from "../model/sharing";
@@ -45,14 +46,15 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
   const [cursor, setCursor] = useState<Cursor>();
   const largest = useMemo(() => largestShared(matrix), [matrix]);
   const name = (row: number) => namesOf(report, matrix, row);
+  const { all: unit, columns } = wordsOf(report.run);
   return (
     <section class="panel sharing" aria-labelledby="sharing" data-figure>
       <div class="heading">
         <h2 id="sharing">
           <Term of="sharing">Sharing</Term>
         </h2>
-        {largest > 0 && <SharingLegend largest={largest} theme={theme} />}
-        <SaveMenu title="Sharing" table={() => sharingTable(matrix, name)} />
+        {largest > 0 && <SharingLegend {...{ largest, unit, theme }} />}
+        <SaveMenu title="Sharing" table={() => sharingTable(matrix, name, columns.all)} />
       </div>
       <p class="statement">{see}</p>
       <div class="sharing-body">
@@ -89,13 +91,13 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
           </div>
         )}
         <div>
-          {matrix.size > 1 && <SharingTable matrix={matrix} name={name} />}
+          {matrix.size > 1 && <SharingTable {...{ matrix, name, unit }} />}
           <ReadingAid
             read={
               <p>
                 Both ways: the <Term of="thread">threads</Term>. A field is stronger the more the
-                two threads access the same pages (on each page, the smaller of both numbers, added
-                up). The diagonal, each thread with itself, is left empty.
+                two threads access the same pages (on each page, the smaller of both numbers of{" "}
+                {unit}, added up). The diagonal, each thread with itself, is left empty.
               </p>
             }
             seen
@@ -104,7 +106,7 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
         </div>
       </div>
       {cursor && cursor.row < matrix.size && cursor.column < matrix.size && (
-        <Tooltip matrix={matrix} cursor={cursor} name={name} />
+        <Tooltip {...{ matrix, cursor, name, unit }} />
       )}
     </section>
   );
@@ -114,10 +116,12 @@ function Tooltip({
   matrix,
   cursor,
   name,
+  unit,
 }: {
   matrix: SharingMatrix;
   cursor: Cursor;
   name: (row: number) => string;
+  unit: string;
 }) {
   const { size, shared } = matrix;
   const { row, column, clientX, clientY } = cursor;
@@ -138,12 +142,16 @@ function Tooltip({
           : `Threads ${name(Math.min(row, column))} and ${name(Math.max(row, column))}`}
       </p>
       <dl>
-        <dt>{row === column ? "Accesses" : "On shared pages"}</dt>
-        <dd>{show.count(value)}</dd>
+        <dt>{row === column ? "In all" : "On shared pages"}</dt>
+        <dd>
+          {show.count(value)} {unit}
+        </dd>
         {row !== column && (
           <>
             <dt>Share</dt>
-            <dd>{show.share(value / own)} of the accesses of the one with fewer</dd>
+            <dd>
+              {show.share(value / own)} of the {unit} of the one with fewer
+            </dd>
           </>
         )}
       </dl>
@@ -151,7 +159,7 @@ function Tooltip({
   );
 }
 
-function SharingLegend({ largest, theme }: { largest: number; theme: Theme }) {
+function SharingLegend({ largest, unit, theme }: { largest: number; unit: string; theme: Theme }) {
   const ramp = accessRamp(theme);
   const stops = Array.from({ length: 9 }, (_, i) => cssOf(ramp[Math.round((i / 8) * 255)]!));
   return (
@@ -163,7 +171,9 @@ function SharingLegend({ largest, theme }: { largest: number; theme: Theme }) {
         aria-label="Colours of the sharing map, by powers of ten"
         style={{ background: `linear-gradient(90deg, ${stops.join(", ")})` }}
       />
-      <span>{show.short(largest)} accesses</span>
+      <span>
+        {show.short(largest)} {unit}
+      </span>
     </div>
   );
 }

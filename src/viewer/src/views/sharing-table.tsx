@@ -7,6 +7,8 @@ import { strongestPairs } from "../model/sharing";
 interface Props {
   matrix: SharingMatrix;
   name: (row: number) => string;
+  /** What is counted, in the plural. */
+  unit: string;
 }
 
 const MOST = 200;
@@ -25,7 +27,7 @@ export function SharingTable(props: Props) {
   );
 }
 
-function Table({ matrix, name }: Props) {
+function Table({ matrix, name, unit }: Props) {
   const pairs = useMemo(() => strongestPairs(matrix, MOST), [matrix]);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Pairs of threads that share most">
@@ -35,7 +37,7 @@ function Table({ matrix, name }: Props) {
             <th scope="col">Threads</th>
             <th scope="col">and</th>
             <th scope="col" class="number">
-              On shared pages
+              On shared pages, {unit}
             </th>
           </tr>
         </thead>

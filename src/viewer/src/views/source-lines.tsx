@@ -3,11 +3,11 @@ import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../data/report";
 import * as show from "../model/format";
 import { linesTable } from "../model/overview-tables";
-import { sumOf, usesOf, windowOf } from "../model/source-lines";
+import { estimatedShare, sumOf, usesOf, windowOf } from "../model/source-lines";
 import type { FunctionUse, Uses } from "../model/source-lines";
 import { ReadingAid } from "./reading-aid";
 import { SaveMenu } from "./save-menu";
-import { SourceText } from "./source-text";
+import { SourceText, toldUses } from "./source-text";
 import { Term } from "./term";
 
 interface Props {
@@ -23,6 +23,10 @@ export interface Stretch {
   first: number;
   last: number;
 }
+
+const ESTIMATED =
+  "With ≈, which structure the code accessed is known from samples only, at least in part; the " +
+  "rest is exact.";
 
 /** Functions shown before the reader asks for all. */
 const FEW = 8;
@@ -88,7 +92,7 @@ export function SourceLines({ report, position, phases }: Props) {
           <p>
             Functions that use this <Term of="structure" />, with their loops and lines; the number
             is the share of its counted accesses. Choose a row to see its source: the margin says
-            how many of the accesses each line makes.
+            how many of the accesses each line makes. {ESTIMATED}
           </p>
         }
         act={
@@ -184,7 +188,7 @@ function Row({ depth, uses, total, stretch, chosen, onChoose, children }: RowPro
   const part = (uses.reads + uses.writes) / all;
   const is =
     chosen?.file === stretch.file && chosen.first === stretch.first && chosen.last === stretch.last;
-  const told = `${show.count(uses.reads)} reads, ${show.count(uses.writes)} writes`;
+  const told = toldUses(uses);
   return (
     <li style={{ "--depth": depth }}>
       <button type="button" aria-pressed={is} title={told} onClick={() => onChoose(stretch)}>
@@ -193,7 +197,10 @@ function Row({ depth, uses, total, stretch, chosen, onChoose, children }: RowPro
           <span class="reads" style={{ width: `${(100 * uses.reads) / all}%` }} />
           <span class="writes" style={{ width: `${(100 * uses.writes) / all}%` }} />
         </span>
-        <span class="number">{show.share(part)}</span>
+        <span class="number">
+          {estimatedShare(uses) > 0 && "≈ "}
+          {show.share(part)}
+        </span>
       </button>
     </li>
   );

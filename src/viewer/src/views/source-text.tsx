@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SourceWindow } from "../data/report";
 import * as show from "../model/format";
-import { lineSums } from "../model/source-lines";
+import { estimatedShare, lineSums } from "../model/source-lines";
 import type { FunctionUse, Uses } from "../model/source-lines";
 import type { Stretch } from "./source-lines";
 
@@ -43,14 +43,17 @@ export function SourceText({ window, chosen, functions, total }: Props) {
               const isChosen = chosen.first <= line && line <= chosen.last;
               return (
                 <tr key={line} class={isChosen ? "chosen" : ""}>
-                  <td class="number" title={sum && told(sum)}>
+                  <td class="number" title={sum && toldUses(sum)}>
                     {sum && (
                       <>
                         <span
                           class="heat"
                           style={{ width: `${(100 * (sum.reads + sum.writes)) / all}%` }}
                         />
-                        <span>{show.share((sum.reads + sum.writes) / all)}</span>
+                        <span>
+                          {estimatedShare(sum) > 0 && "≈ "}
+                          {show.share((sum.reads + sum.writes) / all)}
+                        </span>
                       </>
                     )}
                   </td>
@@ -68,6 +71,9 @@ export function SourceText({ window, chosen, functions, total }: Props) {
   );
 }
 
-function told({ reads, writes }: Uses): string {
-  return `${show.count(reads)} reads, ${show.count(writes)} writes`;
+/** In words, for a tooltip. */
+export function toldUses(uses: Uses): string {
+  const counts = `${show.count(uses.reads)} reads, ${show.count(uses.writes)} writes`;
+  const share = estimatedShare(uses);
+  return share > 0 ? `${counts}; ${show.share(share)} of them estimated from samples` : counts;
 }

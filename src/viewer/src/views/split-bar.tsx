@@ -8,7 +8,7 @@ const KINDS = ["local", "remote", "unknown"] as const;
 /** Local, remote and unknown accesses as one bar of full length. */
 export function SplitBar({ split, label }: { split: Split; label: string }) {
   const all = total(split);
-  const text = all === 0 ? "no accesses" : KINDS.map((kind) => told(split, kind, all)).join(", ");
+  const text = all === 0 ? "none" : KINDS.map((kind) => told(split, kind, all)).join(", ");
   return (
     <span class="split" role="img" aria-label={`${label}: ${text}`} title={text}>
       {KINDS.map((kind) => (

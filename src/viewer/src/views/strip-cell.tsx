@@ -6,6 +6,7 @@ import type { Theme } from "../draw/colour";
 import { drawGreyStrip, drawStrip } from "../draw/maps";
 import { nodeColour } from "../draw/node-colour";
 import { stripOf } from "../model/bins";
+import { wordsOf } from "../model/counting";
 import type { Matrix } from "../model/matrix";
 import type { ColourBy } from "../model/page-state";
 import { Canvas } from "./canvas";
@@ -52,9 +53,12 @@ export function rowsByNode({ threads, traffic }: Report): number[][] {
   return rows;
 }
 
-const VERDICT =
-  "Bands of colour are good: each has its own part. " +
-  "Grey over a large share of the accesses is worth a look.";
+function verdict(unit: string): string {
+  return (
+    "Bands of colour are good: each has its own part. " +
+    `Grey over a large share of the ${unit} is worth a look.`
+  );
+}
 
 export function StripLegend({
   report,
@@ -62,12 +66,13 @@ export function StripLegend({
   theme,
 }: Pick<Props, "report" | "colourBy" | "theme">) {
   const { nodes } = report.traffic;
+  const { all: unit } = wordsOf(report.run);
   if (theme === "grey") {
     return (
       <>
         The height of a mark says which <Term of={colourBy} /> uses that part most, the first one at
-        the top; hatching means that none dominates; darker means more accesses. Steps are good:
-        each has its own part. Hatching over a large share of the accesses is worth a look.
+        the top; hatching means that none dominates; darker means more {unit}. Steps are good: each
+        has its own part. Hatching over a large share of the {unit} is worth a look.
       </>
     );
   }
@@ -81,7 +86,7 @@ export function StripLegend({
             {node}
           </span>
         ))}
-        ; grey means that none dominates; stronger means more accesses. {VERDICT}
+        ; grey means that none dominates; stronger means more {unit}. {verdict(unit)}
       </>
     );
   }
@@ -91,7 +96,7 @@ export function StripLegend({
     <>
       The colour says which <Term of="thread" /> uses that part most, from{" "}
       <span class="ramp" aria-hidden="true" style={{ background }} /> thread 0 to the last; grey
-      means that no thread dominates; stronger means more accesses. {VERDICT}
+      means that no thread dominates; stronger means more {unit}. {verdict(unit)}
     </>
   );
 }

@@ -2,7 +2,8 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Report, Structure } from "../data/report";
 import type { Theme } from "../draw/colour";
-import { seesAccesses } from "../model/counting";
+import type { Counting } from "../model/counting";
+import { counting, seesAccesses } from "../model/counting";
 import * as show from "../model/format";
 import { densityScale } from "../model/matrix";
 import type { Matrix } from "../model/matrix";
@@ -71,13 +72,14 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
                 <Legend
                   largest={largest}
                   clipped={clipped}
+                  measure={measure}
                   scale={scale}
                   theme={theme}
                   run={report.run}
                 />
               )}
               <SaveMenu
-                title={`${seen ? "Accesses and first touches" : "First touches"} of ${structure.name}`}
+                title={`${TITLES[counting(report.run)]} of ${structure.name}`}
                 subtitle={subtitle}
                 table={() => cellTable(data)}
               />
@@ -92,12 +94,19 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
           <FigureNotes data={data} detail={detail} />
           <FigureHelp open={help} onClose={() => setHelp(false)} />
         </div>
-        <FigureReading structure={structure} accesses={seen} />
+        <FigureReading structure={structure} counting={counting(report.run)} />
       </div>
       <ThreadTable data={data} />
     </section>
   );
 }
+
+const TITLES: Record<Counting, string> = {
+  accesses: "Accesses and first touches",
+  samples: "Accesses and first touches",
+  "memory lines": "Memory lines and first touches",
+  "first touches": "First touches",
+};
 
 function Origin({ report, structure }: { report: Report; structure: Structure }) {
   const { instance, instances, parent } = structure;

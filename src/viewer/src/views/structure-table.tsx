@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Structure } from "../data/report";
 import type { Theme } from "../draw/colour";
-import { seesAccesses } from "../model/counting";
+import { seesAccesses, wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import type { Matrix } from "../model/matrix";
 import type { ColourBy } from "../model/page-state";
@@ -55,7 +55,11 @@ export function StructureTable(props: Props) {
             value={wanted.search}
             onInput={(event) => onWanted({ ...wanted, search: event.currentTarget.value })}
           />
-          <SaveMenu title="Structures" table={() => structuresTable(listed)} picture={false} />
+          <SaveMenu
+            title="Structures"
+            table={() => structuresTable(report, listed)}
+            picture={false}
+          />
         </div>
       </div>
       <div class="scroll" tabIndex={-1}>
@@ -86,6 +90,11 @@ export function severalNodes({ traffic }: Report): boolean {
   return traffic.nodes.length > 1;
 }
 
+/** Where pages are from those who use them is known of accesses only. */
+function knowsRemote(report: Report): boolean {
+  return severalNodes(report) && seesAccesses(report.run);
+}
+
 /** Stacks, the runtime's own memory and what is hardly used, behind one switch. */
 function FoldedSwitch({ report, all, wanted, onWanted }: Props) {
   const away = folded(all);
@@ -97,12 +106,12 @@ function FoldedSwitch({ report, all, wanted, onWanted }: Props) {
         checked={wanted.minor}
         onChange={(event) => onWanted({ ...wanted, minor: event.currentTarget.checked })}
       />
-      Show also {foldedText(away, seesAccesses(report.run))}
+      Show also {foldedText(away, wordsOf(report.run).all)}
     </label>
   );
 }
 
-function foldedText({ stacks, others, share }: Folded, seen: boolean): string {
+function foldedText({ stacks, others, share }: Folded, unit: string): string {
   const parts: string[] = [];
   if (stacks > 0) parts.push(`${show.count(stacks)} thread stack${stacks > 1 ? "s" : ""}`);
   if (others > 0) {
@@ -110,18 +119,22 @@ function foldedText({ stacks, others, share }: Folded, seen: boolean): string {
       `${show.count(others)} minor structure${others > 1 ? "s" : ""}, such as the runtime's`,
     );
   }
-  return `${parts.join(" and ")} (${show.share(share)} of ${seen ? "the accesses" : "the pages touched"})`;
+  return `${parts.join(" and ")} (${show.share(share)} of the ${unit})`;
 }
 
-const HEADINGS: { key: SortKey; label: string }[] = [
-  { key: "size", label: "Size" },
-  { key: "reads", label: "Reads" },
-  { key: "writes", label: "Writes" },
-  { key: "share", label: "Share" },
-  { key: "threads", label: "Threads" },
-];
-
-const OF_ACCESSES: ReadonlySet<SortKey> = new Set(["reads", "writes"]);
+function headings({ run }: Report): readonly (readonly [SortKey, string])[] {
+  const { readsHeading, writesHeading } = wordsOf(run);
+  const numbers = [
+    ["reads", readsHeading],
+    ["writes", writesHeading],
+  ] as const;
+  return [
+    ["size", "Size"],
+    ...(seesAccesses(run) ? numbers : []),
+    ["share", seesAccesses(run) ? "Share" : "Share of pages"],
+    ["threads", seesAccesses(run) ? "Threads" : "Touched by"],
+  ];
+}
 
 function Head({ report, colourBy, wanted, onWanted }: Props) {
   const { key: sorted, descending } = wanted.order;
@@ -154,10 +167,8 @@ function Head({ report, colourBy, wanted, onWanted }: Props) {
         <th scope="col">
           Pages, by {seen ? "dominant" : "first touching"} {colourBy}
         </th>
-        {HEADINGS.filter(({ key }) => seen || !OF_ACCESSES.has(key)).map(({ key, label }) =>
-          heading(key, label, true),
-        )}
-        {severalNodes(report) && heading("remote", "Remote", true)}
+        {headings(report).map(([key, label]) => heading(key, label, true))}
+        {knowsRemote(report) && heading("remote", "Remote", true)}
         <th scope="col">Pattern</th>
       </tr>
     </thead>
@@ -218,10 +229,10 @@ function Row({
         <span>{show.share(share)}</span>
       </td>
       <td class="number">{show.count(row.threads)}</td>
-      {severalNodes(report) && (
+      {knowsRemote(report) && (
         <td class="number remote-share">
           <span>{show.share(remoteShare(split))}</span>
-          <SplitBar split={split} label="Accesses" />
+          <SplitBar split={split} label={wordsOf(report.run).all} />
         </td>
       )}
       <td class="pattern">{structure.reading.verdict}</td>

@@ -6,6 +6,8 @@ import { useId } from "preact/hooks";
 const MEANINGS = {
   access:
     "One load or store that the program executed. Reads and writes are counted apart, on the page they go to.",
+  "memory line":
+    "A cache line that a thread's cache, as modelled, lacks and takes from memory, or has changed and gives back. The model knows nothing of other threads' caches, and of prefetching.",
   "first touch":
     "The first access to a page. The kernel then takes memory for it, by default on the node of the CPU that made this access.",
   node: "A part of the machine with its own memory and CPUs. A CPU reaches its own node's memory faster than another's.",
@@ -23,7 +25,8 @@ const MEANINGS = {
   share: "Part of all counted accesses of the run that go to this structure.",
   attributed:
     "Share of the accesses that could be given to a structure with a name. The rest is in remainders such as the allocator's own memory.",
-  overhead: "CPU time of the recorded run divided by that of the program alone.",
+  overhead:
+    "CPU time of the recorded run divided by that of the program alone, which record --measure-cost measures.",
   interleave: "Spread pages over all nodes in turn, so that no node's memory is the bottleneck.",
 } as const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import { seesAccesses } from "../model/counting";
+import { seesAccesses, wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { threadSums } from "../model/matrix";
 import type { FigureData } from "./figure-data";
@@ -29,15 +29,16 @@ export function ThreadTable({ data }: { data: FigureData }) {
 
 function Table({ data: { report, matrix, threads } }: { data: FigureData }) {
   const seen = seesAccesses(report.run);
+  const { readsHeading, writesHeading } = wordsOf(report.run);
   const { reads, writes, firstTouched } = threadSums(matrix);
   const total = reads.reduce((sum, n) => sum + n, 0) + writes.reduce((sum, n) => sum + n, 0);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Accesses by thread">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Numbers by thread">
       <table>
         <thead>
           <tr>
             <th scope="col">Thread</th>
-            {(seen ? ["Reads", "Writes", "Share"] : ["Share"]).map((heading) => (
+            {(seen ? [readsHeading, writesHeading, "Share"] : ["Share"]).map((heading) => (
               <th key={heading} scope="col" class="number">
                 {heading}
               </th>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../data/report";
+import { wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { countsOf } from "../model/phase-counts";
 import { remoteShare, threadSplit, total } from "../model/traffic";
@@ -26,6 +27,7 @@ export function ThreadTraffic({ report, phases }: Props) {
 }
 
 function Table({ report, phases }: Props) {
+  const { all } = wordsOf(report.run);
   const rows = useMemo(() => {
     const { threadAccesses } = countsOf(report, phases);
     return report.threads
@@ -43,7 +45,7 @@ function Table({ report, phases }: Props) {
             <th scope="col">Thread</th>
             <th scope="col">Ran on nodes</th>
             <th scope="col" class="number">
-              Accesses
+              {all[0]!.toUpperCase() + all.slice(1)}
             </th>
             <th scope="col" class="number">
               Remote

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Machine, Report } from "../data/report";
 import type { Theme } from "../draw/colour";
 import { threadColour } from "../draw/colour";
+import { wordsOf } from "../model/counting";
 import * as show from "../model/format";
 import { factorText, pairOf } from "../model/node-distance";
 import { dotsIn, topologyOf } from "../model/topology";
@@ -30,6 +31,7 @@ const NARROW = 90;
 export function Topology({ report, traffic, theme }: Props) {
   const [frame, room] = useWidth<HTMLDivElement>();
   const { threads, machine } = report;
+  const unit = wordsOf(report.run).all;
   const scene = useMemo(
     () => topologyOf(machine, threads, report.traffic.thread_node, traffic, room),
     [report, traffic, room],
@@ -39,7 +41,7 @@ export function Topology({ report, traffic, theme }: Props) {
     <div class="topology" ref={frame}>
       <svg
         role="img"
-        aria-label={described(scene.columns, all)}
+        aria-label={described(scene.columns, all, unit)}
         width={scene.width}
         height={HEIGHT}
         viewBox={`0 0 ${scene.width} ${HEIGHT}`}
@@ -57,11 +59,11 @@ export function Topology({ report, traffic, theme }: Props) {
         ))}
         {byWidth(scene.bands).map((band) => (
           <path key={`${band.from} ${band.to}`} class={`band ${band.kind}`} d={outline(band)}>
-            <title>{told(band, scene.columns, all, machine)}</title>
+            <title>{told(band, scene.columns, all, unit, machine)}</title>
           </path>
         ))}
         {scene.columns.map((column, i) => (
-          <Column key={i} column={column} all={all} threads={threads.length} theme={theme} />
+          <Column key={i} {...{ column, all, unit, theme }} threads={threads.length} />
         ))}
       </svg>
     </div>
@@ -71,11 +73,12 @@ export function Topology({ report, traffic, theme }: Props) {
 interface ColumnProps {
   column: NodeColumn;
   all: number;
+  unit: string;
   threads: number;
   theme: Theme;
 }
 
-function Column({ column, all, threads, theme }: ColumnProps) {
+function Column({ column, all, unit, threads, theme }: ColumnProps) {
   const { x, width, node, cpus, memoryBytes, served } = column;
   const middle = x + width / 2;
   const memory = NAME + THREADS + BANDS;
@@ -106,7 +109,7 @@ function Column({ column, all, threads, theme }: ColumnProps) {
       </text>
       {!narrow && (
         <text class="small" x={middle} y={memory + MEMORY + 32}>
-          of the accesses
+          of the {unit}
         </text>
       )}
     </g>
@@ -114,7 +117,7 @@ function Column({ column, all, threads, theme }: ColumnProps) {
 }
 
 /** A dot per thread, in the thread's colour; their number when dots do not fit. */
-function Threads({ column, threads, theme }: Omit<ColumnProps, "all">) {
+function Threads({ column, threads, theme }: Omit<ColumnProps, "all" | "unit">) {
   const { x, width, threads: rows } = column;
   const middle = x + width / 2;
   const { step, perRow } = dotsIn(rows.length, width - 2 * MARGIN, THREADS - 8);
@@ -185,6 +188,7 @@ function told(
   { from, to, accesses }: Band,
   columns: NodeColumn[],
   all: number,
+  unit: string,
   machine: Machine,
 ): string {
   const threads = columns[from]!.node;
@@ -194,15 +198,15 @@ function told(
   const what = pages === undefined ? "pages on an unknown node" : `pages on node ${pages}`;
   const { factor } = pairOf(machine, threads, pages);
   const far = factor === undefined || from === to ? "" : `, NUMA factor ${factorText(factor)}`;
-  return `${who} to ${what}: ${show.short(accesses)} accesses, ${show.share(accesses / Math.max(1, all))}${far}`;
+  return `${who} to ${what}: ${show.short(accesses)} ${unit}, ${show.share(accesses / Math.max(1, all))}${far}`;
 }
 
-function described(columns: NodeColumn[], all: number): string {
+function described(columns: NodeColumn[], all: number, unit: string): string {
   const nodes = columns.filter(({ node }) => node !== undefined);
   const parts = nodes.map(
     ({ node, threads, served }) =>
       `node ${node} has ${threads.length} threads and ` +
-      `serves ${show.share(served / Math.max(1, all))} of the accesses`,
+      `serves ${show.share(served / Math.max(1, all))} of the ${unit}`,
   );
   return `The machine: ${parts.join("; ")}`;
 }

@@ -12,10 +12,12 @@ const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an u
 interface Props {
   machine: Machine;
   traffic: NodeTraffic;
+  /** What is counted, in the plural. */
+  unit: string;
 }
 
 /** The bands of the drawing as numbers: threads' nodes by pages' nodes; below, NUMA factors. */
-export function TrafficMatrix({ machine, traffic }: Props) {
+export function TrafficMatrix({ machine, traffic, unit }: Props) {
   const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
   const all = Math.max(1, split.local + split.remote + split.unknown);
   const most = Math.max(1, ...accesses);
@@ -29,7 +31,7 @@ export function TrafficMatrix({ machine, traffic }: Props) {
   return (
     <div class="matrix-frame" tabIndex={0} role="region" aria-label="Traffic between nodes">
       <table class={dense ? "traffic dense" : "traffic"}>
-        <caption class="unseen-caption">Accesses by the node of the thread and of the page</caption>
+        <caption class="unseen-caption">By the node of the thread and of the page: {unit}</caption>
         <thead>
           <tr>
             <td>
@@ -64,7 +66,7 @@ export function TrafficMatrix({ machine, traffic }: Props) {
                     key={column}
                     class={`number ${kindOf(nodes.length, row, column)}`}
                     style={{ "--strength": Math.sqrt(number / most).toFixed(3) }}
-                    title={told(number, factor, latency)}
+                    title={told(number, unit, factor, latency)}
                   >
                     {number === 0 ? <span class="zero">–</span> : show.share(number / all)}
                     {factor !== undefined && row !== column && (
@@ -83,7 +85,9 @@ export function TrafficMatrix({ machine, traffic }: Props) {
                 {show.share(columnSums[column]! / all)}
               </td>
             ))}
-            <td class="number sum">{show.short(all)}</td>
+            <td class="number sum" title={unit}>
+              {show.short(all)}
+            </td>
           </tr>
         </tbody>
       </table>
@@ -91,8 +95,8 @@ export function TrafficMatrix({ machine, traffic }: Props) {
   );
 }
 
-function told(accesses: number, factor?: number, latency?: number): string {
-  const parts = [`${show.count(accesses)} accesses`];
+function told(number: number, unit: string, factor?: number, latency?: number): string {
+  const parts = [`${show.count(number)} ${unit}`];
   if (factor !== undefined) parts.push(`NUMA factor ${factor.toFixed(2)}`);
   if (latency !== undefined) parts.push(`read latency ${latency.toFixed(0)} ns`);
   return parts.join(", ");

@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchWindow, serves, windowFor } from "../data/detail";
 import type { PageWindow } from "../data/detail";
+import { counting } from "../model/counting";
 import { foldPages, pagesBefore } from "../model/page-unit";
 import { inOrder } from "../model/thread-order";
 import type { Viewport } from "../model/viewport";
@@ -28,7 +29,8 @@ export function useDetail(data: FigureData, view: Viewport): Detail {
   const [problem, setProblem] = useState<string>();
   const asked = useRef<AbortController>();
   const url = report.run.detail_url;
-  const wanted = url === undefined ? undefined : windowFor(structure, view, phases);
+  const lines = counting(report.run) === "memory lines";
+  const wanted = url === undefined ? undefined : windowFor(structure, view, phases, lines);
   const found = wanted && windows.find((window) => serves(window, wanted, view));
 
   useEffect(() => {
@@ -46,7 +48,7 @@ export function useDetail(data: FigureData, view: Viewport): Detail {
         if (!request.signal.aborted) setProblem(error instanceof Error ? error.message : "");
       },
     );
-  }, [url, structure, phases, view.x0, view.x1, found]);
+  }, [url, structure, phases, lines, view.x0, view.x1, found]);
 
   const detailed = useMemo(() => {
     if (!found) return data;

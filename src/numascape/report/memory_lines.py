@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report says in cache lines from memory, beside what it says in accesses."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from numascape.analysis.facts import per_thread_pages
+from numascape.report.data import Column, MemoryLines
+from numascape.report.sharing import measure_sharing
+from numascape.report.traffic import measure_traffic
+from numascape.trace import Trace
+from numascape.trace.counting import MEMORY_LINES, as_memory_lines, has_memory_lines
+
+
+def lines_of_structures(accesses: pl.DataFrame) -> dict[int, int]:
+    """By structure, the lines from memory and back to it; nothing where none were counted."""
+    if not has_memory_lines(accesses):
+        return {}
+    sums = accesses.group_by("structure").agg(pl.sum_horizontal(pl.col(MEMORY_LINES).sum()))
+    return dict(sums.iter_rows())
+
+
+def measure_memory_lines(
+    trace: Trace, by_phase: pl.DataFrame, position: pl.Series, structures: int, phases: int
+) -> MemoryLines | None:
+    """The sums, sharing and traffic in lines; the parameters are those of measure_traffic."""
+    if not has_memory_lines(by_phase):
+        return None
+    lines = as_memory_lines(by_phase)
+    per_thread = per_thread_pages(lines, phases)
+    several = lines if phases > 1 else None
+    sharing = measure_sharing(per_thread, several, trace.threads.height, phases)
+    traffic = measure_traffic(trace, lines, position, structures, phases)
+    return MemoryLines(
+        fetched=_by_phase(lines, "reads", phases),
+        written=_by_phase(lines, "writes", phases),
+        shared=sharing.accesses,
+        traffic=traffic.accesses,
+        local=traffic.local,
+        remote=traffic.remote,
+        thread_local=traffic.thread_local,
+        thread_remote=traffic.thread_remote,
+    )
+
+
+def _by_phase(lines: pl.DataFrame, column: str, phases: int) -> Column:
+    summed = np.zeros(phases, np.uint64)
+    sums = lines.group_by("phase").agg(pl.col(column).sum())
+    summed[sums["phase"].to_numpy()] = sums[column].to_numpy()
+    return summed

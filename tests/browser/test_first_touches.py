@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a recording of page faults shows first touches, and nothing that needs accesses."""
+
+from __future__ import annotations
+
+from browser.opened import Open
+from synthetic.patterns import seismic
+from synthetic.write import touches_alone
+
+THREADS = 16
+
+
+def test_first_touches_alone_are_shown_as_such(open_pattern: Open) -> None:
+    pattern = touches_alone(seismic(640, THREADS))
+    report = open_pattern(pattern, address="#v=1&order=sharing&measure=reads&count=accesses")
+    page = report.page
+    card = page.locator(".card").first.inner_text()
+    assert "touched by one thread" in card
+    assert "of the pages touched" in card
+    assert "Who used them later was not recorded" in card
+    open_ = page.locator(".left-open").inner_text()
+    assert "cannot be judged whether NUMA matters to this run, nor: serial first touch;" in open_
+    headings = page.locator("table.structures th").all_inner_texts()
+    names = {text.strip("\u2193\u2191 ") for text in headings}
+    assert {"Share of pages", "Touched by", "Pages, by first touching thread"} <= names
+    assert not names & {"Reads", "Writes", "Remote", "From memory"}
+    for hidden in ("section.sharing", "section.machine", "canvas.accesses", "#read-write"):
+        assert page.locator(hidden).count() == 0
+    assert report.complaints == []
+    report.choose("grid->vx")
+    first = "canvas.first-touches"
+    assert all(report.drawn(first, x / 10, 0.5 / THREADS) for x in range(1, 10))
+    assert not any(report.drawn(first, 0.5, (t + 0.5) / THREADS) for t in range(1, THREADS))
+    page.locator(first).hover()
+    told = page.locator(".tooltip").inner_text()
+    assert "thread 0" in told
+    assert "Reads" not in told
