@@ -71,12 +71,16 @@ struct Context {
     SCOTCH_Context it;
 };
 
+// When Scotch 7.0.3 remaps, its refinement among all parts at once (kgraphMapFm) reads memory that
+// it has given back, and leaves a damaged heap. So there it is recursive bipartitioning alone,
+// whose mappings are as good.
 struct Strategy {
-    Strategy(const Options& options, std::size_t parts) {
+    Strategy(const Options& options, std::size_t parts, bool remap) {
         expect(SCOTCH_stratInit(&it), "begin a strategy");
         const double beyond = std::max(aimed_imbalance(options) - 1.0, 0.001);
-        expect(SCOTCH_stratGraphMapBuild(&it, SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE,
-                                         SCOTCH_Num(parts), beyond),
+        const SCOTCH_Num flags =
+            SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE | (remap ? SCOTCH_STRATRECURSIVE : 0);
+        expect(SCOTCH_stratGraphMapBuild(&it, flags, SCOTCH_Num(parts), beyond),
                "build a strategy");
     }
     ~Strategy() { SCOTCH_stratExit(&it); }
@@ -188,7 +192,7 @@ Mapping run(const Problem& problem, const Options& options, bool remap) {
         "take the graph");
     expect(SCOTCH_contextBindGraph(&context.it, &tasks.it, &bound.it), "bind the graph");
     Architecture machine(problem);
-    Strategy strategy(options, problem.cores());
+    Strategy strategy(options, problem.cores(), remap);
     if (!remap) {
         expect(SCOTCH_graphMap(&bound.it, &machine.it, &strategy.it, part.data()), "map the graph");
         return from_parts(problem, graph, part);

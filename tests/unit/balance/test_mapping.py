@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -65,6 +69,34 @@ def test_every_algorithm_maps_every_problem(data: st.DataObject) -> None:
         assert len(balanced.mapping) == tasks
         assert (balanced.mapping[stays] == graph.core[stays]).all()
         assert balanced.mapping.max(initial=0) < nodes * cores
+
+
+MALLOC_CHECKS = "libc_malloc_debug.so.0"  # the C library's own
+REMAPPED = """
+from numascape.balance import Options, Problem, flat_target, task_graph
+graph = task_graph(
+    load=[4.2e149, 1, 0.03, 0, 0, 7.6e149, 4.9e16, 3e15, 0, 0.18, 0.84, 0, 0, 0.6, 0.01, 0.08],
+    core=[2, 7, 0, 4, 8, 3, 0, 0, 8, 4, 3, 8, 4, 4, 5, 8],
+    sender=[4, 3, 4, 14],
+    receiver=[3, 15, 10, 13],
+    fixed=[1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0],
+)
+problem = Problem(graph, flat_target(3, 3, 2.0))
+for _ in range(20):
+    problem.run("scotchremap", Options(effort=0.05))
+print("sound")
+"""
+
+
+def test_scotch_keeps_to_its_memory() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", REMAPPED],
+        env={**os.environ, "LD_PRELOAD": MALLOC_CHECKS, "MALLOC_CHECK_": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (0, "sound\n"), run.stderr
 
 
 def test_a_problem_that_contradicts_itself_is_refused_in_one_line(small: TaskGraph) -> None:
