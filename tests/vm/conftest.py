@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One program, recorded once in a guest with five NUMA nodes.
+"""Programs, recorded once in a guest with five NUMA nodes.
 
 Nodes 0 to 3 have a CPU of their number; node 3 has a second one, CPU 4, which is taken offline;
 node 4 has memory only.
@@ -7,8 +7,8 @@ node 4 has memory only.
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,10 @@ from vm.kernel import NoKernelError, guest_kernel
 
 PROGRAMS = Path(__file__).parent / "programs"
 OBSERVE = Path(__file__).with_name("observe.py")
+OBSERVE_BALANCING = Path(__file__).with_name("observe_balancing.py")
 NODES = [GuestNode(cpus, 512) for cpus in (1, 1, 1, 2, 0)]
-LIMIT_S = 400
+LIMIT_S = 500
+WORK = ("still", "moved", "full", "bound")  # the ways of work.c
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class GuestRun:
     """The trace, and what the program and the kernel said of it."""
 
     trace: Trace
-    kernel_nodes: dict[str, list[int]]  # what move_pages told the program, by array
+    # What move_pages told the program, by array, if it asked.
+    kernel_nodes: dict[str, list[int]] = field(default_factory=dict)
 
     def rows(self, table: str, structure: str) -> pl.DataFrame:
         """Return the rows of a table that belong to the structure of this name."""
@@ -81,22 +84,57 @@ def boot() -> Boot:
 
 
 @pytest.fixture(scope="session")
-def guest_run(
+def guest_folder(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, boot: Boot
-) -> GuestRun:
-    """Boot, record, and read what came of it."""
+) -> Path:
+    """Boot and record; the folder with the recordings, and in `output` what programs printed."""
     build = request.config.cache.mkdir("guest-programs")
     make(PROGRAMS, f"BUILD={build}")
     folder = tmp_path_factory.mktemp("guest")
-    record = [sys.executable, OBSERVE, "placements.numascape", build / "placements"]
-    job = f"""set -e
-echo 0 >/sys/devices/system/cpu/cpu4/online
-{shlex.join(str(word) for word in record)}
-"""
-    boot(NODES, job, folder, LIMIT_S)
-    trace = folder / "placements.numascape"
-    convert_session(read_session(next(folder.glob("*.recording-*"))), trace, lambda _: None)
-    return GuestRun(numascape.open(trace), kernel_nodes((folder / "output").read_text()))
+    programs: dict[str, list[Path | str]] = {"placements": [build / "placements"]}
+    programs |= {how: [build / "work", how] for how in WORK}
+    lines = [
+        "set -e",
+        "echo 0 >/sys/devices/system/cpu/cpu4/online",
+        shlex.join(observing(programs)),
+        shlex.join([sys.executable, str(OBSERVE_BALANCING), str(build / "balanced")]),
+    ]
+    boot(NODES, "\n".join(lines), folder, LIMIT_S)
+    return folder
+
+
+def observing(programs: Mapping[str, Sequence[Path | str]]) -> list[str]:
+    """The command that records, in a guest, programs with their arguments, each under its name."""
+    commands = [
+        shlex.join([f"{name}.numascape", *map(str, program)]) for name, program in programs.items()
+    ]
+    return [sys.executable, str(OBSERVE), *commands]
+
+
+@pytest.fixture(scope="session")
+def guest_run(guest_folder: Path) -> GuestRun:
+    """The recording of placements.c."""
+    trace = converted(guest_folder, "placements")
+    return GuestRun(trace, kernel_nodes((guest_folder / "output").read_text()))
+
+
+def converted(folder: Path, name: str) -> Trace:
+    """The trace of what was recorded in a guest as NAME."""
+    session = next(folder.glob(f"{name}.numascape.recording-*"))
+    convert_session(read_session(session), folder / f"{name}.numascape", lambda _: None)
+    return numascape.open(folder / f"{name}.numascape")
+
+
+@pytest.fixture(scope="session")
+def balanced_run(guest_folder: Path) -> GuestRun:
+    """Page faults, while the kernel balanced."""
+    return GuestRun(converted(guest_folder, "balanced"))
+
+
+@pytest.fixture(scope="session")
+def unbalanced_run(guest_folder: Path) -> GuestRun:
+    """The same program's page faults, while it did not."""
+    return GuestRun(converted(guest_folder, "unbalanced"))
 
 
 def kernel_nodes(output: str) -> dict[str, list[int]]:

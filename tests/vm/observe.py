@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest: observe.py TRACE PROGRAM ARGUMENTS... records, and leaves converting to the host.
+"""In the guest: records programs one after the other, and leaves converting to the host.
 
-The data frames take a minute on an emulated processor, and there, under QEMU 7.2, the threads of
-Polars' group-by sometimes crash.
+observe.py COMMAND...: each is TRACE PROGRAM ARGUMENTS... as a shell would split it. Imports take
+15 seconds on an emulated processor, so one process records all. The data frames would take a minute
+there, and under QEMU 7.2 the threads of Polars' group-by sometimes crash.
 """
 
+import shlex
 import sys
 from pathlib import Path
 
 from numascape.recorders.record import RecordRequest, observe
 
-target, program = Path(sys.argv[1]), sys.argv[2:]
-request = RecordRequest(program, target, pid=None, seconds=None, stack=True, quiet=True)
-_, ended = observe(request, program, target, lambda _: None)
-sys.exit(ended.exit_status)
+for command in sys.argv[1:]:
+    name, *program = shlex.split(command)
+    target = Path(name)
+    request = RecordRequest(program, target, pid=None, seconds=None, stack=True, quiet=True)
+    _, ended = observe(request, program, target, lambda _: None)
+    if ended.exit_status != 0:
+        sys.exit(f"{command}: exit status {ended.exit_status}")

@@ -17,21 +17,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-import numascape
 from integration.conftest import EXAMPLES, make
 from numascape.comparison import Comparison, compare_traces
 from numascape.placement import Plan, write_plan
 from numascape.placement.planning import make_plan
 from numascape.prediction.layout import nodes_by_plan
 from numascape.prediction.model import predict
-from numascape.prediction.policies import placed_by_plan
-from numascape.recorders.record import convert_session
-from numascape.recorders.session import read_session
+from numascape.prediction.policies import observed, placed_by_plan
 from numascape.trace import Trace
-from vm.conftest import Boot
+from vm.conftest import Boot, converted, observing
 from vm.guest import GuestNode
 
-OBSERVE = Path(__file__).with_name("observe.py")
 RUN_PLANS = Path(__file__).with_name("run_plans.py")
 NODES = [GuestNode(1, 448) for _ in range(4)]
 LIMIT_S = 300
@@ -55,32 +51,23 @@ class Loop:
         return compare_traces(self.before, self.after)
 
 
-def converted(folder: Path, name: str) -> Trace:
-    """The trace of what was recorded in a guest as NAME."""
-    session = next(folder.glob(f"{name}.numascape.recording-*"))
-    convert_session(read_session(session), folder / f"{name}.numascape", lambda _: None)
-    return numascape.open(folder / f"{name}.numascape")
-
-
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory: pytest.TempPathFactory, boot: Boot) -> dict[str, Loop]:
     make(EXAMPLES)
     before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
-    commands = {
-        name: [sys.executable, OBSERVE, f"{name}.numascape", EXAMPLES / "build" / name, *arguments]
-        for name, arguments in PROGRAMS.items()
+    programs: dict[str, list[Path | str]] = {
+        name: [EXAMPLES / "build" / name, *arguments] for name, arguments in PROGRAMS.items()
     }
     # Threads that wait do not count up accesses meanwhile.
     job = "export OMP_WAIT_POLICY=passive\n"
-    lines = [shlex.join(map(str, command)) for command in commands.values()]
-    boot(NODES, f"set -e\n{job}" + "\n".join(lines), before, LIMIT_S)
+    boot(NODES, f"{job}{shlex.join(observing(programs))}", before, LIMIT_S)
     traces = {name: converted(before, name) for name in PROGRAMS}
     plans = {name: make_plan(trace, trace.info.machine) for name, trace in traces.items()}
     jobs = []
     for name, plan in plans.items():
         write_plan(plan, after / f"{name}.toml")
         under = ["run", "--plan", f"{name}.toml", "--json", f"{name}.json", "--"]
-        jobs.append([name, [*under, *map(str, commands[name])]])
+        jobs.append([name, [*under, *observing({name: programs[name]})]])
     (after / "jobs.json").write_text(json.dumps(jobs))
     boot(NODES, f"{job}{shlex.join([sys.executable, str(RUN_PLANS), 'jobs.json'])}", after, LIMIT_S)
     return {name: closed(traces[name], plans[name], after, name) for name in PROGRAMS}
@@ -105,33 +92,46 @@ def loop(request: pytest.FixtureRequest, loops: dict[str, Loop]) -> Loop:
     return loops[request.param]
 
 
-def predicted_remote_share(loop: Loop) -> float:
-    """Of the accesses, if the first run's threads and pages were where the plan has them."""
+def predicted_remote_share(loop: Loop, *, moved: bool) -> float:
+    """Of the accesses, if the first run's threads were where the plan has them, and its pages too.
+
+    Not moved, the pages stay where the first run had them.
+    """
     machine = loop.before.info.machine
     nodes = nodes_by_plan(loop.before, loop.plan, machine)
-    pages = placed_by_plan(loop.before, loop.plan, machine)
+    pages = (
+        placed_by_plan(loop.before, loop.plan, machine)
+        if moved
+        else observed(loop.before, machine, nodes)
+    )
     return predict(loop.before, machine, pages, nodes, label="plan").remote_accesses
 
 
 def test_the_remote_share_falls_as_predicted(loop: Loop) -> None:
-    before, after = loop.comparison.before, loop.comparison.after
-    assert before.remote_share is not None
+    after = loop.comparison.after
     assert after.remote_share is not None
     assert after.known_share > 0.9
-    assert after.remote_share == pytest.approx(predicted_remote_share(loop), abs=0.05)
-    assert after.remote_share <= before.remote_share + 0.05
+    assert after.remote_share == pytest.approx(predicted_remote_share(loop, moved=True), abs=0.05)
+    # Not against the first run's own share: its threads were free, and what is all on one node is
+    # near to those that the kernel happened to keep there.
+    assert after.remote_share <= predicted_remote_share(loop, moved=False) + 0.05
+
+
+def test_no_node_serves_most_of_the_accesses(loop: Loop) -> None:
+    after = loop.comparison.after
+    assert after.busiest_node_share is not None
+    assert after.busiest_node_share < 0.4
 
 
 def test_a_partitioned_program_becomes_local(loops: dict[str, Loop]) -> None:
     found = loops["seismic"].comparison
-    assert found.before.remote_share is not None
     assert found.after.remote_share is not None
-    assert found.before.remote_share > 0.3
+    assert predicted_remote_share(loops["seismic"], moved=False) > 0.6
     assert found.after.remote_share < 0.2
     velocity = next(change for change in found.structures if change.site.name == "w->vx")
     assert velocity.before is not None
     assert velocity.after is not None
-    assert len(velocity.before.nodes) == 1
+    assert len(velocity.before.nodes) < len(velocity.after.nodes)
     assert set(velocity.after.nodes) == {0, 1, 2, 3}
 
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "guest_program.h"
@@ -64,9 +65,18 @@ void run_quarters(const struct Arrays* given) {
 
 static pthread_t wanderer;
 
+// Until the calling thread has run for so long.
+static void run_for(double seconds) {
+    struct timespec used;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    } while ((double)used.tv_sec + (double)used.tv_nsec * 1e-9 < seconds);
+}
+
 static void* wander(void* unused) {
     pin(2);
-    sleep(5);  // long enough to be sampled there
+    run_for(2.0);
+    sleep(6);  // long enough to be sampled there
     pin(3);
     return unused;
 }

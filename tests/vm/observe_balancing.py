@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In the guest: observe_balancing.py PROGRAM records the page faults of balanced.c twice.
+
+As `balanced` with the kernel's NUMA balancing, and as `unbalanced` without. Converting is left to
+the host: see observe.py.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from numascape.recorders.record import RecordRequest, observe
+
+SWITCH = Path("/proc/sys/kernel/numa_balancing")
+SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")
+# Scans follow each other fast, so that a second has many. The size bounds their rate from above.
+PERIODS = {
+    "scan_size_mb": 16,
+    "scan_delay_ms": 10,
+    "scan_period_min_ms": 20,
+    "scan_period_max_ms": 20,
+}
+MOST_ROUNDS, FEW_ROUNDS = 800, 40
+SCANS = 10
+
+
+def record(name: str, program: list[str]) -> None:
+    """Record a program's page faults as NAME.numascape."""
+    target = Path(f"{name}.numascape")
+    request = RecordRequest(
+        program, target, pid=None, seconds=None, stack=True, quiet=True, recorder="faults"
+    )
+    _, ended = observe(request, program, target, lambda _: None)
+    if ended.exit_status != 0:
+        sys.exit(f"{name}: exit status {ended.exit_status}")
+
+
+def main(balanced: str) -> None:
+    """Record both."""
+    subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], check=True)
+    for name, value in PERIODS.items():
+        (SETTINGS / name).write_text(str(value))
+    SWITCH.write_text("1")
+    record("balanced", [balanced, str(MOST_ROUNDS), str(SCANS)])
+    SWITCH.write_text("0")
+    record("unbalanced", [balanced, str(FEW_ROUNDS), "0"])
+
+
+main(sys.argv[1])
