@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small trace, made by hand, whose every number the tests know."""
+"""A small trace, made by hand, whose every number the tests know; and who runs which tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling, Scheduling
 
 from numascape.machine import Machine, MachineNode
 from numascape.trace import TraceInfo, write_trace
@@ -16,6 +18,28 @@ from numascape.trace.info import Host, Process, Recorder, Times, Totals
 from numascape.trace.schema import SCHEMAS
 
 Tables = dict[str, pl.DataFrame]
+
+_GUESTS = "tests/vm/"
+
+
+class _OneGuestAtATime(LoadFileScheduling):
+    """A file's tests run in one process, which makes their fixtures once; so do all guests'.
+
+    A guest has more CPUs than the machine, and what its kernel does with pages depends on time.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _GUESTS if nodeid.startswith(_GUESTS) else super()._split_scope(nodeid)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the guests: they take longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_GUESTS))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
+    config.option.loadscopereorder = False  # as they were sorted above
+    return _OneGuestAtATime(config, log)
 
 
 def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
@@ -98,6 +122,12 @@ def trace_folder(tmp_path: Path, tables: Tables, info: TraceInfo) -> Path:
     folder = tmp_path / "sum.numascape"
     write_trace(folder, tables, info)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print as wide as into a pipe; xdist sets a width in its processes."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture

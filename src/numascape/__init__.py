@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from numascape.errors import NumascapeError
 
+TYPE_CHECKING = False  # as in typing, which takes longer to load than all that is needed here
 if TYPE_CHECKING:
     import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native libraries compile without warnings and pass their tests in C++."""
+"""The native libraries pass their tests in C++."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "balance": {"balance", "analysis", "machine", "trace"},
     "samples": {"samples", "trace", "naming", "machine"},
     "recorders": {"recorders", "samples", "trace", "machine"},
-    "findings": {"findings", "prediction", "analysis", "trace", "machine"},
+    "findings": {"findings", "prediction", "analysis", "trace", "naming", "machine"},
     "report": {"report", "findings", "analysis", "trace", "naming", "machine"},
     "view": {"view", "report", "analysis", "trace"},
     "console": {"console", "placement", "machine", "figures", "findings", "analysis", "trace"},
