@@ -23,10 +23,10 @@ struct Row {
                                _mm_set1_epi32(static_cast<int>(way)));
     }
 
-    [[gnu::always_inline]] static Found move_to_front(uint32_t* row, uint32_t last_way,
-                                                      uint32_t tag, uint32_t dirty) {
+    [[gnu::always_inline]] static uint32_t move_to_front(uint32_t* row, uint32_t last_way,
+                                                         uint32_t tag) {
         auto* const vectors = reinterpret_cast<__m128i*>(row);
-        const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
+        const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag & ~kDirty));
         const __m128i name = _mm_set1_epi32(static_cast<int>(~kDirty));
         __m128i old[kVectors];
         uint64_t equal = 0;
@@ -37,8 +37,7 @@ struct Row {
         }
         const auto way = static_cast<uint32_t>(__builtin_ctzll(equal | uint64_t{1} << last_way));
         const uint32_t there = row[way];
-        const uint32_t own = equal == 0 ? 0 : ~0u;
-        const uint32_t first = tag | dirty | (own & there & kDirty);
+        const uint32_t first = tag | (equal != 0 ? there & kDirty : 0);
         __m128i carried = _mm_cvtsi32_si128(static_cast<int>(first));
         for (uint32_t i = 0; i < kVectors; ++i) {
             const __m128i moved = _mm_or_si128(_mm_slli_si128(old[i], 4), carried);
@@ -47,7 +46,7 @@ struct Row {
             _mm_store_si128(vectors + i, _mm_or_si128(_mm_and_si128(stays, old[i]),
                                                       _mm_andnot_si128(stays, moved)));
         }
-        return {there, equal != 0};
+        return there;
     }
 };
 

@@ -13,10 +13,10 @@ struct WideRow {
     static constexpr uint32_t kWays = 8;  // of a vector
     static constexpr uint32_t kWords = kVectors * kWays;
 
-    [[gnu::always_inline]] static Found move_to_front(uint32_t* row, uint32_t last_way,
-                                                      uint32_t tag, uint32_t dirty) {
+    [[gnu::always_inline]] static uint32_t move_to_front(uint32_t* row, uint32_t last_way,
+                                                         uint32_t tag) {
         auto* const vectors = reinterpret_cast<__m256i*>(row);
-        const __m256i wanted = _mm256_set1_epi32(static_cast<int>(tag));
+        const __m256i wanted = _mm256_set1_epi32(static_cast<int>(tag & ~kDirty));
         const __m256i name = _mm256_set1_epi32(static_cast<int>(~kDirty));
         __m256i old[kVectors];
         uint64_t equal = 0;
@@ -28,8 +28,7 @@ struct WideRow {
         }
         const auto way = static_cast<uint32_t>(__builtin_ctzll(equal | uint64_t{1} << last_way));
         const uint32_t there = row[way];
-        const uint32_t own = equal == 0 ? 0 : ~0u;
-        const uint32_t first = tag | dirty | (own & there & kDirty);
+        const uint32_t first = tag | (equal != 0 ? there & kDirty : 0);
         const __m256i down = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
         const __m256i last = _mm256_set1_epi32(static_cast<int>(way));
         __m256i carried = _mm256_castsi128_si256(_mm_cvtsi32_si128(static_cast<int>(first)));
@@ -44,7 +43,7 @@ struct WideRow {
                                    last);
             _mm256_store_si256(vectors + i, _mm256_blendv_epi8(moved, old[i], stays));
         }
-        return {there, equal != 0};
+        return there;
     }
 };
 
