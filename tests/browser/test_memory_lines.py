@@ -79,7 +79,7 @@ def test_memory_lines_come_first_and_accesses_on_demand(
     assert {"Reads", "Writes"} <= headings(page)
     assert numbers(page, "warm") == (str(3 * LINES), "0")
     assert "192 accesses per page of 4" in page.locator("#structure .legend").inner_text()
-    page.wait_for_function("location.hash.includes('count=accesses')")
+    page.wait_for_url("**count=accesses*")
     again = open_file(page_of_lines, address=page.evaluate("location.hash")).page
     assert numbers(again, "warm") == (str(3 * LINES), "0")
     assert report.requests == [report.file.as_uri()]

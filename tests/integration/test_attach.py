@@ -39,6 +39,8 @@ def running(program: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
+            if process.poll() is not None:  # shown when the test fails
+                print(f"{program.name} ended with {process.returncode}")
             process.kill()
 
 
