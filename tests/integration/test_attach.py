@@ -21,6 +21,7 @@ import pytest
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 WORDS = 64 * 1024 // 8
 WORDS_PER_PAGE = 512
+RELEASER = "numascape"
 # From when the recorder is in the process until the program runs under it, on a busy machine.
 BEGUN_S = 2
 
@@ -185,6 +186,38 @@ def test_all_registers_are_the_programs_after_release(programs: Path, attach: At
         for _ in range(3):
             attach(process.pid, seconds=0.2)
         assert end(process) == ("right\n", 42)
+
+
+def test_the_recorders_own_thread_takes_no_signal_to_the_process(
+    programs: Path, tmp_path: Path
+) -> None:
+    with running(programs / "attached", "1") as process:
+        recorder = subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", tmp_path / "run.numascape", "--pid", f"{process.pid}"]
+        )
+        wait_for(lambda: RELEASER in blocked_signals(process.pid))
+        # When it waits; before that DynamoRIO has it, or it has not begun.
+        wait_for(lambda: signal.SIGUSR1 in blocked_signals(process.pid).get(RELEASER, set()))
+        blocked = blocked_signals(process.pid)[RELEASER]
+        recorder.terminate()
+        assert recorder.wait(300) == 0
+        assert end(process) == ("right\n", 42)
+    assert signal.SIGILL not in blocked  # DynamoRIO's, to the thread
+    assert {signal.SIGALRM, signal.SIGTERM, signal.SIGTRAP} <= blocked
+
+
+def blocked_signals(pid: int) -> dict[str, set[int]]:
+    """By the names of the process' threads."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name = (task / "comm").read_text().strip()
+            status = (task / "status").read_text()
+        except OSError:
+            continue
+        mask = int(status.partition("SigBlk:")[2].split()[0], 16)
+        found[name] = {number for number in range(1, 65) if mask >> (number - 1) & 1}
+    return found
 
 
 def test_attaching_twice(programs: Path, attach: Attach) -> None:

@@ -121,9 +121,10 @@ void start_release_thread() {
                      static_cast<size_t>(numascape_release_code_end - numascape_release_code));
     os::call(SYS_mprotect, reinterpret_cast<long>(code), kPageBytes, PROT_READ | PROT_EXEC);
     // The program's signals are for the program's threads. What DynamoRIO sends, and the faults by
-    // which it probes, must arrive.
+    // which it probes, must arrive. But not SIGTRAP: with one, sent to the whole process, DynamoRIO
+    // returns to its launcher, and nobody catches it for a thread that is not traced.
     data->signals = ~uint64_t{0};
-    for (const int number : {SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGFPE, SIGSYS}) {
+    for (const int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGSYS}) {
         data->signals &= ~(uint64_t{1} << (number - 1));
     }
     data->nanoseconds = 10'000'000;  // DynamoRIO may take it over between its two calls
