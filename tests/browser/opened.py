@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.sync_api import Page
+
+_LONGEST_DRAWING_S = 20
 
 
 @dataclass
@@ -33,6 +36,14 @@ class Opened:
 
     def drawn(self, canvas: str, x: float, y: float) -> bool:
         return self.pixel(canvas, x, y)[3] > 0
+
+    def come_near(self, canvas: str) -> None:
+        """Scroll to a canvas that is drawn only then, and wait until it is."""
+        self.page.locator(canvas).scroll_into_view_if_needed()
+        end = time.monotonic() + _LONGEST_DRAWING_S
+        while not self.drawn(canvas, 0.5, 0.5):
+            assert time.monotonic() < end, f"{canvas} is not drawn"
+            self.page.wait_for_timeout(20)
 
     def pixels(self, canvas: str) -> str:
         """The whole canvas as a PNG in a data URL."""

@@ -177,9 +177,8 @@ def test_the_wheel_zooms_only_a_focused_figure(open_report: Open) -> None:
 
 def test_strips_show_the_dominant_thread(open_report: Open) -> None:
     report = open_report("matmul-block")
-    report.page.locator("table.structures").scroll_into_view_if_needed()
-    report.page.wait_for_timeout(300)  # strips are drawn as they come near
     strip = "table.structures tr:has(bdi:text-is('C')) canvas"
+    report.come_near(strip)
     left, right = report.pixel(strip, 0.02, 0.5), report.pixel(strip, 0.98, 0.5)
     assert left[2] > left[0]  # thread 0 is blue
     assert right[0] > right[2]  # the last is amber

@@ -162,7 +162,7 @@ def test_more_threads_than_rows_are_grouped(open_report: Open) -> None:
 def test_strips_show_nodes(open_report: Open) -> None:
     report = open_report("matmul-block")
     strip = "table.structures tr:has(bdi:text-is('C')) canvas"
-    report.page.locator(strip).scroll_into_view_if_needed()
+    report.come_near(strip)
     by_thread = [report.pixel(strip, x, 0.5) for x in (0.05, 0.2)]
     assert by_thread[0] != by_thread[1]
     report.page.get_by_label("node", exact=True).check(force=True)
