@@ -121,7 +121,8 @@ def test_lines_from_memory_are_counted_while_attached(programs: Path, attach: At
     assert reads > WORDS
     for structure, dirtied in (("source", False), ("target", True)):
         rows = recording.rows(structure)
-        assert abs(8 * int(rows["memory_lines"].sum()) - reads) <= 16
+        # But for the lines where it was taken over and released, some words of which are not seen.
+        assert abs(8 * int(rows["memory_lines"].sum()) - reads) <= 64
         # What is dirty at the end has not been written back yet.
         written = int(rows["written_lines"].sum())
         assert abs(8 * written - reads) <= 32 << 10 if dirtied else written == 0
