@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from numascape.findings import Finding, Kind, find
-from vm.conftest import WORK, converted
+from vm.conftest import converted
 
 ABOUT_NODES = {Kind.PILED_NODE, Kind.MIGRATED_THREADS, Kind.DISPLACED_PAGES}
 
@@ -40,10 +40,6 @@ def test_threads_that_moved_are_found(guest_folder: Path) -> None:
     assert found
     if Kind.MIGRATED_THREADS not in found:
         assert "it must have moved" in found[Kind.DISPLACED_PAGES].why
-
-
-def test_each_way_of_the_program_is_asked_for() -> None:
-    assert set(WORK) == {"still", "moved", "full", "bound"}
 
 
 def test_a_full_node_is_told_from_a_policy(guest_folder: Path) -> None:

@@ -24,16 +24,16 @@ from numascape.prediction.speeds import Speeds, speeds_of
 
 def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
     """The findings with their predicted gains; as they are where no nodes are known."""
-    return [
-        dataclasses.replace(
-            finding,
-            gain=joint_gain(run, [finding]),
-            advice=(*finding.advice[:-1], finding.advice[-1] + _saved_by_copies(run, finding)),
-        )
-        if finding.kind is Kind.SHARED_READ
-        else dataclasses.replace(finding, gain=joint_gain(run, [finding]))
-        for finding in found
-    ]
+    return [_with_gain(run, finding) for finding in found]
+
+
+def _with_gain(run: Run, finding: Finding) -> Finding:
+    gained = dataclasses.replace(finding, gain=joint_gain(run, [finding]))
+    if finding.kind is not Kind.SHARED_READ:
+        return gained
+    *others, copies = finding.advice
+    copies += _saved_by_copies(run, finding)
+    return dataclasses.replace(gained, advice=(*others, copies))
 
 
 def _saved_by_copies(run: Run, finding: Finding) -> str:
