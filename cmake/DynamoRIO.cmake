@@ -6,9 +6,11 @@
 #   NUMASCAPE_DYNAMORIO_HOME    the folder with lib64/, ext/ and include/
 #   NUMASCAPE_DYNAMORIO_LICENSE its licence text, or empty when it is the user's own DynamoRIO
 #
-# The sources come in the crate dynamorio-sys (core, launcher libraries, extensions). They are
-# fetched and built at configure time, because the client's find_package needs the result then;
-# in a folder of its own, so that one build serves every build folder of this checkout.
+# The sources come in the crate dynamorio-sys (core, launcher libraries, extensions). The patches in
+# cmake/dynamorio/patches mend faults of this version that change what a program computes; each says
+# which. The sources are fetched, patched and built at configure time, because the client's
+# find_package needs the result then. The folder of the build is named after the patches' content and the
+# options, so one build serves every build folder of this checkout, and a changed patch gets a new build.
 
 set(_version 11.90.1)
 # SHA-256 of the crate's archive, as its registry publishes it.
@@ -16,6 +18,22 @@ set(_sha256 047b2f9b14d1899521cfce314636562a73d9a4027a424876b0f2bb0f8e0edfa7)
 set(NUMASCAPE_DYNAMORIO_CACHE "${PROJECT_SOURCE_DIR}/build/dynamorio-${_version}"
     CACHE PATH "Where DynamoRIO is fetched and built")
 set(NUMASCAPE_DYNAMORIO_LICENSE "")
+
+# Applied in the order of their names.
+file(GLOB _patches CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/dynamorio/patches/*.patch")
+list(SORT _patches)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_patches})
+set(_patches_text "")
+foreach(_patch IN LISTS _patches)
+  file(READ "${_patch}" _patch_text)
+  string(APPEND _patches_text "${_patch_text}")
+endforeach()
+# Without annotations a program sees no Valgrind: with them DynamoRIO answers Valgrind's requests.
+set(_options -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDEBUG=OFF -DBUILD_TESTS=OFF -DBUILD_SAMPLES=OFF
+  -DBUILD_DOCS=OFF -DBUILD_CLIENTS=OFF -DBUILD_TOOLS=OFF -DDISABLE_WARNINGS=ON -DANNOTATIONS=OFF)
+string(SHA256 _patches_hash "${_patches_text}${_options}")
+string(SUBSTRING "${_patches_hash}" 0 12 _patches_hash)
+set(_patched "${NUMASCAPE_DYNAMORIO_CACHE}/patched-${_patches_hash}")
 
 # Runs a command of the build, and stops with its output's end when it fails.
 function(_numascape_run what)
@@ -69,23 +87,40 @@ function(_numascape_fetch_dynamorio)
   endif()
 endfunction()
 
+# Makes the folder source/ beside the build: the crate's sources with the patches applied.
+function(_numascape_patch_dynamorio)
+  if(EXISTS "${_patched}/source")
+    return()
+  endif()
+  set(part "${_patched}/source.part")
+  file(REMOVE_RECURSE "${part}")
+  file(COPY "${NUMASCAPE_DYNAMORIO_CACHE}/vendor/dynamorio-sys/dynamorio/" DESTINATION "${part}")
+  find_program(NUMASCAPE_PATCH patch REQUIRED DOC "Applies the patches to DynamoRIO's sources")
+  foreach(patch IN LISTS _patches)
+    get_filename_component(name "${patch}" NAME)
+    _numascape_run("applying ${name}" ${NUMASCAPE_PATCH} --directory=${part} --strip=1
+                   --forward --fuzz=0 --no-backup-if-mismatch --input=${patch})
+  endforeach()
+  file(RENAME "${part}" "${_patched}/source")
+endfunction()
+
 function(_numascape_build_dynamorio)
-  set(build "${NUMASCAPE_DYNAMORIO_CACHE}/build")
+  set(build "${_patched}/build")
   # The stamp is written last: an interrupted build is continued, a finished one left alone.
   if(EXISTS "${build}/numascape-built")
     return()
   endif()
   _numascape_fetch_dynamorio()
+  _numascape_patch_dynamorio()
   find_program(NUMASCAPE_NINJA NAMES ninja ninja-build REQUIRED)
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
   # project() leaves its compilers in the environment, and DynamoRIO assembles with `as` alone.
   _numascape_run("configuring" ${CMAKE_COMMAND} -E env --unset=ASM --unset=ASMFLAGS
     --unset=CFLAGS --unset=CXXFLAGS --unset=LDFLAGS ${CMAKE_COMMAND} -G Ninja
     "-DCMAKE_MAKE_PROGRAM=${NUMASCAPE_NINJA}"
-    -S "${NUMASCAPE_DYNAMORIO_CACHE}/vendor/dynamorio-sys/dynamorio" -B "${build}"
+    -S "${_patched}/source" -B "${build}"
     "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDEBUG=OFF -DBUILD_TESTS=OFF -DBUILD_SAMPLES=OFF
-    -DBUILD_DOCS=OFF -DBUILD_CLIENTS=OFF -DBUILD_TOOLS=OFF -DDISABLE_WARNINGS=ON)
+    ${_options})
   _numascape_run("building with ${processors} processes (a minute or two)"
                  ${CMAKE_COMMAND} --build "${build}" --parallel ${processors})
   file(TOUCH "${build}/numascape-built")
@@ -95,9 +130,11 @@ if(NOT DynamoRIO_DIR)
   # Two build folders may be configured at once; the second waits for the first.
   file(LOCK "${NUMASCAPE_DYNAMORIO_CACHE}.lock" GUARD FILE)
   _numascape_build_dynamorio()
-  set(DynamoRIO_DIR "${NUMASCAPE_DYNAMORIO_CACHE}/build/cmake")
-  set(NUMASCAPE_DYNAMORIO_LICENSE
-      "${NUMASCAPE_DYNAMORIO_CACHE}/vendor/dynamorio-sys/dynamorio/License.txt")
+  set(DynamoRIO_DIR "${_patched}/build/cmake")
+  set(NUMASCAPE_DYNAMORIO_LICENSE "${_patched}/source/License.txt")
+elseif(_patches)
+  message(WARNING "DynamoRIO: ${DynamoRIO_DIR} is used as it is. Apply the patches in "
+                  "cmake/dynamorio/patches to it: without them some programs are recorded wrongly.")
 endif()
 find_package(DynamoRIO REQUIRED)
 get_filename_component(NUMASCAPE_DYNAMORIO_HOME "${DynamoRIO_DIR}/.." ABSOLUTE)

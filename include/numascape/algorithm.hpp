@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Algorithms that take segmented iterators apart: the inner loop runs over plain pointers and is
-// what the compiler makes of it over an array. Names, arguments and results are the standard's;
-// ranges may mix segmented, nested segmented and plain iterators. In the calling thread here;
-// parallel_algorithm.hpp has the forms with an executor in front.
+// Algorithms that split segmented iterators: the inner loop runs over plain pointers, so the
+// compiler optimises it like a loop over an array. Names, arguments and results are those of the
+// standard library; ranges may mix segmented, nested segmented and plain iterators. They run in the
+// calling thread; parallel_algorithm.hpp has the versions with an executor as first argument.
 //
 //     #include <numascape/algorithm.hpp>
 //     #include <numascape/segmented_vector.hpp>
@@ -53,8 +53,8 @@ constexpr void for_each_run(I first, I last, G&& g) {
     }
 }
 
-// For `n` elements from `it` on calls g(plain, m) with m elements each, whose sum is n, and returns
-// the position after them. Plain iterators have one run of any length.
+// Calls g(plain, m) for each run of m elements of the `n` elements from `it` on, and returns the
+// position after them. Plain iterators have only one run.
 template <class I, class G>
 constexpr I for_next_runs(I it, std::ptrdiff_t n, G&& g) {
     if constexpr (segmented<I>) {
@@ -162,8 +162,8 @@ constexpr O transform(R&& range, J second, O out, F f) {
                                 std::move(second), std::move(out), std::move(f));
 }
 
-// init op f(element) op f(element) ..., in any order: op is associative and commutative, as for
-// the standard's function of this name.
+// init op f(element) op f(element) ..., in any order: op must be associative and commutative, as
+// for the standard's function of this name.
 template <std::input_iterator I, class T, class Op, class F>
     requires std::invocable<F&, std::iter_reference_t<I>>
 constexpr T transform_reduce(I first, I last, T init, Op op, F f) {
@@ -180,7 +180,7 @@ constexpr T transform_reduce(R&& range, T init, Op op, F f) {
                                        std::move(init), op, std::move(f));
 }
 
-// The same of the elements themselves.
+// The same with the elements themselves.
 template <std::input_iterator I, class T, class Op>
 constexpr T reduce(I first, I last, T init, Op op) {
     return numascape::transform_reduce(first, last, std::move(init), op, std::identity{});
@@ -191,7 +191,7 @@ constexpr T reduce(R&& range, T init, Op op) {
                              op);
 }
 
-// The same of f(element, element of the second range): by default the inner product.
+// The same with f(element, element of the second range): by default the inner product.
 template <std::input_iterator I, std::input_iterator J, class T, class Op = std::plus<>,
           class F = std::multiplies<>>
     requires std::invocable<F&, std::iter_reference_t<I>, std::iter_reference_t<J>>
@@ -215,7 +215,7 @@ constexpr T transform_reduce(R&& range, J second, T init, Op op = {}, F f = {}) 
                                        std::move(second), std::move(init), op, f);
 }
 
-// Element i of the output is init op the first i + 1 elements; op need only be associative.
+// Element i of the output is init op the first i + 1 elements; op must only be associative.
 template <std::input_iterator I, class O, class T, class Op>
 constexpr O inclusive_scan(I first, I last, O out, Op op, T init) {
     detail::for_each_run(first, last, [&](auto p, auto q) {

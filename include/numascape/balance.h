@@ -3,9 +3,9 @@
  * Map tasks to the cores of a NUMA machine.
  *
  * Fill a numascape_balance_problem with tasks that have loads and exchange messages, and with the
- * machine's cores and nodes; numascape_balance() writes the core of each task. Every array is the
- * caller's, is only read, and may be freed when the call returns. Pointers to arrays that are not
- * known are NULL, with the meaning said at each of them. Calls may run in parallel.
+ * machine's cores and nodes; numascape_balance() writes the core of each task. All arrays belong to
+ * the caller, are only read, and may be freed after the call. The pointer to an unknown array is
+ * NULL; the comment of each pointer says what this means. Calls may run in parallel.
  *
  * Link with -lnumascape_balance.
  */
@@ -35,8 +35,8 @@ struct numascape_balance_problem {
     const uint32_t* message_to;      /* the receiving task */
     const double* message_bytes;     /* of all messages between the two; NULL: 0 */
     const double* message_count;     /* how many they are; NULL: 1 */
-    /* What messages cost within a node: count * cost_per_message + bytes * cost_per_byte. In
-     * seconds, if predicted iteration times are to mean anything. Both 0: cost is the count. */
+    /* The cost of messages within a node: count * cost_per_message + bytes * cost_per_byte. The
+     * predicted iteration times are only valid if it is in seconds. Both 0: cost is the count. */
     double cost_per_message;
     double cost_per_byte;
 
@@ -82,28 +82,28 @@ struct numascape_balance_metrics {
     double own_seconds;     /* what the algorithm itself took; 0 from _measure */
 };
 
-/* Sets the defaults; call it first, so that later versions' options have theirs. */
+/* Sets the defaults. Call it first, so that options of later versions have defaults, too. */
 void numascape_balance_defaults(struct numascape_balance_options* options);
 
-/* The name of algorithm number `index`; NULL when there are not so many. */
+/* The name of algorithm number `index`; NULL if there are fewer algorithms. */
 const char* numascape_balance_algorithm(size_t index);
 
 /*
- * Writes a core for each task to `mapping` (tasks entries) and, unless NULL, what it is worth to
- * `metrics`. Returns 0; else -1, and writes one line that says what is wrong into `error`
+ * Writes a core for each task to `mapping` (tasks entries) and, unless NULL, its metrics to
+ * `metrics`. Returns 0; or -1, and writes one line that says what is wrong into `error`
  * (error_size bytes, ends with 0; may be NULL with 0).
  */
 int numascape_balance(const struct numascape_balance_problem* problem,
                       const struct numascape_balance_options* options, uint32_t* mapping,
                       struct numascape_balance_metrics* metrics, char* error, size_t error_size);
 
-/* What a given mapping is worth. Errors as above. */
+/* The metrics of a given mapping. Errors as above. */
 int numascape_balance_measure(const struct numascape_balance_problem* problem,
                               const uint32_t* mapping, struct numascape_balance_metrics* metrics,
                               char* error, size_t error_size);
 
 /* Renumbers the cores of `mapping`, in place, so that loads and communication cost stay the same
- * and migrations become fewer: for comparing with partitioners. Errors as above. */
+ * and there are fewer migrations, to compare with partitioners. Errors as above. */
 int numascape_balance_relabel(const struct numascape_balance_problem* problem, uint32_t* mapping,
                               char* error, size_t error_size);
 

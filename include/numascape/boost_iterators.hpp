@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boost.Container's experimental segmented algorithms (Boost 1.91 and newer) over Numascape's
-// iterators, and over every other for which numascape::segmented_iterator_traits is specialised:
-// include this beside them. Boost itself is not needed to include it.
+// Makes Boost.Container's experimental segmented algorithms (Boost 1.91 and newer) work with
+// Numascape's iterators, and with all others for which numascape::segmented_iterator_traits is
+// specialised. Include this header in addition to Boost's. It does not need Boost itself.
 //
 //     #include <numascape/boost_iterators.hpp>
 //     #include <numascape/segmented_vector.hpp>
@@ -20,7 +20,7 @@
 
 namespace boost::container {
 
-// Boost's own; its algorithms choose by the tag, and derive nothing from the iterator's members.
+// The traits of Boost; its algorithms select by the tag and do not use the iterator's members.
 template <class Iterator>
 struct segmented_iterator_traits;
 struct segmented_iterator_tag;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements are dealt to segments: in equal blocks, in blocks again and again, or by weight.
-// Segments hold consecutive elements, so a distribution is known by the first one of each.
+// How elements are distributed over segments: in equal blocks, block-cyclic, or by weight. A
+// segment holds consecutive elements, so a distribution is defined by the first element of each
+// segment.
 #pragma once
 
 #include <algorithm>
@@ -39,13 +40,13 @@ class divider {
     std::uint64_t factor_ = (std::uint64_t{1} << 63) + 1;  // that of 1
 };
 
-// The segment of an index where all segments have one length, known at compile time.
+// The segment of an index if all segments have the same length, known at compile time.
 template <std::size_t Length>
 struct static_locator {
     constexpr std::size_t operator()(std::size_t index) const noexcept { return index / Length; }
 };
 
-// The segment of an index where lengths differ: the first whose end is beyond it.
+// The segment of an index if lengths differ: the first segment that ends after it.
 class end_locator {
   public:
     constexpr void add(std::size_t end) noexcept { ends_[count_++] = end; }
@@ -59,10 +60,9 @@ class end_locator {
     std::size_t count_ = 0;
 };
 
-// A distribution tells, for n elements on a machine with some nodes: the number of segments (at
-// least one), the first element of segment k (monotone; for k = segments it is n), and makes the
-// function from an index below n to the segment that holds it. When it is cyclic, segments get
-// their nodes in turn.
+// A distribution of n elements on a machine with some nodes has: the number of segments (at least
+// one), the first element of segment k (monotone; n for k = segments), and the function from an
+// index below n to its segment. If it is cyclic, segments get nodes in turn.
 template <class D>
 concept distribution =
     std::regular<D> && requires(const D d, std::size_t n, std::size_t nodes, std::size_t k) {
@@ -175,8 +175,9 @@ class block_cyclic<dynamic_length> {
 
 block_cyclic(std::size_t) -> block_cyclic<dynamic_length>;
 
-// One segment for each weight, as long in proportion, for nodes of unequal memory, bandwidth or
-// number of CPUs. Weights are integers; 0 makes an empty segment. Lengths are multiples of `grain`.
+// One segment for each weight, with a length in proportion to it, for nodes with different memory,
+// bandwidth or numbers of CPUs. Weights are integers; 0 makes an empty segment. Lengths are
+// multiples of `grain`.
 class weighted {
   public:
     static constexpr bool is_cyclic() noexcept { return false; }
@@ -186,7 +187,7 @@ class weighted {
     constexpr weighted(std::initializer_list<std::uint32_t> weights, std::size_t grain = 1)
         : weighted{std::span<const std::uint32_t>{weights.begin(), weights.size()}, grain} {}
 
-    // Throws std::invalid_argument for no weight above 0, std::length_error beyond `capacity`.
+    // Throws std::invalid_argument if no weight is above 0, std::length_error beyond `capacity`.
     constexpr explicit weighted(std::span<const std::uint32_t> weights, std::size_t grain = 1)
         : grain_{grain} {
         if (weights.size() > capacity) throw std::length_error{"more than 64 weights"};

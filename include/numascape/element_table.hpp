@@ -41,7 +41,7 @@ inline std::size_t checked(std::size_t i, std::size_t size) {
     return i;
 }
 
-// A layout without nodes gets those of this machine that have memory and CPUs.
+// A layout without nodes gets the nodes of this machine that have memory and CPUs.
 template <class Layout>
 Layout with_nodes(const Layout& layout) {
     if (!layout.nodes().empty()) return layout;
@@ -50,7 +50,7 @@ Layout with_nodes(const Layout& layout) {
         node_list{std::span{nodes}.first(std::min(nodes.size(), node_list::capacity))});
 }
 
-// How the pages of a table's extents are asked for.
+// The page policy of a table's extents.
 struct page_request {
     page_size page;
     placing how;
@@ -62,9 +62,9 @@ class element_table {
   public:
     element_table() = default;
 
-    // Constructs the elements of `extents`, each segment by the worker of its node. When one of
-    // them throws, or a node is full and that is an error, the others are destroyed by their
-    // workers, the memory is given back, and that exception leaves.
+    // Constructs the elements of `extents`, each segment by the worker of its node. If a
+    // constructor throws, or if a node is full and this is an error, the workers destroy the
+    // constructed elements, the memory is freed, and the exception is thrown.
     template <class Executor, class Initial>
     element_table(Executor& executor, std::vector<segment_extent> extents, std::size_t alignment,
                   page_request request, const Initial& initial)
@@ -99,7 +99,7 @@ class element_table {
     void destroy(Executor&& executor) {
         if constexpr (!std::is_trivially_destructible_v<T>)
             executor.bulk(nodes_, [&](std::size_t k) {
-                // Once only, even if the executor fails and the destructor comes here again.
+                // Only once, even if the executor fails and the destructor calls this again.
                 T* const last = std::exchange(segments_[k].last, segments_[k].first);
                 std::destroy(segments_[k].first, last);
             });

@@ -3,13 +3,13 @@
 //
 //     executor.bulk(nodes, f)   // std::span<const int> nodes, f(std::size_t)
 //
-// calls f(k) once for each k below nodes.size(), on a worker that is bound to node nodes[k], in
-// any order and at the same time, and returns when all have returned. When some of them throw, the
-// exception of the smallest k is thrown once all that were started have ended. The same nodes give
-// the same workers, so a segment is used by the worker that constructed it.
+// calls f(k) once for each k below nodes.size(), on a worker that is bound to node nodes[k], in any
+// order and in parallel, and returns when all calls have returned. If some of them throw, the
+// exception of the smallest k is thrown after all started calls have ended. The same nodes give the
+// same workers, so a segment is used by the worker that constructed it.
 //
-// Two here: `serial_executor` and `node_threads`. executor_openmp.hpp and executor_tbb.hpp adapt
-// OpenMP's threads and oneTBB's arenas.
+// This header has two executors, `serial_executor` and `node_threads`. executor_openmp.hpp and
+// executor_tbb.hpp adapt OpenMP's threads and oneTBB's arenas.
 #pragma once
 
 #include <concepts>
@@ -44,7 +44,7 @@ struct serial_executor {
 
 namespace detail {
 
-// Of the exceptions of concurrent tasks the one of the smallest number.
+// Keeps the exception of the task with the smallest number.
 class first_exception {
   public:
     // Calls f(k) and keeps what it throws.
@@ -60,7 +60,7 @@ class first_exception {
             }
         }
     }
-    // Throws what was kept, if anything, and starts anew.
+    // Throws the kept exception, if any, and forgets it.
     void rethrow() {
         task_ = none;
         if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
@@ -102,7 +102,7 @@ class worker_groups {
     }
     const std::vector<int>& cpus(std::size_t group) const noexcept { return cpus_[group]; }
 
-    // Tasks of a node without CPUs go to the nearest that has some.
+    // Tasks of a node without CPUs go to the nearest node with CPUs.
     std::vector<std::vector<std::size_t>> tasks_by_worker(std::span<const int> nodes) const {
         std::vector<std::vector<std::size_t>> tasks(workers_);
         std::vector<std::size_t> dealt(groups(), 0);
@@ -123,8 +123,9 @@ class worker_groups {
 
 }  // namespace detail
 
-// Threads of its own, each bound to the CPUs of one node. Bulks of several threads take turns; one
-// from inside another of the same executor, which could never end, throws std::logic_error.
+// Has its own threads, each bound to the CPUs of one node. Bulks from several threads run one after
+// the other. A bulk inside a bulk of the same executor would never end, so it throws
+// std::logic_error.
 //
 //     #include <numascape/executor.hpp>
 //     #include <cstdio>

@@ -31,9 +31,9 @@
 
 namespace numascape {
 
-// Each bulk is one parallel region. The machine's CPUs are dealt to the threads in order, and a
-// thread is bound to the node of its CPU while it works and then released, so that OMP_PROC_BIND
-// is not needed and not in the way. With fewer threads than CPUs, a thread has several.
+// Each bulk is one parallel region. The machine's CPUs are distributed over the threads in order;
+// with fewer threads than CPUs, a thread has several. A thread is bound to the node of its CPU only
+// while it works. It therefore works with and without OMP_PROC_BIND.
 class openmp_executor {
   public:
     explicit openmp_executor(topology machine = topology::of_machine())

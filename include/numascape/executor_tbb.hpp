@@ -26,8 +26,8 @@
 
 namespace numascape {
 
-// A thread of the arena is bound to a task's node while it runs the task, and then released: any
-// thread may run any task, but none runs it far from its data. The arena must outlive the executor.
+// A thread of the arena is bound to the node of a task only while it runs the task. Any thread may
+// run any task, but always near the task's data. The arena must outlive the executor.
 class tbb_executor {
   public:
     explicit tbb_executor(oneapi::tbb::task_arena& arena, topology machine = topology::of_machine())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of a range of ranges as one sequence, whose iterator algorithms take apart again. If
-// the inner ranges are segmented themselves, so do the algorithms: segments nest.
+// The elements of a range of ranges as one sequence with segmented iterators. The inner ranges may
+// be segmented, too: the algorithms then also split these.
 //
 //     #include <numascape/algorithm.hpp>
 //     #include <numascape/flattened.hpp>
@@ -31,7 +31,7 @@ class flattened_iterator {
     using inner_range = std::remove_reference_t<std::iter_reference_t<Outer>>;
 
   public:
-    // Where an inner range begins and ends: nowhere behind the last one.
+    // The begin and end of an inner range; default values after the last one.
     class segment_iterator {
       public:
         using local_iterator = std::ranges::iterator_t<inner_range>;
@@ -134,6 +134,6 @@ class flattened : public std::ranges::view_base {
 
 }  // namespace numascape
 
-// Its iterators outlive it; they are of the range of ranges.
+// Its iterators may outlive it, because they belong to the range of ranges.
 template <std::ranges::bidirectional_range R>
 inline constexpr bool std::ranges::enable_borrowed_range<numascape::flattened<R>> = true;

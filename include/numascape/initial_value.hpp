@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container's elements are when it is constructed: an argument of its constructors.
+// The initial values of a container's elements, as an argument of its constructors.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 
 namespace numascape {
 
-// Constructs elements [first, last), of which the first has position `index` in the container; when
-// it throws, nothing is left of them.
+// Constructs elements [first, last), of which the first has position `index` in the container. If
+// it throws, it has destroyed those that were constructed.
 template <class I, class T>
 concept initial_value =
     requires(const I& initial, T* at, std::size_t index) { initial.construct(at, at, index); };
@@ -25,8 +25,8 @@ struct value_init_t {
 };
 inline constexpr value_init_t value_init{};
 
-// Leaves numbers as the system gives them, and their pages untouched unless the layout says
-// first_touched(); classes are default-constructed.
+// Does not initialise numbers, and leaves their pages untouched unless the layout says
+// first_touched(). Classes are default-constructed.
 struct default_init_t {
     template <class T>
     void construct(T* first, T* last, std::size_t /*index*/) const {
@@ -35,7 +35,7 @@ struct default_init_t {
 };
 inline constexpr default_init_t default_init{};
 
-// Element i is f(i). Called by several workers at a time.
+// Element i is f(i). Several workers call f in parallel.
 template <class F>
 class from_index {
   public:

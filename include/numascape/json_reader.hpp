@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JSON (RFC 8259) from untrusted text, in one pass and without a tree: the caller says what
-// it expects, and skips the rest. What is not JSON, or is nested deeper than 32, throws
-// std::invalid_argument with its position.
+// Reads JSON (RFC 8259) from untrusted text, in one pass and without a tree: the caller reads the
+// values that it expects, and skips the rest. Text that is not JSON or is nested deeper than 32
+// throws std::invalid_argument with the position.
 #pragma once
 
 #include <charconv>
@@ -62,7 +62,7 @@ class json_reader {
             wrong("expected a whole number up to " + std::to_string(most));
         return value;
     }
-    // Whether the value is null, which is then behind.
+    // Whether the value is null; if so, skips it.
     bool null() {
         if (peek() != 'n') return false;
         word("null");
@@ -93,10 +93,10 @@ class json_reader {
                 number_token();
         }
     }
-    // Nothing but space may be left.
+    // Checks that only white space follows.
     void end() {
         space();
-        if (at_ != text_.size()) wrong("text behind the end");
+        if (at_ != text_.size()) wrong("text after the end");
     }
 
     [[noreturn]] void wrong(const std::string& what) const {
@@ -111,7 +111,7 @@ class json_reader {
                std::string_view{" \t\r\n"}.find(text_[at_]) != std::string_view::npos)
             ++at_;
     }
-    // The character at a position; 0 behind the end.
+    // The character at a position; 0 after the end.
     char peek_raw() const { return at_ < text_.size() ? text_[at_] : '\0'; }
     char peek() {
         space();

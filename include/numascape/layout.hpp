@@ -39,8 +39,8 @@ struct segment_extent {
     bool operator==(const segment_extent&) const = default;
 };
 
-// How consecutive segments get their nodes: in equal groups (segments 0, 1 on the first of two
-// nodes, 2, 3 on the second) or one after the other, again and again.
+// How segments get their nodes: in equal groups (segments 0, 1 on the first of two nodes, 2, 3 on
+// the second) or round-robin.
 enum class node_order { grouped, cyclic };
 
 template <distribution Distribution = block>
@@ -49,8 +49,8 @@ class layout {
     constexpr layout() = default;
     constexpr explicit layout(Distribution distribution) : distribution_{distribution} {}
 
-    // The nodes, in the order in which segments get them. Without any, a container takes the nodes
-    // of the machine that have memory and CPUs.
+    // The nodes, in the order in which segments get them. If there are none, a container uses the
+    // nodes of the machine that have memory and CPUs.
     constexpr layout on(node_list nodes) const {
         layout result = *this;
         result.nodes_ = nodes;
@@ -80,8 +80,8 @@ class layout {
         result.stagger_ = bytes;
         return result;
     }
-    // Pages go to the node of the worker that constructs the segment, not to the layout's by
-    // policy.
+    // Pages go to the node of the worker that constructs the segment (first touch), instead of to
+    // the layout's node by policy.
     constexpr layout first_touched() const {
         layout result = *this;
         result.placing_ = placing::first_touch;
@@ -143,7 +143,7 @@ class layout {
         }
         return result;
     }
-    // What every segment's region starts at a multiple of.
+    // The alignment of every segment's region.
     constexpr std::size_t granule(std::size_t alignment, std::size_t system_page = 4096) const {
         return std::max({bytes(page_), alignment, system_page});
     }

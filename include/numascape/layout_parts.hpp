@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts as a plan says them: contiguous parts, in fractions of the whole, and the node of each. A
-// plan that was made for a small array is so one for a large array. parse_layout (layout_text.hpp)
-// takes them as text.
+// Layouts from a plan: contiguous parts, as fractions of the whole, with the node of each. A plan
+// for a small array is therefore also valid for a large array. parse_layout (layout_text.hpp) reads
+// them from text.
 //
 //     #include <numascape/layout_parts.hpp>
 //     #include <numascape/segmented_vector.hpp>
@@ -27,16 +27,16 @@
 
 namespace numascape {
 
-// The elements from fraction `first` to fraction `last` of all, from 0 to 1, are for a node.
+// A part with its node: the elements between the fractions `first` and `last`, from 0 to 1.
 struct layout_part {
     double first = 0;
     double last = 1;
     int node = 0;
 };
 
-// Parts follow each other without gaps, from 0 to 1; fractions count to their ninth digit.
-// Segments' lengths are multiples of `grain`. Throws std::invalid_argument for parts that are not
-// so, std::length_error for more than 64.
+// Parts must follow each other without gaps, from 0 to 1; fractions have nine digits. The lengths
+// of segments are multiples of `grain`. Throws std::invalid_argument for invalid parts, and
+// std::length_error for more than 64.
 constexpr layout<weighted> layout_from_parts(std::span<const layout_part> parts,
                                              std::size_t grain = 1) {
     constexpr double whole = 1e9;
@@ -45,7 +45,7 @@ constexpr layout<weighted> layout_from_parts(std::span<const layout_part> parts,
     std::uint32_t before = 0;
     std::uint32_t divisor = 0;
     for (const layout_part& part : parts) {
-        // Negated, so that what is not a number is refused.
+        // The negated condition also refuses NaN.
         if (!(part.first >= 0 && part.first <= part.last && part.last <= 1))
             throw std::invalid_argument{"a part is from a fraction to a larger one, from 0 to 1"};
         const auto first = static_cast<std::uint32_t>(part.first * whole + 0.5);

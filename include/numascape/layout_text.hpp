@@ -87,7 +87,7 @@ inline any_layout parse_layout_of_parts(std::string_view text, std::size_t grain
     }
 }
 
-// The distribution, and of parts the nodes, too.
+// The distribution and, of parts, also the nodes.
 inline any_layout parse_distribution(std::string_view text) {
     std::vector<std::string_view> words = split(text, ' ');
     std::size_t grain = 1;

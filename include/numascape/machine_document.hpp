@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a machine's description, as `numascape machine probe` writes it: JSON, of which the nodes,
-// what may be used of them, their distances and the bandwidths of their memory are read.
+// Reads a machine's description, as `numascape machine probe` writes it. Of the JSON document, it
+// uses the nodes, the allowed nodes and CPUs, the distances, and the bandwidths of memory.
 //
 //     #include <numascape/machine_document.hpp>
 //     #include <numascape/machine_layout.hpp>
@@ -41,13 +41,13 @@ namespace numascape {
 
 namespace detail {
 
-// Collects what a description says, in whatever order, and makes a topology of it.
+// Collects the values of a description, in any order, and makes a topology.
 class machine_reader {
   public:
     explicit machine_reader(std::string_view text) : json_{text} {
         json_.object([this](const std::string& name) { member(name); });
         json_.end();
-        if (format_ != "numascape machine") json_.wrong("this is no machine of numascape");
+        if (format_ != "numascape machine") json_.wrong("not a numascape machine description");
         if (version_ != 1) json_.wrong("expected a machine of version 1");
         check();
     }
@@ -128,7 +128,7 @@ class machine_reader {
         figures result;
         json_.array([&] {
             const double value = json_.null() ? 0 : json_.number();
-            if (value < 0) json_.wrong("a figure below 0");
+            if (value < 0) json_.wrong("a value below 0");
             result.push_back(value);
         });
         return result;
@@ -171,11 +171,11 @@ class machine_reader {
             rows.size() == count && std::all_of(rows.begin(), rows.end(), [&](const figures& row) {
                 return row.size() == nodes_.size();
             });
-        if (!right) json_.wrong(std::string{name} + " has not one value for each node");
+        if (!right) json_.wrong(std::string{name} + " must have one value for each node");
     }
 
-    // What the CPUs of some one node read at most from memory of node j, in the first matrix that
-    // has the pair; without any, what all CPUs read.
+    // The highest bandwidth at which the CPUs of any one node read memory of node j, from the first
+    // matrix that has the pair; or else the bandwidth of all CPUs.
     double bandwidth(std::size_t j) const {
         double best = 0;
         for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -216,7 +216,7 @@ inline topology parse_machine(std::string_view text) {
     return detail::machine_reader{text}.result();
 }
 
-// The same of a file of at most 64 MiB. Throws std::system_error when it cannot be read.
+// The same for a file of at most 64 MiB. Throws std::system_error if it cannot be read.
 inline topology read_machine(const std::filesystem::path& path) {
     constexpr std::uintmax_t most_bytes = 64 << 20;
     const std::uintmax_t size = std::filesystem::file_size(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts made for a machine whose nodes are not alike: this one, or a described one
+// Layouts for a machine with different nodes: this machine, or a described one
 // (machine_document.hpp).
 //
 //     #include <numascape/machine_layout.hpp>
@@ -30,8 +30,8 @@ namespace numascape {
 
 namespace detail {
 
-// One segment on each of the nodes, as long in proportion as weight(node), which is above 0 or
-// unknown (0); `quantity` is its name.
+// One segment on each of the nodes, with a length in proportion to weight(node), which is above 0,
+// or 0 if unknown; `quantity` is the name of the weight.
 template <class Weight>
 layout<weighted> layout_by(const topology& machine, bool with_cpus, std::size_t grain,
                            const char* quantity, Weight weight) {
@@ -45,7 +45,7 @@ layout<weighted> layout_by(const topology& machine, bool with_cpus, std::size_t 
             throw std::invalid_argument{std::string{"the "} + quantity + " of node " +
                                         std::to_string(id) + " is unknown"};
     }
-    // Small whole numbers stay what they are; others are exact to a millionth of the largest.
+    // Small integers stay exact; other weights are exact to a millionth of the largest one.
     const double largest = shares.empty() ? 1 : *std::max_element(shares.begin(), shares.end());
     const bool small = largest <= 1e6 && std::all_of(shares.begin(), shares.end(),
                                                      [](double s) { return s == std::floor(s); });
@@ -63,27 +63,28 @@ layout<weighted> layout_by(const topology& machine, bool with_cpus, std::size_t 
 
 }  // namespace detail
 
-// In all of these lengths are multiples of `grain`. They throw std::length_error beyond 64 nodes.
+// All of these functions make lengths that are multiples of `grain`, and throw std::length_error
+// beyond 64 nodes.
 
-// One segment for each node with memory and CPUs, as long as its share of these CPUs, so that equal
-// threads have equal parts; without any CPU equal segments on all nodes with memory.
+// One segment for each node with memory and CPUs, in proportion to its number of CPUs, so that all
+// threads have equal parts. If no node has CPUs, equal segments on all nodes with memory.
 inline layout<weighted> layout_by_cpus(const topology& machine, std::size_t grain = 1) {
     return detail::layout_by(machine, true, grain, "number of CPUs", [](const numa_node& node) {
         return std::max<std::size_t>(1, node.cpus.size());
     });
 }
 
-// One segment for each node with memory, as long as its share of all memory, so that none is full
-// before the others. Throws std::invalid_argument where a node's memory is unknown.
+// One segment for each node with memory, in proportion to its memory, so that no node is full
+// before the others. Throws std::invalid_argument if a node's memory is unknown.
 inline layout<weighted> layout_by_memory(const topology& machine, std::size_t grain = 1) {
     return detail::layout_by(machine, false, grain, "memory",
                              [](const numa_node& node) { return node.memory_bytes; });
 }
 
-// One segment for each node with memory, as long as its share of the bandwidth, so that reading all
-// takes each memory the same time; also for memory of different kinds (DRAM, HBM, CXL). Throws
-// std::invalid_argument where a node's bandwidth is unknown: have it measured by
-// `numascape machine probe`.
+// One segment for each node with memory, in proportion to its bandwidth, so that reading takes the
+// same time on each node; also for memory of different kinds (DRAM, HBM, CXL). Throws
+// std::invalid_argument if a node's bandwidth is unknown: measure it with `numascape machine
+// probe`.
 inline layout<weighted> layout_by_bandwidth(const topology& machine, std::size_t grain = 1) {
     return detail::layout_by(machine, false, grain, "bandwidth",
                              [](const numa_node& node) { return node.bandwidth; });

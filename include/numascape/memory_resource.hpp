@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of chosen nodes for the standard's containers: a std::pmr::memory_resource and an
-// allocator. Both take whole pages from the system for each allocation, which is right for arrays;
-// for many small blocks put a pool on top, as below.
+// allocator. Both get whole pages from the system for each allocation, which is suitable for
+// arrays. For many small blocks, put a pool on top, as below.
 //
 //     #include <numascape/memory_resource.hpp>
 //     #include <list>
@@ -36,8 +36,8 @@
 
 namespace numascape {
 
-// Nodes 0 to 63, and how pages come from them: from one (`on_node`), or in turn from several
-// (`interleaved`). Equal policies give memory that is alike.
+// Nodes (0 to 63), and how pages are placed on them: on one node (`on_node`), or in turn on several
+// (`interleaved`). Memory of equal policies is interchangeable.
 class page_policy {
   public:
     // Throws std::invalid_argument for a node beyond 63.
@@ -52,7 +52,7 @@ class page_policy {
         result.page_ = page;
         return result;
     }
-    // What happens when the node is full; interleaved pages always spill.
+    // What happens if the node is full; interleaved pages always spill.
     page_policy when_node_is_full(when_full full) const {
         page_policy result = *this;
         result.full_ = full;
@@ -68,7 +68,7 @@ class page_policy {
     page_size page() const noexcept { return page_; }
     when_full full() const noexcept { return full_; }
 
-    // Throws std::bad_alloc, node_full, std::system_error for a node that is not there.
+    // Throws std::bad_alloc, node_full, and std::system_error for a node that does not exist.
     void* allocate(std::size_t size, std::size_t alignment) const {
         if (size > std::numeric_limits<std::ptrdiff_t>::max() - 2 * bytes(page_))
             throw std::bad_alloc{};
@@ -126,8 +126,9 @@ class placed_resource : public std::pmr::memory_resource {
     page_policy policy_;
 };
 
-// Equal to another one of the same policy. It goes with the memory: a container that is moved or
-// swapped takes its policy along; one that is copied, or assigned a copy, keeps to its own.
+// Equal to another one with the same policy. A container that is moved or swapped takes its policy
+// along with the memory. A container that is copied, or that a copy is assigned to, keeps its own
+// policy.
 template <class T>
 class placed_allocator {
     static_assert(std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>>,

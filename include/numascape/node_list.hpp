@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short list of node numbers that is a value, also at compile time.
+// A short list of node numbers; can be a constant expression.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several nodes' slots is near to a thread: what replicated and per_node have in common.
+// Finds the slot that is nearest to a thread, for replicated and per_node.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace numascape::detail {
 
 class node_slots {
   public:
-    // One slot for each node given, by default for each of the machine's that has memory and CPUs.
+    // One slot per node; by default for each node of the machine with memory and CPUs.
     explicit node_slots(const node_list& nodes) {
         const topology machine = topology::of_machine();
         nodes_.assign(nodes.begin(), nodes.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contiguous vector whose blocks of pages lie on chosen nodes, for code that needs data().
+// A contiguous vector whose blocks of pages are on chosen nodes, for code that needs data().
 //
 //     #include <numascape/numa_vector.hpp>
 //     #include <numeric>
@@ -28,7 +28,7 @@ namespace numascape {
 namespace detail {
 
 // The extents of contiguous elements: a layout's segments, moved to the nearest page boundary. An
-// element that lies on such a boundary belongs to the segment before it.
+// element that crosses such a boundary belongs to the segment before it.
 template <class Layout>
 std::vector<segment_extent> contiguous_extents(const Layout& layout, std::size_t n,
                                                std::size_t element_bytes, std::size_t page) {
@@ -58,9 +58,9 @@ std::vector<segment_extent> contiguous_extents(const Layout& layout, std::size_t
 
 }  // namespace detail
 
-// Like segmented_vector, with the same constructors, but without gaps: segments begin at the page
-// boundary nearest to where the layout has them, and padding and offsets do not apply. (The
-// layout's page size is the smallest unit of placement: with mib2 a vector of less than 1 MiB is
+// Like segmented_vector, with the same constructors, but without gaps: each segment begins at the
+// page boundary that is nearest to its place in the layout. Padding and offsets are ignored. (The
+// layout's page size is the smallest unit of placement: with mib2, a vector of less than 1 MiB is
 // on one node.)
 template <class T, class Layout = layout<block>>
 class numa_vector {

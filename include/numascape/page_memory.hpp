@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boundary to the operating system: address ranges, their policy, and where their pages are.
-// Everything here is a Linux system call; nothing else in the library makes one, except the
-// threads that bind themselves (topology.hpp).
+// The interface to the operating system: address ranges, their policy, and the nodes of their
+// pages. The library makes all Linux system calls here, except those that bind threads
+// (topology.hpp).
 #pragma once
 
 #include <linux/mempolicy.h>
@@ -24,25 +24,25 @@
 
 namespace numascape {
 
-// The size of pages that a range asks for. `base` is the kernel's own (4 KiB on x86-64); `kib64`
-// aligns to 64 KiB and lets the kernel use such pages where it has them (multi-size THP, Arm);
-// `mib2` asks for transparent huge pages.
+// The page size of a range. `base` is that of the kernel (4 KiB on x86-64); `kib64` aligns to 64
+// KiB and lets the kernel use such pages if it supports them (multi-size THP, Arm); `mib2` asks for
+// transparent huge pages.
 enum class page_size : std::uint32_t { base = 4096, kib64 = 65536, mib2 = 2097152 };
 
 constexpr std::size_t bytes(page_size page) noexcept {
     return static_cast<std::size_t>(page);
 }
 
-// What happens when a node has no free page left: the kernel takes the nearest node that has one
-// (`spill`), or construction throws `node_full` and leaves nothing behind (`fail`). By first touch,
-// `fail` is also what happens when the page went to another node because the thread was there.
+// What happens if a node has no free page: the kernel uses the nearest node that has one (`spill`),
+// or the constructor throws `node_full` and frees everything (`fail`). With first touch, `fail`
+// also throws if a page is on another node because the thread ran there.
 enum class when_full { spill, fail };
 
-// Who decides where a page goes: a policy of the range (`bind`), or the thread that touches it
+// What determines the node of a page: a policy of the range (`bind`), or the thread that touches it
 // first (`first_touch`).
 enum class placing { bind, first_touch };
 
-// Some pages did not get onto the node that they were meant for, under when_full::fail.
+// With when_full::fail: some pages are not on their intended node.
 class node_full : public std::bad_alloc {
   public:
     explicit node_full(int node, placing how = placing::bind)
@@ -70,7 +70,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t power_of_two) noex
     throw std::system_error{errno, std::generic_category(), what};
 }
 
-// Numbers of nodes or CPUs as the kernel's calls take them: one bit for each.
+// A set of nodes or CPUs as a bit mask, as system calls need it.
 class number_mask {
   public:
     static constexpr std::size_t bits = 16384;
@@ -97,12 +97,12 @@ class number_mask {
     std::array<unsigned long, bits / word> words_{};
 };
 
-// Gives a range, not yet touched, a policy of mbind(2). A kernel without NUMA has nothing to
-// choose, and everything is right. Throws std::system_error.
+// Sets the policy (mbind(2)) of an untouched range. With a kernel without NUMA, it does nothing.
+// Throws std::system_error.
 inline void set_policy(void* start, std::size_t size, int mode, std::span<const int> nodes) {
     number_mask mask;
     for (const int node : nodes) mask.set(node);
-    // The kernel reads one bit less than it is told, and refuses nodes that it cannot have.
+    // The kernel reads one bit less than the given number, and refuses impossible nodes.
     if (syscall(SYS_mbind, start, size, mode, mask.data(), mask.bits + 1, 0) == 0 ||
         errno == ENOSYS)
         return;
@@ -113,19 +113,19 @@ inline void set_policy(void* start, std::size_t size, int mode, std::span<const 
     throw_errno(text);
 }
 
-// Makes every page of a fresh range present, as the range's policy says. Throws std::bad_alloc.
+// Makes all pages of a new range present, by its policy. Throws std::bad_alloc.
 inline void populate(void* start, std::size_t size) {
 #ifdef MADV_POPULATE_WRITE
     if (size == 0 || madvise(start, size, MADV_POPULATE_WRITE) == 0) return;
     if (errno == ENOMEM || errno == EFAULT) throw std::bad_alloc{};
 #endif
-    // Kernels before 5.14. A page that nobody touched is zero, and stays so.
+    // For kernels before 5.14: write zero, which an untouched page contains anyway.
     for (std::size_t at = 0; at < size; at += page_bytes())
         static_cast<volatile std::byte*>(start)[at] = std::byte{0};
 }
 
-// The node of each page of a range, page by page; a negative number is an error of move_pages(2):
-// -ENOENT is a page that nobody has touched. Throws std::system_error.
+// The node of each page of a range. A negative number is an error of move_pages(2): -ENOENT is an
+// untouched page. Throws std::system_error.
 inline std::vector<int> nodes_of_pages(const void* start, std::size_t size) {
     constexpr std::size_t batch = 512;
     const std::size_t page = page_bytes();
@@ -148,7 +148,7 @@ inline std::vector<int> nodes_of_pages(const void* start, std::size_t size) {
     return nodes;
 }
 
-// An owned range of addresses without policy or content; memory comes when it is touched.
+// An owned range of addresses without policy or content; touching it allocates memory.
 class reservation {
   public:
     reservation() = default;
@@ -188,7 +188,7 @@ class reservation {
     std::byte* data() const noexcept { return start_; }
     std::size_t size() const noexcept { return size_; }
 
-    // Gives up ownership; whoever takes it unmaps it.
+    // Releases ownership; the caller must unmap the range.
     std::byte* release() noexcept {
         size_ = 0;
         return std::exchange(start_, nullptr);
@@ -199,17 +199,16 @@ class reservation {
     std::size_t size_ = 0;
 };
 
-// Asks for a page size for a fresh range; a kernel that has no such pages uses its own.
+// Requests a page size for a new range; a kernel without such pages uses its own size.
 inline void advise_pages(void* start, std::size_t size, page_size page, placing how) {
     if (size == 0) return;
-    // A 2 MiB page may lie over 64 KiB parts of several nodes, unless policies keep these apart.
+    // A 2 MiB page could cover 64 KiB parts of several nodes, unless they have different policies.
     const bool huge = page == page_size::mib2 || (page == page_size::kib64 && how == placing::bind);
     madvise(start, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
-// Gives a fresh range, which starts and ends at pages, its page size and its node, and by first
-// touch, which is the calling thread's, its pages. Throws node_full, std::bad_alloc,
-// std::system_error.
+// Sets the page size and the node of a new range of whole pages. With first touch, the calling
+// thread touches its pages. Throws node_full, std::bad_alloc, std::system_error.
 inline void place(void* start, std::size_t size, int node, page_size page, placing how,
                   when_full full) {
     if (size == 0) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms of algorithm.hpp by the workers of an executor: each segment of a placed range is
-// one task, on a worker of the segment's node. With several ranges the segments of the output
-// decide, because writes to a far node cost most; inputs may have other segments, or be plain
-// arrays, and must have the output's size.
+// The algorithms of algorithm.hpp, run by the workers of an executor: each segment of a placed
+// range is one task, on a worker of the segment's node. With several ranges, the segments of the
+// output determine the tasks, because writes to a remote node cost most. Inputs may have other
+// segments or be plain arrays, but must have the size of the output.
 //
-// Functions that are passed in are called by several workers at a time.
+// Several workers call the passed functions in parallel.
 //
 //     #include <numascape/parallel_algorithm.hpp>
 //     #include <numascape/segmented_vector.hpp>
@@ -79,7 +79,7 @@ struct alignas(64) partial_result {
     std::optional<T> value;
 };
 
-// The sum, in op's sense, of at(0) to at(n - 1); n is at least 1.
+// at(0) op ... op at(n - 1); n is at least 1.
 template <class T, class Op, class At>
 T reduce_some(std::ptrdiff_t n, Op op, At at) {
     return reduce_run(T(at(0)), n - 1, op, [&](std::ptrdiff_t i) -> T { return at(i + 1); });
@@ -108,7 +108,7 @@ void generate(E&& executor, R&& range, G g) {
     });
 }
 
-// Throws std::invalid_argument when the sizes differ, as the following do.
+// Like the following functions, throws std::invalid_argument if the sizes differ.
 template <node_executor E, detail::random_range In, placed_range Out>
 void copy(E&& executor, In&& input, Out&& output) {
     detail::expect_size(input, output);
@@ -139,8 +139,8 @@ void transform(E&& executor, In&& input, In2&& second, Out&& output, F f) {
     });
 }
 
-// Partial results are combined in the order of the segments, so that op need not be commutative
-// beyond a segment, and results do not depend on the workers.
+// Partial results are combined in the order of the segments. op must therefore only be commutative
+// within a segment, and results do not depend on the workers.
 template <node_executor E, placed_range R, class T, class Op, class F>
 T transform_reduce(E&& executor, R&& range, T init, Op op, F f) {
     std::vector<detail::partial_result<T>> partial(range.nodes().size());
@@ -183,7 +183,7 @@ void inclusive_scan(E&& executor, In&& input, Out&& output, Op op, T init) {
     detail::for_each_segment(executor, output, [&](std::size_t k, auto segment, std::size_t index) {
         const auto first = detail::from(input, index);
         T sum = *first;
-        // In order: op need not be commutative.
+        // In order, so op need not be commutative.
         numascape::for_each(first + 1, first + std::ssize(segment),
                             [&](const auto& x) { sum = op(std::move(sum), x); });
         partial[k].value = std::move(sum);

@@ -28,9 +28,9 @@
 
 namespace numascape {
 
-// Objects that take an allocator (std::pmr::vector) get one whose memory is on their node and that
-// may be used by several threads. A thread may leave its node between local() and the use of what
-// that returns, so objects that several threads use must allow it.
+// Objects that take an allocator (std::pmr::vector) get a thread-safe one with memory on their
+// node. A thread may leave its node between local() and the use of the result. Objects that several
+// threads use must therefore be thread-safe.
 template <class T>
 class per_node {
     static_assert((detail::check_element_type<T>(), true));
@@ -40,14 +40,14 @@ class per_node {
     using iterator = segmented_iterator<T>;
     using const_iterator = segmented_iterator<const T>;
 
-    // On the machine's nodes that have memory and CPUs: T(arguments...) on each. Throws what T's
-    // constructor throws, std::bad_alloc and std::system_error, and leaves nothing behind.
+    // Constructs T(arguments...) on each of the machine's nodes with memory and CPUs. Throws what
+    // T's constructor throws, std::bad_alloc and std::system_error; then nothing remains.
     template <class... Arguments>
         requires std::constructible_from<T, const Arguments&...>
     explicit per_node(const Arguments&... arguments)
         : per_node{std::in_place, serial_executor{}, node_list{}, arguments...} {}
 
-    // On the nodes given, each constructed by a worker of its node.
+    // On the given nodes, each constructed by a worker of its node.
     template <node_executor Executor, class... Arguments>
     per_node(std::in_place_t /*tag*/, Executor&& executor, const node_list& nodes,
              const Arguments&... arguments)
@@ -69,7 +69,7 @@ class per_node {
     }
 
     per_node(per_node&&) noexcept = default;
-    // Exchanges, so that objects are destroyed before the memory that they have from their node.
+    // Swaps, so that objects are destroyed before the memory that they have from their node.
     per_node& operator=(per_node&& other) noexcept {
         std::swap(slots_, other.slots_);
         std::swap(pages_, other.pages_);
@@ -90,7 +90,7 @@ class per_node {
     iterator end() noexcept { return at<T>(size()); }
     const_iterator begin() const noexcept { return at<const T>(0); }
     const_iterator end() const noexcept { return at<const T>(size()); }
-    // Each object as a segment, so that parallel algorithms give it to a worker of its node.
+    // Each object is a segment, so that parallel algorithms give it to a worker of its node.
     segment_range<T> segments() noexcept { return {begin().segment(), end().segment()}; }
     segment_range<const T> segments() const noexcept {
         return {begin().segment(), end().segment()};

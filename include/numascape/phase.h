@@ -14,19 +14,17 @@
  *         ...
  *     }
  *     numascape_phase(NULL);
+ * A phase lasts until the next mark, and is that of all threads of the process: only one thread
+ * should set it. A mark with the same name, from any thread, is another repetition of the same
+ * phase. NULL or "" ends the phase without beginning another. Names are at most 255 bytes of UTF-8.
  *
- * A phase lasts until the next mark, and holds for all threads of the process: let one thread set
- * it. The same name again, whoever sets it, is another repetition of the same phase. NULL or ""
- * ends the phase without beginning another. Names are at most 255 bytes of UTF-8.
- *
- * Not recorded, a mark is one instruction that does nothing. It is also a barrier for the compiler,
- * which keeps memory accesses on their side of it. On other processors than x86-64 there is nothing
- * at all.
+ * Without a recorder, a mark is one instruction that does nothing. It is also a compiler barrier:
+ * memory accesses stay before or after it. On other processors than x86-64, a mark is empty.
  */
 #ifndef NUMASCAPE_PHASE_H
 #define NUMASCAPE_PHASE_H
 
-/* The displacement by which the recorder knows the instruction; "NUMA" backwards. */
+/* The displacement by which the recorder recognises the instruction: "NUMA" backwards. */
 #define NUMASCAPE_PHASE_MARK 0x4e554d41
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's own word on where a container's pages are, next to where they should be.
+// The nodes of a container's pages as the kernel reports them, and the intended nodes.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace numascape {
 
-// One page: its address, the segment it belongs to, the node it was meant for, and the node it is
-// on; a negative node is an error of move_pages(2), -ENOENT where nobody has touched the page.
+// One page: its address, its segment, its intended node, and its actual node. A negative node is an
+// error of move_pages(2): -ENOENT is an untouched page.
 struct page_place {
     const void* address = nullptr;
     std::size_t segment = 0;
@@ -22,7 +22,7 @@ struct page_place {
     bool operator==(const page_place&) const = default;
 };
 
-// Every page of a container, in order of addresses, in units of the kernel's base pages.
+// All pages of a container, in order of addresses, in units of the kernel's base pages.
 //
 //     const auto report = v.verify();
 //     if (!report.ok()) std::cerr << report.describe();
@@ -40,13 +40,13 @@ class placement_report {
     std::size_t absent() const noexcept {
         return count([](const page_place& page) { return page.node == -ENOENT; });
     }
-    // Every page is where it was meant to be, or has no memory yet.
+    // Whether each page is on its intended node, or has no memory yet.
     bool ok() const noexcept {
         return count([](const page_place& page) { return page.node == page.wanted; }) + absent() ==
                pages_.size();
     }
 
-    // One line for each stretch of pages that are alike.
+    // One line for each run of pages with the same state.
     std::string describe() const {
         std::string text;
         for (std::size_t i = 0; i < pages_.size();) {

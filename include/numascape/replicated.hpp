@@ -8,7 +8,7 @@
 //     int main() {
 //         const std::vector<double> table(10'000, 0.5);
 //         const numascape::replicated<double[]> near_table{table};
-//         // An object that takes an allocator has all its memory on its node.
+//         // All memory of an object that takes an allocator is on its node.
 //         const numascape::replicated<std::pmr::vector<int>> primes{{2, 3, 5, 7}};
 //         return near_table.local()[9'999] == 0.5 && primes.local().back() == 7 ? 0 : 1;
 //     }
@@ -29,14 +29,15 @@
 namespace numascape {
 
 // One const T on each node, copied from one source. Any number of threads may read. Constructors
-// throw what T's copying throws, std::bad_alloc and std::system_error, and leave nothing behind.
+// throw what T's copy constructor throws, std::bad_alloc and std::system_error; then nothing
+// remains.
 template <class T>
 class replicated {
     static_assert((detail::check_element_type<T>(), true));
     static_assert(std::copy_constructible<T>, "numascape: what is replicated can be copied");
 
   public:
-    // On the machine's nodes that have memory and CPUs, or on those given.
+    // On the given nodes, or on the machine's nodes with memory and CPUs.
     explicit replicated(const T& source, const node_list& nodes = {})
         : replicated{serial_executor{}, source, nodes} {}
     // Each copy is made by a worker of its node.
@@ -56,7 +57,7 @@ class replicated {
     }
 
     replicated(replicated&&) noexcept = default;
-    // Exchanges, so that objects are destroyed before the memory that they have from their node.
+    // Swaps, so that objects are destroyed before the memory that they have from their node.
     replicated& operator=(replicated&& other) noexcept {
         std::swap(slots_, other.slots_);
         std::swap(pages_, other.pages_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduces one run of elements so that the compiler can vectorise it: additions of floating-point
-// numbers in the order of the elements would each wait for the one before.
+// Reduces one run of elements so that the compiler can vectorise it. If floating-point numbers were
+// added in the order of the elements, each addition would wait for the one before.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace numascape::detail {
 
-// Partial results kept apart: enough for four vectors of the widest registers in use (64 bytes).
+// Number of partial results: enough for four vectors of the widest registers (64 bytes).
 template <class T>
 inline constexpr std::ptrdiff_t lanes = static_cast<std::ptrdiff_t>(4 * 64 / sizeof(T));
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segmented iterators as Matthew Austern described them ("Segmented Iterators and Hierarchical
-// Algorithms", 1998): an iterator that goes on from segment to segment, which an algorithm can take
-// apart into a segment and a local position, so that its inner loop runs over plain pointers.
+// Algorithms", 1998): an iterator over several segments. An algorithm can split it into a segment
+// and a local position, so that its inner loop runs over plain pointers.
 //
-// The traits have the shape that Boost.Container's experimental segmented algorithms expect, too:
-// boost_iterators.hpp hands them on.
+// The traits also have the form that Boost.Container's experimental segmented algorithms expect;
+// boost_iterators.hpp provides them.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace numascape {
 
-// A run of elements on one node; `index` is the position of its first element in the container.
-// Tables of them end with an empty one, the sentinel, whose `first` no element has as its address;
-// `front` and `sentinel` are the ends of the table.
+// A run of elements on one node; `index` is the position of its first element in the container. A
+// table of them ends with an empty one, the sentinel; its `first` is not the address of any
+// element. `front` and `sentinel` are the ends of the table.
 template <class T>
 struct segment_record {
     T* first = nullptr;
@@ -32,7 +32,7 @@ struct segment_record {
     const segment_record* sentinel = nullptr;
 };
 
-// Goes over a container's segments; `*it` is a std::span. T may be const.
+// Iterates over a container's segments; `*it` is a std::span. T may be const.
 template <class T>
 class segment_iterator {
     using record = segment_record<std::remove_const_t<T>>;
@@ -94,9 +94,9 @@ class segment_iterator {
     const record* at_ = nullptr;
 };
 
-// Goes over all elements, in order, over empty segments and from segment to segment. Random access:
-// within a segment as cheap as a pointer's; beyond it, a search among the segments. Stays valid
-// when its container is moved.
+// Iterates over all elements, in order, and skips empty segments. Random access is as cheap as that
+// of a pointer within a segment, and a search among the segments otherwise. Stays valid if its
+// container is moved.
 template <class T>
 class segmented_iterator {
     using record = segment_record<std::remove_const_t<T>>;
@@ -195,8 +195,7 @@ class segmented_iterator {
             local_ = (++segment_)->first;
     }
     constexpr void seek(std::size_t target) noexcept {
-        // The last segment that starts at or before the target; of equal ones the one with
-        // elements.
+        // The last segment that starts at or before the target; of several, the one with elements.
         segment_ = std::upper_bound(segment_->front, segment_->sentinel, target,
                                     [](std::size_t at, const record& s) { return at < s.index; }) -
                    1;
@@ -208,10 +207,10 @@ class segmented_iterator {
     T* local_ = nullptr;
 };
 
-// How algorithms take an iterator apart; specialise it for iterators of your own. `compose` accepts
-// the end of a segment, and gives the beginning of the next one. The last position of a range is
-// never asked for more than its segment and its local position; where that is the end of the
-// container, `begin` of its segment equals its local position.
+// How algorithms split an iterator; specialise it for your own iterators. `compose` accepts the end
+// of a segment, and returns the beginning of the next one. Algorithms only use the segment and the
+// local position of the last position of a range. At the end of the container, `begin` of this
+// segment equals the local position.
 template <class Iterator>
 struct segmented_iterator_traits {
     using is_segmented_iterator = std::false_type;
@@ -231,7 +230,7 @@ struct segmented_iterator_traits<Iterator> {
     static constexpr Iterator compose(segment_iterator s, local_iterator l) { return {s, l}; }
 };
 
-// An iterator that algorithms take apart.
+// An iterator that algorithms can split.
 template <class I>
 concept segmented = segmented_iterator_traits<I>::is_segmented_iterator::value;
 
@@ -257,6 +256,6 @@ class segment_range : public std::ranges::view_base {
 
 }  // namespace numascape
 
-// Its iterators outlive it; they are of the container.
+// Its iterators may outlive it, because they belong to the container.
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<numascape::segment_range<T>> = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector in segments, each on pages of its own and on a node that its layout chooses.
+// A vector in segments, each on its own pages and on a node that the layout chooses.
 //
 //     #include <numascape/parallel_algorithm.hpp>
 //     #include <numascape/segmented_vector.hpp>
@@ -29,15 +29,15 @@
 
 namespace numascape {
 
-// Elements stay at their addresses as long as the vector, or the one that it is moved into, exists.
-// Its size is that of its construction. Iterators are random access; algorithm.hpp takes them
-// apart into segments, which is what makes loops over them as fast as over an array.
+// Elements keep their addresses as long as the vector, or the vector that it is moved into, exists.
+// The size cannot change. Iterators are random access; algorithm.hpp splits them into segments,
+// which makes loops over them as fast as over an array.
 //
-// Constructors take a layout, the number of elements and what these are (a value, value_init,
-// default_init or from_index{f}); with an executor in front its workers construct them, without one
-// the calling thread does. They throw what elements throw, std::bad_alloc, std::length_error,
-// std::system_error when a node does not exist, and node_full if the layout says so; then nothing
-// is left behind.
+// Constructors take a layout, the number of elements and their initial value (a value, value_init,
+// default_init or from_index{f}). With an executor as first argument, its workers construct the
+// elements; otherwise the calling thread does. They throw what elements throw, std::bad_alloc,
+// std::length_error, std::system_error if a node does not exist, and node_full if the layout says
+// so; then nothing remains.
 template <class T, class Layout = layout<block>>
 class segmented_vector {
     static_assert((detail::check_element_type<T>(), true));
@@ -82,7 +82,7 @@ class segmented_vector {
                  {layout_.page(), layout_.placing(), layout_.full()},
                  initial} {}
 
-    // Copies have the same layout, and are constructed by the calling thread.
+    // A copy has the same layout, and is constructed by the calling thread.
     segmented_vector(const segmented_vector& other)
         requires std::copy_constructible<T>
         : segmented_vector{serial_executor{}, other} {}
@@ -109,7 +109,7 @@ class segmented_vector {
     }
 
     // Destroys the elements, each by a worker of its segment's node, and leaves the vector empty.
-    // (The destructor does it in its own thread.)
+    // (The destructor destroys them in its own thread.)
     template <node_executor Executor>
     void clear(Executor&& executor) {
         table_.destroy(executor);
@@ -141,14 +141,14 @@ class segmented_vector {
     // A random-access range of std::span, one for each segment, empty ones included.
     segment_range<T> segments() noexcept { return range<T>(); }
     segment_range<const T> segments() const noexcept { return range<const T>(); }
-    // The node that each segment was meant for.
+    // The intended node of each segment.
     std::span<const int> nodes() const noexcept { return table_.nodes(); }
-    // Elements [i, i + n), which must lie in one segment, as rows do in segments of whole rows
-    // (the grain of a block distribution). Throws std::out_of_range.
+    // Elements [i, i + n), which must be in one segment, for example a row in segments of whole
+    // rows (the grain of a block distribution). Throws std::out_of_range.
     std::span<T> part(std::size_t i, std::size_t n) { return part_of<T>(i, n); }
     std::span<const T> part(std::size_t i, std::size_t n) const { return part_of<const T>(i, n); }
 
-    // Where the kernel has each page now. Throws std::system_error when it does not tell.
+    // Asks the kernel for the node of each page. Throws std::system_error if it does not tell.
     placement_report verify() const { return table_.verify(); }
 
     friend bool operator==(const segmented_vector& a, const segmented_vector& b)
@@ -158,7 +158,7 @@ class segmented_vector {
     }
 
   private:
-    // Copies of the elements of a vector of the same layout, whose segments are the same.
+    // Copies the elements of a vector with the same layout, which therefore has the same segments.
     struct elements_of {
         const segmented_vector& source;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts a segmented range: every part (a segment, or several consecutive ones) is sorted by its own
-// worker in a buffer near to it; then the boundaries of the parts in the whole order are searched
-// among the sorted buffers, and each worker merges into its own part what belongs there.
+// Sorts a segmented range. A part is one segment, or several consecutive ones. First, a worker of
+// each part sorts its elements in a local buffer. Then the boundaries of the parts in the whole
+// order are searched in the sorted buffers. At last, each worker merges the elements that belong to
+// its part.
 //
 //     #include <numascape/segmented_vector.hpp>
 //     #include <numascape/sort.hpp>
@@ -19,8 +20,8 @@
 //         return v[0] == 999 && v[10] == 0 ? 0 : 1;
 //     }
 //
-// Not stable. When the comparison throws, the elements are in some order, and as with std::sort,
-// which sorts the buffers, one of each part may be left moved from.
+// Not stable. If the comparison throws, the order of the elements is unspecified, and one element
+// of each part may be moved from, because std::sort sorts the buffers.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ namespace numascape {
 
 namespace detail {
 
-// Elements moved out of their place for a while.
+// A buffer for elements that are temporarily moved.
 template <class T>
 class sort_buffer {
   public:
@@ -75,8 +76,8 @@ class sort_buffer {
     std::size_t size_ = 0;
 };
 
-// How many elements of each buffer are among the `rank` smallest of all; equal ones count by the
-// number of their buffer. Halves the widest of the remaining ranges until none is left.
+// How many elements of each buffer are among the `rank` smallest of all; equal elements are ordered
+// by the number of their buffer. Halves the widest of the remaining ranges until none is left.
 template <class T, class Compare>
 std::vector<std::size_t> split_at(const std::vector<sort_buffer<T>>& sorted, std::size_t rank,
                                   Compare& before) {
@@ -109,7 +110,7 @@ std::vector<std::size_t> split_at(const std::vector<sort_buffer<T>>& sorted, std
     }
 }
 
-// Merges [from[s], to[s]) of every sorted buffer into the runs, which have room for just these.
+// Merges [from[s], to[s]) of every sorted buffer into the runs, which have the same total length.
 template <class T, class Compare>
 void merge_into(const std::vector<std::span<T>>& runs, const std::vector<sort_buffer<T>>& sorted,
                 const std::vector<std::size_t>& from, const std::vector<std::size_t>& to,
@@ -122,7 +123,7 @@ void merge_into(const std::vector<std::span<T>>& runs, const std::vector<sort_bu
     for (std::size_t s = 0; s < sorted.size(); ++s)
         if (from[s] != to[s])
             heap.push_back({sorted[s].begin() + from[s], sorted[s].begin() + to[s]});
-    // The heap is one of numbers, so that a comparison that throws loses no source.
+    // The heap contains numbers, so that a comparison that throws loses no source.
     std::vector<std::size_t> order(heap.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto later = [&](std::size_t a, std::size_t b) {
@@ -155,7 +156,7 @@ void merge_into(const std::vector<std::span<T>>& runs, const std::vector<sort_bu
     }
 }
 
-// Sorts runs that follow each other; part p is runs parts[p], and a worker of nodes[p] its own.
+// Sorts consecutive runs; a worker of nodes[p] sorts part p, which has the runs parts[p].
 template <class Executor, class T, class Compare>
 void sort_parts(Executor& executor, std::span<const int> nodes,
                 const std::vector<std::vector<std::span<T>>>& parts, Compare before) {
@@ -187,7 +188,7 @@ void sort_parts(Executor& executor, std::span<const int> nodes,
     });
 }
 
-// More parts than this are put together: searching for their boundaries costs their cube.
+// More parts are combined, because the search for boundaries takes cubic time in their number.
 inline constexpr std::size_t most_parts = 64;
 
 }  // namespace detail

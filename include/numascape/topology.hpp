@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine's NUMA nodes as Linux describes them in /sys, and on which of them a thread is.
+// The machine's NUMA nodes as Linux describes them in /sys, and the node of a thread.
 #pragma once
 
 #include <sched.h>
@@ -21,9 +21,9 @@
 
 namespace numascape {
 
-// A node: the CPUs of it that this process may use, whether it has memory, its distances to the
-// nodes of `topology::nodes()`, in their order, in the kernel's unit (10 is local), the size of its
-// memory, and what a node's CPUs read from it at most, in GB/s (10^9 bytes); 0 where nobody knows.
+// A node: its CPUs that this process may use, whether it has memory, its distances to the nodes of
+// `topology::nodes()`, in order, in the kernel's unit (10 is local), the size of its memory, and
+// the highest read bandwidth of a node's CPUs from it, in GB/s (10^9 bytes); 0 is unknown.
 struct numa_node {
     int id = 0;
     std::vector<int> cpus;
@@ -75,7 +75,7 @@ inline std::string first_line(const std::filesystem::path& path) {
     return line;
 }
 
-// The CPUs that the calling thread may run on; empty when the kernel does not say.
+// The CPUs that the calling thread may run on; empty if the kernel does not tell.
 inline std::vector<int> allowed_cpus() {
     system::number_mask mask;
     const long got = syscall(SYS_sched_getaffinity, 0, mask.bytes, mask.data());
@@ -95,7 +95,7 @@ inline void bind_this_thread(std::span<const int> cpus) {
         system::throw_errno("cannot bind the thread to its node's CPUs");
 }
 
-// Binds the calling thread while it exists.
+// Binds the calling thread while the object exists.
 class bound_to {
   public:
     explicit bound_to(std::span<const int> cpus) : before_{detail::allowed_cpus()} {
@@ -114,7 +114,7 @@ class bound_to {
     std::vector<int> before_;
 };
 
-// The node of the CPU that the calling thread is on just now; no system call on x86-64 and Arm.
+// The node of the calling thread's current CPU; no system call on x86-64 and Arm.
 inline int current_node() noexcept {
     unsigned cpu = 0;
     unsigned node = 0;
@@ -137,8 +137,8 @@ class topology {
     // This machine, restricted to the CPUs that the calling thread may use.
     static topology of_machine() { return {"/sys", detail::allowed_cpus()}; }
 
-    // The machine of a /sys tree at `root`, and of its CPUs those in `allowed`. Without nodes there
-    // (a kernel without NUMA) it has one node with all of them.
+    // The machine of a /sys tree at `root`, with its CPUs in `allowed`. If the tree has no nodes (a
+    // kernel without NUMA), the machine has one node with all CPUs.
     topology(const std::filesystem::path& root, std::span<const int> allowed) {
         const std::filesystem::path folder = root / "devices/system/node";
         const auto with_memory = detail::parse_cpu_list(detail::first_line(folder / "has_memory"));
@@ -161,8 +161,8 @@ class topology {
 
     const std::vector<numa_node>& nodes() const noexcept { return nodes_; }
 
-    // The numbers of the nodes that have memory; `with_cpus`: only of those with CPUs, too, unless
-    // there is none.
+    // The numbers of the nodes that have memory; `with_cpus`: only nodes that also have CPUs,
+    // unless there are none.
     std::vector<int> memory_nodes(bool with_cpus = false) const {
         std::vector<int> ids;
         for (const numa_node& node : nodes_)
@@ -170,7 +170,7 @@ class topology {
         return ids.empty() && with_cpus ? memory_nodes() : ids;
     }
 
-    // The kernel's distance between two nodes; far away when it does not know one of them.
+    // The kernel's distance between two nodes; a large one if a node is unknown.
     int distance(int from, int to) const noexcept {
         for (const numa_node& node : nodes_)
             if (node.id == from)
@@ -179,8 +179,8 @@ class topology {
         return from == to ? 10 : std::numeric_limits<int>::max();
     }
 
-    // The position in `candidates` of the one nearest to `node`; the first of equals. There must be
-    // one.
+    // The position of the nearest to `node` in `candidates`, which must not be empty; the first of
+    // equally near ones.
     std::size_t nearest(int node, std::span<const int> candidates) const noexcept {
         std::size_t best = 0;
         for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The balancers. Each is a function from a problem to a mapping, deterministic for a seed, in a
-// file of its own that says which paper it comes from.
+// The balancers. Each is a function from a problem to a mapping, deterministic for a seed. Its
+// source file names the paper that it is from.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ constexpr double kUsualImbalance = 1.05;
 enum class Direction { sent, sent_and_received };
 
 struct Options {
-    // Weight of communication against load; NaN: chosen from the problem (numa_lb.h).
+    // Weight of communication against load; NaN: chosen from the problem (node_messages.h).
     double alpha = NAN;
     // Which messages of a task NumaLB and NucoLB count.
     Direction direction = Direction::sent;
@@ -27,8 +27,9 @@ struct Options {
     double max_migrations = INFINITY;
     double max_migrated_bytes = INFINITY;
     double max_communication = INFINITY;
-    // What a migration must save in communication cost to be worth it when balance does not need
-    // it; NaN: the mean communication cost of a task. And the same for each byte that it carries.
+    // What a migration must save in communication cost if balance does not need it. NaN: the mean
+    // communication cost of a task. The second value is the same for each byte that the migration
+    // moves.
     double migration_price = NAN;
     double byte_price = 0.0;
     // How much a unit of communication cost counts against the price of migrations; 0: only caps
@@ -60,8 +61,8 @@ Mapping scotch_map(const Problem& problem, const Options& options);
 Mapping scotch_remap(const Problem& problem, const Options& options);
 Mapping incumbent_search(const Problem& problem, const Options& options);
 
-// Mappings found by searching with many prices and caps on imbalance, of which none is as good as
-// another in imbalance, communication cost and migrations together. From the fewest migrations.
+// The Pareto-optimal mappings (by imbalance, communication cost and migrations) of searches with
+// many prices and bounds on imbalance. Ordered by migrations, the fewest first.
 std::vector<Mapping> pareto_front(const Problem& problem, const Options& options);
 
 struct Algorithm {
@@ -72,7 +73,7 @@ struct Algorithm {
 
 // All of them, in the order in which tables list them.
 std::span<const Algorithm> algorithms();
-// Throws BalanceError when there is none of that name.
+// Throws BalanceError if there is no algorithm of this name.
 const Algorithm& algorithm(std::string_view name);
 
 }  // namespace numascape::balance

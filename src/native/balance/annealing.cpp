@@ -9,7 +9,7 @@ namespace numascape::balance {
 
 namespace {
 
-// The last temperature, of the first.
+// The last temperature, relative to the first.
 constexpr double kEnd = 1e-3;
 // The temperature changes in so many steps.
 constexpr std::uint64_t kStages = 200;
@@ -51,7 +51,7 @@ class Annealing {
              stage = std::max(stage + 1, stage_by_time())) {
             const double done = double(stage) / double(kStages - 1);
             temperature_ = cooling.start * typical_ * std::pow(kEnd, done);
-            // From once to thirty times: what exceeds a cap must go at the end.
+            // From 1 to 30: at the end, no cap may be exceeded.
             strictness_ = std::pow(30.0, done);
             for (std::uint64_t i = 0; i < cooling.steps / kStages; ++i) {
                 propose();

@@ -10,16 +10,15 @@
 namespace numascape::balance {
 
 struct Cooling {
-    double start;         // in units of what moving a typical item changes
+    double start;         // in units of the change by a typical move
     std::uint64_t steps;  // proposals
 };
 
-// Simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) over moves of an item to
-// another core and exchanges of two items. Exceeding a cap on time or communication
-// costs more and more, so that states beyond it are passages and, at the end, left behind; caps on
-// migrations hold at every step. The state ends where it cooled down, which
-// may be worse than where it began. With a limit it cools down faster, so as to leave a fifth of
-// the time to what comes after it.
+// Simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983). A step moves an item to
+// another core, or exchanges two items. Exceeding a bound on time or communication costs more and
+// more, so states beyond it are only passed through and not final. Bounds on migrations hold at
+// every step. The final state is the last one, which may be worse than the first. With a time
+// limit, it cools faster, and leaves a fifth of the time to the steps after it.
 void anneal(SearchState& state, const Cooling& cooling, Random& random, const TimeLimit& limit);
 
 }  // namespace numascape::balance

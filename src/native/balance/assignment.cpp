@@ -65,7 +65,7 @@ std::vector<std::uint32_t> greedy_assignment(const std::vector<double>& values, 
     std::size_t column = 0;
     for (std::size_t row = 0; row < size; ++row) {
         if (row_done[row]) continue;
-        // Where it is, if that is free: the least change.
+        // Stay in the same column, if it is free.
         if (!column_done[row]) {
             result[row] = std::uint32_t(row);
             column_done[row] = true;

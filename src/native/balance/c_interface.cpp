@@ -20,7 +20,7 @@ std::span<const T> array(const T* values, std::size_t size) {
     return values == nullptr ? std::span<const T>() : std::span(values, size);
 }
 
-// A Problem, and the factors of a machine that has none.
+// A Problem, and factors for a machine without factors.
 struct Given {
     std::vector<double> ones;
     Problem problem;

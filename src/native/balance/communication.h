@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who exchanges how much with whom, both directions in one place, and what that costs on each node.
+// The communication of pairs of tasks, with both directions together, and its cost on each node.
 #pragma once
 
 #include <cstdint>

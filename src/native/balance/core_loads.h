@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cores' times while tasks move: the least loaded core of a node in constant time, a change in the
-// logarithm of the number of cores.
+// The cores' times while tasks move. Finds the least loaded core of a node in constant time; an
+// update takes logarithmic time in the number of cores.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace numascape::balance {
 
-// The place of the smallest of some keys (the first of equal ones), as a tournament: each inner
-// place holds the winner of the two below it.
+// The position of the smallest key (the first of equal ones), as a tournament: each inner position
+// holds the winner of the two below it.
 class SmallestKey {
   public:
     explicit SmallestKey(std::size_t size)
@@ -43,14 +43,14 @@ class SmallestKey {
 
 class CoreLoads {
   public:
-    // Background, and the tasks where the mapping has them.
+    // The background, and the tasks on the cores of the mapping.
     CoreLoads(const Problem& problem, const Mapping& mapping);
-    // Background, and the fixed tasks only.
+    // The background, and only the fixed tasks.
     static CoreLoads of_fixed_tasks(const Problem& problem);
 
     void add(Task t, Core c) { change(c, times_[c] + problem_.time(t, c)); }
     void remove(Task t, Core c) {
-        // Rounding must not leave less than nothing.
+        // Rounding must not make it negative.
         change(c, std::max(problem_.background(c), times_[c] - problem_.time(t, c)));
     }
     double time(Core c) const { return times_[c]; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Greedy: list scheduling, the longest processing time first (Graham, "Bounds on multiprocessing
-// timing anomalies", 1969), as Charm++'s GreedyLB does it. Knows neither messages nor where tasks
-// are, so nearly every task moves.
+// timing anomalies", 1969), as in Charm++'s GreedyLB. It ignores messages and the present mapping,
+// so nearly every task moves.
 #include "algorithms.h"
 #include "core_loads.h"
 

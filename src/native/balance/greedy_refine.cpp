@@ -12,7 +12,7 @@
 namespace numascape::balance {
 
 namespace {
-// Of the goal, by which a core may exceed it for the sake of fewer migrations.
+// Share of the goal by which a core may exceed it, to save migrations.
 constexpr double kTolerance = 1.0;
 }  // namespace
 

@@ -6,8 +6,8 @@
 // core is the time of the core's tasks plus the time of the task's messages, sent and received, by
 // the measured latency and bandwidth of each pair of nodes (without them, cost times NUMA factor),
 // and the mapping improves step by step. The paper draws the next core at random; here it is the
-// longest one, so that the result is deterministic: its heaviest task for which another core is
-// cheaper and which makes that core no longer than its own goes there, until no such task is left.
+// longest one, so that the result is deterministic. Its heaviest task moves for which another core
+// is cheaper and does not become longer than this core, until there is no such task.
 #include <algorithm>
 #include <numeric>
 
@@ -35,7 +35,7 @@ class Stepwise {
     }
 
     Mapping run() {
-        // Each step lowers the sum of squares of times; this many are enough in practice.
+        // Each step lowers the sum of squares of times; so many steps are enough in practice.
         for (std::size_t steps = 4 * problem_.tasks(); steps > 0 && step(); --steps) {
         }
         return mapping_;
@@ -53,7 +53,7 @@ class Stepwise {
         return false;
     }
 
-    // By costs as they would be without the task.
+    // Compares costs without the task.
     Core cheapest(Task t, Core from) {
         message_times(t);
         const double home = loads_.time(from) + cost_[problem_.node(from)];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our own balancer. It starts from where the tasks are and asks of every migration what it is
-// worth: it minimises
+// Our own balancer. It starts from the present mapping, and each migration must be worth its price.
+// It minimises
 //
 //     communication_weight * communication cost + sum over migrated tasks of
 //     (migration_price + byte_price * bytes)
 //
-// under hard caps on the longest core and, where wanted, on communication cost, migrations and
-// migrated bytes. Several tries, and the best result: each is a path through a multilevel hierarchy
-// (groups of communicating tasks with the same home), on the coarsest level of which simulated
-// annealing looks for a mapping that finer levels refine. Small problems are annealed as they are,
-// at several temperatures: cool tries find mappings next to the present one, hot ones others. A try
-// from scratch ignores homes, and is relabelled before it is compared.
+// under hard caps on the longest core and, optionally, on communication cost, migrations and
+// migrated bytes. It uses the best of several tries. Each try uses a multilevel hierarchy (groups
+// of communicating tasks with the same home): simulated annealing finds a mapping on the coarsest
+// level, and finer levels refine it. Small problems are annealed without a hierarchy, at several
+// temperatures: cool tries find mappings close to the present one, hot ones find others. A try from
+// scratch ignores homes, and is relabelled before it is compared.
 //
 // The tries do not depend on the number of threads, and neither does the result, unless time is
 // limited.
@@ -34,9 +34,9 @@ namespace numascape::balance {
 
 namespace {
 
-// Items that are annealed at the finest level, and wanted at the coarsest one.
+// Most items for annealing at the finest level, and the goal for the coarsest level.
 constexpr std::size_t kSmall = 6000;
-// Groups of a core's share of the work, at least: fewer could not be balanced.
+// Fewest groups per core; with fewer, the load could not be balanced.
 constexpr double kGroupsPerCore = 8.0;
 constexpr double kTemperatures[] = {0.02, 0.1, 0.3, 1.0};
 
@@ -115,7 +115,7 @@ class IncumbentSearch {
         }
     }
 
-    // Unless all that communication costs is less than what moving all tasks does.
+    // Unless the whole communication costs less than the migration of all tasks.
     bool scratch_may_pay() const {
         const SearchState home(problem_, finest_, goal_, problem_.current());
         double all = 0.0;
@@ -222,7 +222,7 @@ class IncumbentSearch {
         const std::size_t workers = std::min<std::size_t>(options_.threads, tries.size());
         const auto work = [&] {
             for (std::size_t i = next++; i < tries.size() && !limit_.over(); i = next++) {
-                // Each of those that are left gets as much of what is left.
+                // Each of the remaining tries gets an equal part of the remaining time.
                 const double rounds = std::max(1.0, double(tries.size() - i) / double(workers));
                 results[i] = tries[i](TimeLimit(limit_.left() / rounds));
             }
@@ -231,7 +231,7 @@ class IncumbentSearch {
         for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work);
         work();
         others.clear();
-        // Where nothing is better, nothing moves.
+        // If no mapping is better, nothing moves.
         std::optional<SearchState> best(std::in_place, problem_, finest_, goal_, home);
         for (const Mapping& result : results) {
             if (result.empty()) continue;  // no time was left for it

@@ -16,7 +16,7 @@ double weight(const CommunicationGraph& graph, std::uint64_t e) {
     return graph.sent[e] + (graph.received.empty() ? 0.0 : graph.received[e]);
 }
 
-// The partner of each item, itself where it has none.
+// The partner of each item, or itself if it has none.
 std::vector<Task> match(const Level& level, double heaviest, bool keep_homes, std::uint64_t seed) {
     std::vector<Task> partner(level.size(), kNone), order(level.size());
     std::iota(order.begin(), order.end(), Task{0});
@@ -33,7 +33,7 @@ std::vector<Task> match(const Level& level, double heaviest, bool keep_homes, st
                 (keep_homes && level.home[t] != level.home[u])) {
                 continue;
             }
-            // Light partners first among equals: groups stay alike.
+            // Of equal partners, prefer light ones, so that groups have similar sizes.
             const double rating = weight(level.graph, e) / (1.0 + double(level.count[u]));
             if (rating > best) best = rating, partner[t] = u;
         }
@@ -56,7 +56,7 @@ void group_graph(const Level& fine, const std::vector<Task>& group, const std::v
             for (auto e = fine.graph.offsets[t]; e < fine.graph.offsets[t + 1]; ++e) {
                 const Task other = group[fine.graph.neighbour[e]];
                 if (other == g) continue;
-                // An entry below `begin` is another group's, whatever is there.
+                // An entry below `begin` belongs to another group.
                 if (place[other] < begin || place[other] >= graph.neighbour.size() ||
                     graph.neighbour[place[other]] != other) {
                     place[other] = graph.neighbour.size();

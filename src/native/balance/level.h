@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the search moves around: tasks, or groups of tasks that stay together at a coarser level.
+// The items that the search moves: tasks, or groups of tasks at a coarser level.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct Coarsening {
     std::vector<Task> group;  // of each item of the finer level
 };
 
-// Pairs items along their dearest edges, heaviest edges first served by a random visit order; none
-// of two items with different homes, of which one is fixed, or that together weigh more than
-// `heaviest`. Nothing when fewer than a tenth of the items disappear that way.
-// With `keep_homes` false, items of different homes pair too; the group's home is its heavier
-// one's.
+// Pairs items along their most expensive edges. Items are visited in random order. It does not pair
+// two items with different homes of which one is fixed, or two items that together weigh more than
+// `heaviest`. The result is empty if fewer than a tenth of the items are paired. With `keep_homes`
+// false, items with different homes are paired too; the home of the pair is that of the heavier
+// item.
 std::optional<Coarsening> coarsen(const Level& level, double heaviest, bool keep_homes,
                                   std::uint64_t seed);
 

@@ -2,9 +2,9 @@
 //
 // METIS: G. Karypis and V. Kumar, "A fast and high quality multilevel scheme for partitioning
 // irregular graphs", SIAM J. Sci. Comput. 20, 1998. As many parts as cores, by recursive bisection
-// up to eight parts and k-way beyond, as METIS advises. It knows neither NUMA factors nor where
-// tasks are. Where tasks are fewer than two for each core, or one is more than two cores' share, it
-// would print to standard output that it cannot bisect; RecBipart then does it.
+// up to eight parts and k-way beyond, as METIS advises. It ignores NUMA factors and the present
+// mapping. If there are fewer than two tasks per core, or if one task is more than two cores'
+// share, METIS would print to standard output that it cannot bisect; RecBipart is used instead.
 #include <metis.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a mapping is worth.
+// The metrics of a mapping.
 #pragma once
 
 #include <vector>
@@ -22,10 +22,10 @@ struct Metrics {
 // Seconds of each core's tasks and background.
 std::vector<double> core_times(const Problem& problem, const Mapping& mapping);
 
-// Throws BalanceError when the mapping is not one of the problem's.
+// Throws BalanceError if the mapping is not valid for the problem.
 Metrics measure(const Problem& problem, const Mapping& mapping);
 
-// Throws BalanceError unless every task has a core that there is, and fixed tasks their own.
+// Throws BalanceError unless each task has an existing core, and each fixed task its own core.
 void check_mapping(const Problem& problem, const Mapping& mapping);
 
 }  // namespace numascape::balance

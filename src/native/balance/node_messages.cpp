@@ -24,7 +24,7 @@ NodeMessages::NodeMessages(const Problem& problem, std::span<const double> facto
     bool one = nodes > 1;
     for (Node i = 0; i < nodes; ++i) {
         for (Node j = 0; j < nodes; ++j) {
-            // On its own node a message counts -1, whatever the diagonal says.
+            // On its own node, a message counts -1, for any value of the diagonal.
             columns_[j * nodes + i] = i == j ? -1.0 : factors[i * nodes + j];
             one = one && (i == j || factors[i * nodes + j] == factors[1]);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many messages a task exchanges with each node, and what NumaLB makes of them.
+// The number of messages of a task with each node, and the rule of NumaLB.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace numascape::balance {
 
-// alpha as the caller wants it, or: a task's mean load over its mean number of messages, divided
-// by 100. Messages then weigh like a hundredth of the load, whatever the units of both are: they
-// decide among cores whose loads differ by less than measurements do, as in the published results,
-// whose few migrations larger values do not give (docs/balance.md).
+// The caller's alpha, or by default a task's mean load over its mean number of messages, divided by
+// 100. Messages then have a hundredth of the weight of the load, in any units. They decide between
+// cores whose loads differ by less than measurement errors. Larger values do not give the few
+// migrations of the published results (docs/balance.md).
 double balance_alpha(const Problem& problem, const Options& options);
 
 // NumaLB's rule (numa_lb.cpp) with any factors: every task once, the heaviest first.
@@ -25,8 +25,8 @@ class NodeMessages {
     // factors: row-major, nodes x nodes.
     NodeMessages(const Problem& problem, std::span<const double> factors, Direction direction);
 
-    // For each node n: sum over m != n of msgs(m) * factor(n, m), minus msgs(n); messages to itself
-    // are none. Valid until the next call.
+    // For each node n: the sum over m != n of msgs(m) * factor(n, m), minus msgs(n). Messages of a
+    // task to itself do not count. Valid until the next call.
     const std::vector<double>& terms(Task t, const Mapping& mapping);
 
   private:

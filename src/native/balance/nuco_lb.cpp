@@ -2,8 +2,8 @@
 //
 // NucoLB: L. L. Pilla et al., "A Hierarchical Approach for Load Balancing on Parallel Multi-core
 // Systems", ICPP 2012. NumaLB's rule with NUCO factors instead of NUMA factors: the measured
-// latency of messages from node i to node j over that within node i, whether the nodes share a
-// machine or a network lies between them. Without measured latencies the NUMA factors stand in.
+// latency of messages from node i to node j over that within node i, for nodes of one machine or of
+// a network. Without measured latencies, the NUMA factors are used.
 #include <vector>
 
 #include "algorithms.h"

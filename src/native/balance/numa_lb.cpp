@@ -30,7 +30,8 @@ Mapping map_heaviest_first(const Problem& problem, std::span<const double> facto
     const double alpha = balance_alpha(problem, options);
     const std::vector<Task> order = heaviest_first(problem);
     for (std::size_t i = 0; i < order.size(); ++i) {
-        // The order by load is random in memory: ask early for what the next tasks need.
+        // Tasks in the order of load are at random places in memory, so the data of the next tasks
+        // are prefetched.
         if (i + 24 < order.size()) problem.prefetch_offsets(order[i + 24]);
         if (i + 12 < order.size()) problem.prefetch_messages(order[i + 12]);
         const Task t = order[i];

@@ -20,7 +20,7 @@ bool as_good(const Metrics& a, const Metrics& b) {
            a.migrations <= b.migrations;
 }
 
-// The caps on imbalance that are tried: from the wanted one to the present imbalance.
+// The caps on imbalance to try, from the wanted one to the present imbalance.
 std::vector<double> imbalance_caps(double wanted, double present) {
     std::vector<double> caps{wanted};
     for (double excess = 2.0 * std::max(wanted - 1.0, 0.01); 1.0 + excess < present;

@@ -50,7 +50,7 @@ PartitionerGraph partitioner_graph(const Problem& problem) {
             dearest = std::max(dearest, weight(e));
         }
     }
-    // Loads in steps of a 4096th of the heaviest, edges of a 1024th of the dearest.
+    // Loads in steps of 1/4096 of the heaviest, edges in steps of 1/1024 of the most expensive.
     const double load_scale = scale_to(load, heaviest, 4096.0);
     const double cost_scale = scale_to(cost, dearest, 1024.0);
     result.offsets.push_back(0);

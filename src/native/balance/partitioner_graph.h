@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The communication graph as METIS and Scotch want it: movable tasks only, weights in integers.
+// The communication graph for METIS and Scotch: only movable tasks, with integer weights.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PartitionerGraph {
 // Throws BalanceError when the graph is too large for 32-bit partitioners.
 PartitionerGraph partitioner_graph(const Problem& problem);
 
-// Cores in the order of their nodes, which is that of the partitioners' parts.
+// Cores in the order of their nodes. The partitioners' parts have the same order.
 std::vector<Core> cores_by_node(const Problem& problem);
 
 // The problem's mapping from the part of each vertex; fixed tasks stay.

@@ -11,7 +11,7 @@ namespace numascape::balance {
 
 namespace {
 
-// Far above any real load, count or size, and sums of 2^32 of them are finite.
+// Far above any real load, count or size; sums of 2^32 such values are finite.
 constexpr double kLargest = 1e200;
 
 void check_size(const char* name, std::size_t size, std::size_t wanted, bool may_be_empty) {
@@ -61,7 +61,7 @@ Problem::Problem(const Arrays& arrays) : arrays_(arrays) {
 void Problem::check_machine() const {
     if (cores() == 0) throw BalanceError("there is no core to map tasks to");
     if (cores() > (1U << 24)) throw BalanceError("there are more than 2^24 cores");
-    // A node number far above the matrix would otherwise ask for a matrix of its square.
+    // Without this check, a large node number would need a huge matrix.
     if (nodes_ > (1U << 16)) throw BalanceError("there are more than 2^16 nodes");
     check_size("factor", arrays_.factor.size(), nodes_ * nodes_, false);
     check_size("latency", arrays_.latency.size(), nodes_ * nodes_, true);
@@ -123,7 +123,7 @@ double Problem::message_time(std::uint64_t m, Node from, Node to) const {
 }
 
 std::vector<Task> heaviest_first(const Problem& problem) {
-    // Loads next to their tasks: sorting numbers that point elsewhere misses the cache each time.
+    // Loads are stored next to their tasks: sorting indices would cause a cache miss each time.
     std::vector<std::pair<double, Task>> loads(problem.tasks());
     for (Task t = 0; t < problem.tasks(); ++t) loads[t] = {-problem.load(t), t};
     std::sort(loads.begin(), loads.end());

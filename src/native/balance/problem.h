@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is balanced: tasks that exchange messages, and the cores and nodes that run them.
+// The problem: tasks that exchange messages, and the cores and nodes that run them.
 //
-// Arrays are the caller's and stay where they are while a Problem refers to them. Empty arrays
-// stand for what most callers do not know; the accessors answer with the defaults named here.
+// Arrays belong to the caller and must exist as long as the Problem. Empty arrays stand for unknown
+// values; the accessors then return the defaults below.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Core = std::uint32_t;
 using Node = std::uint32_t;
 using Mapping = std::vector<Core>;  // the core of each task
 
-// The input contradicts itself, or an algorithm cannot take it; the text is one line.
+// The input is contradictory, or an algorithm does not support it; the text is one line.
 struct BalanceError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -40,8 +40,8 @@ struct Arrays {
     std::span<const Task> message_to;
     std::span<const double> message_bytes;  // sum over the messages of the pair; empty: 0 each
     std::span<const double> message_count;  // empty: 1 each
-    // Cost of messages within a node: count * cost_per_message + bytes * cost_per_byte. In seconds,
-    // if iteration times are to mean anything; with (1, 0), costs are numbers of messages.
+    // Cost of messages within a node: count * cost_per_message + bytes * cost_per_byte. Use seconds
+    // if iteration times are needed. With (1, 0), costs are numbers of messages.
     double cost_per_message = 1.0;
     double cost_per_byte = 0.0;
 
@@ -60,8 +60,8 @@ struct Arrays {
 
 class Problem {
   public:
-    // Throws BalanceError when sizes, ids or values contradict each other. Every later access by
-    // an id that passed needs no check.
+    // Throws BalanceError if sizes, ids or values contradict each other. Later accesses need no
+    // checks of ids.
     explicit Problem(const Arrays& arrays);
 
     std::size_t tasks() const { return arrays_.load.size(); }
@@ -96,8 +96,8 @@ class Problem {
                message_bytes(m) * arrays_.cost_per_byte;
     }
 
-    // Asks for what the next accesses to the task's messages need; distances in tasks of a loop are
-    // the caller's to choose.
+    // Prefetches the data for later accesses to the task's messages. The caller chooses how many
+    // tasks ahead.
     void prefetch_offsets(Task t) const {
         if (!arrays_.message_offsets.empty()) __builtin_prefetch(&arrays_.message_offsets[t]);
         __builtin_prefetch(&arrays_.load[t]);
@@ -126,17 +126,17 @@ class Problem {
     bool symmetric_factors() const { return symmetric_; }
     bool one_speed() const { return one_speed_; }
     bool has_times() const { return !arrays_.latency.empty() && !arrays_.bandwidth.empty(); }
-    // Seconds that message m takes between cores of two nodes: by latency and bandwidth where both
-    // are known, else its cost times the NUMA factor.
+    // The seconds for message m between cores of two nodes: by latency and bandwidth if both are
+    // known, otherwise its cost times the NUMA factor.
     double message_time(std::uint64_t m, Node from, Node to) const;
     double node_memory(Node n) const {
         return arrays_.node_memory.empty() ? std::numeric_limits<double>::infinity()
                                            : arrays_.node_memory[n];
     }
 
-    // The time that every core would need if work could be cut at will.
+    // The time of each core if the work could be divided arbitrarily.
     double perfect_time() const { return perfect_time_; }
-    // Cores of a node, in order: cores_of(n) to cores_of(n + 1) - 1 of node_cores().
+    // The cores of a node, in order.
     std::span<const Core> cores_of(Node n) const {
         return {&node_cores_[node_offsets_[n]], node_offsets_[n + 1] - node_offsets_[n]};
     }

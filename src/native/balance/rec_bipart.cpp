@@ -50,7 +50,7 @@ class Bipartition {
         for (Task t : tasks) sum += problem_.load(t);
         return sum;
     }
-    // What the cores can still do until all of them have run for `time`.
+    // The work that the cores can still take until each has run for `time`.
     double room(std::span<const Core> cores, double time) const {
         double sum = 0.0;
         for (Core c : cores) sum += std::max(0.0, time - taken_[c]) * problem_.speed(c);
@@ -93,7 +93,7 @@ class Bipartition {
         std::size_t next_seed = 0, count = 0;
         while (count < tasks.size()) {
             const Task t = next(border, ranked, next_seed);
-            // The task that crosses the line belongs to the side that it leaves closer to it.
+            // The task that crosses the limit goes to the side on which the error is smaller.
             if (load + problem_.load(t) / 2 > wanted) break;
             side_[t] = kTaken;
             load += problem_.load(t);
@@ -117,7 +117,7 @@ class Bipartition {
             const auto [attraction, negated] = border.top();
             const Task t = Task(-negated);
             border.pop();
-            // Older entries of a task are outdated by the last one.
+            // Only the last entry of a task is valid.
             if (side_[t] == kWaiting && attraction == attraction_[t]) return t;
         }
         while (side_[ranked[seed].second] != kWaiting) ++seed;

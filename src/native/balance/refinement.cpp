@@ -38,8 +38,8 @@ class Refinement {
         }
     }
 
-    // The cheapest core with room for the item, its own included; `escape` takes any core that ends
-    // shorter than its own is, at the price of no gain.
+    // The cheapest core with room for the item, including its own. `escape` takes any core that
+    // remains shorter than the item's own core, even without a gain.
     Place best(Task t, bool escape) {
         const Core here = state_.mapping()[t];
         const Node own = problem_.node(here);
@@ -66,7 +66,7 @@ class Refinement {
         for (Core c : {from, to}) by_node_[problem_.node(c)].set(place_[c], state_.time(c));
     }
 
-    // Its neighbours are all on its node, it is at home, and its core has time.
+    // All its neighbours are on its node, it is at home, and its core is not too long.
     bool settled(Task t) const {
         const Core here = state_.mapping()[t];
         if (here != level_.home[t]) return false;
@@ -120,7 +120,7 @@ class ItemsByLoad {
         }
         for (auto& items : on_) std::sort(items.begin(), items.end());
     }
-    // Those of at least this load, from the lightest.
+    // The items of at least this load, lightest first.
     std::span<const std::pair<double, Task>> from(Core c, double load) const {
         const auto& items = on_[c];
         const auto first = std::lower_bound(items.begin(), items.end(), std::pair{load, Task{0}});
@@ -144,7 +144,7 @@ struct Exchange {
     double overtime = 0.0, cost = INFINITY;
 };
 
-// What an exchange would do, tried out and taken back.
+// The effect of an exchange, which is made and reverted.
 void consider(SearchState& state, Task away, Task back, Exchange& best) {
     const Core here = state.mapping()[away], there = state.mapping()[back];
     if (!state.memory_fits(away, state.problem().node(there)) ||
@@ -162,11 +162,11 @@ void consider(SearchState& state, Task away, Task back, Exchange& best) {
     if (overtime < best.overtime || cost < best.cost) best = {away, back, overtime, cost};
 }
 
-// Exchanges an item of a core that takes too long for a slightly lighter one of another core:
-// what is left when no single item fits anywhere. Only where exchanges are few enough to look at.
+// Exchanges an item of a core that takes too long for a slightly lighter item of another core. This
+// helps if no single item fits on any core. Only if there are few enough exchanges to try.
 void exchange_items(SearchState& state, const TimeLimit& limit) {
     const Problem& problem = state.problem();
-    constexpr std::size_t kMostPairs = 20'000'000;
+    constexpr std::size_t kMaxPairs = 20'000'000;
     std::size_t looked_at = 0;
     ItemsByLoad items(state);
     for (Core c = 0; c < problem.cores(); ++c) {
@@ -178,15 +178,15 @@ void exchange_items(SearchState& state, const TimeLimit& limit) {
                     if (other == c || state.time(other) >= state.goal().longest) continue;
                     const double room =
                         (state.goal().longest - state.time(other)) * problem.speed(other);
-                    // The lightest that leaves the other core within the limit, and the next ones
-                    // that still shorten this one by what it is too long.
+                    // The lightest item that keeps the other core within the limit, and the next
+                    // ones that still remove the excess of this core.
                     int tries = 3;
                     for (const auto& [lighter, back] : items.from(other, load - room)) {
                         if (lighter >= load || tries-- == 0) break;
                         consider(state, away, back, best);
                         if (load - lighter < surplus) break;
                     }
-                    if (++looked_at > kMostPairs) return;
+                    if (++looked_at > kMaxPairs) return;
                 }
             }
             if (best.cost == INFINITY) break;
@@ -210,7 +210,7 @@ void move_items_away(SearchState& state, const TimeLimit& limit) {
             if (level.fixed[t] || !state.too_long(here) || level.load[t] <= 0.0) continue;
             const Place place = refinement.best(t, true);
             if (place.core == here) continue;
-            // More than the core is too long is taken off in vain.
+            // Removing more than the excess of the core has no benefit.
             const double useful =
                 std::min(state.item_time(t, here), state.time(here) - state.goal().longest);
             candidates.push_back({place.change / useful, t});
@@ -241,7 +241,7 @@ void shorten_cores(SearchState& state, const TimeLimit& limit) {
 void improve(SearchState& state, Random& random, int passes, const TimeLimit& limit) {
     const Level& level = state.level();
     Refinement refinement(state);
-    // Neighbours in memory are neighbours in many graphs; blocks keep some of that.
+    // In many graphs, tasks that are close in memory are neighbours; blocks keep some of this.
     constexpr std::size_t kBlock = 256;
     std::vector<std::uint32_t> blocks(level.size() / kBlock + 1);
     std::iota(blocks.begin(), blocks.end(), 0U);
@@ -254,7 +254,7 @@ void improve(SearchState& state, Random& random, int passes, const TimeLimit& li
             for (std::size_t t = block * kBlock; t < end; ++t) {
                 if (level.fixed[t] || refinement.settled(Task(t))) continue;
                 const Place place = refinement.best(Task(t), false);
-                // Less than rounding is no gain.
+                // A gain below the rounding error does not count.
                 if (place.change >= -1e-12 * (1.0 + std::abs(state.cost()))) continue;
                 refinement.move(Task(t), place.core);
                 ++moves;

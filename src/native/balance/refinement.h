@@ -7,13 +7,13 @@
 
 namespace numascape::balance {
 
-// Moves items off the cores that take too long, those first whose move costs least per second, each
-// to the best core that has room; where none has, to one that stays shorter than its own was. What
-// is left then, exchanges of two items take off.
+// Moves items away from cores that take too long. Items whose move costs least per second come
+// first. Each goes to the best core with room. If no core has room, it goes to a core that remains
+// shorter than its own core was. After that, exchanges of two items reduce the rest.
 void shorten_cores(SearchState& state, const TimeLimit& limit);
 
-// Passes over all items, each moving to the core where it lowers the cost most within the caps,
-// until nothing changes, so many passes are done or time is over.
+// Passes over all items. Each item moves to the core that lowers the cost most within the bounds.
+// Ends when nothing changes, after the given number of passes, or when the time is over.
 void improve(SearchState& state, Random& random, int passes, const TimeLimit& limit);
 
 }  // namespace numascape::balance

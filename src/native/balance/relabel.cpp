@@ -13,10 +13,10 @@ namespace numascape::balance {
 
 namespace {
 
-// Steps of all optimal assignments together, about ten seconds; beyond it, cores within nodes are
-// assigned greedily. More cores of a node than kMostCores stay where they are.
-constexpr double kMostSteps = 4e9;
-constexpr std::size_t kMostCores = 4096;
+// Most steps of all optimal assignments together, about ten seconds. Beyond it, cores within nodes
+// are assigned greedily. If a node has more than kMaxCores cores, they are not exchanged.
+constexpr double kMaxSteps = 4e9;
+constexpr std::size_t kMaxCores = 4096;
 
 class Relabelling {
   public:
@@ -66,12 +66,12 @@ class Relabelling {
         return problem_.factor(a, a) == problem_.factor(b, b) &&
                problem_.factor(a, b) == problem_.factor(b, a);
     }
-    // Being exchangeable is transitive, so the first of a group speaks for it.
+    // Exchangeability is transitive, so the first of a group represents it.
     std::vector<std::vector<Node>> interchangeable_nodes() const {
         std::vector<std::vector<Node>> groups;
         for (Node n = 0; n < problem_.nodes(); ++n) {
             const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) {
-                return g.size() < kMostCores && interchangeable(g[0], n);
+                return g.size() < kMaxCores && interchangeable(g[0], n);
             });
             if (group == groups.end()) {
                 groups.push_back({n});
@@ -88,17 +88,17 @@ class Relabelling {
         const std::size_t size = parts.size();
         std::vector<Core> onto(cores.begin(), cores.end());
         double stay = 0.0;
-        if (size <= kMostCores) {
+        if (size <= kMaxCores) {
             std::vector<double> values(size * size);
             for (std::size_t i = 0; i < size; ++i) {
                 for (std::size_t j = 0; j < size; ++j) {
-                    // Cores of different kinds stay themselves, whatever that costs.
+                    // Cores of different kinds are never exchanged.
                     const bool may = from != to || i == j || alike(parts[i], parts[j]);
                     values[i * size + j] = may ? common(parts[i], cores[j]) : -1e12;
                 }
             }
             const double pairs = double(problem_.nodes()) * double(problem_.nodes());
-            const bool quick = pairs * double(size * size * size) > kMostSteps;
+            const bool quick = pairs * double(size * size * size) > kMaxSteps;
             const auto columns =
                 quick ? greedy_assignment(values, size) : best_assignment(values, size);
             for (std::size_t i = 0; i < size; ++i) onto[i] = cores[columns[i]];

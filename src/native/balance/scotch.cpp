@@ -7,7 +7,7 @@
 // cores where all factors between nodes are one, else the graph of all cores with their distances.
 #include <cstdint>
 #include <cstdio>
-// scotch.h uses FILE and integers of fixed size without including what declares them.
+// scotch.h uses FILE and integers of fixed size without including their headers.
 #include <scotch.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 #include "algorithms.h"
 #include "partitioner_graph.h"
 
-// Scotch reports errors through functions that the program may bring: its own end the process, or
-// print. What went wrong comes back as a status here.
+// Scotch reports errors through functions that the program may replace; its own functions print, or
+// end the process. Here, errors are returned as a status.
 extern "C" {
 void SCOTCH_errorProg(const char*) {}
 void SCOTCH_errorPrint(const char*, ...) {}
@@ -32,10 +32,11 @@ namespace {
 
 static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t));
 
-// Scotch's distances are integers: a core apart is this many, a NUMA factor as many times.
+// Scotch's distances are integers: this is the distance within a node, to be multiplied by the NUMA
+// factor.
 constexpr double kStep = 100.0;
-// A machine with as many cores has as many squared distances.
-constexpr std::size_t kMostCoresOfGraph = 512;
+// A machine needs the square of its number of cores as distances.
+constexpr std::size_t kMaxCoresOfGraph = 512;
 
 void expect(int status, const char* what) {
     if (status != 0) throw BalanceError(std::string("Scotch cannot ") + what);
@@ -49,11 +50,10 @@ struct Graph {
     SCOTCH_Graph it;
 };
 
-// Describing a machine draws from random numbers that all callers share.
+// The description of a machine uses random numbers that all callers share.
 std::mutex shared_random;
 
-// Without a context, Scotch starts as many threads as there are cores, whose order then decides the
-// result.
+// Without a context, Scotch starts a thread for each core, and their order changes the result.
 struct Context {
     explicit Context(std::uint64_t seed) {
         SCOTCH_randomSeed(SCOTCH_Num(seed & 0x7fffffff));
@@ -71,9 +71,9 @@ struct Context {
     SCOTCH_Context it;
 };
 
-// When Scotch 7.0.3 remaps, its refinement among all parts at once (kgraphMapFm) reads memory that
-// it has given back, and leaves a damaged heap. So there it is recursive bipartitioning alone,
-// whose mappings are as good.
+// If Scotch 7.0.3 remaps, its refinement of all parts (kgraphMapFm) reads freed memory and damages
+// the heap. Remapping therefore uses only recursive bipartitioning, whose mappings are equally
+// good.
 struct Strategy {
     Strategy(const Options& options, std::size_t parts, bool remap) {
         expect(SCOTCH_stratInit(&it), "begin a strategy");
@@ -99,7 +99,7 @@ class Architecture {
         for (Node n = 0; n < problem.nodes(); ++n) {
             regular = regular && problem.cores_of(n).size() == of_node;
         }
-        if (!regular || (!one_factor(problem) && problem.cores() <= kMostCoresOfGraph)) {
+        if (!regular || (!one_factor(problem) && problem.cores() <= kMaxCoresOfGraph)) {
             from_distances(problem);
         } else if (problem.nodes() == 1) {
             expect(SCOTCH_archCmplt(&it, SCOTCH_Num(problem.cores())), "describe the machine");
@@ -139,7 +139,7 @@ class Architecture {
     void from_distances(const Problem& problem) {
         const std::vector<Core> cores = cores_by_node(problem);
         const SCOTCH_Num size = SCOTCH_Num(cores.size());
-        if (cores.size() > kMostCoresOfGraph) {
+        if (cores.size() > kMaxCoresOfGraph) {
             expect(SCOTCH_archCmplt(&it, size), "describe the machine");
             return;
         }
@@ -169,8 +169,8 @@ class Architecture {
     }
 };
 
-// What a migration costs against a message's: as in the incumbent-aware search, a task's mean
-// communication, in the units of the graph's edges.
+// The cost of a migration in the units of the graph's edges: as in the incumbent-aware search, the
+// mean communication of a task.
 double migration_cost(const PartitionerGraph& graph) {
     double sum = 0.0;
     for (std::int32_t weight : graph.weight) sum += weight;

@@ -39,7 +39,7 @@ Goal search_goal(const Problem& problem, const Options& options) {
     goal.price = options.migration_price;
     if (std::isnan(goal.price)) {
         const double mean = total / double(std::max<std::size_t>(1, problem.tasks()));
-        // Without messages any price gives the fewest migrations.
+        // Without messages, any price leads to the fewest migrations.
         goal.price = mean > 0.0 ? mean * std::max(1.0, options.communication_weight) : 1.0;
     }
     goal.byte_price = options.byte_price;
@@ -132,7 +132,7 @@ bool differ(double a, double b) {
 
 double SearchState::excess() const {
     const double scale = std::max(problem_.perfect_time(), 1e-300);
-    // What rounding leaves is no excess.
+    // Rounding errors do not count as excess.
     const double late = overtime_ / scale > 1e-9 ? overtime_ / scale : 0.0;
     return late + share_beyond(communication_, goal_.max_communication);
 }

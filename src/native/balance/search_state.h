@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A mapping under search, with what it is worth kept up to date as items move.
+// The mapping of a search, with metrics that are updated when items move.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace numascape::balance {
 
-// What the search minimises, and within which caps. In the units of communication cost.
+// The objective and the caps of the search, in the units of communication cost.
 struct Goal {
     double longest = INFINITY;  // seconds: no core may take longer
     double communication_weight = 1.0;
@@ -22,8 +22,8 @@ struct Goal {
     double max_migrated_bytes = INFINITY;
 };
 
-// `options` for this problem: NaN replaced, the cap on time never below what a task or a core
-// needs by itself.
+// `options` for this problem: NaN is replaced, and the bound on time is never below the time that a
+// single task or a core needs.
 Goal search_goal(const Problem& problem, const Options& options);
 
 class SearchState {
@@ -47,7 +47,8 @@ class SearchState {
     }
     bool too_long(Core c) const { return times_[c] > goal_.longest * (1.0 + 1e-12); }
 
-    // Of the move alone: communication, and what migrations cost (negative for going home).
+    // The change by the move alone: communication, and the cost of migration (negative for a move
+    // home).
     double communication_change(Task t, Core to) const;
     double price_change(Task t, Core to) const;
     double change(Task t, Core to) const {
@@ -60,9 +61,9 @@ class SearchState {
     void move(Task t, Core to) { move(t, to, communication_change(t, to)); }
     void move(Task t, Core to, double communication_change);
 
-    // What the goal minimises.
+    // The objective.
     double cost() const { return goal_.communication_weight * communication_ + paid_; }
-    // By how much caps are exceeded: seconds of cores beyond the longest allowed; shares of others.
+    // The excess over the caps: seconds for cores that are too long, shares for the other caps.
     double overtime() const { return overtime_; }
     double excess() const;
     // The same for the caps on migrations, which staying at home always keeps.
@@ -84,8 +85,7 @@ class SearchState {
     double migrations_ = 0.0, migrated_bytes_ = 0.0;
 };
 
-// Whether a is better: the caps on migrations are kept above all, then the other caps, then the
-// lower cost counts.
+// Whether a is better: caps on migrations have priority, then the other caps, then the lower cost.
 bool better(const SearchState& a, const SearchState& b);
 
 }  // namespace numascape::balance

@@ -6,8 +6,8 @@
 
 namespace numascape::balance {
 
-// Wall time that a search may take, from when this is made. What is searched then depends on the
-// machine, so nothing looks at the clock where there is no limit.
+// A limit on the wall time of a search, from the construction of this object. The result then
+// depends on the machine, so the clock is not read without a limit.
 class TimeLimit {
   public:
     explicit TimeLimit(double seconds = INFINITY) : seconds_(seconds) {

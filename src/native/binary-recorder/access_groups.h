@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which memory accesses of a basic block can be counted together, and which registers and flags
+// Finds memory accesses of a basic block that can be counted together, and registers and flags that
 // the program does not need where they are counted.
 //
-// Accesses whose addresses differ by constants known from the code (same base and index values,
-// followed through additions, copies, pushes and pops) form a group. At run time one address is
-// computed; when the whole group lies in one page, one subtraction per kind counts all of it.
+// Accesses form a group if the code shows that their addresses differ by constants: they have the
+// same base and index values, followed through additions, copies, pushes and pops. At run time, one
+// address is computed. If the whole group is on one page, one subtraction per kind counts all of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ inline constexpr RegisterSet kAccumulatorBit = 1u << 0;
 bool general_register(reg_id_t reg, uint32_t& bit);
 RegisterSet registers_of(opnd_t operand);
 
-// What the out-of-line paths need to know of a group; lives as long as the process.
+// What the slow path needs to know about a group; exists as long as the process.
 struct GroupAccess {
     uint64_t pc;
     uint16_t offset;  // from the group's lowest byte
@@ -42,13 +43,20 @@ struct GroupInfo {
 };
 
 // What is free at a point of the block.
-struct Freedom {
+struct DeadRegisters {
     RegisterSet dead;  // overwritten before they are read
     bool flags_dead;
 };
 
 // How instructions that cannot be described by plain operands are counted.
-enum class SpecialAccess : uint8_t { kNone, kRepeatedString, kMasked, kGathered, kBitTest };
+enum class SpecialAccess : uint8_t {
+    kNone,
+    kRepeatedString,
+    kMasked,
+    kGathered,
+    kBitTest,
+    kSavedState
+};
 SpecialAccess special_access(instr_t* instruction);
 // The operand with the number of the bit, of bt, bts, btr and btc.
 opnd_t bit_number(instr_t* instruction);
@@ -71,7 +79,7 @@ struct AccessGroup {
     uint32_t writes;
     uint32_t first_access;  // chain of members in BlockPlan::access
     uint32_t last_access;
-    Freedom freedom;
+    DeadRegisters freedom;
 };
 
 inline constexpr uint32_t kNoAccess = 0xffffffff;
@@ -87,7 +95,7 @@ struct PlannedAccess {
 struct PlannedSpecial {
     instr_t* instruction;
     uint32_t at;
-    Freedom freedom;
+    DeadRegisters freedom;
 };
 
 struct BlockPlan {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heap blocks. The allocation functions of every module are hooked at their first instruction; to
-// see what they return, the outermost call's return address is exchanged for a stub's, which puts
-// it back.
+// Heap blocks. The allocation functions of every module are hooked at their first instruction. To
+// see what they return, the return address of the outermost call is replaced by that of a stub,
+// which restores it.
 //
-// The hooks run out of line (out_of_line.cpp), in the program's thread and on our own stack, and
-// call nothing of DynamoRIO's: the program's vector registers are still in place.
+// The hooks run on the slow path (slow_paths.cpp), in the thread of the program and on our own
+// stack. They call no function of DynamoRIO, because the vector registers of the program are still
+// in place.
 #include "allocations.h"
 
 #include "drmgr.h"
@@ -18,14 +19,14 @@ namespace {
 
 HeapBlocks heap(shard);
 
-// A return address that was exchanged, and where on the stack.
-struct Exchanged {
+// A replaced return address, and its place on the stack.
+struct HijackedReturn {
     uint64_t stack_pointer;
     uint64_t return_address;
 };
 
-// What a thread is doing in the allocator. Hooked functions call each other (operator new calls
-// malloc): the outermost call is the program's.
+// The allocator call of a thread. Hooked functions call each other (operator new calls malloc): the
+// outermost call is the program's.
 struct CallInProgress {
     bool active;
     Hooked kind;
@@ -35,16 +36,13 @@ struct CallInProgress {
     uint64_t stack_id;
     uint64_t mapped_start;  // mapping made by the allocator during the call
     uint64_t mapped_end;
-    // Usually one; more when a signal handler allocates on a stack of its own meanwhile.
-    static constexpr uint32_t kMostExchanged = 16;
+    // Usually one. More if a signal handler allocates on its own stack at the same time.
+    static constexpr uint32_t kMaxExchanged = 16;
     uint32_t exchanged_count;
-    Exchanged exchanged[kMostExchanged];
-    CallInProgress* next;  // in all_calls
+    HijackedReturn exchanged[kMaxExchanged];
 };
 
 int call_index = -1;
-SpinLock all_calls_lock;
-CallInProgress* all_calls = nullptr;
 std::atomic<bool> stopping{false};  // no more return addresses are exchanged
 
 CallInProgress* this_call() {
@@ -59,7 +57,8 @@ uint64_t* stack_word(uint64_t address) {
     return reinterpret_cast<uint64_t*>(address);
 }
 
-void put_back(CallInProgress& call) {
+// On the stack of the calling thread.
+void restore_return(CallInProgress& call) {
     for (uint32_t i = 0; i < call.exchanged_count; ++i) {
         uint64_t* word = stack_word(call.exchanged[i].stack_pointer);
         if (*word == return_stub()) {
@@ -75,32 +74,16 @@ void thread_started(void* drcontext) {
     *call = {};
     drmgr_set_tls_field(drcontext, call_index, call);
     write_thread_slot(ThreadSlot::kCall, call);
-    SpinGuard guard(all_calls_lock);
-    call->next = all_calls;
-    all_calls = call;
 }
 
 void thread_ended(void* drcontext) {
     CallInProgress* call = call_of(drcontext);
-    if (detached) {
-        put_back(*call);  // the program goes on without us
-    }
-    {
-        SpinGuard guard(all_calls_lock);
-        CallInProgress** at = &all_calls;
-        while (*at != nullptr && *at != call) {
-            at = &(*at)->next;
-        }
-        if (*at == call) {
-            *at = call->next;
-        }
-    }
     dr_thread_free(drcontext, call, sizeof(CallInProgress));
     drmgr_set_tls_field(drcontext, call_index, nullptr);
 }
 
-// What was exchanged at `stack_pointer`; null when nothing was.
-Exchanged* find_exchanged(CallInProgress& call, uint64_t stack_pointer) {
+// The return address that was replaced at `stack_pointer`; null if there is none.
+HijackedReturn* find_exchanged(CallInProgress& call, uint64_t stack_pointer) {
     for (uint32_t i = call.exchanged_count; i > 0; --i) {
         if (call.exchanged[i - 1].stack_pointer == stack_pointer) {
             return &call.exchanged[i - 1];
@@ -133,7 +116,7 @@ void read_arguments(CallInProgress& call, const ProgramRegisters& registers) {
     }
 }
 
-bool gives_back(Hooked kind) {
+bool frees_argument(Hooked kind) {
     return kind == Hooked::kRealloc || kind == Hooked::kReallocArray;
 }
 
@@ -146,13 +129,13 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         return;
     }
     if (hook.kind == Hooked::kUnwind) {
-        put_back(*call);  // exceptions find their way by return addresses
+        restore_return(*call);  // exceptions find their way by return addresses
         return;
     }
     if (stopping.load(std::memory_order_relaxed) && hook.kind != Hooked::kFree) {
         return;
     }
-    // Inside another hooked call; unless that was left by longjmp, and the stack is above it.
+    // Inside another hooked call, unless that was left by longjmp and the stack is above it.
     if (call->active && stack_pointer < call->stack_pointer) {
         return;
     }
@@ -160,7 +143,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         heap.drop(recorder, registers.rdi);
         return;
     }
-    if (call->exchanged_count == CallInProgress::kMostExchanged) {
+    if (call->exchanged_count == CallInProgress::kMaxExchanged) {
         call->exchanged_count = 0;  // left by longjmp, all of them
     }
     const uint64_t return_address = *stack_word(stack_pointer);
@@ -173,28 +156,30 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
     call->out_pointer = call->mapped_start = call->mapped_end = 0;
     read_arguments(*call, registers);
     call->stack_id = call_stack(recorder, registers, hook.pc, stack_pointer);
-    if (gives_back(hook.kind)) {
+    if (frees_argument(hook.kind)) {
         heap.drop(recorder, registers.rdi);
     }
     call->exchanged[call->exchanged_count++] = {stack_pointer, return_address};
     *stack_word(stack_pointer) = return_stub();
 }
 
+void allocations_exit() {
+    heap.close();
+}
+
 void allocations_stop() {
-    constexpr int kMostRounds = 500;
     stopping.store(true);
-    for (int round = 0; round < kMostRounds; ++round) {
-        bool idle = true;
-        {
-            SpinGuard guard(all_calls_lock);
-            for (const CallInProgress* call = all_calls; call != nullptr; call = call->next) {
-                idle = idle &&
-                       std::atomic_ref(*const_cast<uint32_t*>(&call->exchanged_count)).load() == 0;
-            }
-        }
-        dr_sleep(1);
-        if (idle) {
-            return;
+}
+
+void allocations_release(void* drcontext) {
+    const CallInProgress* call = call_of(drcontext);
+    for (uint32_t i = 0; call != nullptr && i < call->exchanged_count; ++i) {
+        const HijackedReturn& exchanged = call->exchanged[i];
+        uint64_t word = 0;
+        // A call that was left by longjmp may have been on a stack that is gone.
+        if (os::read_memory(exchanged.stack_pointer, &word, sizeof word) == sizeof word &&
+            word == return_stub()) {
+            *stack_word(exchanged.stack_pointer) = exchanged.return_address;
         }
     }
 }
@@ -205,7 +190,7 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
         return;
     }
     const uint64_t entry = stack_pointer - 8;
-    if (Exchanged* exchanged = find_exchanged(*call, entry)) {
+    if (HijackedReturn* exchanged = find_exchanged(*call, entry)) {
         *stack_word(entry) = exchanged->return_address;  // where the stub's ret takes it from
         *exchanged = call->exchanged[--call->exchanged_count];
     }
@@ -227,10 +212,10 @@ const void* block_entries() {
 }
 
 uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
-    // Nothing is taken: the thread may be stopped again, elsewhere, if it is at a bad place here.
+    // Takes no memory: the thread may be stopped again elsewhere, if this is an unsuitable place.
     CallInProgress* call = call_of(drcontext);
     const uint64_t entry = stack_pointer - 8;
-    const Exchanged* exchanged = call != nullptr ? find_exchanged(*call, entry) : nullptr;
+    const HijackedReturn* exchanged = call != nullptr ? find_exchanged(*call, entry) : nullptr;
     return exchanged != nullptr ? exchanged->return_address : *stack_word(entry);
 }
 
@@ -260,7 +245,6 @@ void write_live_blocks(ThreadRecorder& recorder, uint64_t time) {
 
 void allocations_after_fork() {
     heap.after_fork();
-    all_calls_lock.reset();
 }
 
 }  // namespace numascape

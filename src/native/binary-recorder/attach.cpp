@@ -2,17 +2,17 @@
 //
 // numascape-attach HOME DIRECTORY CLIENT-OPTIONS PID SECONDS
 //
-// Records the running process PID for SECONDS (0: until it ends), then lets it go on without us.
-// HOME is the folder with DynamoRIO's lib64/ and our client, DIRECTORY takes the shards. SIGINT,
-// SIGTERM and SIGHUP, and the end of our parent, end the recording early.
+// Records the running process PID for SECONDS (0: until it ends), and then leaves it.
+// HOME is the folder with DynamoRIO's lib64/ and our client. The shards are written to DIRECTORY.
+// SIGINT, SIGTERM and SIGHUP, and the end of our parent, end the recording early.
 //
 // DynamoRIO's launcher library maps DynamoRIO into the stopped process and starts it there; our
 // client takes over the other threads. DynamoRIO leaves on a nudge: a queued signal that it
 // recognises by its contents.
 //
 // Exit status 0 after a recording, 1 when the process could not be released and stays under the
-// recorder, 125 when it cannot be recorded. The reason for 125 is one line in
-// DIRECTORY/launch-error.
+// recorder, 2 when it died meanwhile, 125 when it cannot be recorded. The reason for 2 and 125 is
+// one line in DIRECTORY/launch-error.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -26,24 +26,28 @@
 #include <unistd.h>
 
 #include "attach_checks.h"
+#include "detach_request.h"
 #include "dr_api.h"
 #include "dr_config.h"
 #include "dr_inject.h"
+#include "dynamorio_settings.h"
 #include "injector_calls.h"
+#include "target_end.h"
 
 namespace {
 
 using namespace numascape;
 
 constexpr int kNotReleased = 1;
+constexpr int kDied = 2;
 constexpr int kCannotRecord = 125;
-constexpr int kReleaseMilliseconds = 10000;
+constexpr int kReleaseMilliseconds = 60000;
 
 std::string error_file;
 
-[[noreturn]] void fail(const std::string& message) {
+[[noreturn]] void fail(const std::string& message, int status = kCannotRecord) {
     std::ofstream(error_file) << message << '\n';
-    std::exit(kCannotRecord);
+    std::exit(status);
 }
 
 std::string quoted(const std::string& text) {
@@ -73,8 +77,9 @@ void write_options(const std::string& home, const std::string& directory,
     }
     setenv("HOME", directory.c_str(), 1);
     unsetenv("DYNAMORIO_CONFIGDIR");
+    // A thread that is not taken over in time would end the process: it may only be slow.
     const std::string options =
-        "-code_api -stack_size 64K -client_lib " +
+        std::string(kDynamorioSettings) + " -takeover_timeout_ms 300000 -client_lib " +
         quoted(home + "/libnumascape_recorder.so;0;-attached -directory \"" + directory + "\" " +
                client_options);
     if (dr_register_process(target.name.c_str(), target.pid, false, home.c_str(),
@@ -102,33 +107,12 @@ bool inject_library(void* argument) {
     return true;
 }
 
-void inject(const std::string& home, const Target& target) {
+void inject(const std::string& home, const std::string& directory, const Target& target) {
     Injected injected{target, home + "/lib64/release/libdynamorio.so"};
-    if (const auto untraced = watch_injection(target.pid, inject_library, &injected)) {
+    const std::string masks = directory + "/signal-masks";
+    if (const auto untraced = watch_injection(target.pid, masks, inject_library, &injected)) {
         fail(why_not_traced(target, *untraced));
     }
-}
-
-// What DynamoRIO takes for its own signal: SIGILL queued with these contents (a siginfo_t's first
-// bytes). No other sender can fill si_errno.
-struct Nudge {
-    int32_t signal;
-    uint32_t what;  // which nudge in bits 0-27, version 1 in bits 28-29
-    int32_t code;
-    uint32_t client;
-    uint64_t argument;
-    char rest[128 - 24];
-};
-static_assert(sizeof(Nudge) == sizeof(siginfo_t));
-constexpr uint32_t kDetachNudge = 1u << 2;
-constexpr uint32_t kNudgeVersion = 1u << 28;
-
-void send_detach(int pid, int thread) {
-    Nudge nudge{};
-    nudge.signal = SIGILL;
-    nudge.what = kDetachNudge | kNudgeVersion;
-    nudge.code = SI_QUEUE;
-    syscall(SYS_rt_tgsigqueueinfo, pid, thread, SIGILL, &nudge);
 }
 
 // Waits until the process ends, a signal arrives, or the time is over (< 0: never).
@@ -154,19 +138,21 @@ void catch_signals() {
 
 // DynamoRIO has left when our client is no longer mapped. On a busy machine it may still be taking
 // the threads over.
-bool release(int process, const Target& target) {
+enum class Released { kYes, kNo, kEnded };
+
+Released release(int process, const Target& target) {
     bool sent = false;
     for (int waited = 0; waited < kReleaseMilliseconds; waited += 20) {
         const int thread = sent ? 0 : release_thread(target.pid);
-        if (thread != 0) {
-            send_detach(target.pid, thread);
-            sent = true;
+        sent = sent || (thread != 0 && request_detach(target.pid, thread));
+        if (ended_within(process, 0.02)) {
+            return Released::kEnded;
         }
-        if (ended_within(process, 0.02) || !is_recorded(target.pid)) {
-            return true;
+        if (!is_recorded(target.pid)) {
+            return Released::kYes;
         }
     }
-    return false;
+    return Released::kNo;
 }
 
 }  // namespace
@@ -190,9 +176,14 @@ int main(int argc, char* argv[]) {
     }
     catch_signals();
     write_options(home, directory, argv[3], target);
-    inject(home, target);
-    if (ended_within(process, std::atof(argv[5]))) {
-        return 0;
+    inject(home, directory, target);
+    const Released released =
+        ended_within(process, std::atof(argv[5])) ? Released::kEnded : release(process, target);
+    if (released == Released::kEnded) {
+        const std::string death = why_died(process, target.pid, directory);
+        if (!death.empty()) {
+            fail(death, kDied);
+        }
     }
-    return release(process, target) ? 0 : kNotReleased;
+    return released == Released::kNo ? kNotReleased : 0;
 }

@@ -87,6 +87,13 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
     if (!user.same() || !ids_in(status["Gid"]).same()) {
         return process + " has changed its user or group (set-uid?): it cannot be recorded";
     }
+    // The files of such a process belong to root, and DynamoRIO in it could not read them.
+    struct stat files{};
+    if (stat(proc(pid, "stat").c_str(), &files) == 0 && files.st_uid != user.effective) {
+        return process +
+               " has given up privileges, or does not let itself be traced (prctl, "
+               "PR_SET_DUMPABLE): it cannot be recorded";
+    }
     if (status["Seccomp"] == "2") {
         return process + " filters its system calls (seccomp): attaching would get it killed";
     }
@@ -115,7 +122,7 @@ std::string check_executable(int pid, const Target& target) {
         return process + " is not a 64-bit x86-64 program";
     }
     if (access(target.executable.c_str(), R_OK) != 0) {
-        return process + " runs " + target.executable + ", which is not there any more";
+        return process + " runs " + target.executable + ", which does not exist any more";
     }
     return "";
 }

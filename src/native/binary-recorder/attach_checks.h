@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about a running process before we attach to it, from /proc.
+// Checks a running process in /proc before we attach to it.
 #pragma once
 
 #include <string>
@@ -25,7 +25,8 @@ std::string why_not_traced(const Target& target, const Untraced& untraced);
 // Whether our client is mapped in the process.
 bool is_recorded(int pid);
 
-// The thread that our client put into the process to be told of the release; 0 when there is none.
+// The thread that our client created in the process to receive the request to detach; 0 if there is
+// none.
 int release_thread(int pid);
 
 }  // namespace numascape

@@ -8,6 +8,7 @@
 #include "recorder.h"
 #include "scratch.h"
 #include "special_accesses.h"
+#include "thread_memory.h"
 
 namespace numascape {
 namespace {
@@ -25,8 +26,8 @@ struct Description {
     uint32_t counters;  // the block's own, and one for each instruction that counts by its data
 };
 
-// Blocks by their start; near starts lie near each other, so that the table's memory is used
-// page by page.
+// Blocks by their start; nearby blocks have nearby entries, so that the table's memory is used page
+// by page.
 struct KnownBlock {
     uint64_t signature;  // 0: free
     uint32_t number;
@@ -37,6 +38,7 @@ SpinLock known_lock;
 KnownBlock* known = nullptr;
 uint32_t next_counter = 0;
 int description_index = -1;
+ThreadMemory descriptions(sizeof(Description));
 
 void add(Description& out, uint64_t pc, uint32_t place, bool write, uint32_t own_counter) {
     BlockAccess* last = out.accesses > 0 ? &out.access[out.accesses - 1] : nullptr;
@@ -97,11 +99,12 @@ uint32_t take_counters(uint32_t count) {
 }
 
 void thread_started(void* drcontext) {
-    drmgr_set_tls_field(drcontext, description_index, os::map_sparse(sizeof(Description)));
+    drmgr_set_tls_field(drcontext, description_index, descriptions.take());
 }
 
 void thread_ended(void* drcontext) {
-    os::unmap(drmgr_get_tls_field(drcontext, description_index), sizeof(Description));
+    descriptions.give_back(drmgr_get_tls_field(drcontext, description_index),
+                           dr_get_current_drcontext() == drcontext);
 }
 
 }  // namespace
@@ -112,6 +115,16 @@ void block_heads_init() {
     description_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);
+}
+
+void block_heads_after_fork() {
+    known_lock.reset();
+    descriptions.after_fork();
+}
+
+void block_heads_exit() {
+    os::unmap(known, kKnownBlocks * sizeof(KnownBlock));
+    descriptions.close();
 }
 
 uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
@@ -162,8 +175,8 @@ void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table) {
         OPND_CREATE_INT8(1)));
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(go)));
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(table)));
-    leave_for(emit, out_of_line.block_counter, reinterpret_cast<void*>(uint64_t{block}), table,
-              back);
+    emit_slow_path_jump(emit, slow_paths.block_counter, reinterpret_cast<void*>(uint64_t{block}),
+                        table, back);
     emit.add(back);
     load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kTable, table);
     emit.add(go);
@@ -171,14 +184,14 @@ void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table) {
 
 namespace {
 
-// The real table under the thread again; returns it. Another thread may switch the phase at any
+// Restores the real table of the thread, and returns it. Another thread may switch the phase at any
 // moment.
 const CountTable& end_sample(ThreadRecorder& recorder) {
     recorder.sampling.weight = 0;
     const CountTable* table = nullptr;
     do {
         table = recorder.current.load(std::memory_order_relaxed);
-        write_thread_slot(ThreadSlot::kTable, table->slots);
+        write_thread_slot(ThreadSlot::kTable, table->page_counters);
     } while (table != recorder.current.load(std::memory_order_relaxed));
     return *table;
 }
@@ -187,24 +200,24 @@ const CountTable& end_sample(ThreadRecorder& recorder) {
 
 void block_counter_ran_out(uint64_t argument, const void* info, ThreadRecorder* recorder,
                            const void*, uint64_t, const void*) {
-    auto* slots = reinterpret_cast<Slot*>(argument);
+    auto* page_counters = reinterpret_cast<PageCounter*>(argument);
     const auto block = static_cast<uint32_t>(reinterpret_cast<uint64_t>(info));
     if (recorder->current.load(std::memory_order_relaxed) ==
         nullptr) {  // a thread that is not counted
-        counter_at<BlockCounter>(slots, block).left = ~uint64_t{0} >> 1;
+        counter_at<BlockCounter>(page_counters, block).left = ~uint64_t{0} >> 1;
         return;
     }
-    if (slots == recorder->sampling.table) {
-        counter_at<BlockCounter>(slots, block) = {0, 0};
+    if (page_counters == recorder->sampling.table) {
+        counter_at<BlockCounter>(page_counters, block) = {0, 0};
         const CountTable& real = end_sample(*recorder);
         auto& counter = shard.counter<BlockCounter>(real, block);
         counter.left -= 1;
         if (counter.left != ~uint64_t{0}) {
             return;
         }
-        slots = real.slots;
+        page_counters = real.page_counters;
     }
-    if (shard.begin_sample(*recorder, slots, block)) {
+    if (shard.begin_sample(*recorder, page_counters, block)) {
         write_thread_slot(ThreadSlot::kTable, recorder->sampling.table);
     }
 }

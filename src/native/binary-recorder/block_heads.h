@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which instructions touch which structure, and how often.
+// Determines which instructions access which structure, and how often.
 //
-// How often: each block with places that count begins, at its first place, with a subtraction from
-// its counter in the thread's table (block_counters.h).
+// How often: each block with counted accesses begins, at its first counted access, with a
+// subtraction from its counter in the table of the thread (block_counters.h).
 //
-// Which structure: now and then, when that counter runs out, the thread's table is exchanged for
-// its *sampling table* for one execution of the block. In that one every slot is zero, so each
-// place leaves the inlined code by its own carry. Its handler moves the count into the real table
-// and notes the site and the page. The next block's head carries on the sampling table too, and
-// puts the real one back: nothing has to be done where a block ends, whichever way it ends.
+// Which structure: when this counter reaches zero, the table of the thread is replaced by its
+// *sampling table* for one execution of the block. There, every slot is zero, so each counted
+// access takes the slow path by its own carry. The slow path moves the count into the real table
+// and records the site and the page. The head of the next block also carries on the sampling table,
+// and restores the real one. Nothing has to be done at the end of a block, no matter how it ends.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,19 @@ struct Emitter;
 inline constexpr uint32_t kNoBlock = ~uint32_t{0};
 
 void block_heads_init();
+void block_heads_after_fork();
+void block_heads_exit();
 
-// The number of the block that starts at `tag`: the same again when DynamoRIO builds the block
-// anew. Describes it in the shard the first time. kNoBlock: it counts nothing, or no more blocks
+// The number of the block that starts at `tag`; it is the same if DynamoRIO builds the block again.
+// Describes the block in the shard the first time. kNoBlock: it counts nothing, or no more blocks
 // can be numbered.
 uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan);
 uint32_t group_site(uint32_t block, uint32_t group);
-// Of what a special instruction reads; of what it writes, the next.
+// For the reads of a special instruction; the next one is for its writes.
 uint32_t special_site(uint32_t block, const BlockPlan& plan, uint32_t special);
 
-// Counts the block; `table` holds the thread's table and is loaded anew if that changes. The flags
-// may be changed.
+// Counts the block. `table` holds the thread's table, and is loaded again if that changes. The
+// flags may be changed.
 void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table);
 
 // Code that insert_block_head jumps to calls this: kArgument = table, kInfo = block.
@@ -45,8 +47,8 @@ void block_counter_ran_out(uint64_t table, const void* block, ThreadRecorder* re
 // The inlined code found a zero slot in the sampling table: counts it in the real one, and notes
 // it.
 void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site);
-// One execution of an instruction touched what is at `address` so many times: notes it when it was
-// many times, or the block is being sampled.
+// One execution of an instruction made this many accesses at `address`. Records it if there were
+// many, or if the block is being sampled.
 void note_special(ThreadRecorder& recorder, uint32_t block, uint32_t site, uint64_t address,
                   uint64_t times);
 

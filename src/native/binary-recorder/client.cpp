@@ -3,7 +3,8 @@
 // The DynamoRIO client: options, life of the process and of its threads.
 //
 // Options: -directory DIR  where shards go     -no-stack  leave accesses relative to rsp out
-//          -no-lines       do not find out which instructions touch what
+//          -files SOCKET SECRET  the server of files for a process that may not create them
+//          -no-lines       do not record which instructions touch which structure
 //          -attached       the program was running before
 //          -no-regions     parallel regions are no phases   -no-marks  nor are the program's marks
 //          -every NS       time slices of so many nanoseconds are the phases
@@ -21,6 +22,9 @@
 #include "process_end.h"
 #include "recorder.h"
 #include "release_thread.h"
+#include "shard_files.h"
+#include "thread_memory.h"
+#include "undecoded.h"
 
 namespace numascape {
 
@@ -31,33 +35,16 @@ bool detached = false;
 
 namespace {
 
-constexpr size_t kOwnStackBytes = 64 * 1024;
-
 reg_id_t slot_segment = DR_REG_NULL;
 uint slot_offset = 0;
-char shard_name[64];
-Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
-int own_stack_index = -1;     // thread-local field; at detach, threads are ended by another one
-
-// Opens DIR/PID-N.shard and .tables, N the first free number: after exec a process has a new one.
-bool open_files(file_t& shard_file, file_t& tables_file) {
-    char path[1200];
-    for (int n = 0; n < 10000; ++n) {
-        dr_snprintf(shard_name, sizeof shard_name, "%u-%d", os::process_id(), n);
-        dr_snprintf(path, sizeof path, "%s/%s.shard", options.directory, shard_name);
-        path[sizeof path - 1] = '\0';
-        shard_file = dr_open_file(path, DR_FILE_READ | DR_FILE_WRITE_REQUIRE_NEW);
-        if (shard_file != INVALID_FILE) {
-            break;
-        }
-        if (!dr_file_exists(path)) {
-            return false;
-        }
-    }
-    dr_snprintf(path, sizeof path, "%s/%s.tables", options.directory, shard_name);
-    tables_file = dr_open_file(path, DR_FILE_READ | DR_FILE_WRITE_REQUIRE_NEW);
-    return shard_file != INVALID_FILE && tables_file != INVALID_FILE;
-}
+ShardFiles files;
+PageCounter* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
+int child_index = -1;                // thread-local field: the recorder of a child of vfork
+ThreadRecorder* idle_children = nullptr;
+SpinLock child_lock;
+ThreadRecorder* detach_writer = nullptr;  // of the last records
+int own_stack_index = -1;  // thread-local field; at detach, threads are ended by another one
+ThreadMemory own_stacks(kOwnStackBytes);
 
 const char* program_path() {
     static char path[1024];
@@ -109,15 +96,42 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
     write_thread_slot(ThreadSlot::kOwnStack, static_cast<char*>(own_stack) + kOwnStackBytes);
 }
 
+// DynamoRIO treats a child of vfork like a thread, because it shares the memory of its parent. It
+// is not a thread of the process, and is not counted until it executes another program.
+ThreadRecorder* start_child(void* drcontext) {
+    ThreadRecorder* recorder = nullptr;
+    {
+        SpinGuard guard(child_lock);
+        recorder = idle_children;
+        idle_children = recorder != nullptr ? recorder->next : nullptr;
+    }
+    recorder = recorder != nullptr ? recorder : shard.start_writer();
+    drmgr_set_tls_field(drcontext, child_index, recorder);
+    return recorder;
+}
+
+bool end_child(void* drcontext) {
+    auto* recorder = static_cast<ThreadRecorder*>(drmgr_get_tls_field(drcontext, child_index));
+    if (recorder == nullptr) {
+        return false;
+    }
+    SpinGuard guard(child_lock);
+    recorder->next = idle_children;
+    idle_children = recorder;
+    return true;
+}
+
 void thread_started(void* drcontext) {
     if (is_release_thread()) {
         return;
     }
+    const bool of_the_process = shard.is_of_this_process();
     static std::atomic<bool> first{true};
     const bool main_thread = first.exchange(false);
     const StackRange stack = main_thread ? find_main_stack() : find_stack(drcontext);
-    ThreadRecorder* recorder = shard.start_thread(stack.start, stack.end);
-    void* own_stack = os::map_sparse(kOwnStackBytes);
+    ThreadRecorder* recorder =
+        of_the_process ? shard.start_thread(stack.start, stack.end) : start_child(drcontext);
+    void* own_stack = own_stacks.take();
     DR_ASSERT(recorder != nullptr && !os::failed(own_stack));
     drmgr_set_tls_field(drcontext, own_stack_index, own_stack);
     fill_slots(recorder, own_stack);
@@ -129,50 +143,63 @@ void thread_started(void* drcontext) {
 void thread_ended(void* drcontext) {
     void* own_stack = drmgr_get_tls_field(drcontext, own_stack_index);
     if (own_stack != nullptr) {
-        os::unmap(own_stack, kOwnStackBytes);
+        own_stacks.give_back(own_stack, dr_get_current_drcontext() == drcontext);
         drmgr_set_tls_field(drcontext, own_stack_index, nullptr);
     }
-    // After a fork, DynamoRIO ends in the child the threads that only its parent has.
+    if (end_child(drcontext)) {
+        return;
+    }
+    // After a fork, DynamoRIO calls this in the child for threads that only its parent has.
     const bool other_thread = dr_get_current_drcontext() != drcontext;
     ThreadRecorder* recorder = detached || other_thread ? nullptr : self();
     if (recorder == nullptr) {
         return;
     }
-    // A stack may be cached and given to the next thread: its counts leave with its owner.
+    // A stack may be cached and used by the next thread, so its counts are written when its owner
+    // ends.
     if (recorder->stack_end > recorder->stack_start &&
         recorder->stack_end - recorder->stack_start < kWindowMask / 2) {
         shard.retire(*recorder, window_page(recorder->stack_start),
                      window_page(recorder->stack_end - 1) + 1, os::ticks());
     }
     char name[16];
-    read_thread_name(recorder->os_tid, name);
+    read_own_name(name);
     write_thread_slot(ThreadSlot::kRecorder, nullptr);
     shard.end_thread(recorder, name);
 }
 
 void forked(void*) {
     ThreadRecorder* recorder = self();
-    char parent[sizeof shard_name + 8];
-    dr_snprintf(parent, sizeof parent, "%s", shard_name);
-    file_t shard_file = INVALID_FILE;
-    file_t tables_file = INVALID_FILE;
+    char parent[64];
+    dr_snprintf(parent, sizeof parent, "%s", shard_name());
     if (recorder == nullptr) {
         return;
     }
-    // A child with another root or user may not write there: it lives on, and its parent's shard
-    // (still mapped here) tells.
-    if (!open_files(shard_file, tables_file)) {
+    const ShardFiles before = files;
+    // A child that gets no files continues unrecorded. The shard of its parent, which is still
+    // mapped here, records this.
+    if (!open_shard_files(files)) {
         shard.set_flag(kShardChildrenLost);
-        shard_file = os::memory_file();
-        tables_file = os::memory_file();
+        files = memory_shard_files();
     }
-    if (!shard.reopen_after_fork(*recorder, shard_file, tables_file, program_path(), parent)) {
+    const bool opened =
+        shard.reopen_after_fork(*recorder, files.shard, files.tables, program_path(), parent);
+    dr_close_file(before.shard);
+    dr_close_file(before.tables);
+    if (!opened) {
         dr_fprintf(STDERR, "numascape: no memory to record the forked process %u\n",
                    os::process_id());
         dr_abort();
     }
+    child_lock.reset();
+    idle_children = nullptr;
+    own_stacks.after_fork();
     hooks_after_fork();
+    instrument_after_fork();
+    kept_values_after_fork();
+    block_heads_after_fork();
     allocations_after_fork();
+    memory.after_fork();
     regions_after_fork();
     phases_after_fork();
     const uint64_t time = os::ticks();
@@ -189,16 +216,22 @@ void forked(void*) {
     write_live_blocks(*recorder, time);
 }
 
-dr_signal_action_t on_signal(void*, dr_siginfo_t* info) {
+dr_signal_action_t on_signal(void* drcontext, dr_siginfo_t* info) {
     if (info->sig == SIGBUS &&
         shard.survive_full_disk(reinterpret_cast<uint64_t>(info->access_address))) {
         return DR_SIGNAL_SUPPRESS;
     }
+    if (info->sig == SIGILL) {
+        tell_of_undecoded(drcontext, reinterpret_cast<uint64_t>(info->mcontext->pc));
+    }
+    if ((info->sig == SIGSEGV || info->sig == SIGBUS) && info->raw_mcontext_valid) {
+        count_faulted_string(*info->mcontext);
+    }
     return DR_SIGNAL_DELIVER;
 }
 
-// What is only known at the end, as records of `recorder`'s thread. Threads may still be counting:
-// their tables stay as they are.
+// Writes what is only known at the end, as records of `recorder`'s thread. Threads may still be
+// counting, so their tables do not change.
 void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
     shard.settle_at_end(recorder);
     if (recorder != nullptr) {
@@ -209,12 +242,12 @@ void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
     shard.set_flag(flag);
 }
 
-// DynamoRIO is about to stop all threads and to send them on without it.
+// DynamoRIO is about to stop all threads, which then continue without it.
 void before_detach() {
     stop_clock();
-    // On the release thread, which has no recorder: it gets one now, for these records only.
-    ThreadRecorder* recorder = self();
-    finish_shard(kShardDetached, recorder != nullptr ? recorder : shard.start_writer());
+    // On the release thread, which has no recorder: it gets one now, only to write these records.
+    detach_writer = self() == nullptr ? shard.start_writer() : nullptr;
+    finish_shard(kShardDetached, detach_writer != nullptr ? detach_writer : self());
     regions_stop();
     allocations_stop();
     detached = true;
@@ -223,8 +256,20 @@ void before_detach() {
 void process_ended() {
     stop_clock();
     if (detached) {
+        // The process continues, and may be attached to again: nothing of ours may remain.
         phases_close();
+        if (detach_writer != nullptr) {
+            shard.end_writer(detach_writer);
+        }
         shard.close();
+        call_stacks.close();
+        allocations_exit();
+        block_heads_exit();
+        kept_values_exit();
+        own_stacks.close();
+        if (spare_table != nullptr) {
+            os::unmap(table_memory(spare_table), kTableStride);
+        }
         end_release_thread();
     } else {
         finish_shard(kShardEnded, self());
@@ -248,6 +293,9 @@ bool parse_options(int argc, const char* argv[]) {
         if (option == "-directory" && i + 1 < argc) {
             dr_snprintf(options.directory, sizeof options.directory, "%s", argv[++i]);
             options.directory[sizeof options.directory - 1] = '\0';
+        } else if (option == "-files" && i + 2 < argc) {
+            serve_shard_files_by(argv[i + 1], argv[i + 2]);
+            i += 2;
         } else if (option == "-no-stack") {
             options.count_stack = false;
         } else if (option == "-no-lines") {
@@ -315,10 +363,9 @@ ThreadRecorder* self() {
 
 void start(int argc, const char* argv[]) {
     dr_set_client_name("Numascape", "the project's issue tracker");
-    file_t shard_file = INVALID_FILE;
-    file_t tables_file = INVALID_FILE;
-    if (!parse_options(argc, argv) || !open_files(shard_file, tables_file) ||
-        !shard.open(shard_file, tables_file, program_path(), "",
+    shard.grow_files_by(grow_shard_file);
+    if (!parse_options(argc, argv) || !open_first_shard_files(files) ||
+        !shard.open(files.shard, files.tables, program_path(), "",
                     options.attached ? uint32_t{kShardAttached} : 0)) {
         dr_fprintf(STDERR, "numascape: cannot write a shard into %s\n", options.directory);
         dr_abort();
@@ -334,8 +381,9 @@ void start(int argc, const char* argv[]) {
     (void)opened;
     block_heads_init();
     instrument_init();
-    out_of_line_init(GLOBAL_DCONTEXT);
+    slow_paths_init(GLOBAL_DCONTEXT);
     own_stack_index = drmgr_register_tls_field();
+    child_index = drmgr_register_tls_field();
     drmgr_register_thread_init_event(thread_started);
     drmgr_register_thread_exit_event(thread_ended);
     drmgr_register_signal_event(on_signal);
@@ -344,6 +392,8 @@ void start(int argc, const char* argv[]) {
     dr_register_exit_event(process_ended);
     allocations_init();
     mappings_init();
+    system_calls_init();
+    seccomp_init();
     regions_init();
     phases_init();
     if (options.attached) {

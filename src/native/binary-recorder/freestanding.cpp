@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler expects of every environment, and the few functions on text that the recorder
-// uses: it has no C library.
+// Functions that the compiler expects in every environment, and the few text functions that the
+// recorder uses: it has no C library.
 #include <cstddef>
 #include <cstdint>
 

@@ -6,23 +6,73 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
-#include <string>
 #include <system_error>
 #include <thread>
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "interrupted_call.h"
+#include "thread_signals.h"
+
 namespace numascape {
 namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(5);
 constexpr auto kPoll = std::chrono::microseconds(200);
+// DynamoRIO starts at the same time, on a machine that may be busy.
+constexpr auto kLongestStart = std::chrono::seconds(120);
+
+constexpr uint64_t bit_of(int signal) {
+    return uint64_t{1} << (signal - 1);
+}
+constexpr uint64_t kNeeded = bit_of(SIGILL) | bit_of(SIGSEGV) | bit_of(SIGBUS);
+// An instruction that got one of these gets it again when it is executed again.
+constexpr uint64_t kFaults = kNeeded | bit_of(SIGFPE);
+
+// One of the file's records: patch 11 of DynamoRIO reads them.
+struct Mask {
+    uint64_t thread;
+    uint64_t blocked;
+};
+
+void restart(int process, int thread) {
+    user_regs_struct registers{};
+    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 &&
+        !signal_ends_call(process, thread, registers) && restart_call(registers)) {
+        ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
+    }
+}
+
+// The signal of a fault would reach the thread before that of DynamoRIO.
+bool fault_comes(int process, int thread) {
+    ThreadSignals signals;
+    return read_signals(process, thread, signals) &&
+           (signals.thread_pending & kFaults & ~signals.blocked) != 0;
+}
+
+bool set_blocked(int thread, uint64_t blocked) {
+    return ptrace(PTRACE_SETSIGMASK, thread, sizeof blocked, &blocked) == 0;
+}
+
+// Whether the signal that stopped the thread is of the instruction that it came to.
+bool is_fault(int thread) {
+    siginfo_t info{};
+    return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0 && info.si_code > 0 &&
+           info.si_code != SI_KERNEL && (bit_of(info.si_signo) & kFaults) != 0;
+}
+
+bool exists(int process, int thread) {
+    std::error_code error;
+    return std::filesystem::exists(
+        "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread), error);
+}
 
 }  // namespace
 
-// A thread may end at any time: then there is nothing to hold.
+// A thread may end at any time; then there is nothing to hold.
 bool HeldThreads::stop(int thread) {
     if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
         return errno == ESRCH;
@@ -34,7 +84,14 @@ bool HeldThreads::stop(int thread) {
         const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
         if (found == thread && WIFSTOPPED(status)) {
             const bool ours = status >> 16 == PTRACE_EVENT_STOP;
-            signals_[thread] = ours ? 0 : WSTOPSIG(status);
+            if (ours && fault_comes(process_, thread)) {
+                ptrace(PTRACE_CONT, thread, nullptr, 0);  // to the stop that tells of it
+                continue;
+            }
+            threads_[thread].signal = ours ? 0 : WSTOPSIG(status);
+            if (ours) {
+                restart(process_, thread);
+            }
             return true;
         }
         if (found != 0 && !(found < 0 && errno == EINTR)) {
@@ -46,6 +103,7 @@ bool HeldThreads::stop(int thread) {
 }
 
 bool HeldThreads::hold(int process) {
+    process_ = process;
     const std::string tasks = "/proc/" + std::to_string(process) + "/task";
     std::set<int> seen{process};
     // A thread that is not held yet may make further ones.
@@ -66,11 +124,53 @@ bool HeldThreads::hold(int process) {
     return true;
 }
 
-void HeldThreads::release() {
-    for (const auto& [thread, signal] : signals_) {
-        ptrace(PTRACE_DETACH, thread, nullptr, signal);
+bool HeldThreads::unblock(const std::string& file) {
+    std::ofstream masks(file, std::ios::binary);
+    for (auto& [thread, held] : threads_) {
+        if (ptrace(PTRACE_GETSIGMASK, thread, sizeof held.blocked, &held.blocked) != 0) {
+            continue;
+        }
+        // If a signal is blocked when the thread continues with it, the kernel keeps the signal.
+        const uint64_t kept = held.signal == 0 ? 0 : bit_of(held.signal);
+        const uint64_t blocked = (held.blocked | kept) & ~kNeeded;
+        if (blocked != held.blocked) {
+            const Mask mask{static_cast<uint64_t>(thread), held.blocked};
+            masks.write(reinterpret_cast<const char*>(&mask), sizeof mask);
+            held.changed = set_blocked(thread, blocked);
+        }
     }
-    signals_.clear();
+    return static_cast<bool>(masks.flush());
+}
+
+void HeldThreads::collect_ended() {
+    std::erase_if(threads_, [](const auto& entry) {
+        int status = 0;
+        return waitpid(entry.first, &status, __WALL | WNOHANG) == entry.first &&
+               !WIFSTOPPED(status);
+    });
+}
+
+void HeldThreads::wait_for_signals() {
+    const auto end = std::chrono::steady_clock::now() + kLongestStart;
+    for (const auto& [thread, held] : threads_) {
+        ThreadSignals signals;
+        while (std::chrono::steady_clock::now() < end && exists(process_, process_) &&
+               read_signals(process_, thread, signals) &&
+               (signals.thread_pending & bit_of(SIGILL)) == 0) {
+            std::this_thread::sleep_for(kPoll);
+        }
+    }
+}
+
+void HeldThreads::release(bool taken_over) {
+    for (const auto& [thread, held] : threads_) {
+        if (held.changed && !taken_over) {
+            set_blocked(thread, held.blocked);
+        }
+        const bool again = taken_over && is_fault(thread);
+        ptrace(PTRACE_DETACH, thread, nullptr, again ? 0 : held.signal);
+    }
+    threads_.clear();
 }
 
 }  // namespace numascape

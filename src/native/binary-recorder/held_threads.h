@@ -1,24 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds the threads of another process, all but its main thread, while that is worked on.
+// Holds all threads of another process except its main thread: while the main thread is worked on,
+// and until DynamoRIO has sent each thread the signal with which it takes over the thread (SIGILL).
+// A held thread executes nothing, and is not in a system call.
+//
+// A thread may block this signal, or the signals by which DynamoRIO reads memory that may not
+// exist. They are unblocked while the thread is held. A file tells DynamoRIO which ones the thread
+// had blocked.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <string>
 
 namespace numascape {
 
 class HeldThreads {
   public:
-    // Stops every thread that `process` has but its main thread, which is stopped already, so that
-    // none can be made meanwhile. False when one does not stop: it sleeps uninterruptibly.
+    // Stops every thread of `process` except its main thread, which is already stopped, so no
+    // thread can be created in the meantime. False if a thread does not stop, because it sleeps
+    // uninterruptibly.
     bool hold(int process);
-    // They go on, with the signals that reached them meanwhile.
-    void release();
+    // Unblocks the signals, and writes the file. False when it cannot be written.
+    bool unblock(const std::string& file);
+    // Collects threads that were killed. Until then, the kernel does not tell of the end of the
+    // process.
+    void collect_ended();
+    // Waits until each has the signal, or the process has ended.
+    void wait_for_signals();
+    // The threads continue, with the signals that arrived in the meantime. If DynamoRIO has not
+    // taken them over, their blocked signals are restored.
+    void release(bool taken_over);
 
   private:
+    struct Held {
+        int signal = 0;  // that reached it; 0 = none
+        uint64_t blocked = 0;
+        bool changed = false;  // what it blocks
+    };
     bool stop(int thread);
 
-    std::map<int, int> signals_;  // by thread; 0 = none
+    int process_ = 0;
+    std::map<int, Held> threads_;
 };
 
 }  // namespace numascape

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which functions of the program are hooked, at their first instruction: the allocation functions
-// (allocations.cpp) and those that begin parallel regions (regions.cpp), of every module.
+// The functions of the program that are hooked, at their first instruction: in every module, the
+// allocation functions (allocations.cpp) and those that begin parallel regions (regions.cpp).
 #include "hooks.h"
 
 #include <string_view>
@@ -70,14 +70,17 @@ constexpr HookedFunction kFunctions[] = {
 };
 constexpr size_t kFunctionCount = sizeof kFunctions / sizeof *kFunctions;
 
-// The library that carries out a plan is called in place of the C library's functions, which it
-// calls for all that the plan is not about; what it allocates itself goes through these.
+// The library that applies a plan replaces the functions of the C library, and calls them for
+// everything that is not in the plan. What it allocates itself goes through these functions.
 constexpr HookedFunction kPlacerFunctions[] = {
     {"numascape_placer_allocate", Hooked::kMalloc},
     {"numascape_placer_free", Hooked::kFree},
 };
 
-// A few hundred modules may each bring some; open addressing by address.
+// A few hundred modules may each have some hooks; open addressing by address. If a module is
+// unloaded, its hooks keep their entries, because the module may be loaded again, and code that is
+// being removed may still refer to them. If all entries were used once, such an entry is reused for
+// another hook.
 constexpr uint32_t kHooks = 4096;
 FunctionHook hooks[kHooks];
 SpinLock hooks_lock;
@@ -86,17 +89,31 @@ uint32_t hook_place(uint64_t address) {
     return static_cast<uint32_t>((address * 0x9e3779b97f4a7c15u) >> 40) % kHooks;
 }
 
-void add_hook(uint64_t address, Hooked kind) {
-    SpinGuard guard(hooks_lock);
+// The entry of the hook of `address`, or a free entry if it has none; null if all entries are
+// taken.
+FunctionHook* place_for_hook(uint64_t address) {
+    FunctionHook* unused = nullptr;
     uint32_t at = hook_place(address);
     for (uint32_t tries = 0; tries < kHooks; ++tries, at = (at + 1) % kHooks) {
-        const uint64_t there = hooks[at].address.load(std::memory_order_relaxed);
+        FunctionHook& hook = hooks[at];
+        const uint64_t there = hook.address.load(std::memory_order_relaxed);
         if (there == address || there == 0) {
-            hooks[at].pc = address;
-            hooks[at].kind = kind;
-            hooks[at].address.store(address, std::memory_order_release);
-            return;
+            return &hook;
         }
+        if (unused == nullptr && !hook.in_force.load(std::memory_order_relaxed)) {
+            unused = &hook;
+        }
+    }
+    return unused;
+}
+
+void add_hook(uint64_t address, Hooked kind) {
+    SpinGuard guard(hooks_lock);
+    if (FunctionHook* hook = place_for_hook(address)) {
+        hook->pc = address;
+        hook->kind = kind;
+        hook->address.store(address, std::memory_order_release);
+        hook->in_force.store(true, std::memory_order_release);
     }
 }
 
@@ -160,7 +177,7 @@ const FunctionHook* function_hook(app_pc function) {
     for (uint32_t tries = 0; tries < kHooks; ++tries, at = (at + 1) % kHooks) {
         const uint64_t there = hooks[at].address.load(std::memory_order_acquire);
         if (there == address) {
-            return &hooks[at];
+            return hooks[at].in_force.load(std::memory_order_acquire) ? &hooks[at] : nullptr;
         }
         if (there == 0) {
             break;
@@ -180,6 +197,16 @@ void hooks_module_loaded(const module_data_t* module) {
     dr_free_module_data(main);
     if (is_main) {
         hook_symbol_table(module);  // a static program's malloc is in no dynamic table
+    }
+}
+
+void hooks_module_unloaded(const module_data_t* module) {
+    SpinGuard guard(hooks_lock);
+    for (FunctionHook& hook : hooks) {
+        const uint64_t address = hook.address.load(std::memory_order_relaxed);
+        if (address != 0 && dr_module_contains_addr(module, reinterpret_cast<app_pc>(address))) {
+            hook.in_force.store(false, std::memory_order_release);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hooked functions: between the inserted code and what follows their calls.
+// Hooked functions: called by the inserted code, they call the functions that follow allocations
+// and parallel regions.
 #pragma once
 
 #include <atomic>
@@ -31,8 +32,9 @@ inline bool is_region(Hooked kind) {
 }
 
 struct FunctionHook {
-    uint64_t pc;  // first member, as of every description that out-of-line code gets
+    uint64_t pc;  // first member, as in every description for the slow path
     std::atomic<uint64_t> address;
+    std::atomic<bool> in_force;  // its module is loaded
     Hooked kind;
 };
 
@@ -40,10 +42,11 @@ struct FunctionHook {
 const FunctionHook* function_hook(app_pc function);
 
 void hooks_module_loaded(const module_data_t* module);
+void hooks_module_unloaded(const module_data_t* module);
 void hooks_after_fork();
 
-// Where hooked functions return to, so that we see it (return_stub.S): each stub steps back over
-// the return address and returns.
+// Hooked functions return to these stubs, so that we see the return (return_stub.S): each stub
+// steps back over the return address and returns.
 extern "C" const char numascape_return_stub[] __attribute__((visibility("hidden")));
 inline constexpr uint64_t kReturnStubBytes = 6;
 inline uint64_t return_stub() {

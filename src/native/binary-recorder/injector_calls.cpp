@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launcher library does its ptrace calls through dynamorio_syscall, and waits with waitpid; the
-// linker (--wrap) puts ours in between. There is no other place: it stops the thread and goes on in
-// one function.
+// The launcher library makes its ptrace calls with dynamorio_syscall, and waits with waitpid. The
+// linker (--wrap) replaces both by ours. This is the only possible place, because the library stops
+// the thread and lets it continue in one function.
 #include "injector_calls.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <cstring>
+#include <thread>
 #include <vector>
 
 #include <sys/ptrace.h>
@@ -19,21 +19,22 @@
 #include <unistd.h>
 
 #include "held_threads.h"
+#include "interrupted_call.h"
 
 namespace {
 
-// The kernel's codes for "restart this call" (include/linux/errno.h); never seen by programs.
-constexpr int64_t kRestart[] = {-512, -513, -514, -516};
-constexpr uint64_t kCallBytes = 2;  // the instruction syscall
-
 // What the launcher library waits for, or passes on itself; the first two end its code.
 constexpr int kExpected[] = {SIGTRAP, SIGSTOP, SIGSEGV, SIGILL};
+
+// A thread that gets signals continuously is taken over between two of them.
+constexpr int kMaxSignals = 1000;
 
 struct Injection {
     int process = 0;  // 0 = none is going on
     bool fresh = false;
     numascape::Untraced untraced;
     std::vector<int> signals;  // that wait until it is over
+    std::string masks;         // the file of the held threads' blocked signals
     numascape::HeldThreads others;
 };
 
@@ -50,19 +51,41 @@ pid_t __real_waitpid(pid_t thread, int* status, int options);
 
 namespace {
 
-long trace(int request, int thread, const void* data) {
-    return __real_dynamorio_syscall(SYS_ptrace, 4, request, thread, 0, reinterpret_cast<long>(data),
-                                    0, 0);
+long trace(int request, int thread, long data) {
+    return __real_dynamorio_syscall(SYS_ptrace, 4, request, thread, 0, data, 0, 0);
 }
 
-void restart_interrupted_call(user_regs_struct& registers) {
-    const auto returned = static_cast<int64_t>(registers.rax);
-    if (static_cast<int64_t>(registers.orig_rax) >= 0 &&
-        std::find(std::begin(kRestart), std::end(kRestart), returned) != std::end(kRestart)) {
-        registers.rip -= kCallBytes;
-        registers.rax = registers.orig_rax;
-        registers.orig_rax = ~0ull;
-        trace(PTRACE_SETREGS, injection.process, &registers);
+// A signal that ends the main thread's system call comes before the thread is made to execute
+// something else: the thread goes on until the kernel has ended the call, and stops again. A signal
+// that is of the process may go to another thread instead.
+void let_signals_come(user_regs_struct& registers) {
+    const int process = injection.process;
+    int status = 0;
+    for (int i = 0; i < kMaxSignals && numascape::signal_ends_call(process, process, registers);
+         ++i) {
+        trace(PTRACE_CONT, process, 0);
+        syscall(SYS_tgkill, process, process, SIGSTOP);
+        if (waitpid(process, &status, 0) != process || !WIFSTOPPED(status)) {
+            return;
+        }
+        trace(PTRACE_GETREGS, process, reinterpret_cast<long>(&registers));
+    }
+}
+
+constexpr auto kPoll = std::chrono::microseconds(100);
+
+// As waitpid. If the process is killed, its held threads must be collected first.
+pid_t wait_for(pid_t thread, int* status, int options) {
+    if (injection.process == 0 || thread != injection.process || (options & WNOHANG) != 0) {
+        return __real_waitpid(thread, status, options);
+    }
+    while (true) {
+        const pid_t found = __real_waitpid(thread, status, options | WNOHANG);
+        if (found != 0) {
+            return found;
+        }
+        injection.others.collect_ended();
+        std::this_thread::sleep_for(kPoll);
     }
 }
 
@@ -82,41 +105,58 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
     if (a != PTRACE_GETREGS || result < 0 || !injection.fresh) {
         return result;
     }
+    auto& registers = *reinterpret_cast<user_regs_struct*>(d);
+    let_signals_come(registers);
     injection.fresh = false;  // stopped, and nothing is changed yet
     if (!injection.others.hold(injection.process)) {
         injection.untraced.reason = "has a thread that cannot be stopped now: try again";
         return -EUNATCH;
     }
-    restart_interrupted_call(*reinterpret_cast<user_regs_struct*>(d));
+    if (!injection.others.unblock(injection.masks)) {
+        injection.untraced.reason = "cannot be recorded: " + injection.masks + " cannot be written";
+        return -EUNATCH;
+    }
+    if (numascape::restart_call(registers)) {
+        trace(PTRACE_SETREGS, injection.process, d);
+    }
     return result;
 }
 
 pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
     while (true) {
-        const pid_t found = __real_waitpid(thread, status, options);
+        const pid_t found = wait_for(thread, status, options);
         if (found < 0 && errno == EINTR && injection.process != 0) {
             continue;  // a signal that ends us waits, too
         }
         const bool stopped =
             found > 0 && found == injection.process && status != nullptr && WIFSTOPPED(*status);
+        if (stopped && injection.fresh && WSTOPSIG(*status) != SIGSTOP) {
+            trace(PTRACE_CONT, found, WSTOPSIG(*status));  // the stop is still to come
+            continue;
+        }
         if (!stopped || std::find(std::begin(kExpected), std::end(kExpected), WSTOPSIG(*status)) !=
                             std::end(kExpected)) {
             return found;
         }
         injection.signals.push_back(WSTOPSIG(*status));
-        trace(PTRACE_CONT, found, nullptr);
+        trace(PTRACE_CONT, found, 0);
     }
 }
 }
 
 namespace numascape {
 
-std::optional<Untraced> watch_injection(int process, bool (*inject)(void*), void* argument) {
+std::optional<Untraced> watch_injection(int process, const std::string& masks,
+                                        bool (*inject)(void*), void* argument) {
     injection.process = process;
+    injection.masks = masks;
     injection.fresh = true;
     const bool injected = inject(argument);
     injection.process = 0;
-    injection.others.release();
+    if (injected) {
+        injection.others.wait_for_signals();
+    }
+    injection.others.release(injected);
     for (const int signal : injection.signals) {
         syscall(SYS_tgkill, process, process, signal);
     }

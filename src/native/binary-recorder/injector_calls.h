@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DynamoRIO's launcher library runs code of its own in the main thread of a process, which it
-// writes over the program's for that. What it does not see to, and we do:
-// - Other threads must not come across that code: they are held.
-// - A signal for the main thread would make it give up, with its code still there: signals wait.
-// - A thread that is stopped in a system call, and then made to execute something else, would find
-//   the call failed with an error that programs never see (ERESTART_RESTARTBLOCK) or do not expect
-//   (EINTR). The kernel would have restarted the call instead; so do we.
+// DynamoRIO's launcher library executes its own code in the main thread of a process. For this, it
+// overwrites code of the program. It does not handle these cases, so we do:
+// - Other threads must not execute that code. They are held until DynamoRIO has sent each of them
+//   the signal with which it takes over the thread.
+// - A signal for the main thread would make the library give up and leave its code there. Signals
+//   are therefore held back.
+// - A thread that is stopped in a system call and then executes something else would see the call
+//   fail with an error that programs never see (ERESTART_RESTARTBLOCK) or do not expect (EINTR).
+//   The kernel would have restarted the call, so we do that (interrupted_call.h).
 #pragma once
 
 #include <optional>
@@ -20,8 +22,10 @@ struct Untraced {
     std::string reason;  // follows the process's name; "" = not known
 };
 
-// Calls inject(argument), which works on this process by means of the launcher library and says
-// whether it succeeded. Returns nothing when it did.
-std::optional<Untraced> watch_injection(int process, bool (*inject)(void*), void* argument);
+// Calls inject(argument), which uses the launcher library on this process and returns whether it
+// succeeded. Returns nothing on success. `masks` is the file in which DynamoRIO finds which signals
+// the other threads block.
+std::optional<Untraced> watch_injection(int process, const std::string& masks,
+                                        bool (*inject)(void*), void* argument);
 
 }  // namespace numascape

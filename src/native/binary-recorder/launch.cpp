@@ -27,6 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dynamorio_settings.h"
+
 namespace {
 
 constexpr int kCannotRecord = 125;
@@ -143,8 +145,8 @@ std::string absolute(const std::string& path) {
     return result;
 }
 
-// Counting takes addresses modulo 2^40: without address space randomisation a program's mappings
-// never meet there. The setting survives exec, which is what it needs to do.
+// Addresses are counted modulo 2^40. Without address space randomisation, mappings of a program do
+// not overlap modulo 2^40. The setting survives exec, as required.
 void disable_randomisation() {
     const int current = personality(0xffffffff);
     if (current == -1 ||
@@ -180,7 +182,9 @@ int main(int argc, char* argv[]) {
     const std::string given_name = command[0];
     resolve(command);
 
-    std::string options = "-code_api -stack_size 64K";
+    // What the program closes is closed: a copy would keep a pipe's reader waiting.
+    std::string options = std::string(numascape::kDynamorioSettings) +
+                          " -no_dup_stdin_on_close -no_dup_stdout_on_close -no_dup_stderr_on_close";
     if (client_options != "bare") {
         const std::string client = home + "/libnumascape_recorder.so";
         options += " -client_lib " + quoted(client + ";0;-directory \"" + absolute(directory) +

@@ -5,8 +5,8 @@
 
 namespace numascape {
 
-// Fills in `used`, and the Freedom of every group and special access. At the block's end
-// everything is taken to be needed.
-void find_freedom(BlockPlan& plan);
+// Fills in `used`, and the DeadRegisters of every group and special access. At the end of the
+// block, everything counts as needed.
+void compute_liveness(BlockPlan& plan);
 
 }  // namespace numascape

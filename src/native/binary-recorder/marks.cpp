@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Marks in the program's code: include/numascape/phase.h puts an instruction there that does
-// nothing, but has a displacement that no compiler writes. So a mark needs no symbol and no
+// Marks in the code of the program. include/numascape/phase.h inserts an instruction without
+// effect, with a displacement that no compiler generates. A mark therefore needs no symbol and no
 // library.
 #include "dr_api.h"
 #include "numascape/phase.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock of time slices, and the way from the program's marks and regions to the choice of the
+// The clock of time slices, and the calls from the program's marks and regions to the choice of the
 // phase (phase_choice.h).
 #include "phases.h"
 
@@ -19,8 +19,8 @@ std::atomic<bool> clock_wanted{false};
 std::atomic<bool> clock_runs{false};
 std::atomic<uint32_t> clock_stopped{0};
 
-// The first process of a session says in a file when it began; slices of all processes are counted
-// from there.
+// The first process of a session writes its start time to a file; the time slices of all processes
+// are relative to it.
 uint64_t read_session_begin() {
     char path[1200];
     dr_snprintf(path, sizeof path, "%s/begin", options.directory);
@@ -42,8 +42,8 @@ uint64_t read_session_begin() {
     return begin;
 }
 
-// DynamoRIO must not suspend this thread while it holds a lock that others need, and must not go
-// while it runs: stop_clock.
+// DynamoRIO must not suspend this thread while it holds a lock that others need, and must not leave
+// while it runs: see stop_clock.
 void run_clock(void*) {
     constexpr uint64_t kSecond = 1000000000;
     ThreadRecorder* writer = shard.start_writer();
@@ -105,7 +105,7 @@ void phases_close() {
     phases.close();
 }
 
-// DynamoRIO cannot run threads of its own before it runs the program.
+// DynamoRIO cannot run client threads before it runs the program.
 void start_wanted_clock() {
     if (clock_wanted.load(std::memory_order_relaxed) && clock_wanted.exchange(false)) {
         start_clock();

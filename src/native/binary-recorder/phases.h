@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What begins and ends phases: the program's parallel regions (regions.cpp), its own marks
+// The events that begin and end phases: the program's parallel regions (regions.cpp), its marks
 // (include/numascape/phase.h), or the clock.
 #pragma once
 
@@ -29,14 +29,17 @@ void mark_reached(uint64_t pc, uint64_t name);
 // --- regions.cpp
 void regions_init();
 void regions_after_fork();
-// Before detaching: no thread's stack holds a return address of ours any more.
+// Before detaching, and for each suspended thread that is about to be released: as those of
+// allocations.cpp (recorder.h).
 void regions_stop();
+void regions_release(void* drcontext);
 void region_called(const FunctionHook& hook, ThreadRecorder& recorder,
                    const ProgramRegisters& registers, uint64_t stack_pointer);
 void region_returned(ThreadRecorder& recorder, uint64_t stack_pointer);
-// Where a thread that DynamoRIO found in the stub's block would have returned to.
+// The real return address of a thread that DynamoRIO found in the stub's block.
 uint64_t region_return(void* drcontext, uint64_t stack_pointer);
-// Where this thread's region returns to, for who finds region_return_stub() on its stack.
+// The return address of this thread's region, for code that finds region_return_stub() on its
+// stack.
 uint64_t region_return_address();
 
 // --- marks.cpp

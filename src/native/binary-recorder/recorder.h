@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The binary recorder's rooms and the doors between them. client.cpp sets everything up;
-// instrument.cpp inserts the counting code; out_of_line.cpp is what that code jumps to when one
-// subtraction is not enough; allocations.cpp and mappings.cpp follow the program's memory;
-// maps_file.cpp leaves DynamoRIO's memory out of /proc/self/maps.
+// Declarations shared by the source files of the client. client.cpp sets everything up.
+// instrument.cpp inserts the counting code. slow_paths.cpp is the slow path, where one subtraction
+// is not enough. allocations.cpp, mappings.cpp and system_calls.cpp follow the memory of the
+// program. maps_file.cpp hides DynamoRIO's memory in /proc/self/maps. kept_values.cpp keeps the
+// values to which the inserted code refers.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "allocations.h"
 #include "call_stack_log.h"
 #include "dr_api.h"
+#include "memory_log.h"
 #include "scratch.h"
 #include "shard_writer.h"
 
@@ -36,20 +38,22 @@ extern ShardWriter shard;
 extern bool detached;  // the program goes on without us
 
 // Per-thread words reachable through one segment-relative operand each.
+inline constexpr size_t kOwnStackBytes = 64 * 1024;
 enum class ThreadSlot : unsigned {
-    kTable,         // Slot *
-    kArgument,      // for the out-of-line paths: an address, or a slot's offset
+    kTable,         // PageCounter *
+    kArgument,      // for the slow path: an address, or a slot's offset
     kSecond,        // ... a mask, or the table that the slot is in
     kInfo,          // ... what they need to know of the access
     kReturn,        // ... where they continue
-    kStackPointer,  // the program's, while out of line
-    kOwnStack,      // top of our stack
+    kStackPointer,  // the program's, while on the slow path
+    kOwnStack,      // top of our stack (kOwnStackBytes)
     kCall,          // what this thread does in the allocator (allocations.cpp)
     kRegion,        // the parallel region that this thread began (regions.cpp)
     kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
     kFilter,        // FilterEntry *, of the thread's modelled cache
     kWaiting,       // WaitingLine *, where its next line goes that waits
+    kStringCount,   // rcx before a repeated string
     kSpilled,       // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5
 };
@@ -67,15 +71,17 @@ ThreadRecorder* self();
 // --- instrument.cpp
 void instrument_init();
 void instrument_exit();
+void instrument_after_fork();
 
-// --- out_of_line.cpp: code to jump to, with arguments in thread slots. Keeps all registers but
+// --- slow_paths.cpp: code to jump to, with arguments in thread slots. Keeps all registers but
 // the arithmetic flags.
-struct OutOfLine {
+struct SlowPaths {
     // With the carry flag: kArgument = offset of a slot that was zero (first use by this thread in
     // this phase), kSecond = its table. Without: kArgument = lowest address of a group that is not
     // in one page. kInfo = GroupInfo.
     app_pc group;
-    app_pc repeated_string;  // kInfo = RepeatedString
+    app_pc repeated_string;  // behind it: kStringCount = rcx before, kInfo = RepeatedString
+    app_pc saved_state;      // kArgument = address, kSecond = rax, kInfo = SavedState
     app_pc bit_test;         // kArgument = address, kSecond = number, kInfo = BitTest
     // With the carry flag: as `group`. Without: kArgument = address, kSecond = lanes, kInfo =
     // MaskedShape.
@@ -87,10 +93,19 @@ struct OutOfLine {
     app_pc gathered;       // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
     app_pc lines_wait;     // as many as can
 };
-extern OutOfLine out_of_line;
-void out_of_line_init(void* drcontext);
-// Memory that lives as long as the process, for code and data referred to from the code cache.
-void* permanent(size_t bytes);
+extern SlowPaths slow_paths;
+void slow_paths_init(void* drcontext);
+// The program's instruction at `context` faulted: counts what a repeated string did before.
+void count_faulted_string(const dr_mcontext_t& context);
+
+// --- kept_values.cpp
+// Data for code in the code cache: a copy that exists as long as the process. Equal values have one
+// copy, so that a block can be built any number of times. A value begins with a PlaceInfo; bytes
+// between members must be zero.
+const void* keep_value(const void* value, size_t bytes);
+void kept_values_after_fork();
+// After detaching.
+void kept_values_exit();
 
 // --- special_accesses.cpp
 // `number` is that of the special access in the plan; `last`: no other place of the block counts
@@ -106,9 +121,13 @@ uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers,
 
 // --- allocations.cpp
 void allocations_init();
-// Before detaching: waits until no thread's stack holds a return address of ours. A thread that
-// was sent on while one was there would return into nothing.
+// Before detaching: no more return addresses are exchanged, except by calls that have begun.
 void allocations_stop();
+// The thread is suspended and about to be released: its stack gets its return addresses back.
+// Otherwise it would later return to unmapped memory.
+void allocations_release(void* drcontext);
+// After detaching.
+void allocations_exit();
 bool inside_allocator();
 // The allocator mapped memory for the call in progress.
 void allocator_mapped(uint64_t start, uint64_t bytes);
@@ -120,6 +139,13 @@ void mappings_init();
 void write_mappings(ThreadRecorder& recorder, uint64_t time);
 void write_modules(ThreadRecorder& recorder, uint64_t time);
 void write_placement(ThreadRecorder& recorder, uint64_t time);
+
+// --- system_calls.cpp
+extern MemoryLog memory;
+void system_calls_init();
+
+// --- seccomp.cpp
+void seccomp_init();
 
 // --- maps_file.cpp
 // Calls visit for every mapping of the program (ours and DynamoRIO's left out).

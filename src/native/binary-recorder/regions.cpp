@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parallel regions: calls of the functions by which compilers begin them. The call's return
-// address is exchanged for a stub's, so that its end is seen. Of nested regions, and of regions
-// that threads begin beside each other, the first is the phase until all have ended.
+// Parallel regions: calls of the functions by which compilers begin them. The return address of the
+// call is replaced by that of a stub, which sees the end of the region. If regions are nested, or
+// if several threads begin regions at the same time, the first one is the phase until all have
+// ended.
 #include "dr_api.h"
 #include "drmgr.h"
 #include "os.h"
@@ -16,14 +17,11 @@ namespace {
 struct RegionCall {
     uint64_t stack_pointer;  // where its return address was exchanged; 0 = nowhere
     uint64_t return_address;
-    bool open;         // begun by a start function: an end function ends it
-    uint32_t inner;    // regions begun inside such a one, which call the end function too
-    RegionCall* next;  // in all_calls
+    bool open;       // begun by a start function: an end function ends it
+    uint32_t inner;  // regions begun inside such a one, which call the end function too
 };
 
 int call_index = -1;
-SpinLock all_calls_lock;
-RegionCall* all_calls = nullptr;
 std::atomic<bool> stopping{false};
 std::atomic<uint32_t> active{0};  // threads that began a region that has not ended
 
@@ -31,8 +29,8 @@ RegionCall* this_call() {
     return static_cast<RegionCall*>(read_thread_slot(ThreadSlot::kRegion));
 }
 
-// Whether the exchanged address is where it was: else the region was left by longjmp. The memory
-// may be gone.
+// Whether the replaced return address is still in place. If not, the region was left by longjmp.
+// The memory may no longer exist.
 bool holds_stub(uint64_t stack_pointer) {
     uint64_t word = 0;
     return os::read_memory(stack_pointer, &word, sizeof word) == sizeof word &&
@@ -60,44 +58,18 @@ void end_open_region(RegionCall& call, ThreadRecorder& recorder) {
     }
 }
 
-// The thread may run on meanwhile, return, and use its stack for something else.
-void put_back(RegionCall& call) {
-    const uint64_t stack_pointer = std::atomic_ref(call.stack_pointer).load();
-    const uint64_t return_address = std::atomic_ref(call.return_address).load();
-    if (stack_pointer != 0 && holds_stub(stack_pointer)) {
-        std::atomic_ref word(*reinterpret_cast<uint64_t*>(stack_pointer));
-        uint64_t stub = region_return_stub();
-        word.compare_exchange_strong(stub, return_address);
-    }
-}
-
 void thread_started(void* drcontext) {
     auto* call = static_cast<RegionCall*>(dr_thread_alloc(drcontext, sizeof(RegionCall)));
     *call = {};
     drmgr_set_tls_field(drcontext, call_index, call);
     write_thread_slot(ThreadSlot::kRegion, call);
-    SpinGuard guard(all_calls_lock);
-    call->next = all_calls;
-    all_calls = call;
 }
 
 void thread_ended(void* drcontext) {
     auto* call = static_cast<RegionCall*>(drmgr_get_tls_field(drcontext, call_index));
     ThreadRecorder* recorder = dr_get_current_drcontext() == drcontext ? self() : nullptr;
-    if (detached) {
-        put_back(*call);
-    } else if (recorder != nullptr && (call->stack_pointer != 0 || call->open)) {
+    if (!detached && recorder != nullptr && (call->stack_pointer != 0 || call->open)) {
         leave(*recorder);
-    }
-    {
-        SpinGuard guard(all_calls_lock);
-        RegionCall** at = &all_calls;
-        while (*at != nullptr && *at != call) {
-            at = &(*at)->next;
-        }
-        if (*at == call) {
-            *at = call->next;
-        }
     }
     dr_thread_free(drcontext, call, sizeof(RegionCall));
     drmgr_set_tls_field(drcontext, call_index, nullptr);
@@ -161,17 +133,18 @@ uint64_t region_return_address() {
     return call != nullptr ? call->return_address : 0;
 }
 
-// A thread may have taken its stub from the stack already: what it returns to stays known.
 void regions_stop() {
     stopping.store(true);
-    SpinGuard guard(all_calls_lock);
-    for (RegionCall* call = all_calls; call != nullptr; call = call->next) {
-        put_back(*call);
+}
+
+void regions_release(void* drcontext) {
+    const auto* call = static_cast<RegionCall*>(drmgr_get_tls_field(drcontext, call_index));
+    if (call != nullptr && call->stack_pointer != 0 && holds_stub(call->stack_pointer)) {
+        *reinterpret_cast<uint64_t*>(call->stack_pointer) = call->return_address;
     }
 }
 
 void regions_after_fork() {
-    all_calls_lock.reset();
     const RegionCall* call = this_call();
     active.store(call != nullptr && (call->stack_pointer != 0 || call->open) ? 1 : 0);
 }

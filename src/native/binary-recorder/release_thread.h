@@ -3,8 +3,8 @@
 
 namespace numascape {
 
-// The thread that numascape-attach sends the order to detach to, once DynamoRIO has it; see
-// release_thread.cpp.
+// numascape-attach sends the request to detach to this thread, after DynamoRIO has taken it over;
+// see release_thread.cpp.
 inline constexpr char kReleaseThreadName[] = "numascape";
 
 // Creates it in this process; before DynamoRIO takes the program's threads over, and it with them.

@@ -2,11 +2,11 @@
 //
 // Scratch registers for the counting code.
 //
-// A register that the block does not use at all is taken for the whole block: saved at the first
-// place that counts, restored at the last. Where there is none, a register is saved and restored
-// around each place, or taken without saving when its value is dead there. At every instruction of
-// the program all registers it can see are its own; only a fault inside a block, and the release of
-// its thread, must put back those taken for the whole block (restore_program_state).
+// A register that the block does not use is reserved for the whole block: it is saved at the first
+// counted access and restored at the last. If there is none, a register is saved and restored
+// around each counted access, or taken without saving if its value is dead there. Each instruction
+// of the program sees only its own register values. Only a fault inside a block, and the release of
+// its thread, must restore the reserved registers (restore_program_state).
 #pragma once
 
 #include "access_groups.h"
@@ -30,7 +30,7 @@ struct Emitter {
     static opnd_t label(instr_t* which) { return opnd_create_instr(which); }
 };
 
-// What a scratch register is for; each role has a thread slot to save the program's value in.
+// The roles of scratch registers; each role has a thread slot that saves the program's value.
 enum class Role : unsigned { kAddress, kTable, kSecond, kLine, kFlags, kCount };
 
 // The registers taken for a whole block.
@@ -42,15 +42,15 @@ struct BlockScratch {
     uint32_t head;      // the number until the block is counted, at its first place; then kNoBlock
 };
 
-// Chooses among the registers that the block does not use. `flags`: some place must save the
-// flags, which needs the accumulator.
+// Chooses from the registers that the block does not use. `flags`: some place must save the flags,
+// which needs the accumulator.
 BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags);
 
 // One place's registers. Use: construct, take(), save_flags(), ..., restore().
 class PlaceScratch {
   public:
     // `excluded`: registers the inserted code reads.
-    PlaceScratch(const Emitter& emit, BlockScratch& block, const Freedom& freedom,
+    PlaceScratch(const Emitter& emit, BlockScratch& block, const DeadRegisters& freedom,
                  RegisterSet excluded);
 
     // The register for a role, saved when needed.
@@ -70,7 +70,7 @@ class PlaceScratch {
 
     const Emitter& emit_;
     BlockScratch& block_;
-    Freedom freedom_;
+    DeadRegisters freedom_;
     RegisterSet excluded_;
     reg_id_t local_[static_cast<unsigned>(Role::kCount)];  // taken here only
     bool local_saved_[static_cast<unsigned>(Role::kCount)];

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accesses whose extent is known only when they run: what the inserted code (special_accesses.cpp)
-// tells the counting code (out_of_line.cpp) of each such instruction.
+// Accesses whose extent is known only at run time: what the inserted code (special_accesses.cpp)
+// passes to the counting code (slow_paths.cpp) for each such instruction.
 #pragma once
 
 #include <cstdint>
 
 #include "access_groups.h"
+#include "masked_operands.h"
 
 namespace numascape {
 
@@ -24,13 +25,16 @@ struct SpecialCounts {
 };
 SpecialCounts special_counts(instr_t* instruction);
 
-// rep movs, stos, lods: rcx elements from rsi or to rdi.
+// rep movs, stos, lods: the number of elements before rsi or rdi is what was subtracted from rcx.
 struct RepeatedString {
     SpecialPlace place;
     uint32_t bytes;  // of an element
     bool reads;
     bool writes;
+    bool narrow;  // 32 bits of these registers
 };
+// The one at this address of the program's code, or null.
+const RepeatedString* repeated_string_at(uint64_t pc);
 
 // bt, bts, btr, btc of memory with the bit's number (signed) in a register of `bytes`: the operand
 // that holds the bit is accessed.
@@ -40,13 +44,18 @@ struct BitTest {
     bool write;
 };
 
-// A vector of which a mask selects lanes: it touches what they touch.
+// A vector operand with a mask: only the memory of selected lanes is accessed.
 struct MaskedShape {
     SpecialPlace place;
-    uint32_t element_bytes;  // 0: the whole operand when any lane is selected
-    uint32_t operand_bytes;
-    bool packed;  // compress and expand: as many leading elements as lanes are selected
+    MaskedLanes lanes;
     bool write;
+};
+
+// xsave and its kin, which access the components that rax asks for.
+struct SavedState {
+    SpecialPlace place;
+    bool write;
+    bool compacted;  // by the instruction; xrstor finds out
 };
 
 // A gather or scatter: each selected lane is an access at base + index * scale.

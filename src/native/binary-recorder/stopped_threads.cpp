@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DynamoRIO looks for places at which it can tell a thread's registers, and is mistaken at some:
-// - In a trace, where a return or an indirect jump is compared with where it went before, the
-//   register rax is saved, set to that address, and saved again elsewhere, to be compared.
-//   DynamoRIO takes the second for the program's, which would go on with an address of its code in
-//   rax.
-// - In the code around a call of ours (a clean call) it takes the registers that the call saves,
-//   also before they are saved, when they are those of an earlier call.
-// - Of code that was replaced meanwhile it takes the entry for indirect jumps for the start, where
-//   rax and rcx are still saved.
+// DynamoRIO looks for places at which it can determine the registers of a thread. It is wrong at
+// some:
+// - In a trace, a return or an indirect jump is compared with its previous target. The register rax
+//   is saved, set to that address, and saved again elsewhere for the comparison. DynamoRIO takes
+//   the second copy for the program's value, so the program would continue with a wrong rax.
+// - In the code around a call of ours (a clean call) it uses the registers that the call saves,
+//   even before they are saved, when they are those of an earlier call.
+// - In code that was replaced in the meantime, it takes the entry for indirect jumps for the start,
+//   where rax and rcx are still saved.
 #include "stopped_threads.h"
 
 #include "recorder.h"
@@ -19,8 +19,8 @@ namespace {
 constexpr unsigned kRegisters = DR_REG_STOP_64 - DR_REG_START_64 + 1;
 constexpr int kNowhere = -1;
 
-// The offset of a word of DynamoRIO's in the thread's storage; kNowhere: the operand is none.
-// `ours`: where our words begin.
+// The offset of a word of DynamoRIO in the storage of the thread; kNowhere if the operand is not
+// such a word. `ours`: where our words begin.
 int storage_offset(opnd_t operand, int ours) {
     const bool is_storage =
         opnd_is_far_base_disp(operand) && opnd_get_segment(operand) == DR_SEG_GS &&

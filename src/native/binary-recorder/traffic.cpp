@@ -16,7 +16,7 @@
 //     add   c, 8
 //     mov   [waiting], c
 //     test  c32, waiting bytes - 1
-//     jz    out_of_line
+//     jz    slow_paths
 #include "traffic.h"
 
 #include "counting_code.h"
@@ -63,7 +63,7 @@ void insert_waiting(const Emitter& emit, reg_id_t b, reg_id_t c, uint32_t entry,
     instrlist_insert_mov_instr_addr(dc, done, nullptr, emit.reg(c), emit.block, emit.where, nullptr,
                                     nullptr);
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(c)));
-    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(out_of_line.lines_wait)));
+    emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(slow_paths.lines_wait)));
     emit.add(done);
 }
 
@@ -103,10 +103,10 @@ void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, uint64_t li
     insert_waiting(emit, b, c, entry, write, done);
 }
 
-// Bytes such that every line that a group touches holds one of them.
+// Offsets of bytes, such that each line that a group accesses contains one of them.
 class Probes {
   public:
-    // `stops`: lines begin at multiples of `line` from the offset 0; else anywhere.
+    // `stops`: lines begin at multiples of `line` from offset 0. Otherwise they may begin anywhere.
     Probes(const BlockPlan& plan, const AccessGroup& group, int64_t line, bool aligned) {
         for (const bool write : {true, false}) {
             int64_t from = INT64_MIN;
@@ -168,8 +168,8 @@ class Probes {
         return next;
     }
 
-    // Words are taken to be aligned: of those that are not, only the first byte is looked at where
-    // they are grouped with others.
+    // Words are assumed to be aligned. If an unaligned word is grouped with others, only its first
+    // byte is looked up.
     static int64_t last_byte(const PlannedAccess& access) {
         const bool word = access.bytes <= 8 && (access.bytes & (access.bytes - 1)) == 0;
         return word ? access.offset : access.offset + access.bytes - 1;
@@ -228,7 +228,7 @@ void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, boo
     const uint64_t last = (address + bytes - 1) >> bits;
     for (uint64_t line = address >> bits; line <= last; ++line) {
         if (recorder.cache->touch(line, write)) {
-            shard.take_in_lines(recorder, true);
+            shard.drain_misses(recorder, true);
         }
     }
 }

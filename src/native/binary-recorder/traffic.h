@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which lines of memory an access would fetch: the inlined probes of a thread's modelled cache
-// (cache_model.h), and what they leave for.
+// Finds the lines that an access would fetch from memory: inlined lookups in the modelled cache of
+// the thread (cache_model.h), and the slow path behind them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void insert_group_probes(const Emitter& emit, PlaceScratch& scratch, const Block
 // Probes the line that `a` points into.
 void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, bool write);
 
-// For accesses counted out of line: each line once, upwards.
+// For accesses on the slow path: each line once, in ascending order.
 void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write);
 
 }  // namespace numascape

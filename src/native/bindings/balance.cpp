@@ -171,7 +171,7 @@ void bind_balance(nb::module_& module) {
     m.def("run", &run, "problem"_a, "algorithm"_a, "options"_a, "start"_a.none(),
           "The mapping and the algorithm's own seconds. Raises BalanceError.");
     m.def("pareto_front", &pareto_front, "problem"_a, "options"_a,
-          "Mappings of which none is as good as another in everything.");
+          "The Pareto-optimal mappings, in order of migrations.");
     m.def("measure", &measure, "problem"_a, "mapping"_a, "A mapping's metrics, see metrics.h.");
     m.def("core_times", &core_times, "problem"_a, "mapping"_a, "Seconds of each core's tasks.");
     m.def("relabel", &relabelled, "problem"_a, "mapping"_a,

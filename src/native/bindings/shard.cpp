@@ -205,6 +205,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     }
     out["paths"] = paths;
     out["call_stacks"] = call_stacks(result.call_stacks);
+    out["counted"] = nb::make_tuple(result.counted.reads, result.counted.writes);
     out["ambiguous_pages"] = result.ambiguous_pages;
     out["shared_page_accesses"] = result.shared_page_accesses;
     out["lost_faults"] = log.lost;
@@ -257,6 +258,7 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
+    shard.attr("FLAG_CALLS_FORBIDDEN") = static_cast<uint32_t>(kShardCallsForbidden);
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
     shard.attr("FLAG_PHASES_FOLDED") = static_cast<uint32_t>(kShardPhasesFolded);
     shard.attr("FLAG_CHILDREN_LOST") = static_cast<uint32_t>(kShardChildrenLost);

@@ -18,7 +18,7 @@ namespace symbols = numascape::symbols;
 
 namespace {
 
-// File names and symbols are bytes of any kind: what is not UTF-8 becomes U+FFFD.
+// File names and symbols may be any bytes: invalid UTF-8 becomes U+FFFD.
 nb::str text(const std::string& bytes) {
     PyObject* decoded =
         PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
@@ -78,7 +78,7 @@ void bind_symbols(nb::module_& module) {
                 "first, and when unknown")
         .def_prop_ro(
             "call_notes", [](const symbols::Frame& self) { return text(self.call_notes); },
-            "What numascape-cc says of the calls here, a line each; empty from other compilers")
+            "Notes of numascape-cc about the calls here, one per line; empty with other compilers")
         .def("__repr__", [](const symbols::Frame& self) { return text(describe(self)); });
 
     nb::class_<symbols::Global>(m, "Global", "A variable with static storage")

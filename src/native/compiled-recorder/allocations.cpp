@@ -7,17 +7,18 @@
 
 #include <malloc.h>
 
+#include "followed_call.h"
 #include "os.h"
 #include "runtime.h"
 
 namespace numascape {
 namespace {
 
-// Blocks from here on may be mappings of their own, which the kernel takes back when freed.
+// Blocks of at least this size may be separate mappings, which free() unmaps.
 constexpr uint64_t kMayBeMapped = 64 * 1024;
 
-// The thread, if the call is the program's own and is recorded.
-ThreadRecorder* recorded(const Inside& inside) {
+// The thread, if the program itself made the call and is recorded.
+ThreadRecorder* recorded(const ReentrancyGuard& inside) {
     return !inside.nested() && recording() ? begin_thread() : nullptr;
 }
 
@@ -28,7 +29,8 @@ uint64_t stack_of(ThreadRecorder& recorder, const ProgramRegisters& registers, u
 
 void* allocated(ThreadRecorder& recorder, void* block, uint64_t bytes, uint64_t stack_id) {
     if (block != nullptr && bytes != 0) {
-        follow_break(recorder, reinterpret_cast<uint64_t>(block));
+        // The C library moves the program break by itself.
+        memory.follow_break_to(recorder, reinterpret_cast<uint64_t>(block));
         heap.add(recorder, {reinterpret_cast<uint64_t>(block), bytes, stack_id, 0, 0});
     }
     return block;
@@ -40,38 +42,47 @@ bool is_mapped(uint64_t address) {
                     reinterpret_cast<long>(&resident)) == 0;
 }
 
-// After a block went: if its pages went with it, their next access is a first touch again.
-void forget_if_unmapped(uint64_t address, uint64_t bytes) {
+// After a block was freed: if its pages were unmapped with it, their next access is a first touch
+// again.
+void forget_if_unmapped(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, uint64_t time) {
     if (bytes >= kMayBeMapped && !is_mapped(address + bytes / 2)) {
         shard.forget_touches(window_page(address), window_page(address + bytes - 1) + 1);
+        write_forget(shard, recorder, time, address, bytes, 0);
     }
+}
+
+template <typename Function>
+auto let_run(Function real) {
+    const Real scope;
+    return real();
 }
 
 template <typename Allocate>
 void* allocate(const ProgramRegisters* registers, uint64_t stack_pointer, uint64_t pc,
                uint64_t bytes, Allocate real) {
-    const Inside inside;
+    const ReentrancyGuard inside;
     ThreadRecorder* recorder = recorded(inside);
     if (recorder == nullptr) {
-        return real();
+        return let_run(real);
     }
     const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer);
-    return allocated(*recorder, real(), bytes, stack_id);
+    return allocated(*recorder, let_run(real), bytes, stack_id);
 }
 
 template <typename Reallocate>
 void* reallocate(const ProgramRegisters* registers, uint64_t stack_pointer, uint64_t pc,
                  uint64_t before, uint64_t bytes, Reallocate real) {
-    const Inside inside;
+    const ReentrancyGuard inside;
     ThreadRecorder* recorder = recorded(inside);
     if (recorder == nullptr) {
-        return real();
+        return let_run(real);
     }
     const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer);
     const uint64_t bytes_before = heap.drop(*recorder, before);
-    void* block = real();
+    const uint64_t time = os::ticks();
+    void* block = let_run(real);
     if (reinterpret_cast<uint64_t>(block) != before) {
-        forget_if_unmapped(before, bytes_before);
+        forget_if_unmapped(*recorder, before, bytes_before, time);
     }
     return allocated(*recorder, block, bytes, stack_id);
 }
@@ -161,14 +172,16 @@ NUMASCAPE_EXPORTED void free(void* block) {
     if (real == nullptr && thread_state.looking) {
         return;  // dlsym's own, some bytes: kept
     }
-    const Inside inside;
+    const ReentrancyGuard inside;
     ThreadRecorder* recorder = block != nullptr ? recorded(inside) : nullptr;
+    const auto give_back = [&] { next_of(real, "free")(block); };
     if (recorder == nullptr) {
-        next_of(real, "free")(block);
+        let_run(give_back);
         return;
     }
     const auto address = reinterpret_cast<uint64_t>(block);
     const uint64_t bytes = heap.drop(*recorder, address);
-    next_of(real, "free")(block);
-    forget_if_unmapped(address, bytes);
+    const uint64_t time = os::ticks();
+    let_run(give_back);
+    forget_if_unmapped(*recorder, address, bytes, time);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compiled code calls by way of its stub. Vector registers are the program's: everything here
-// is compiled without them, and what calls the C library saves them before.
+// The functions that compiled code calls through its stub. Vector registers belong to the program:
+// this code is compiled without them, and code that calls the C library saves them first.
 #include "os.h"
 #include "private_memory.h"
 #include "runtime.h"
@@ -13,7 +13,17 @@ SpinLock modules_lock;
 uint32_t used_sites = 0;
 std::atomic<uint8_t>* described = nullptr;  // by number: the shard has the block
 bool sites_lost = false;
-Slot* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
+std::atomic<PageCounter*> spare_table{
+    nullptr};  // for threads beyond kMaxTables: counted into the void
+
+// The loaded compiled modules, whose thread-local words must be removed when they are unloaded.
+struct Known {
+    const CompiledModule* module;
+    int64_t word;  // its ModuleThread, from the thread pointer on
+};
+constexpr uint32_t kMaxKnown = 4096;
+Known known_modules[kMaxKnown];
+uint32_t known_count = 0;
 
 constexpr uint64_t kNeverAgain = uint64_t{1} << 62;  // executions until the next sample
 
@@ -23,10 +33,20 @@ uint32_t number_of(const Site* site, const CompiledModule& module) {
     return static_cast<uint32_t>((0 - place) / sizeof(Site)) - 1;
 }
 
+// The number of a site in the shard. It is not its address, because a site of another library may
+// later have the same address.
+uint64_t key_of(const Site* site, const CompiledModule& module) {
+    return kPlaceKey | number_of(site, module);
+}
+
 void number_sites(CompiledModule& module) {
     SpinGuard guard(modules_lock);
     if (module.known != 0) {
         return;
+    }
+    if (known_count < kMaxKnown) {
+        known_modules[known_count++] = {&module, reinterpret_cast<int64_t>(module.thread()) -
+                                                     static_cast<int64_t>(os::thread_pointer())};
     }
     if (described == nullptr) {
         described = map_private<std::atomic<uint8_t>>(kCounters);
@@ -45,28 +65,29 @@ void number_sites(CompiledModule& module) {
     std::atomic_ref<uint32_t>(module.known).store(1, std::memory_order_release);
 }
 
-// An access's place in the source: its entry's address stands for it.
-void write_place(ThreadRecorder& recorder, const Site* site) {
+// An access's place in the source.
+void write_place(ThreadRecorder& recorder, const Site* site, uint64_t key) {
     const char* names = reinterpret_cast<const char*>(site) + site->names;
     auto* record = append_with_text<PlaceRecord>(shard, recorder, RecordType::kPlace, names);
-    record->pc = reinterpret_cast<uint64_t>(site);
+    record->pc = key;
     record->line = site->line;
     record->reserved = 0;
     shard.commit(recorder, record);
 }
 
-void describe(ThreadRecorder& recorder, const Site* site, uint32_t number) {
+void describe(ThreadRecorder& recorder, const Site* site, const CompiledModule& module) {
+    const uint32_t number = number_of(site, module);
     if (described[number].load(std::memory_order_relaxed) != 0 ||
         described[number].exchange(1) != 0 || sites_lost) {
         return;
     }
-    constexpr uint32_t kMostAccesses = 1 << kPlaceBits;
-    BlockAccess access[kMostAccesses];
+    constexpr uint32_t kMaxAccessesTogether = 1 << kPlaceBits;
+    BlockAccess access[kMaxAccessesTogether];
     uint32_t accesses = 0;
-    for (uint32_t i = 0; i < site->entries && i < kMostAccesses; ++i) {
-        write_place(recorder, site + i);
-        access[accesses++] = {reinterpret_cast<uint64_t>(site + i), static_cast<uint16_t>(i),
-                              site[i].reads, site[i].writes, 0};
+    for (uint32_t i = 0; i < site->entries && i < kMaxAccessesTogether; ++i) {
+        const uint64_t key = key_of(site + i, module);
+        write_place(recorder, site + i, key);
+        access[accesses++] = {key, static_cast<uint16_t>(i), site[i].reads, site[i].writes, 0};
     }
     shard.write_block(recorder, number, access, accesses);
 }
@@ -83,7 +104,7 @@ extern "C" void numascape_saving_vectors(void (*function)(void*), void* argument
 
 void prepare_module(void* argument) {
     auto* module = static_cast<CompiledModule*>(argument);
-    const Inside inside;
+    const ReentrancyGuard inside;
     ThreadRecorder* recorder = open_shard(true) ? begin_thread() : nullptr;
     number_sites(*module);
     if (recorder != nullptr) {
@@ -92,19 +113,15 @@ void prepare_module(void* argument) {
 }
 
 void begin_this_thread(void*) {
-    const Inside inside;
+    const ReentrancyGuard inside;
     begin_thread();
 }
 
-void* spare() {
-    SpinGuard guard(modules_lock);
-    if (spare_table == nullptr) {
-        spare_table = table_in(os::map_sparse(kTableStride));
-    }
-    return spare_table;
-}
-
 void* enter(CompiledModule* module) {
+    const Writing writing;
+    if (writing.nested()) {
+        return spare_slots();
+    }
     ModuleThread* word = module->thread();
     if (std::atomic_ref<uint32_t>(module->known).load(std::memory_order_acquire) == 0) {
         numascape_saving_vectors(prepare_module, module);
@@ -113,19 +130,24 @@ void* enter(CompiledModule* module) {
     }
     ThreadRecorder* recorder = counted_thread();
     if (recorder == nullptr) {
-        word->table = spare();
+        word->table = spare_slots();
     } else {
         shard.publish_table(*recorder, *word);
     }
     return const_cast<void*>(word->table);
 }
 
-void touch(void* table, uint64_t slot_offset, uint64_t place, const void* pc) {
+void touch(void* table, uint64_t counter_offset, uint64_t place, const void* pc) {
     ThreadRecorder* recorder = counted_thread();
     if (recorder == nullptr) {
         return;
     }
-    const auto page = static_cast<uint32_t>(slot_offset / sizeof(Slot));
+    const Writing writing;
+    const auto page = static_cast<uint32_t>(counter_offset / sizeof(PageCounter));
+    if (writing.nested()) {
+        shard.use_page_counters(*recorder, static_cast<const PageCounter*>(table), page);
+        return;
+    }
     const auto code = reinterpret_cast<uint64_t>(pc) - 1;
     if (table == recorder->sampling.table) {
         const uint32_t block = recorder->sampling.block;
@@ -135,32 +157,35 @@ void touch(void* table, uint64_t slot_offset, uint64_t place, const void* pc) {
             shard.count_sample(*recorder, page, code, block << kPlaceBits | each);
         }
     } else {
-        shard.touch(*recorder, static_cast<const Slot*>(table), page, code);
+        shard.touch(*recorder, static_cast<const PageCounter*>(table), page, code);
     }
 }
 
-// The block's counter ran out; whether this execution is sampled.
-bool begin_sample(ThreadRecorder* recorder, Slot* slots, const Site* site, uint32_t number) {
-    if (recorder == nullptr || !options.lines || slots == recorder->sampling.table) {
-        counter_at<BlockCounter>(slots, number).left = kNeverAgain;
+// The block's counter reached zero. Returns whether this execution is sampled.
+bool begin_sample(ThreadRecorder* recorder, PageCounter* page_counters, const Site* site,
+                  const CompiledModule& module) {
+    const uint32_t number = number_of(site, module);
+    if (recorder == nullptr || !options.lines || page_counters == recorder->sampling.table) {
+        counter_at<BlockCounter>(page_counters, number).left = kNeverAgain;
         return false;
     }
-    describe(*recorder, site, number);
-    return shard.begin_sample(*recorder, slots, number);
+    describe(*recorder, site, module);
+    return shard.begin_sample(*recorder, page_counters, number);
 }
 
 void* block(void* table, const Site* site, CompiledModule* module) {
-    auto* slots = static_cast<Slot*>(table);
-    ThreadRecorder* recorder = counted_thread();
-    const bool sampled = begin_sample(recorder, slots, site, number_of(site, *module));
-    return sampled ? recorder->sampling.table : slots;
+    const Writing writing;
+    auto* page_counters = static_cast<PageCounter*>(table);
+    ThreadRecorder* recorder = writing.nested() ? nullptr : counted_thread();
+    const bool sampled = begin_sample(recorder, page_counters, site, *module);
+    return sampled ? recorder->sampling.table : page_counters;
 }
 
 void note(void* table, const Site* site, uint64_t address, CompiledModule* module) {
-    const uint32_t number = number_of(site, *module);
-    ThreadRecorder* recorder = counted_thread();
-    if (begin_sample(recorder, static_cast<Slot*>(table), site, number)) {
-        shard.note_sample(*recorder, number << kPlaceBits, window_page(address),
+    const Writing writing;
+    ThreadRecorder* recorder = writing.nested() ? nullptr : counted_thread();
+    if (begin_sample(recorder, static_cast<PageCounter*>(table), site, *module)) {
+        shard.note_sample(*recorder, number_of(site, *module) << kPlaceBits, window_page(address),
                           recorder->sampling.weight, false);
     }
 }
@@ -220,25 +245,30 @@ bool normalise(const NestCounts& nest, uint64_t start, Run& run) {
 template <bool kReads, bool kWrites>
 struct RangeCounter {
     ThreadRecorder& recorder;
-    Slot* slots;
+    PageCounter* page_counters;
     uint64_t reads;  // per address
     uint64_t writes;
     uint64_t pc;
+    bool nested;
 
     void page(uint64_t address, uint64_t times) const {
         const uint32_t number = window_page(address);
-        Slot& slot = slots[number];
+        PageCounter& page_counter = page_counters[number];
         bool fresh = false;
         if constexpr (kReads) {
-            fresh = slot.negated_reads == 0;
-            slot.negated_reads -= reads * times;
+            fresh = page_counter.negated_reads == 0;
+            page_counter.negated_reads -= reads * times;
         }
         if constexpr (kWrites) {
-            fresh = fresh || slot.negated_writes == 0;
-            slot.negated_writes -= writes * times;
+            fresh = fresh || page_counter.negated_writes == 0;
+            page_counter.negated_writes -= writes * times;
         }
         if (__builtin_expect(fresh, 0)) {
-            shard.touch(recorder, slots, number, pc);
+            if (nested) {
+                shard.use_page_counters(recorder, page_counters, number);
+            } else {
+                shard.touch(recorder, page_counters, number, pc);
+            }
         }
     }
 
@@ -297,8 +327,10 @@ struct RangeCounter {
         }
         const auto step = static_cast<uint64_t>(run.dimension[0].step);
         const uint64_t count = run.dimension[0].count;
-        const StridedRow row{site, slots, run.start, step, count, reads, writes};
-        if (!recorder.held.add(row)) {
+        const StridedRow row{site, page_counters, run.start, step, count, reads, writes};
+        if (nested) {
+            strided(run.start, step, count);
+        } else if (!recorder.held.add(row)) {
             recorder.held.hold(row, strided(run.start, step, count));
         }
     }
@@ -328,7 +360,7 @@ struct RangeCounter {
     }
 };
 
-// Whose memory it was is noted always when it was much.
+// The owner of the memory is always recorded for large ranges.
 void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* site,
                 const CompiledModule& module, const NestCounts& nest, uint64_t start) {
     const uint32_t places = site->entries;
@@ -346,12 +378,12 @@ void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* s
     auto& counter = shard.counter<BlockCounter>(table, number);
     const bool ran_out = counter.left < executions;
     counter.left -= executions;
-    const bool sampled = ran_out && begin_sample(&recorder, table.slots, site, number);
+    const bool sampled = ran_out && begin_sample(&recorder, table.page_counters, site, module);
     const bool always = ShardWriter::always_noted(recorder, executions);
     if (!always && !sampled) {
         return;
     }
-    describe(recorder, site, number);
+    describe(recorder, site, module);
     for (uint32_t place = 0; place < places; ++place) {
         shard.note_sample(recorder, number << kPlaceBits | place,
                           window_page(middle + place * distance),
@@ -365,6 +397,7 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
     if (!normalise(*nest, start, run)) {
         return;
     }
+    const Writing writing;
     if (module->thread()->table == nullptr) {
         enter(module);
     }
@@ -378,13 +411,16 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
     const uint64_t writes = run.times * site->writes;
     const uint64_t code = reinterpret_cast<uint64_t>(pc) - 1;
     if (writes == 0) {
-        count(RangeCounter<true, false>{*recorder, table.slots, reads, writes, code});
+        count(RangeCounter<true, false>{*recorder, table.page_counters, reads, writes, code,
+                                        writing.nested()});
     } else if (reads == 0) {
-        count(RangeCounter<false, true>{*recorder, table.slots, reads, writes, code});
+        count(RangeCounter<false, true>{*recorder, table.page_counters, reads, writes, code,
+                                        writing.nested()});
     } else {
-        count(RangeCounter<true, true>{*recorder, table.slots, reads, writes, code});
+        count(RangeCounter<true, true>{*recorder, table.page_counters, reads, writes, code,
+                                       writing.nested()});
     }
-    if (options.lines && !sites_lost) {
+    if (options.lines && !sites_lost && !writing.nested()) {
         note_range(*recorder, table, site, *module, *nest, start);
     }
 }
@@ -394,18 +430,20 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
 std::atomic<uint32_t> threads_in_regions{0};
 
 void mark(const char* name, const void* pc) {
+    const Writing writing;
     ThreadRecorder* recorder = thread_state.recorder;
-    if (options.marks && recorder != nullptr) {
+    if (options.marks && recorder != nullptr && !writing.nested() && shard.makes_calls()) {
         phases.mark_reached(*recorder, reinterpret_cast<uint64_t>(pc) - 1,
                             reinterpret_cast<uint64_t>(name));
     }
 }
 
-// Of nested regions, and of regions that threads begin beside each other, the first is the phase
-// until all have ended.
+// If regions are nested, or if several threads begin regions at the same time, the first one is the
+// phase until all have ended.
 void region(const void* function, const void* pc) {
+    const Writing writing;
     ThreadRecorder* recorder = thread_state.recorder;
-    if (!options.regions || recorder == nullptr) {
+    if (!options.regions || recorder == nullptr || writing.nested() || !shard.makes_calls()) {
         return;
     }
     if (function != nullptr) {
@@ -421,11 +459,52 @@ void region(const void* function, const void* pc) {
 
 }  // namespace
 
-void counting_after_fork() {
-    modules_lock.reset();
+void* spare_slots() {
+    PageCounter* known = spare_table.load();
+    if (known == nullptr) {
+        void* memory = os::map_sparse(kTableStride);
+        if (spare_table.compare_exchange_strong(known, table_in(memory))) {
+            known = table_in(memory);
+        } else {
+            os::unmap(memory, kTableStride);
+        }
+    }
+    return known;
+}
+
+void stop_counting() {
+    for (TableWord* word = thread_state.recorder->table_words; word != nullptr; word = word->next) {
+        word->table = spare_slots();
+    }
+    thread_state.recorder = nullptr;
+    thread_state.ended = true;
+}
+
+void counting_before_fork() {
+    modules_lock.lock();
+}
+
+void counting_after_fork(bool child) {
+    modules_lock.unlock();
+    if (!child) {
+        return;
+    }
     threads_in_regions.store(thread_state.regions > 0 ? 1 : 0);
     for (uint32_t number = 0; described != nullptr && number < used_sites; ++number) {
         described[number].store(0, std::memory_order_relaxed);
+    }
+}
+
+void forget_compiled_modules(uint64_t start, uint64_t end) {
+    SpinGuard guard(modules_lock);
+    for (uint32_t i = 0; i < known_count;) {
+        const auto at = reinterpret_cast<uint64_t>(known_modules[i].module);
+        if (at < start || at >= end) {
+            ++i;
+            continue;
+        }
+        shard.withdraw_table(known_modules[i].word);
+        known_modules[i] = known_modules[--known_count];
     }
 }
 

@@ -1,155 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program's own mappings (mmap and its like are replaced, see hooks.S), and what the kernel
-// writes into its memory.
-#include <cstdarg>
-#include <cstdio>
+// The mappings of the program: mmap and related functions are replaced. Those that make a mapping
+// go through hooks.S.
+#include <cstring>
 
 #include <sys/mman.h>
-#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "followed_call.h"
 #include "os.h"
-#include "runtime.h"
 
 namespace numascape {
 namespace {
 
-ThreadRecorder* recorded(const Inside& inside) {
-    return !inside.nested() && recording() ? begin_thread() : nullptr;
+bool read_program(uint64_t address, void* into, size_t bytes) {
+    // The kernel has just read this memory.
+    std::memcpy(into, reinterpret_cast<const void*>(address), bytes);
+    return true;
 }
-
-void path_of_file(int file, char (&path)[1024]) {
-    char link[64];
-    append_number(append_text(link, "/proc/self/fd/", sizeof link), static_cast<uint64_t>(file));
-    const long length = os::call(SYS_readlink, reinterpret_cast<long>(link),
-                                 reinterpret_cast<long>(path), sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-}
-
-// Buffers that a system call filled: the kernel touched their pages for this thread.
-void touched_by_kernel(const void* start, long bytes) {
-    const Inside inside;
-    ThreadRecorder* recorder = bytes > 0 ? recorded(inside) : nullptr;
-    if (recorder == nullptr) {
-        return;
-    }
-    const auto from = reinterpret_cast<uint64_t>(start);
-    for (uint64_t at = page_floor(from); at < from + static_cast<uint64_t>(bytes);
-         at += kPageBytes) {
-        shard.touch_by_kernel(*recorder, window_page(at), 0);
-    }
-}
-
-std::atomic<uint64_t> known_break{0};  // what lies below it is in the shard
 
 }  // namespace
 
-void follow_break(ThreadRecorder& recorder, uint64_t address) {
-    uint64_t before = known_break.load(std::memory_order_relaxed);
-    if (address < before) {
-        return;
+constinit MemoryLog memory(shard, read_program);
+
+FollowedCall::FollowedCall(const SystemCall& call, const ProgramRegisters* from,
+                           uint64_t stack_pointer, uint64_t pc) {
+    const ReentrancyGuard inside;
+    recorder_ = !inside.nested() && recording() ? begin_thread() : nullptr;
+    if (recorder_ != nullptr) {
+        pending_.call = call;
+        if (from != nullptr) {
+            pending_.stack_id = call_stacks.identify(*recorder_, *from, pc, stack_pointer);
+        }
+        memory.before(*recorder_, pending_);
     }
-    const uint64_t end = page_ceiling(static_cast<uint64_t>(os::call(SYS_brk, 0)));
-    const bool ours = before == 0 || address < end;
-    if (ours && end > before && known_break.compare_exchange_strong(before, end) && before != 0) {
-        write_map(shard, recorder, os::ticks(), before, end - before, 0, "[heap]", kMapHeap);
-    }
+}
+
+void FollowedCall::finish(long result) {
+    const ReentrancyGuard inside;
+    memory.after(*recorder_, pending_, result, false);
 }
 
 }  // namespace numascape
 
 using namespace numascape;
 
-extern "C" __attribute__((visibility("hidden"))) void* numascape_mmap(const ProgramRegisters* from,
-                                                                      uint64_t stack_pointer,
-                                                                      uint64_t pc) {
-    using Function = void* (*)(void*, size_t, int, int, int, off_t);
+#define MAPS(name)                                               \
+    extern "C" __attribute__((visibility("hidden"))) void* name( \
+        const ProgramRegisters* from, uint64_t stack_pointer, uint64_t pc)
+
+MAPS(numascape_mmap) {
+    using Function = void* (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
     static Function real = nullptr;
-    const Inside inside;
-    ThreadRecorder* recorder = recorded(inside);
-    const auto flags = static_cast<int>(from->rcx);
-    const auto file = static_cast<int>(from->r8);
-    if (recorder != nullptr && (flags & MAP_FIXED) != 0) {
-        leave_range(shard, *recorder, from->rdi, from->rsi);
-    }
-    void* start = next_of(real, "mmap")(reinterpret_cast<void*>(from->rdi), from->rsi,
-                                        static_cast<int>(from->rdx), flags, file,
-                                        static_cast<off_t>(from->r9));
-    if (recorder != nullptr && start != MAP_FAILED) {
-        char path[1024] = "";
-        if ((flags & MAP_ANONYMOUS) == 0 && file >= 0) {
-            path_of_file(file, path);
-        }
-        const uint64_t stack_id = call_stacks.identify(*recorder, *from, pc, stack_pointer);
-        const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
-        write_map(shard, *recorder, os::ticks(), reinterpret_cast<uint64_t>(start),
-                  page_ceiling(from->rsi), stack_id, path, shared ? kMapShared : 0);
-    }
-    return start;
+    FollowedCall call(
+        {SYS_mmap, {from->rdi, from->rsi, from->rdx, from->rcx, from->r8, from->r9}, {}}, from,
+        stack_pointer, pc);
+    return call.returned(
+        next_of(real, "mmap")(from->rdi, from->rsi, from->rdx, from->rcx, from->r8, from->r9));
 }
 
-extern "C" __attribute__((visibility("hidden"))) void* numascape_mremap(
-    const ProgramRegisters* from, uint64_t stack_pointer, uint64_t pc) {
-    using Function = void* (*)(void*, size_t, size_t, int, ...);
+MAPS(numascape_mremap) {
+    using Function = void* (*)(uint64_t, uint64_t, uint64_t, uint64_t, ...);
     static Function real = nullptr;
-    const Inside inside;
-    ThreadRecorder* recorder = recorded(inside);
-    if (recorder != nullptr) {
-        leave_range(shard, *recorder, from->rdi, from->rsi);
-    }
-    void* start = next_of(real, "mremap")(reinterpret_cast<void*>(from->rdi), from->rsi, from->rdx,
-                                          static_cast<int>(from->rcx), from->r8);
-    if (recorder != nullptr && start != MAP_FAILED) {
-        const uint64_t stack_id = call_stacks.identify(*recorder, *from, pc, stack_pointer);
-        write_map(shard, *recorder, os::ticks(), reinterpret_cast<uint64_t>(start),
-                  page_ceiling(from->rdx), stack_id, "", 0);
-    }
-    return start;
+    FollowedCall call({SYS_mremap, {from->rdi, from->rsi, from->rdx, from->rcx, from->r8}, {}},
+                      from, stack_pointer, pc);
+    return call.returned(
+        next_of(real, "mremap")(from->rdi, from->rsi, from->rdx, from->rcx, from->r8));
+}
+
+MAPS(numascape_shmat) {
+    using Function = void* (*)(uint64_t, uint64_t, uint64_t);
+    static Function real = nullptr;
+    FollowedCall call({SYS_shmat, {from->rdi, from->rsi, from->rdx}, {}}, from, stack_pointer, pc);
+    return call.returned(next_of(real, "shmat")(from->rdi, from->rsi, from->rdx));
+}
+
+NUMASCAPE_EXPORTED int shmdt(const void* start) {
+    static int (*real)(const void*) = nullptr;
+    FollowedCall call(system_call(SYS_shmdt, start));
+    return call.returned(next_of(real, "shmdt")(start));
 }
 
 NUMASCAPE_EXPORTED int munmap(void* start, size_t bytes) {
-    using Function = int (*)(void*, size_t);
-    static Function real = nullptr;
-    const Inside inside;
-    if (ThreadRecorder* recorder = recorded(inside)) {
-        leave_range(shard, *recorder, reinterpret_cast<uint64_t>(start), bytes);
-    }
-    return next_of(real, "munmap")(start, bytes);
+    static int (*real)(void*, size_t) = nullptr;
+    FollowedCall call(system_call(SYS_munmap, start, bytes));
+    return call.returned(next_of(real, "munmap")(start, bytes));
 }
 
 NUMASCAPE_EXPORTED int madvise(void* start, size_t bytes, int advice) {
-    using Function = int (*)(void*, size_t, int);
-    static Function real = nullptr;
-    const Inside inside;
-    ThreadRecorder* recorder = recorded(inside);
-    if (recorder != nullptr && (advice == MADV_DONTNEED || advice == MADV_REMOVE)) {
-        const auto first = reinterpret_cast<uint64_t>(start);
-        leave_pages(shard, *recorder, page_floor(first), page_ceiling(first + bytes), os::ticks());
+    static int (*real)(void*, size_t, int) = nullptr;
+    FollowedCall call(system_call(SYS_madvise, start, bytes, advice));
+    return call.returned(next_of(real, "madvise")(start, bytes, advice));
+}
+
+NUMASCAPE_EXPORTED int mlock(const void* start, size_t bytes) {
+    static int (*real)(const void*, size_t) = nullptr;
+    FollowedCall call(system_call(SYS_mlock, start, bytes));
+    return call.returned(next_of(real, "mlock")(start, bytes));
+}
+
+NUMASCAPE_EXPORTED int mlock2(const void* start, size_t bytes, unsigned flags) {
+    static int (*real)(const void*, size_t, unsigned) = nullptr;
+    FollowedCall call(system_call(SYS_mlock2, start, bytes, flags));
+    return call.returned(next_of(real, "mlock2")(start, bytes, flags));
+}
+
+// The C library's functions do not return the break, so ask the kernel.
+NUMASCAPE_EXPORTED int brk(void* end) {
+    static int (*real)(void*) = nullptr;
+    FollowedCall call(system_call(SYS_brk, end));
+    const int result = next_of(real, "brk")(end);
+    call.returned(os::call(SYS_brk, 0));
+    return result;
+}
+
+NUMASCAPE_EXPORTED void* sbrk(intptr_t increment) {
+    static void* (*real)(intptr_t) = nullptr;
+    if (increment == 0) {
+        return next_of(real, "sbrk")(increment);
     }
-    return next_of(real, "madvise")(start, bytes, advice);
-}
-
-NUMASCAPE_EXPORTED ssize_t read(int file, void* into, size_t bytes) {
-    using Function = ssize_t (*)(int, void*, size_t);
-    static Function real = nullptr;
-    const ssize_t got = next_of(real, "read")(file, into, bytes);
-    touched_by_kernel(into, got);
-    return got;
-}
-
-NUMASCAPE_EXPORTED ssize_t pread(int file, void* into, size_t bytes, off_t at) {
-    using Function = ssize_t (*)(int, void*, size_t, off_t);
-    static Function real = nullptr;
-    const ssize_t got = next_of(real, "pread")(file, into, bytes, at);
-    touched_by_kernel(into, got);
-    return got;
-}
-
-NUMASCAPE_EXPORTED size_t fread(void* into, size_t size, size_t count, FILE* file) {
-    using Function = size_t (*)(void*, size_t, size_t, FILE*);
-    static Function real = nullptr;
-    const size_t got = next_of(real, "fread")(into, size, count, file);
-    touched_by_kernel(into, static_cast<long>(got * size));
-    return got;
+    FollowedCall call(system_call(SYS_brk, os::call(SYS_brk, 0) + increment));
+    void* result = next_of(real, "sbrk")(increment);
+    call.returned(os::call(SYS_brk, 0));
+    return result;
 }

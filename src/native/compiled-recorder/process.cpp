@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of a recorded process: options, the shard's begin and end, forks and modules.
+// The life of a recorded process: options, the shard's begin and end, forks.
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
+#include <signal.h>
 
+#include "child_environment.h"
+#include "followed_call.h"
 #include "os.h"
 #include "private_memory.h"
 #include "process_end.h"
+#include "program_starts.h"
 #include "runtime.h"
 
 namespace numascape {
 
-// All before any code runs: other libraries' constructors may come before ours.
+// Everything is initialised statically, because constructors of other libraries may run before
+// ours.
 constinit Options options{};
 constinit ShardWriter shard;
 constinit HeapBlocks heap(shard);
@@ -44,7 +48,7 @@ uint64_t number_after(std::string_view text, std::string_view option) {
     return number;
 }
 
-bool read_options() {
+bool find_options() {
     const char* directory = std::getenv(kDirectoryVariable);
     const char* text = std::getenv(kOptionsVariable);
     if (directory == nullptr || directory[0] == '\0') {
@@ -60,27 +64,45 @@ bool read_options() {
     return true;
 }
 
-int create(const char* suffix) {
-    char path[1200];
+// Read only once, because they are then removed from the program's environment.
+bool read_options() {
+    static const bool found = find_options();
+    static bool hidden = false;
+    if (found && !hidden) {
+        hidden = true;
+        constexpr const char* kNames[] = {kDirectoryVariable, kOptionsVariable};
+        child_environment.hide(kNames, 2);
+    }
+    return found;
+}
+
+using Path = char[1200];
+Path shard_path;
+Path tables_path;
+
+int create(const char* suffix, Path& path) {
     char* end = append_text(path, options.directory, sizeof options.directory);
     end = append_text(end, "/", 2);
     end = append_text(end, shard_name, sizeof shard_name);
     append_text(end, suffix, 16);
-    return os::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
+    return OwnFile::moved_up(os::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
 }
 
-// Opens DIR/PID-N.shard and .tables, N the first free number: after exec a process has a new one.
+// Opens DIR/PID-N.shard and .tables, where N is the first free number: each exec needs a new one.
 bool open_files(int& shard_file, int& tables_file) {
     constexpr int kExists = -17;  // EEXIST
     shard_file = kExists;
     for (uint64_t n = 0; n < 10000 && shard_file == kExists; ++n) {
         char* end = append_number(shard_name, os::process_id());
         append_number(append_text(end, "-", 2), n);
-        shard_file = create(".shard");
+        shard_file = create(".shard", shard_path);
     }
-    tables_file = shard_file >= 0 ? create(".tables") : -1;
+    tables_file = shard_file >= 0 ? create(".tables", tables_path) : -1;
+    shard.name_files(shard_path, tables_path);
     return tables_file >= 0;
 }
+
+}  // namespace
 
 const char* program_path() {
     static char path[1024];
@@ -90,81 +112,7 @@ const char* program_path() {
     return path;
 }
 
-// --- Modules: known by where they begin.
-
-constexpr uint32_t kMostModules = 4096;
-uint64_t known_modules[kMostModules];
-uint32_t known_count = 0;
-SpinLock modules_lock;
-
-bool is_known(uint64_t start) {
-    for (uint32_t i = 0; i < known_count; ++i) {
-        if (known_modules[i] == start) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int write_if_new(dl_phdr_info* info, size_t, void* argument) {
-    uint64_t start = ~uint64_t{0};
-    uint64_t end = 0;
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const auto& segment = info->dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD) {
-            const uint64_t low = page_floor(info->dlpi_addr + segment.p_vaddr);
-            const uint64_t high = page_ceiling(info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-            start = low < start ? low : start;
-            end = high > end ? high : end;
-        }
-    }
-    if (end <= start || is_known(start) || known_count == kMostModules) {
-        return 0;
-    }
-    const bool first = known_count == 0;
-    const char* path = first ? program_path() : info->dlpi_name;
-    known_modules[known_count++] = start;
-    if (path[0] != '/') {
-        return 0;  // the kernel's own, linux-vdso.so
-    }
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const auto& segment = info->dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {
-            const uint64_t code = info->dlpi_addr + segment.p_vaddr;
-            call_stacks.add_code(code, code + segment.p_memsz, true);
-        }
-    }
-    write_module(shard, *static_cast<ThreadRecorder*>(argument), RecordType::kModuleLoad,
-                 os::ticks(), path, start, end, info->dlpi_addr);
-    return 0;
-}
-
-// --- Whether a loaded module was compiled for us: its note (stub.S).
-
-int find_note(dl_phdr_info* info, size_t, void* found) {
-    constexpr char kName[] = "Numascape";
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const auto& segment = info->dlpi_phdr[i];
-        if (segment.p_type != PT_NOTE) {
-            continue;
-        }
-        const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
-        const char* end = at + segment.p_memsz;
-        const uint64_t align = segment.p_align == 8 ? 8 : 4;
-        while (at + sizeof(ElfW(Nhdr)) <= end) {
-            const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
-            const char* name = at + sizeof *note;
-            if (note->n_namesz == sizeof kName && std::memcmp(name, kName, sizeof kName) == 0) {
-                *static_cast<bool*>(found) = true;
-                return 1;
-            }
-            const uint64_t names = (note->n_namesz + align - 1) / align * align;
-            const uint64_t content = (note->n_descsz + align - 1) / align * align;
-            at = name + names + content;
-        }
-    }
-    return 0;
-}
+namespace {
 
 void write_mappings(ThreadRecorder& recorder, uint64_t time) {
     struct Context {
@@ -175,6 +123,7 @@ void write_mappings(ThreadRecorder& recorder, uint64_t time) {
         [](const MappedRange& range, void* argument) {
             const auto* to = static_cast<const Context*>(argument);
             if (!std::string_view(range.path).starts_with(options.directory)) {
+                memory.was_mapped(range);
                 write_map_before(shard, *to->recorder, to->time, range);
             }
         },
@@ -194,52 +143,48 @@ void write_placement(ThreadRecorder& recorder, uint64_t time) {
         &context);
 }
 
-void forked() {
-    ThreadRecorder* recorder = thread_state.recorder;
-    if (!opened.load() || recorder == nullptr) {
-        return;
-    }
-    const Inside inside;
+void reopen_shard(ThreadRecorder& recorder) {
     char parent[sizeof shard_name];
     std::memcpy(parent, shard_name, sizeof parent);
     int shard_file = -1;
     int tables_file = -1;
-    if (!open_files(shard_file, tables_file)) {
+    const bool opened_files = open_files(shard_file, tables_file);
+    shard.close_files_of_parent();
+    if (!opened_files) {
         shard.set_flag(kShardChildrenLost);
-        shard_file = os::memory_file();
-        tables_file = os::memory_file();
+        shard_file = OwnFile::moved_up(os::memory_file());
+        tables_file = OwnFile::moved_up(os::memory_file());
+        shard.name_files("", "");
     }
-    if (!shard.reopen_after_fork(*recorder, shard_file, tables_file, program_path(), parent)) {
+    if (!shard.reopen_after_fork(recorder, shard_file, tables_file, program_path(), parent)) {
         constexpr char kMessage[] = "numascape: no memory to record a forked process\n";
         os::call(SYS_write, 2, reinterpret_cast<long>(kMessage), sizeof kMessage - 1);
         std::abort();
     }
     finished.store(false);
-    modules_lock.reset();
-    known_count = 0;
     heap.after_fork();
-    counting_after_fork();
-    phases.after_fork(*recorder);
+    memory.after_fork();
+    phases.after_fork(recorder);
     const uint64_t time = os::ticks();
     auto* record = static_cast<ThreadStartRecord*>(shard.append(
-        *recorder, RecordType::kThreadStart, recorder->thread, sizeof(ThreadStartRecord)));
+        recorder, RecordType::kThreadStart, recorder.thread, sizeof(ThreadStartRecord)));
     record->time = time;
-    record->stack_start = recorder->stack_start;
-    record->stack_end = recorder->stack_end;
-    record->os_tid = recorder->os_tid;
+    record->stack_start = recorder.stack_start;
+    record->stack_end = recorder.stack_end;
+    record->os_tid = recorder.os_tid;
     record->cpu = os::current_cpu();
-    shard.commit(*recorder, record);
-    write_mappings(*recorder, time);
-    write_new_modules(*recorder);
-    heap.write_live(*recorder, time);
+    shard.commit(recorder, record);
+    write_mappings(recorder, time);
+    write_new_modules(recorder);
+    heap.write_live(recorder, time);
 }
 
 // --- Time slices
 
 uint64_t session_begin = 0;  // CLOCK_REALTIME ns
 
-// The first process of a session says in a file when it began; slices of all processes are counted
-// from there.
+// The first process of a session writes its start time to a file; the time slices of all processes
+// are relative to it.
 uint64_t read_session_begin() {
     char path[1200];
     append_text(append_text(path, options.directory, sizeof options.directory), "/begin", 16);
@@ -277,13 +222,67 @@ void start_clock() {
     static Create create_thread = nullptr;
     pthread_t clock;
     session_begin = read_session_begin();
+    // No signal is for it.
+    uint64_t before = 0;
+    const uint64_t all = ~uint64_t{0};
+    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
+             reinterpret_cast<long>(&before), sizeof all);
     next_of(create_thread, "pthread_create")(&clock, nullptr, run_clock, nullptr);
+    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
 }
 
 }  // namespace
 
 bool recording() {
     return opened.load(std::memory_order_acquire);
+}
+
+// In the order in which nested locks are taken.
+void threads_before_fork() {
+    ++thread_state.writing;
+    thread_state.forking = recording() && shard.is_of_this_process();
+    if (thread_state.forking) {
+        signals_before_fork();
+        modules_before_fork();
+        counting_before_fork();
+        phases.lock();
+        heap.lock();
+        shard.lock();
+    }
+}
+
+void forked_in_parent() {
+    if (thread_state.forking) {
+        shard.unlock();
+        heap.unlock();
+        phases.unlock();
+        counting_after_fork(false);
+        modules_after_fork(false);
+        signals_after_fork();
+    }
+    if (--thread_state.writing == 0) {
+        let_signals_in();
+    }
+}
+
+void forked_in_child() {
+    if (thread_state.forking) {
+        shard.unlock();
+        counting_after_fork(true);
+        modules_after_fork(true);
+        signals_after_fork();
+        if (thread_state.recorder != nullptr) {
+            const ReentrancyGuard inside;
+            reopen_shard(*thread_state.recorder);
+        } else {
+            opened.store(false);
+        }
+    } else if (thread_state.recorder != nullptr && !shard.makes_calls()) {
+        stop_counting();
+    }
+    if (--thread_state.writing == 0) {
+        let_signals_in();
+    }
 }
 
 bool open_shard(bool wanted) {
@@ -294,12 +293,9 @@ bool open_shard(bool wanted) {
     if (recording() || failed) {
         return recording();
     }
-    const Inside inside;
+    const ReentrancyGuard inside;
     failed = !read_options();
-    bool compiled = wanted || options.faults;
-    if (!compiled && !failed) {
-        dl_iterate_phdr(find_note, &compiled);
-    }
+    const bool compiled = wanted || options.faults || (!failed && compiled_code_is_loaded());
     if (!compiled || failed) {
         return false;
     }
@@ -317,28 +313,25 @@ bool open_shard(bool wanted) {
     opened.store(true, std::memory_order_release);
     ThreadRecorder* recorder = begin_thread();
     if (recorder != nullptr) {
-        follow_break(*recorder, 0);
+        memory.follow_break(static_cast<uint64_t>(os::call(SYS_brk, 0)));
         write_mappings(*recorder, os::ticks());
         write_new_modules(*recorder);
     }
-    pthread_atfork(nullptr, nullptr, forked);
+    pthread_atfork(threads_before_fork, forked_in_parent, forked_in_child);
+    take_over_handlers();
     if (options.every_ns != 0) {
         start_clock();
     }
     return true;
 }
 
-void write_new_modules(ThreadRecorder& recorder) {
-    SpinGuard guard(modules_lock);
-    dl_iterate_phdr(write_if_new, &recorder);
-}
-
 void finish_shard(uint32_t flag) {
     ThreadRecorder* recorder = thread_state.recorder;
-    if (!recording() || finished.exchange(true)) {
+    // A child of vfork ends in its parent's memory.
+    if (!recording() || !shard.is_of_this_process() || finished.exchange(true)) {
         return;
     }
-    const Inside inside;
+    const ReentrancyGuard inside;
     shard.settle_at_end(recorder);
     if (recorder != nullptr) {
         write_new_modules(*recorder);
@@ -349,8 +342,31 @@ void finish_shard(uint32_t flag) {
     shard.set_flag(static_cast<ShardFlags>(flag));
 }
 
+bool end_calls() {
+    if (!recording() || !shard.is_of_this_process()) {
+        return false;
+    }
+    const ReentrancyGuard inside;
+    spare_slots();
+    finish_shard(kShardEnded);
+    options.lines = false;
+    failed = true;
+    opened.store(false);
+    shard.make_no_calls(thread_state.recorder);
+    return true;
+}
+
+void resume_calls() {
+    const ReentrancyGuard inside;
+    shard.make_calls();
+    shard.clear_flag(kShardEnded);
+    failed = false;
+    finished.store(false);
+    opened.store(true);
+}
+
 void* next_function(const char* name) {
-    const Inside inside;
+    const ReentrancyGuard inside;
     thread_state.looking = true;
     void* found = dlsym(RTLD_NEXT, name);
     thread_state.looking = false;
@@ -363,6 +379,7 @@ void* next_function(const char* name) {
 namespace {
 
 __attribute__((constructor)) void loaded() {
+    find_program_starts();
     open_shard(false);
 }
 
@@ -371,40 +388,33 @@ __attribute__((destructor)) void unloaded() {
 }
 
 }  // namespace
+
+bool program_begins() {
+    if (!recording() || !shard.is_of_this_process()) {
+        return false;
+    }
+    const ReentrancyGuard inside;
+    shard.settle_at_end(thread_state.recorder);
+    shard.set_flag(kShardReplaced);
+    shard.stamp();
+    return true;
+}
+
+void program_failed() {
+    shard.clear_flag(kShardReplaced);
+}
+
 }  // namespace numascape
 
 #define REPLACED(result, name, parameters) NUMASCAPE_EXPORTED result name parameters
 
 REPLACED(void, _exit, (int status)) {
     numascape::finish_shard(numascape::kShardEnded);
-    numascape::os::call(SYS_exit_group, status);
-    __builtin_unreachable();
+    for (;;) {
+        numascape::os::call(SYS_exit_group, status);
+    }
 }
 
 REPLACED(void, _Exit, (int status)) {
     _exit(status);
-}
-
-REPLACED(int, execve, (const char* path, char* const* arguments, char* const* environment)) {
-    using Function = int (*)(const char*, char* const*, char* const*);
-    static Function real = nullptr;
-    if (numascape::recording()) {
-        numascape::shard.set_flag(numascape::kShardReplaced);
-        numascape::shard.stamp();
-    }
-    return numascape::next_of(real, "execve")(path, arguments, environment);
-}
-
-REPLACED(int, execv, (const char* path, char* const* arguments)) {
-    return execve(path, arguments, environ);
-}
-
-REPLACED(int, execvp, (const char* file, char* const* arguments)) {
-    using Function = int (*)(const char*, char* const*);
-    static Function real = nullptr;
-    if (numascape::recording()) {
-        numascape::shard.set_flag(numascape::kShardReplaced);
-        numascape::shard.stamp();
-    }
-    return numascape::next_of(real, "execvp")(file, arguments);
 }

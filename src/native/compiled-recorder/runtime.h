@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The compiled recorder's runtime: a library that `numascape record` preloads. counting.cpp is what
-// compiled code calls; process.cpp opens and finishes the shard; threads.cpp, allocations.cpp and
+// The runtime of the compiled recorder: a library that `numascape record` preloads. Compiled code
+// calls counting.cpp. process.cpp opens and finishes the shard. threads.cpp, allocations.cpp and
 // mappings.cpp replace functions of the C library to follow threads and memory.
 #pragma once
 
@@ -36,31 +36,74 @@ struct ThreadState {
     bool ended;
     bool inside;       // one of our replacements: what it calls is not the program's
     bool looking;      // for a real function: dlsym allocates and frees
+    bool deferred;     // signals wait until nothing is half written
+    bool forking;      // with all locks held
+    uint32_t writing;  // scopes of Writing, one inside the other
     uint32_t regions;  // parallel regions, one inside the other
+    uint64_t let_in;   // the signals that are not blocked after that
 };
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 // --- process.cpp
+const char* program_path();
 // Whether there is a shard. The first call after compiled code was seen opens it.
 bool recording();
-// Opens the shard if compiled code is loaded, or `wanted`; false when nothing can be recorded.
+// Opens the shard if compiled code is loaded, or if `wanted`; false if nothing can be recorded.
 bool open_shard(bool wanted);
-// Finds modules that were loaded since.
-void write_new_modules(ThreadRecorder& recorder);
 // What is only known at the end; the first call only.
 void finish_shard(uint32_t flag);
 
 // --- threads.cpp
-// This thread's recorder, begun now if it was not; null after the thread's end, or without shard.
+// This thread's recorder, which is created if needed; null after the thread's end, or without a
+// shard.
 ThreadRecorder* begin_thread();
 
-// --- mappings.cpp
-// After the program got memory at an address: the C library moves the program break by itself, and
-// what is new below it is the heap's.
-void follow_break(ThreadRecorder& recorder, uint64_t address);
+// Before and after a fork: waits until no thread is in the middle of a change, which the child
+// would see half done.
+void threads_before_fork();
+void forked_in_parent();
+void forked_in_child();
+
+// The process is about to forbid system calls to itself. All needed system calls are made now;
+// counting continues. False if nothing is recorded. The second function: they are not forbidden
+// after all, but lines are not counted any more.
+bool end_calls();
+void resume_calls();
+
+// --- forks.cpp
+// Whether a call by syscall(2) makes a process with a copy of our memory, or forbids system calls;
+// and a function that makes such a call and returns the kernel's value.
+bool concerns_process(long number, long first);
+long call_for_process(long number, const long (&arguments)[6]);
+
+// --- seccomp.cpp
+// A call that forbidden_calls.h knows; gives the kernel's value.
+long call_that_forbids_calls(long number, const long (&arguments)[6]);
+
+// --- signals.cpp
+// Delivers the signals that arrived while this thread wrote.
+void let_signals_in();
+// From now on, the program's handlers, including existing ones, wait while we write.
+void take_over_handlers();
+void signals_before_fork();
+void signals_after_fork();
+
+// --- modules.cpp
+// Writes what was loaded or unloaded since.
+void write_new_modules(ThreadRecorder& recorder);
+bool compiled_code_is_loaded();
+void modules_before_fork();
+void modules_after_fork(bool child);
 
 // --- counting.cpp
-void counting_after_fork();
+// Page counters that are never read.
+void* spare_slots();
+// From now on, this thread counts there. Makes no system call after the first call of spare_slots.
+void stop_counting();
+void counting_before_fork();
+void counting_after_fork(bool child);
+// The memory of a program or library is unmapped, with the compiled modules in it.
+void forget_compiled_modules(uint64_t start, uint64_t end);
 
 // The function of this name that the program would have called.
 void* next_function(const char* name);
@@ -72,17 +115,60 @@ Function next_of(Function& known, const char* name) {
     return known;
 }
 
-// While one exists, what this thread does is not the program's.
-class Inside {
+// While such an object exists, no signal handler runs on this thread: it could enter this code
+// again, and find half-written records and held locks. Signals wait (signals.cpp), except those
+// that report a fault of the thread itself.
+class Writing {
   public:
-    Inside() : before_(thread_state.inside) { thread_state.inside = true; }
-    ~Inside() { thread_state.inside = before_; }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
+    Writing() : nested_(thread_state.writing++ != 0) { barrier(); }
+    ~Writing() {
+        barrier();
+        if (--thread_state.writing == 0) {
+            barrier();
+            if (__builtin_expect(thread_state.deferred, 0)) {
+                let_signals_in();
+            }
+        }
+    }
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+    // A handler that was not installed through the C library interrupted this code.
+    bool nested() const { return nested_; }
+
+  private:
+    static void barrier() { __asm__ volatile("" : : : "memory"); }
+    bool nested_;
+};
+
+// While one exists, the actions of this thread do not count as the program's.
+class ReentrancyGuard {
+  public:
+    ReentrancyGuard() : before_(thread_state.inside) { thread_state.inside = true; }
+    ~ReentrancyGuard() { thread_state.inside = before_; }
+    ReentrancyGuard(const ReentrancyGuard&) = delete;
+    ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
     bool nested() const { return before_; }
 
   private:
+    Writing writing_;
     bool before_;
+};
+
+// Within ReentrancyGuard, while the replaced function runs: signals are allowed.
+class Real {
+  public:
+    Real() : writing_(thread_state.writing) {
+        thread_state.writing = 0;
+        if (thread_state.deferred) {
+            let_signals_in();
+        }
+    }
+    ~Real() { thread_state.writing = writing_; }
+    Real(const Real&) = delete;
+    Real& operator=(const Real&) = delete;
+
+  private:
+    uint32_t writing_;
 };
 
 }  // namespace numascape

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a compiled program or library that knows whether it is being recorded. If not, it
-// counts into memory of its own that nobody reads: the program runs as it would without.
+// The part of a compiled program or library that knows whether it is being recorded. If it is not,
+// the code counts into memory that nobody reads, and the program runs as usual.
 #include "abi.h"
 #include "block_counters.h"
 #include "os.h"
@@ -23,7 +23,7 @@ HIDDEN __thread ModuleThread __numascape_thread __attribute__((tls_model("initia
 HIDDEN uint64_t __numascape_sites_offset;
 
 HIDDEN void* __numascape_stub_enter();
-HIDDEN void __numascape_stub_touch(void* table, uint64_t slot_offset, uint64_t place,
+HIDDEN void __numascape_stub_touch(void* table, uint64_t counter_offset, uint64_t place,
                                    const void* pc);
 HIDDEN void* __numascape_stub_block(void* table, const Site* site);
 HIDDEN void __numascape_stub_note(void* table, const Site* site, uint64_t address);
@@ -44,7 +44,7 @@ CompiledModule module{kCompiledVersion,          0,
                       __start_numascape_sites,   __stop_numascape_sites,
                       &__numascape_sites_offset, this_thread};
 
-// Null when the program runs by itself.
+// Null if the program is not recorded.
 const CompiledRuntime* runtime() {
     const CompiledRuntime* known = &numascape_compiled_runtime;
     return known != nullptr && known->version == kCompiledVersion ? known : nullptr;
@@ -58,7 +58,7 @@ const CompiledRuntime* runtime() {
     __builtin_unreachable();
 }
 
-// Counters that nobody reads. All threads share them when there is no room for more.
+// Counters that are never read. All threads share them if there is no memory for more.
 void* enter_unrecorded() {
     static void* shared = nullptr;
     void* memory = os::map_sparse(kTableStride);
@@ -70,9 +70,10 @@ void* enter_unrecorded() {
     void* room = os::failed(memory) ? shared : memory;
     const auto sites = reinterpret_cast<uint64_t>(module.sites);
     const auto bytes = reinterpret_cast<uint64_t>(module.sites_end) - sites;
-    // The last entry's counter lies right below the slots; too many overlap, and nobody minds.
+    // The counter of the last entry is directly below the page_counters. If there are too many
+    // entries, counters overlap; this does no harm, because nobody reads them.
     __numascape_sites_offset = 0 - sites - (bytes < kCountersBytes ? bytes : kCountersBytes);
-    Slot* table = table_in(room);
+    PageCounter* table = table_in(room);
     __numascape_thread.table = table;
     return table;
 }
@@ -91,9 +92,9 @@ void* __numascape_stub_enter() {
     return recorder != nullptr ? recorder->enter(&module) : enter_unrecorded();
 }
 
-void __numascape_stub_touch(void* table, uint64_t slot_offset, uint64_t place, const void* pc) {
+void __numascape_stub_touch(void* table, uint64_t counter_offset, uint64_t place, const void* pc) {
     if (const CompiledRuntime* recorder = runtime()) {
-        recorder->touch(table, slot_offset, place, pc);
+        recorder->touch(table, counter_offset, place, pc);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads: counted from before their first function runs until the last of their destructors.
+// Threads are counted from before their first function until after their last destructor.
 #include <cerrno>
 #include <cstdlib>
 
@@ -33,26 +33,27 @@ StackRange find_stack() {
 
 void end_thread() {
     ThreadRecorder* recorder = thread_state.recorder;
-    if (recorder == nullptr) {
+    if (recorder == nullptr || !shard.makes_calls()) {
         return;
     }
-    const Inside inside;
-    // A stack may be cached and given to the next thread: its counts leave with its owner.
+    const ReentrancyGuard inside;
+    // A stack may be cached and used by the next thread, so its counts are written when its owner
+    // ends.
     if (recorder->stack_end > recorder->stack_start) {
         shard.retire(*recorder, window_page(recorder->stack_start),
                      window_page(recorder->stack_end - 1) + 1, os::ticks());
     }
     char name[16];
-    read_thread_name(recorder->os_tid, name);
+    read_own_name(name);
     for (TableWord* word = recorder->table_words; word != nullptr; word = word->next) {
-        word->table = nullptr;  // whoever still counts gets the spare one
+        word->table = nullptr;  // code that still counts uses the spare table
     }
     thread_state.recorder = nullptr;
     thread_state.ended = true;
     shard.end_thread(recorder, name);
 }
 
-// Destructors of other keys may access memory too: the last round is ours.
+// Destructors of other keys may access memory, too, so ours runs in the last round.
 void destroy(void* round) {
     const auto left = reinterpret_cast<uintptr_t>(round);
     if (left > 1) {
@@ -74,7 +75,7 @@ struct Start {
 void* run_thread(void* argument) {
     const Start start = *static_cast<Start*>(argument);
     {
-        const Inside inside;
+        const ReentrancyGuard inside;
         std::free(argument);
         begin_thread();
     }
@@ -87,10 +88,13 @@ ThreadRecorder* begin_thread() {
     if (thread_state.recorder != nullptr || thread_state.ended || !recording()) {
         return thread_state.recorder;
     }
-    const Inside inside;
+    const ReentrancyGuard inside;
     const bool main_thread = os::thread_id() == os::process_id();
     const StackRange stack = main_thread ? find_main_stack() : find_stack();
     thread_state.recorder = shard.start_thread(stack.start, stack.end);
+    if (thread_state.recorder != nullptr) {
+        thread_state.recorder->thread_pointer = os::thread_pointer();
+    }
     pthread_once(&end_key_once, make_end_key);
     if (have_end_key) {
         pthread_setspecific(end_key,
@@ -111,7 +115,7 @@ NUMASCAPE_EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* a
     }
     Start* start = nullptr;
     {
-        const Inside inside;
+        const ReentrancyGuard inside;
         start = static_cast<Start*>(std::malloc(sizeof(Start)));
         if (start == nullptr) {
             return EAGAIN;
@@ -120,7 +124,7 @@ NUMASCAPE_EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* a
     }
     const int error = next_of(real, "pthread_create")(thread, attributes, run_thread, start);
     if (error != 0) {
-        const Inside inside;
+        const ReentrancyGuard inside;
         std::free(start);
     }
     return error;

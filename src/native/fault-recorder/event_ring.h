@@ -19,7 +19,7 @@
 
 namespace numascape {
 
-// What perf_event_mlock_kb allows a user for each CPU by default, 516 KiB, is this and the header.
+// With the header, this is the default limit of perf_event_mlock_kb per CPU for a user, 516 KiB.
 inline constexpr size_t kRingPages = 128;
 
 inline size_t page_bytes() {
@@ -58,7 +58,7 @@ struct NamedEnd {
     uint32_t cpu, reserved;
 };
 
-// What the kernel is to report.
+// The events that the kernel reports.
 struct Wanted {
     uint64_t event;   // PERF_COUNT_SW_...
     uint64_t period;  // events, or ns of the clock
@@ -86,7 +86,7 @@ class Ring {
     bool opened() const { return header_ != nullptr; }
     int file() const { return file_; }
 
-    // Appends what is there; returns the faults that were lost.
+    // Appends all available samples; returns how many faults were lost.
     uint64_t drain(std::vector<FaultEntry>& out) {
         const char* data = reinterpret_cast<const char*>(header_) + page_bytes();
         const size_t bytes = kRingPages * page_bytes();

@@ -4,13 +4,14 @@
 // numascape-faults DIRECTORY --clock -- PROGRAM ARGUMENTS...
 // numascape-faults DIRECTORY --pid PID SECONDS
 //
-// Runs PROGRAM, or looks at process PID for SECONDS (0: until it ends), and writes each page fault
-// of it and of its children to DIRECTORY/faults: a software event of the kernel (perf_event_open),
-// one ring buffer per CPU. Or, to DIRECTORY/clock, where its threads are after every so much of
-// their CPU time. With PROGRAM it ends as that does.
+// Runs PROGRAM, or observes process PID for SECONDS (0: until it ends), and writes each page fault
+// of it and of its children to DIRECTORY/faults. Page faults are a software event of the kernel
+// (perf_event_open), with one ring buffer per CPU. With --clock, it instead writes samples of the
+// threads' code addresses, at a fixed period of CPU time, to DIRECTORY/clock. It ends with the
+// status of PROGRAM.
 //
-// Exit status 125 when the kernel does not let us (never for the clock: its file is then empty),
-// 126 and 127 when PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
+// Exit status 125 if the kernel does not permit it (never for the clock: its file is then empty),
+// 126 or 127 if PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -23,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -60,11 +62,11 @@ volatile pid_t program = 0;
          std::string("the kernel does not report page faults: ") + std::strerror(error) + advice);
 }
 
-// The child waits until the events are there. Returns its process id and the end to release it by.
+// The child waits until the events are open. Returns its process id and the end of the pipe that
+// releases it.
 pid_t start(char** command, int& release) {
     int go[2];
-    int failed[2];
-    if (pipe(go) != 0 || pipe(failed) != 0) {
+    if (pipe2(go, O_CLOEXEC) != 0) {
         fail(kCannotRecord, std::string("cannot make a pipe: ") + std::strerror(errno));
     }
     const pid_t pid = fork();
@@ -88,8 +90,6 @@ pid_t start(char** command, int& release) {
              "cannot run " + std::string(command[0]) + ": " + std::strerror(errno));
     }
     close(go[0]);
-    close(failed[0]);
-    close(failed[1]);
     release = go[1];
     return pid;
 }
@@ -132,7 +132,7 @@ std::vector<pid_t> threads_of(pid_t pid) {
     return threads;
 }
 
-// Ends us as soon as nobody waits for us any more.
+// Set by the signals that end the recording.
 volatile sig_atomic_t stopped = 0;
 void stop(int) {
     stopped = 1;
@@ -163,8 +163,8 @@ class Recording {
         std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
         file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
     }
-    // Also which pages are in memory, to know hinting faults from first touches. `running`: the
-    // process that runs already, or 0.
+    // Also records which pages are in memory, to distinguish hinting faults from first touches.
+    // `running` is the process that already runs, or 0.
     void watch_pages(pid_t running) {
         watched_.emplace();
         if (running != 0) {
@@ -212,7 +212,7 @@ int record_running(const std::string& directory, pid_t pid, double seconds) {
         setrlimit(RLIMIT_NOFILE, &files);
     }
     const std::vector<pid_t> threads = threads_of(pid);
-    // Readable once the process has ended, though nobody has waited for it yet.
+    // Readable when the process has ended, even before anyone has waited for it.
     const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (threads.empty() || process < 0) {
         fail(kCannotRecord, "there is no process " + std::to_string(pid));

@@ -10,14 +10,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "pages.h"
+
 namespace numascape {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 constexpr uint64_t kPagesPerLook = 1 << 14;  // some tenths of a millisecond
-constexpr uint64_t kMostAtOnce = 1 << 26;    // 256 GiB, a second
-// A huge page is cleared in milliseconds, but others may have to be moved out of its way before.
+constexpr uint64_t kMaxAtOnce = 1 << 26;     // 256 GiB, a second
+// A huge page is cleared in milliseconds, but the kernel may first have to move other pages.
 constexpr uint64_t kLongestFaultNs = 3'000'000'000;
 // Of an entry of pagemap.
 constexpr uint64_t kPresent = uint64_t{1} << 63;
@@ -29,7 +30,7 @@ bool is_in_memory(uint64_t entry) {
     return (entry & (kPresent | kSwapped)) != 0;
 }
 
-// The page of zeros, which stands for all that were only read, counts as not mapped once.
+// The zero page, which is mapped for all pages that were only read, counts as mapped several times.
 bool may_fault_for_another_reason(uint64_t entry) {
     return (entry & kSwapped) != 0 ||
            ((entry & kPresent) != 0 && (entry & (kFileOrShared | kMappedOnce)) == 0);
@@ -82,7 +83,7 @@ bool PagesInMemory::open() {
     return file_ >= 0;
 }
 
-// A thread that faults anew is done with its fault before.
+// A thread that faults again has finished its previous fault.
 void PagesInMemory::faulted(uint32_t thread, uint64_t address, uint64_t time_ns) {
     const uint64_t page = address / kPageBytes;
     Block& block = blocks_[page / kBlockPages];
@@ -117,7 +118,7 @@ bool PagesInMemory::look(std::vector<FaultEntry>& out, uint64_t began_ns, uint64
     }
     while (pages > 0 && !left_.empty()) {
         Range& range = left_.back();
-        const uint64_t end = std::min(range.end, range.first + std::min(pages, kMostFaultPages));
+        const uint64_t end = std::min(range.end, range.first + std::min(pages, kMaxFaultPages));
         look_at(range.first, end, out);
         pages -= end - range.first;
         range.first = end;
@@ -129,7 +130,7 @@ bool PagesInMemory::look(std::vector<FaultEntry>& out, uint64_t began_ns, uint64
     return !ended_;
 }
 
-// What may not be read is only reserved, and not in memory.
+// Memory without read permission is only reserved, and not present.
 void PagesInMemory::next_round() {
     std::ifstream maps("/proc/" + std::to_string(pid_) + "/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -160,8 +161,8 @@ void PagesInMemory::look_at(uint64_t first, uint64_t end, std::vector<FaultEntry
     write_noted(out);
 }
 
-// The kernel reports a fault before it handles it. So what has just faulted and is not there may
-// still come; it is gone only if it does not.
+// The kernel reports a fault before it handles it. A page that has just faulted and is not present
+// may therefore still come. It is only gone if it does not come.
 void PagesInMemory::look_at_block(uint64_t number, const uint64_t* map, uint64_t first,
                                   uint64_t end) {
     if (!blocks_.contains(number) && std::none_of(map, map + (end - first), is_in_memory)) {
@@ -193,7 +194,7 @@ void PagesInMemory::look_at_block(uint64_t number, const uint64_t* map, uint64_t
 void PagesInMemory::note(FaultKind kind, uint64_t page) {
     for (auto last = noted_.rbegin(); last != noted_.rend() && last - noted_.rbegin() < 3; ++last) {
         if (last->kind == kind && last->address / kPageBytes + last->pc == page &&
-            last->pc < kMostFaultPages) {
+            last->pc < kMaxFaultPages) {
             ++last->pc;
             return;
         }
@@ -201,8 +202,8 @@ void PagesInMemory::note(FaultKind kind, uint64_t page) {
     noted_.push_back({0, page * kPageBytes, 1, pid_, 0, 0, kind});
 }
 
-// A fault meanwhile may have brought a page into memory: what was seen in memory holds from now on,
-// and what was not, from before.
+// A fault in the meantime may have brought a page into memory. Pages that were seen in memory count
+// from now on, and all others from before.
 void PagesInMemory::write_noted(std::vector<FaultEntry>& out) {
     const uint64_t now = realtime_ns();
     for (FaultEntry& entry : noted_) {
@@ -214,7 +215,7 @@ void PagesInMemory::write_noted(std::vector<FaultEntry>& out) {
 
 void WatchedProcesses::look_at_all_of(uint32_t pid) {
     const auto [at, fresh] = processes_.try_emplace(pid, pid);
-    at->second.look(found_, realtime_ns(), counted_hinting_faults(), kMostAtOnce);
+    at->second.look(found_, realtime_ns(), counted_hinting_faults(), kMaxAtOnce);
 }
 
 void WatchedProcesses::follow(std::vector<FaultEntry>& faults, uint64_t began_ns) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pages of a process are in memory, looked at from outside: /proc/PID/pagemap
-// (Documentation/admin-guide/mm/pagemap.rst), without the frames' numbers, which need privileges.
+// Which pages of a process are in memory. This is read from outside, from /proc/PID/pagemap
+// (Documentation/admin-guide/mm/pagemap.rst), without frame numbers, which need privileges.
 #pragma once
 
 #include <bitset>
@@ -17,7 +17,7 @@
 
 namespace numascape {
 
-// Says what is other than faults alone would let one think, as entries of a fault log.
+// Reports differences from the state that faults alone suggest, as entries of a fault log.
 class PagesInMemory {
   public:
     explicit PagesInMemory(uint32_t pid)
@@ -70,7 +70,8 @@ class WatchedProcesses {
   public:
     // Before the first faults of a process that runs already.
     void look_at_all_of(uint32_t pid);
-    // Appends to the latest faults what was seen after them. All before `began_ns` are known.
+    // Appends to the latest faults what was seen after them. All faults before `began_ns` are
+    // known.
     void follow(std::vector<FaultEntry>& faults, uint64_t began_ns);
 
   private:

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// file-pages: on which nodes the pages of files are that are in memory.
+// file-pages: finds the nodes of the pages of files that are in memory.
 //
-// Input: paths, each ended by a zero byte. Output: a line of JSON for each, in their order:
+// Input: paths, each ended by a zero byte. Output: a line of JSON for each path, in order:
 //   {"size": 1048576, "resident": 256, "dirty": 0, "nodes": {"0": 256}}
 //   {"error": "Permission denied"}
-// resident: pages in memory; -1 when the kernel will not tell. dirty: -1 likewise. nodes: pages by
-// node, "-1" for those whose node is unknown; null when the kernel will not tell.
+// resident: pages in memory, or -1 if the kernel does not tell. dirty: likewise. nodes: pages by
+// node, with "-1" for unknown nodes; null if the kernel does not tell.
 //
-// Nothing is read into memory for it. Which pages are there, mincore(2) says, but of a file that
-// the user neither owns nor may write it says "all" (mm/mincore.c, can_do_mincore), so cachestat(2)
-// (Linux 6.5), which refuses then, is asked first, and without it the same rule is applied here.
-// Of resident pages only, the entry is put into this process' page table by reading one byte, and
-// move_pages(2) is asked without a target. MADV_RANDOM keeps the kernel from reading ahead should
-// a page leave in between, and from mapping its neighbours.
+// No page is read into memory. mincore(2) reports which pages are in memory, but reports all pages
+// of a file that the user neither owns nor may write (mm/mincore.c, can_do_mincore). cachestat(2)
+// (Linux 6.5) refuses such files, so it is called first; without it, the same rule is applied here.
+// To find the node of a resident page, this process reads one byte of it, which maps the page, and
+// calls move_pages(2) without target nodes. If a page is evicted in between, MADV_RANDOM keeps the
+// kernel from reading ahead; it also prevents mapping of neighbours.
 #include <algorithm>
 #include <cerrno>
 #include <csetjmp>
@@ -38,7 +38,7 @@ using namespace numascape::host;
 
 namespace {
 
-// The same on every architecture; headers before Linux 6.5 lack it and its structures.
+// The same on every architecture; headers before Linux 6.5 do not have it and its structures.
 constexpr long kCachestat = 451;
 struct CachestatRange {
     std::uint64_t offset, length;
@@ -47,7 +47,7 @@ struct Cachestat {
     std::uint64_t cache, dirty, writeback, evicted, recently_evicted;
 };
 
-// Mapped at once; a multiple of every page size.
+// Bytes that are mapped at once; a multiple of every page size.
 constexpr std::size_t kWindow = std::size_t{64} << 20;
 
 struct Descriptor {
@@ -69,12 +69,12 @@ struct Found {
 
 sigjmp_buf g_vanished;
 
-// The file became shorter between two calls: its page is gone.
+// The file became shorter between two calls, so the page does not exist any more.
 void on_bus_error(int) {
     siglongjmp(g_vanished, 1);
 }
 
-// mincore tells the truth of this file: the kernel's own rule.
+// Whether mincore is correct for this file, by the rule of the kernel.
 bool truthful(int file, const struct stat& status) {
     return geteuid() == 0 || status.st_uid == geteuid() ||
            faccessat(file, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
@@ -116,7 +116,7 @@ Found look(int file, const struct stat& status) {
         found.resident = static_cast<long long>(cached.cache);
         found.dirty = static_cast<long long>(cached.dirty + cached.writeback);
     } else {
-        // In a container, root may be nobody to the file.
+        // In a container, root may have no rights on the file.
         refused = errno == EPERM;
     }
     found.told = !refused && truthful(file, status);
@@ -139,7 +139,7 @@ void print_error(int number) {
 }
 
 void report(const std::string& path) {
-    // Never waits for a pipe's other end, and follows no link to a device.
+    // Never blocks on a pipe, and follows no link to a device.
     const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status{};
     if (file.number < 0 || fstat(file.number, &status) != 0) return print_error(errno);

@@ -2,12 +2,13 @@
 //
 // hold NODE
 //
-// Takes memory of a node, as much as it is told, so that what can leave the node does; gives it
-// back when its input ends. How much is safe, `numascape host sweep` decides.
+// Allocates the requested memory on a node, so that the kernel frees what it can free there; frees
+// the memory when its input ends. `numascape host sweep` decides how much is safe.
 //
-// Input: lines with a number of bytes to take in addition. For each it prints
+// Input: lines with a number of bytes to allocate in addition. For each, it prints
 //   {"pages": {"0": 16384}}
-// where the kernel says the new pages are. The first line of output, before any input, is
+// with the nodes of the new pages, as the kernel reports them. The first line of output, before any
+// input, is
 //   {"bound": true, "first_to_end": true}
 // bound: its memory comes from the node alone; first_to_end: the kernel's OOM killer ends this
 // process before others (oom_score_adj).
@@ -26,7 +27,7 @@ using namespace numascape::host;
 
 namespace {
 
-// oom_score_adj's largest value (proc(5)); raising one's own needs no privilege.
+// The largest value of oom_score_adj (proc(5)); raising it needs no privilege.
 bool offer_to_end_first() {
     std::ofstream file("/proc/self/oom_score_adj");
     file << 1000 << std::flush;

@@ -15,9 +15,9 @@ namespace numascape::host {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 4096;
+constexpr std::size_t kMaxNodes = 4096;
 constexpr std::size_t kWordBits = 8 * sizeof(unsigned long);
-// Pages asked about in one call.
+// Pages per call.
 constexpr std::size_t kBatch = 4096;
 
 [[noreturn]] void fail(const char* what) {
@@ -58,17 +58,17 @@ NodeCounts count_nodes(const void* start, std::size_t bytes) {
 }
 
 bool set_policy(void* start, std::size_t bytes, Policy policy, std::span<const int> nodes) {
-    std::vector<unsigned long> mask(kMostNodes / kWordBits);
+    std::vector<unsigned long> mask(kMaxNodes / kWordBits);
     for (const int node : nodes) {
         const auto bit = static_cast<std::size_t>(node);
-        if (bit >= kMostNodes) {
+        if (bit >= kMaxNodes) {
             errno = EINVAL;
             fail("mbind");
         }
         mask[bit / kWordBits] |= 1UL << (bit % kWordBits);
     }
     const int mode = policy == Policy::kBind ? MPOL_BIND : MPOL_INTERLEAVE;
-    if (syscall(SYS_mbind, start, bytes, mode, mask.data(), kMostNodes + 1, 0) == 0) return true;
+    if (syscall(SYS_mbind, start, bytes, mode, mask.data(), kMaxNodes + 1, 0) == 0) return true;
     if (errno == EPERM || errno == ENOSYS) return false;
     fail("mbind");
 }
@@ -77,7 +77,7 @@ std::byte* map_memory(std::size_t bytes) {
     void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) fail("mmap");
-    // Huge pages would take more at once than was decided on, and hide where pages go.
+    // Huge pages would allocate more than wanted at once, and hide the nodes of small pages.
     madvise(start, bytes, MADV_NOHUGEPAGE);
     return static_cast<std::byte*>(start);
 }

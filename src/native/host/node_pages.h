@@ -10,22 +10,22 @@
 
 namespace numascape::host {
 
-// Pages by node; kUnknown for those that the kernel does not tell, or that have no page.
+// The number of pages by node. kUnknown: the kernel does not tell the node, or there is no page.
 using NodeCounts = std::map<int, std::size_t>;
 inline constexpr int kUnknown = -1;
 
 std::size_t page_size();
 
-// Adds the node of each page to `counts`. The addresses must be touched already: nothing is
-// faulted in. Throws std::system_error when the kernel does not answer at all.
+// Adds the node of each page to `counts`. The addresses must be touched already, because nothing is
+// faulted in. Throws std::system_error if the kernel refuses the call.
 void count_nodes(std::span<void* const> pages, NodeCounts& counts);
 // The same for all pages of a range; start and bytes are multiples of the page size.
 NodeCounts count_nodes(const void* start, std::size_t bytes);
 
 enum class Policy { kBind, kInterleave };
 
-// Sets the policy of a range that is not touched yet. False where the system does not permit it
-// (some containers); throws std::system_error when there is no such node, or it may not be used.
+// Sets the policy of an untouched range. False if the system does not permit it (some containers);
+// throws std::system_error if the node does not exist or may not be used.
 bool set_policy(void* start, std::size_t bytes, Policy policy, std::span<const int> nodes);
 
 // Private memory in small pages, not touched. Throws std::system_error.

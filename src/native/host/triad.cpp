@@ -3,16 +3,16 @@
 // triad --bytes B --nodes N,N... [--policy first-touch|bind|interleave] [--samples K]
 //       [--ranks R --meeting FILE] [--threads T]
 //
-// The vector triad a = b + c * d over memory that fills a part of the host: for
-// `numascape host experiment`. Either T threads of one process, or R processes that an MPI launcher
-// starts, one worker each, which meet at a barrier in FILE (a file that all can map; the first
-// who comes sets it up). A process learns its rank from its launcher's variables. Worker w of W is
-// on the CPUs of nodes[w * count / W], and has B / W bytes: four vectors of doubles.
+// The vector triad a = b + c * d over a part of the host's memory, for `numascape host experiment`.
+// The workers are either T threads of one process, or R processes of an MPI launcher with one
+// worker each. Processes synchronise at a barrier in FILE, which all must be able to map; the first
+// process initialises it. A process gets its rank from variables of the launcher. Worker w of W
+// runs on the CPUs of nodes[w * count / W], and has B / W bytes: four vectors of doubles.
 //   first-touch: the kernel's default; bind: only the worker's node; interleave: all `nodes`.
-// Prints for each worker, when all are done, a line of JSON:
+// At the end, prints a line of JSON for each worker:
 //   {"worker": 0, "node": 0, "mflops": [812.5, 815.1], "pages": {"0": 65536}}
-// mflops: of all workers together, from when this worker left one barrier until it left the next.
-// A worker that was kept from leaving the first one measured too little: the least is the truth.
+// mflops: of all workers together, between two barriers. A worker that left the first barrier late
+// measures too short a time; the minimum over the workers is therefore correct.
 // Exit status: 0, or 2 with one line on standard error.
 #include <algorithm>
 #include <atomic>
@@ -43,7 +43,7 @@ using namespace numascape::host;
 
 namespace {
 
-// Lies in memory that all workers share, all zero at first. Sense: the number of the meeting.
+// A barrier in memory that all workers share, initially zero. Sense: the number of the round.
 struct Barrier {
     std::atomic<unsigned> arrived;
     std::atomic<unsigned> meeting;
@@ -125,7 +125,7 @@ Barrier* shared_barrier(const std::string& path) {
     return static_cast<Barrier*>(mapped);
 }
 
-// Of the CPUs of the node that this process may use; stays where it is when there is none.
+// Binds to the CPUs of the node that this process may use; does nothing if there is none.
 void run_on(int node) {
     std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
     std::string list;
@@ -191,7 +191,7 @@ Result work(const Request& request, unsigned worker, unsigned all, Barrier& barr
     return result;
 }
 
-// A launcher forwards lines of several processes; each is written at once.
+// Each line is written with one call, because a launcher mixes lines of several processes.
 void print(unsigned worker, const Result& result) {
     std::printf("{\"worker\": %u, \"node\": %d, \"mflops\": [", worker, result.node);
     for (std::size_t i = 0; i < result.mflops.size(); i++) {
@@ -205,7 +205,7 @@ void print(unsigned worker, const Result& result) {
 
 [[noreturn]] void give_up(const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    // The other workers would wait for this one at the barrier.
+    // The other workers would wait for this worker at the barrier forever.
     std::_Exit(2);
 }
 
@@ -235,7 +235,7 @@ void run(const Request& request) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // A line is one write, which no other process' can divide.
+    // A line is one write, so output of other processes cannot split it.
     std::setvbuf(stdout, nullptr, _IOFBF, 1 << 16);
     try {
         run(parse(argc, argv));

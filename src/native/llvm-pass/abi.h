@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the pass, the stub in each compiled program or library, and the runtime that `numascape
-// record` preloads agree on. The pass names these things by the strings below; the stub
-// (compiled-recorder/stub.S) defines them, hidden, in each program and library.
+// The contract between the pass, the stub in each compiled program or library, and the runtime that
+// `numascape record` preloads. The pass uses the names below. The stub (compiled-recorder/stub.S)
+// defines them as hidden symbols in each program and library.
 //
 //   compiled code -----> stub: __numascape_enter ...  -----> runtime, when there is one
 //   __numascape_thread (thread-local): the table of slots in force, null before the first access
 //
-// Without a runtime the tables are the stub's own and nobody reads them.
+// Without a runtime, the tables belong to the stub and are never read.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct NestDimension {
     int64_t step;
     uint64_t count;
 };
-// Of rows with at least such a step each address counts as a page.
+// In rows with at least this step, each address counts as a separate page.
 inline constexpr uint64_t kStridedBytes = 2048;
 struct NestCounts {
     uint64_t dimensions;
@@ -58,20 +58,20 @@ struct CompiledModule {
 };
 // __numascape_sites_offset + address of an entry + table = address of its counter.
 
-// What the runtime does for the stub; nothing here changes vector registers.
+// The functions of the runtime for the stub; none of them changes vector registers.
 struct CompiledRuntime {
     uint32_t version;
     // The thread's table; never null.
     void* (*enter)(CompiledModule* module);
-    // The slot's counter ran over. Of n neighbours in the block, `place` is the first one's, and
-    // n - 1 is above kPlacesShift.
+    // The page counter was zero. Of n neighbours in the block, `place` is that of the first, and n
+    // - 1 is in the bits from kPlacesShift on.
     void (*touch)(void* table, uint64_t slot_offset, uint64_t place, const void* pc);
     void* (*block)(void* table, const Site* site, CompiledModule* module);
-    // Where the site's block has several entries, the nest's last dimension is from each of these
-    // accesses to the next.
+    // If the site's block has several entries, the last dimension of the nest goes from each of
+    // these accesses to the next.
     void (*range)(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
                   CompiledModule* module);
-    // The block's counter ran out; what it accesses is the structure at the address.
+    // The counter of the block reached zero. It accesses the structure at the address.
     void (*note)(void* table, const Site* site, uint64_t address, CompiledModule* module);
     void (*mark)(const char* name, const void* pc);
     // The thread begins a parallel region, `function`, or with null ends it.

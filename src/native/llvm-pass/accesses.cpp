@@ -12,12 +12,12 @@ namespace {
 
 using namespace llvm;
 
-constexpr unsigned kMostUses = 200;
+constexpr unsigned kMaxUses = 200;
 constexpr unsigned kLargestExpression = 60;
 // The displacement of the instruction that marks a phase; NUMASCAPE_PHASE_MARK.
 constexpr char kMarkText[] = "0x4e554d41";
 
-// Of a variable on the stack that no other function or thread can reach.
+// Whether it is in a variable on the stack that no other function or thread can access.
 class PrivateVariables {
   public:
     bool contains(const Value* pointer) {
@@ -27,7 +27,7 @@ class PrivateVariables {
         }
         const auto [at, fresh] = known_.try_emplace(variable, false);
         if (fresh) {
-            at->second = !PointerMayBeCaptured(variable, true, true, kMostUses);
+            at->second = !PointerMayBeCaptured(variable, true, true, kMaxUses);
         }
         return at->second;
     }
@@ -45,7 +45,7 @@ void add_memory_function(MemIntrinsic& call, PrivateVariables& variables,
         if (bytes == 0) {
             return;
         }
-        if (bytes <= kMostInlineBytes) {
+        if (bytes <= kMaxInlineBytes) {
             each = static_cast<uint16_t>((bytes + kBytesPerAccess - 1) / kBytesPerAccess);
             length = nullptr;
         }
@@ -125,7 +125,7 @@ const LoopCounts::Facts& LoopCounts::facts(const Loop* loop) {
     return facts_[loop];
 }
 
-// How often `block` executes in one run of the loop; null when that is not known before.
+// How often `block` executes in one run of the loop; null if that is unknown before the loop.
 const SCEV* LoopCounts::executions(const Loop* loop, const BasicBlock* block) {
     const BasicBlock* exiting = loop->getExitingBlock();
     if (exiting == nullptr || !loop->isLoopSimplifyForm() || facts(loop).may_leave ||
@@ -158,13 +158,13 @@ bool LoopCounts::expandable(const Nest& nest, const Instruction* at) const {
            });
 }
 
-// From a block that executes under conditions which do not change in the loop, as an inner loop's
-// preheader does (is there an iteration at all?), to one that executes always.
+// From a block that executes under loop-invariant conditions, such as the preheader of an inner
+// loop (if it has any iterations), to a block that always executes.
 const BasicBlock* LoopCounts::outside_conditions(const Loop* loop, const BasicBlock* block,
                                                  Nest& nest) {
-    constexpr unsigned kMostConditions = 3;
+    constexpr unsigned kMaxConditions = 3;
     while (!tree_.dominates(block, loop->getLoopLatch()) &&
-           nest.conditions.size() < kMostConditions) {
+           nest.conditions.size() < kMaxConditions) {
         const BasicBlock* before = block->getSinglePredecessor();
         const auto* branch = before != nullptr && loop->contains(before)
                                  ? dyn_cast<BranchInst>(before->getTerminator())
@@ -195,7 +195,7 @@ const BasicBlock* LoopCounts::outside_conditions(const Loop* loop, const BasicBl
 
 // Adds the loop to the nest of an access whose inner loops begin in `block`.
 bool LoopCounts::add_loop(const Loop* loop, const BasicBlock* block, Nest& nest) {
-    if (loop->getLoopLatch() == nullptr || nest.dimensions.size() == kMostDimensions) {
+    if (loop->getLoopLatch() == nullptr || nest.dimensions.size() == kMaxDimensions) {
         return false;
     }
     Nest outer = nest;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which memory accesses of a function are counted, and how often each of them executes in a run of
-// the loops around it, where that is known before these begin.
+// Which memory accesses of a function are counted, and how often each one is executed in a run of
+// the loops around it, if that is known before the loops begin.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace numascape::pass {
 
-// Bytes that one access of a memory function (memcpy, memset) stands for.
+// Bytes per counted access of a memory function (memcpy, memset).
 inline constexpr uint64_t kBytesPerAccess = 8;
 // Shorter copies of known length are counted inline.
-inline constexpr uint64_t kMostInlineBytes = 128;
+inline constexpr uint64_t kMaxInlineBytes = 128;
 
 struct Access {
     llvm::Instruction* instruction;
@@ -29,13 +29,13 @@ struct Access {
     llvm::Value* length;  // bytes, or null
 };
 
-// Everything that counts, in the order of the code. Left out: variables on the stack whose address
-// no other function can know, and other address spaces.
+// All counted accesses, in the order of the code, without other address spaces and without
+// variables on the stack whose address no other function can know.
 llvm::SmallVector<Access> find_accesses(llvm::Function& function);
 
 // Marks a phase (include/numascape/phase.h).
 bool is_phase_mark(const llvm::Instruction& instruction);
-// Whether a call may do what we cannot see: count for us, change the phase, not return.
+// Whether a call may have unknown effects: count accesses, change the phase, or not return.
 bool is_unknown_call(const llvm::Instruction& instruction);
 
 struct Dimension {
@@ -49,7 +49,7 @@ struct Nest {
     const llvm::SCEV* start;
     llvm::SmallVector<Dimension, 4> dimensions;
     llvm::Instruction* before;
-    // All must hold, else none of it is accessed.
+    // All conditions must be true; otherwise nothing of it is accessed.
     struct Condition {
         llvm::CmpInst::Predicate predicate;
         const llvm::SCEV* left;
@@ -57,10 +57,10 @@ struct Nest {
     };
     llvm::SmallVector<Condition, 2> conditions;
 };
-inline constexpr unsigned kMostDimensions = 4;
+inline constexpr unsigned kMaxDimensions = 4;
 
-// How often a block executes in a run of the loop around it, and the structures that its accesses
-// belong to, as addresses; `before` is null when that is not known.
+// How often a block executes in a run of the loop around it, and the addresses of the structures
+// that it accesses; `before` is null if this is unknown.
 struct Executions {
     const llvm::SCEV* count = nullptr;
     llvm::SmallVector<const llvm::SCEV*> structures;
@@ -73,7 +73,7 @@ class LoopCounts {
                llvm::SCEVExpander& expander)
         : loops_(loops), evolution_(evolution), tree_(tree), expander_(expander) {}
 
-    // False when the access must be counted where it is.
+    // False if the access must be counted at its place.
     bool describe(const Access& access, Nest& nest);
     Executions executions_of(llvm::ArrayRef<Access> accesses);
     // The loops, from the innermost around `block` outwards, without an unknown call in them;

@@ -6,6 +6,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "pages.h"
 
 namespace numascape::pass {
 namespace {
@@ -20,7 +21,6 @@ constexpr uint32_t kOften = 1 << 20;
 constexpr unsigned kAddressShift = 8;
 constexpr int32_t kSlotMask = -16;
 constexpr uint64_t kWritesOffset = 8;
-constexpr uint64_t kPageBytes = 4096;
 
 constexpr unsigned kOutlinedArgument = 2;  // of __kmpc_fork_call and its like
 
@@ -100,7 +100,7 @@ Value* FunctionCounter::load_table(IRBuilder<>& at) {
     return at.CreateLoad(pointer_, at.CreateThreadLocalAddress(word), "numascape.table");
 }
 
-// The table at the function's begin, where the thread's first access is found out.
+// The table at the begin of the function; this also detects the thread's first access.
 Value* FunctionCounter::enter() {
     if (entry_table_ != nullptr) {
         return entry_table_;
@@ -125,13 +125,13 @@ Value* FunctionCounter::enter() {
 
 // The words of a NestCounts in memory.
 Value* FunctionCounter::nest_counts(ArrayRef<Value*> words, IRBuilder<>& at) {
-    auto* type = ArrayType::get(bits64_, 1 + 2 * kMostDimensions);
+    auto* type = ArrayType::get(bits64_, 1 + 2 * kMaxDimensions);
     if (llvm::all_of(words, [](Value* word) { return isa<ConstantInt>(word); })) {
         SmallVector<Constant*> values;
         for (Value* word : words) {
             values.push_back(cast<Constant>(word));
         }
-        values.resize(1 + 2 * kMostDimensions, at.getInt64(0));
+        values.resize(1 + 2 * kMaxDimensions, at.getInt64(0));
         auto* counts = new GlobalVariable(module_, type, true, GlobalValue::PrivateLinkage,
                                           ConstantArray::get(type, values), "numascape.nest");
         counts->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
@@ -184,7 +184,7 @@ void FunctionCounter::announce(const Announced& announced, SCEVExpander& expande
     call(at, kRangeSymbol, at.getVoidTy(), {counts, start, sites_.block(announced.accesses)});
 }
 
-// With a last dimension for accesses that were joined.
+// With an additional last dimension for joined accesses.
 SmallVector<Value*> FunctionCounter::joined(SmallVector<Value*> words, size_t accesses,
                                             uint64_t distance) const {
     if (accesses > 1) {
@@ -221,7 +221,7 @@ void FunctionCounter::finish_announcements() {
     }
 }
 
-// In one page the row is counted here; else it is the runtime's.
+// If the row is on one page, it is counted here; otherwise by the runtime.
 void FunctionCounter::count_row(const Announcement& row) {
     Value* table = table_before(row.before, nullptr);
     const Access& like = row.accesses.front();
@@ -277,10 +277,10 @@ Value* FunctionCounter::table_before(Instruction* before, const Loop* outside) {
     return table;
 }
 
-// Inline assembly: the optimiser then neither has three blocks for one access nor takes a counter
-// for memory of the program's, and the generator of machine code has little to do. What is seldom
-// needed lies behind the function's code; its arguments and results are on the stack, under the
-// registers that hold them, and the red zone is given up for that.
+// Inline assembly. The optimiser then does not make three blocks of one access, and does not take a
+// counter for memory of the program. The code generator has little to do. Rare code is placed
+// behind the code of the function. Its arguments and results are on the stack, below the saved
+// registers, so the red zone is not used.
 CallInst* FunctionCounter::assembly(IRBuilder<>& at, const Twine& text, const Twine& operands,
                                     Type* result, ArrayRef<Value*> arguments) {
     SmallVector<Type*> types;
@@ -315,8 +315,8 @@ Value* FunctionCounter::place_of(IRBuilder<>& at, GlobalVariable* site) {
     return at.CreateAdd(at.CreatePtrToInt(site, bits64_), offset);
 }
 
-// Their pages are counted where they are accessed; whose they are is noted when the counter runs
-// out.
+// Their pages are counted where they are accessed. Their owner is recorded when the counter reaches
+// zero.
 void FunctionCounter::count_structure(const Announcement& announced) {
     Instruction* before = announced.before;
     Value* table = table_before(before, nullptr);
@@ -333,7 +333,7 @@ void FunctionCounter::count_structure(const Announcement& announced) {
     call(slow, kNoteSymbol, slow.getVoidTy(), {table, site, announced.start});
 }
 
-void FunctionCounter::count_slot(Instruction* before, const Access& access, const Slot& slot,
+void FunctionCounter::count_slot(Instruction* before, const Access& access, const PageCounter& slot,
                                  Value* times) {
     for (const bool write : {false, true}) {
         const uint64_t each = write ? access.writes : access.reads;
@@ -368,7 +368,8 @@ void FunctionCounter::count_access(const Access& access, Value* table, uint64_t 
     count_slot(access.instruction, access, {table, offset, at.getInt64(place)}, at.getInt64(1));
 }
 
-// Mostly all are on one page. Else those below its end count there, the others on the next.
+// Usually all accesses are on one page. Otherwise those before its end count there, and the others
+// on the next page.
 void FunctionCounter::count_neighbours(const Neighbours& neighbours, const Access& like,
                                        Value* table) {
     Instruction* first = neighbours.first;

@@ -28,9 +28,9 @@ class FunctionCounter {
     void announce(const Announced& announced, llvm::SCEVExpander& expander);
     void announce(const Segment& segment, llvm::SCEVExpander& expander);
     void finish_announcements();
-    // Loads of the table, for which loops must still be as they were.
+    // Loads of the table. The loops around them must not have changed yet.
     void prepare(llvm::ArrayRef<Segment> segments);
-    // Inline counters. Splits blocks: nothing that was analysed before is right afterwards.
+    // Inserts inline counters. It splits blocks, so earlier analyses are invalid afterwards.
     void count(const Segment& segment);
     // The phase marks in the function (include/numascape/phase.h), and its parallel regions.
     void announce_marks();
@@ -61,12 +61,12 @@ class FunctionCounter {
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
     void count_neighbours(const Neighbours& neighbours, const Access& like, llvm::Value* table);
     // The access at a slot, with its place in the block; kPlacesShift tells of several.
-    struct Slot {
+    struct PageCounter {
         llvm::Value* table;
         llvm::Value* offset;
         llvm::Value* place;
     };
-    void count_slot(llvm::Instruction* before, const Access& access, const Slot& slot,
+    void count_slot(llvm::Instruction* before, const Access& access, const PageCounter& slot,
                     llvm::Value* times);
     llvm::Value* slot_offset(llvm::IRBuilder<>& at, llvm::Value* address);
     llvm::CallInst* assembly(llvm::IRBuilder<>& at, const llvm::Twine& text,

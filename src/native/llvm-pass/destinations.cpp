@@ -17,7 +17,7 @@ namespace {
 using namespace llvm;
 
 constexpr unsigned kDeepest = 16;
-constexpr size_t kMostUses = 64;
+constexpr size_t kMaxUses = 64;
 
 const DIType* without_names(const DIType* type) {
     const auto* derived = dyn_cast_or_null<DIDerivedType>(type);
@@ -81,7 +81,8 @@ DestinationReader::DestinationReader(const Function& function)
         }
         variables_[at] = variable;
         method_ = method_ || is_this(*variable);
-        // The caller's room for the function's value is known by where its address is kept.
+        // The caller's memory for the function's result is recognised by where its address is
+        // stored.
         for (const User* user : at->users()) {
             const auto* store = dyn_cast<StoreInst>(user);
             const auto* kept =
@@ -94,7 +95,7 @@ DestinationReader::DestinationReader(const Function& function)
     unsigned number = 0;
     for (const Instruction& each : instructions(function)) {
         order_[&each] = number++;
-        // clang tells assignments apart (`#dbg_assign`) where it optimises.
+        // If clang optimises, it marks assignments (`#dbg_assign`).
         if (const auto* declared = dyn_cast<DbgDeclareInst>(&each)) {
             add(declared->getAddress(), declared->getVariable());
         } else if (const auto* assigned = dyn_cast<DbgAssignIntrinsic>(&each)) {
@@ -184,7 +185,7 @@ std::optional<DestinationReader::Place> DestinationReader::loaded_from(
     return place;
 }
 
-// The name of the member at this offset, and those of its parts without a name of their own.
+// The name of the member at this offset, and of members in parts without a name.
 bool DestinationReader::add_member(Place& place, uint64_t offset_bits) {
     for (unsigned depth = 0; depth < kDeepest; ++depth) {
         const auto* composite = dyn_cast_or_null<DICompositeType>(place.type);
@@ -293,7 +294,7 @@ const Instruction* DestinationReader::first_use_as_value(const Value* value) con
     SmallVector<const Value*> pending = {value};
     SmallPtrSet<const Value*, 8> seen;
     const Instruction* first = nullptr;
-    while (!pending.empty() && seen.size() < kMostUses) {
+    while (!pending.empty() && seen.size() < kMaxUses) {
         const Value* current = pending.pop_back_val();
         if (!seen.insert(current).second) {
             continue;
@@ -320,7 +321,7 @@ std::optional<DestinationReader::Place> DestinationReader::place_of_value(const 
     return store != nullptr ? describe(store->getPointerOperand(), depth) : std::nullopt;
 }
 
-// Room for the function's value, which has no name: all that is read there is returned.
+// Memory for the function's result, which has no name: all that is read there is returned.
 bool DestinationReader::is_returned(const AllocaInst& room) const {
     bool read = false;
     for (const User* user : room.users()) {
@@ -393,8 +394,8 @@ std::optional<Destination> DestinationReader::handed_on(const AllocaInst& variab
     return stored_at(first, 1);
 }
 
-// A value that is not kept may be an argument: what that call is for says what it is, or at least
-// the call's name.
+// A value that is not stored may be an argument of a call. Its name is then the destination of this
+// call, or else the name of the call.
 std::optional<Destination> DestinationReader::of_argument_use(const CallBase& call) {
     for (const User* user : call.users()) {
         const auto* outer = dyn_cast<CallBase>(user);

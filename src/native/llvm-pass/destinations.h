@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which variable or field the value of a call goes to, read from what the compiler's front end
-// wrote before the optimiser changes it. Needs debug information.
+// The variable or field to which the result of a call is assigned. This is read from the output of
+// the compiler's front end, before the optimiser changes it. It needs debug information.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct Destination {
     Knows knows = Knows::kThis;
     int argument = -1;
     std::string name;
-    // A plain local variable, and nothing but: the block may be handed on from there.
+    // Only a plain local variable: the block may be copied from there.
     const llvm::AllocaInst* variable = nullptr;
 };
 
@@ -34,9 +34,11 @@ class DestinationReader {
   public:
     explicit DestinationReader(const llvm::Function& function);
 
-    // Where the call's value goes; for a call without one, what it works on (`&x`, an object).
+    // Where the result of the call goes. For a call without a result: the object that it works on,
+    // such as `&x`.
     std::optional<Destination> of_value(const llvm::CallBase& call);
-    // What a local variable's value is handed on to: the caller, or the first place it is stored.
+    // Where a local variable's value is copied to: the caller, or the first place that it is
+    // stored.
     std::optional<Destination> handed_on(const llvm::AllocaInst& variable);
     // The object that a C++ function is called for.
     std::optional<Destination> of_object(const llvm::CallBase& call);
@@ -64,7 +66,7 @@ class DestinationReader {
     std::optional<Place> element(const llvm::GetElementPtrInst& element, unsigned depth);
     bool add_member(Place& place, uint64_t offset_bits);
     std::string index_text(const llvm::Value* index);
-    // The first place that a value is stored, or the return of it.
+    // The first place where a value is stored, or its return.
     const llvm::Instruction* first_use_as_value(const llvm::Value* value) const;
     std::optional<Place> place_of_value(const llvm::Value* value, unsigned depth);
     std::optional<Destination> stored_at(const llvm::Instruction* use, unsigned depth);

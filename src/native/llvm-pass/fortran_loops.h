@@ -8,8 +8,9 @@
 
 namespace numascape::pass {
 
-// While it lives, the loop variables of a Fortran function are known not to overflow, as the
-// language has it and flang 19 does not say: the addresses they make are steps then.
+// While this object exists, loop variables of a Fortran function are known not to overflow. The
+// language guarantees this, but flang 19 does not pass it on. The addresses that they form are then
+// known to advance by steps.
 class FortranLoops {
   public:
     FortranLoops(llvm::Function& function, const llvm::LoopInfo& loops);

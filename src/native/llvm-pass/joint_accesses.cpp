@@ -19,22 +19,22 @@ struct Member {
 };
 using Members = SmallVector<Member>;
 
-// Of no use in a group: a range, or not one access each time.
+// Cannot be in a group: a range, or not exactly one access per execution.
 bool stands_alone(const Access& access) {
     return access.length != nullptr || access.reads + access.writes != 1;
 }
 
-// Accesses of one kind by the constant distances between their addresses.
+// Groups accesses of one kind whose addresses have constant distances.
 class Clusters {
   public:
     explicit Clusters(ScalarEvolution& evolution) : evolution_(evolution) {}
 
-    // `fits` says whether it may be with members of a cluster at all; `before` is where it is
-    // counted, as far as that matters.
+    // `fits` says whether it may share a cluster with other members. `before` is the place where it
+    // is counted, if that matters.
     void add(size_t index, const Access& access, const SCEV* address, const Instruction* before,
              function_ref<bool(ArrayRef<Member>)> fits, bool distinct) {
         auto& known = clusters_[{{evolution_.getPointerBase(address), before}, access.writes}];
-        for (Cluster& cluster : MutableArrayRef(known).take_back(kMostCompared)) {
+        for (Cluster& cluster : MutableArrayRef(known).take_back(kMaxCompared)) {
             const auto* offset =
                 fits(cluster.members)
                     ? dyn_cast<SCEVConstant>(evolution_.getMinusSCEV(address, cluster.address))
@@ -67,7 +67,7 @@ class Clusters {
     }
 
   private:
-    static constexpr size_t kMostCompared = 8;
+    static constexpr size_t kMaxCompared = 8;
     struct Cluster {
         const SCEV* address;
         Members members;
@@ -89,14 +89,13 @@ bool same_executions(const Nest& a, const Nest& b) {
            llvm::equal(a.conditions, b.conditions, same_condition);
 }
 
-// How many of `count` rows at this distance are better counted together: all at one address each,
-// or within a step of each other; 0 or 1 for none.
+// How many of the `count` rows at this distance should be counted together: each has one address,
+// or all are within one step of each other. 0 or 1: none.
 size_t joinable(const Nest& nest, uint64_t distance, size_t count) {
-    if (distance == 0 || distance > kWidestNeighbours ||
-        nest.dimensions.size() == kMostDimensions) {
+    if (distance == 0 || distance > kWidestNeighbours || nest.dimensions.size() == kMaxDimensions) {
         return 0;
     }
-    count = std::min(count, kMostNeighbours);
+    count = std::min(count, kMaxNeighbours);
     if (llvm::all_of(nest.dimensions, [](const Dimension& each) { return each.step->isZero(); })) {
         return count;
     }
@@ -181,7 +180,7 @@ SmallVector<Neighbours> find_neighbours(SmallVectorImpl<Access>& accesses,
     for (const Members& cluster : clusters.take()) {
         size_t begin = 0;
         for (size_t end = 1; end <= cluster.size(); ++end) {
-            if (end == cluster.size() || end - begin == kMostNeighbours ||
+            if (end == cluster.size() || end - begin == kMaxNeighbours ||
                 static_cast<uint64_t>(cluster[end].offset) -
                         static_cast<uint64_t>(cluster[begin].offset) >
                     kWidestNeighbours) {

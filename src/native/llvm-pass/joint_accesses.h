@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accesses that execute equally often at constant distances from each other, to be counted
-// together: each keeps its line, since one number of executions is all of theirs.
+// Accesses at constant distances from each other that execute equally often are counted together.
+// Each keeps its source line, because one number of executions applies to all.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace numascape::pass {
 
-// Accesses of the same executions, `distance` bytes from each to the next; of a single one 0.
+// Accesses that execute together, `distance` bytes from each to the next; 0 for a single one.
 struct Announced {
     llvm::SmallVector<Access> accesses;
     Nest nest;  // of the lowest, the first
     uint64_t distance = 0;
 };
-// Puts those together that are cheaper to count so.
+// Combines accesses if counting them together is cheaper.
 llvm::SmallVector<Announced> join_nests(llvm::ArrayRef<std::pair<Access, Nest>> nests,
                                         llvm::ScalarEvolution& evolution);
 
@@ -29,10 +29,10 @@ struct Neighbours {
     llvm::Value* pointer = nullptr;
     uint64_t offset = 0;
 };
-// So far apart they may be: the wider, the more often a page ends between them.
+// Their largest distance; with a larger one, a page boundary is more often between them.
 inline constexpr uint64_t kWidestNeighbours = 1024;
 inline constexpr size_t kFewestNeighbours = 3;
-inline constexpr size_t kMostNeighbours = 32;
+inline constexpr size_t kMaxNeighbours = 32;
 // Sorts the accesses such that neighbours are next to each other, before all others.
 llvm::SmallVector<Neighbours> find_neighbours(llvm::SmallVectorImpl<Access>& accesses,
                                               llvm::ScalarEvolution& evolution);

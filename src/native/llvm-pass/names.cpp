@@ -4,10 +4,10 @@
 //
 //   LINE COLUMN SLOT KNOWS ARGUMENT NAME
 //
-// for each call and slot, with tabs between. SLOT says what goes there: `v` the call's value, `h`
-// what a local variable of the line before hands on, `o` the object that it is called for, a
-// number what that argument refers to. The rest is a Destination. Calls of one place (a macro's)
-// are in the order in which they are made.
+// for each call and slot, separated by tabs. SLOT is the value that goes there: `v` the result of
+// the call, `h` the value of the local variable in the line before, `o` the object that the call is
+// for, or a number for what this argument points to. The rest is a Destination. Calls at one place
+// (of a macro) are in the order of execution.
 #include "names.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using namespace llvm;
 
 constexpr char kSection[] = ".debug_numascape";  // goes where debug information goes (strip)
 constexpr size_t kLongestName = 200;
-constexpr unsigned kMostArguments = 16;
+constexpr unsigned kMaxArguments = 16;
 
 // Each line once, in the order of the calls: templates are compiled many times.
 struct Lines {
@@ -44,7 +44,7 @@ struct Lines {
 };
 using Files = std::map<std::string, Lines>;
 
-// One line of text of bounded length: none of what C++ and Fortran call their variables is longer.
+// One line of text of bounded length. Names of variables in C++ and Fortran are not longer.
 bool is_wanted(const Destination& to) {
     return to.name.size() <= kLongestName &&
            llvm::all_of(to.name, [](char c) { return isPrint(c) || (c & 0x80) != 0; });
@@ -74,7 +74,7 @@ void add_call(const CallBase& call, const DILocation& at, DestinationReader& rea
         add("h", reader.handed_on(*value->variable));
     }
     add("o", reader.of_object(call));
-    for (unsigned number = 0; number < std::min<unsigned>(call.arg_size(), kMostArguments);
+    for (unsigned number = 0; number < std::min<unsigned>(call.arg_size(), kMaxArguments);
          ++number) {
         add(Twine(number), reader.of_argument(call, number));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin for clang and flang. Counting code is inserted when the optimiser is done with what a
-// person wrote, but has not yet made vectors of it; without optimisation, or when linking will
-// optimise, at the end of what the compiler does.
+// The plugin for clang and flang. It inserts counting code after the optimiser has simplified the
+// code, but before it vectorises loops. Without optimisation, or if the linker will optimise, it
+// runs at the end of the compilation.
 #include "counting.h"
 #include "fortran_loops.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -17,7 +17,7 @@ namespace {
 using namespace llvm;
 
 constexpr char kCounted[] = "numascape-counted";
-constexpr size_t kMostEntries = 400;  // of a segment: places are numbered in 9 bits
+constexpr size_t kMaxEntries = 400;  // of a segment: places are numbered in 9 bits
 
 bool is_ours(const Function& function) {
     return function.getName().starts_with("__numascape") || function.hasFnAttribute(kCounted);
@@ -41,7 +41,7 @@ bool is_wanted(const Function& function) {
 
 void add_to_segments(const Access& access, LoopCounts& loops, SmallVectorImpl<Segment>& segments,
                      bool continues) {
-    if (!continues || segments.back().accesses.size() == kMostEntries) {
+    if (!continues || segments.back().accesses.size() == kMaxEntries) {
         Loop* outside = loops.outermost_without_calls(access.instruction->getParent());
         segments.push_back({{}, access.instruction, outside, {}, {}});
     }

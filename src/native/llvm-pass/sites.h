@@ -14,9 +14,9 @@
 
 namespace numascape::pass {
 
-// The file's whole path, as debug information has it.
+// The complete path of the file, as in the debug information.
 std::string source_file(const llvm::DILocation& location);
-// Headers of compilers and packages: where their code was inlined, the caller's line says more.
+// Headers of compilers and packages: if their code was inlined, the caller's line is more useful.
 bool is_library_file(llvm::StringRef file);
 
 class SiteWriter {

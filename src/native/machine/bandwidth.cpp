@@ -10,9 +10,10 @@ namespace numascape::machine {
 
 namespace {
 
-// Each vector of a thread begins a little later in its page than the one before: at the same place
-// they would compete for the same cache sets, and a little earlier, a load would seem to depend on
-// a store that is still under way, of which the processor compares the last 12 bits of addresses.
+// Each vector of a thread begins a little later in its page than the previous one. At the same
+// place, the vectors would compete for the same cache sets. A little earlier, a load would seem to
+// depend on an unfinished store, because the processor compares the last 12 bits of their
+// addresses.
 constexpr std::size_t kSkew = 5 * kLine;
 constexpr std::size_t kPage = 4096;
 
@@ -57,7 +58,7 @@ void add(Setting& all, const Part& part, int node) {
     all.all_bytes += part.buffer->size();
 }
 
-// Measures the team as a whole; the results are the same in all its members.
+// Measures the whole team; all members get the same results.
 class Stopwatch {
   public:
     explicit Stopwatch(std::size_t members) : barrier_(members) {}
@@ -101,7 +102,7 @@ void measure_size(std::size_t member, const BandwidthRequest& request, const Par
     std::size_t rounds = 1;
     auto lap = [&] { return stopwatch.time(member, request, part, count, rounds); };
     lap();
-    // Long enough twice: the first time may have been lost to another program.
+    // It must be long enough twice, because another program may have run the first time.
     while (lap().seconds < request.effort.sample_s || lap().seconds < request.effort.sample_s) {
         rounds *= 2;
     }

@@ -29,7 +29,7 @@ const Link* chase(const Link* from, std::size_t steps) {
     for (std::size_t done = 0; done < steps; done += 32) {
 #pragma GCC unroll 32
         for (int i = 0; i < 32; i++) at = at->next;
-        // The compiler must not know where this leads.
+        // Hides the result from the optimiser.
         asm volatile("" : "+r"(at));
     }
     return at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pointer chasing: each load's address is the value of the one before, so that loads cannot
-// overlap, and the time per load is the latency of whatever holds the lines.
+// overlap, and the time per load is the latency of the memory or cache with the lines.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ inline constexpr double kScalar = 3.0;
 // Independent sums hide the latency of additions.
 inline constexpr std::size_t kSums = 8;
 
-// Between two rounds the compiler must take memory for changed, so that each round is made.
+// The compiler must assume that memory changes between two rounds, so that it keeps each round.
 inline void end_round() {
     asm volatile("" : : : "memory");
 }

@@ -19,15 +19,15 @@ struct Vectors {
     const double* d;
 };
 
-// Runs `rounds` times over `count` doubles of each vector, a multiple of kBlock. What it returns
-// depends on what was read, so that reading cannot be left out. The rounds are inside, because in
-// the first cache a call takes as long as a round.
+// Runs `rounds` times over `count` doubles of each vector, a multiple of kBlock. The result depends
+// on the values, so that reads cannot be optimised away. The loop over rounds is inside, because a
+// call takes as long as a round in the first-level cache.
 using Kernel = double (*)(const Vectors& vectors, std::size_t count, std::size_t rounds);
 
 inline constexpr std::size_t kBlock = 64;
 
-// A loop, and the bytes that it moves for each element as a program sees it: a store counts once,
-// although without non-temporal stores the line is read first.
+// A loop, and the bytes that it moves per element from the view of a program: a store counts once,
+// although the line is first read unless the store is non-temporal.
 struct Operation {
     std::string_view name;
     unsigned vectors;            // how many of a, b, c, d

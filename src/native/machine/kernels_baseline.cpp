@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every processor of the architecture has: SSE2 on x86-64, NEON on AArch64.
+// The instructions of every processor of the architecture: SSE2 on x86-64, NEON on AArch64.
 #include "kernels-inl.h"
 
 #if defined(__x86_64__)

@@ -34,13 +34,13 @@ class Chaser {
         make_cycle(lines, count, 1);
     }
 
-    // Through the whole cycle once, or a long way: what fits into a cache is there afterwards.
+    // Follows the whole cycle, or a large part of it, so that data that fits into a cache is there.
     void warm_up() { at_ = chase(at_, std::min(count_, std::size_t{1} << 22)); }
 
     // Finds how many steps take `seconds`.
     void calibrate(double seconds) {
         steps_ = 1024;
-        // Long enough twice: the first time may have been lost to another program.
+        // It must be long enough twice, because another program may have run the first time.
         while (time() < seconds || time() < seconds) steps_ *= 2;
     }
 
@@ -101,7 +101,7 @@ void measure_latency(const Pinning& pinning, const LatencyRequest& request, cons
 
 namespace {
 
-// The threads that read: they go through their memory again and again until told to end.
+// The threads that make the load: they read their memory repeatedly until they are told to end.
 class Load {
   public:
     Load(const LoadRequest& request, const Buffer& memory) : request_(request), memory_(memory) {}

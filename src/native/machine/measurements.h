@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is measured, and what came of it. Times are seconds, bytes are as a program sees them.
+// The parameters and results of measurements. Times are in seconds; bytes are those that a program
+// accesses.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +15,16 @@
 
 namespace numascape::machine {
 
-// How often and how long: `samples` samples of at least `sample_s` seconds each. Short ones fit
-// between two interruptions by other programs.
+// Number and length of the samples: `samples` samples of at least `sample_s` seconds each. They are
+// short, to fit between two interruptions by other programs.
 struct Effort {
     unsigned samples = 15;
     double sample_s = 0.002;
-    // A sample that was interrupted is taken again, up to this many of them for each wanted one.
+    // An interrupted sample is repeated, at most so many times per wanted sample.
     static constexpr unsigned tries = 4;
 };
 
-// Where the memory of a measurement turned out to be, of all its buffers together.
+// The actual placement of the memory of a measurement, over all its buffers.
 struct Setting {
     bool bound = true;
     bool known = true;
@@ -41,7 +42,7 @@ struct Point {
     unsigned interrupted = 0;     // samples that were taken again; those that stay are in it too
 };
 
-// Called once before the points, and with each point as it is ready.
+// Called once before the points, and then with each point when it is ready.
 struct Report {
     std::function<void(const Setting&)> setting;
     std::function<void(const Point&)> point;

@@ -18,8 +18,8 @@ namespace numascape::machine {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kMostPagesAsked = 16384;
-constexpr std::size_t kMostNodes = 4096;
+constexpr std::size_t kMaxPagesAsked = 16384;
+constexpr std::size_t kMaxNodes = 4096;
 constexpr std::size_t kWordBits = 8 * sizeof(unsigned long);
 
 [[noreturn]] void fail(const char* what) {
@@ -31,14 +31,14 @@ std::size_t page_size() {
 }
 
 bool bind(void* start, std::size_t bytes, int node) {
-    std::vector<unsigned long> nodes(kMostNodes / kWordBits);
+    std::vector<unsigned long> nodes(kMaxNodes / kWordBits);
     const auto bit = static_cast<std::size_t>(node);
-    if (bit >= kMostNodes) {
+    if (bit >= kMaxNodes) {
         errno = EINVAL;
         fail("mbind");
     }
     nodes[bit / kWordBits] |= 1UL << (bit % kWordBits);
-    if (syscall(SYS_mbind, start, bytes, MPOL_BIND, nodes.data(), kMostNodes + 1, 0) == 0) {
+    if (syscall(SYS_mbind, start, bytes, MPOL_BIND, nodes.data(), kMaxNodes + 1, 0) == 0) {
         return true;
     }
     if (errno == EPERM || errno == ENOSYS) return false;
@@ -55,7 +55,7 @@ Buffer::Buffer(std::size_t bytes, int node) : bytes_(bytes) {
     mapping_ = static_cast<std::byte*>(mapped);
     const auto address = reinterpret_cast<std::uintptr_t>(mapped);
     start_ = mapping_ + (kHugePage - address % kHugePage) % kHugePage;
-    // Without huge pages there is still a measurement, of address translation too; it says so.
+    // Without huge pages, the measurement includes address translation, and reports this.
     madvise(start_, mapped_ - kHugePage, MADV_HUGEPAGE);
     try {
         bound_ = node != kAnyNode && bind(start_, mapped_ - kHugePage, node);
@@ -78,7 +78,7 @@ void Buffer::touch() const {
 Placement Buffer::placement(int node) const {
     const std::size_t page = page_size();
     const std::size_t all = (bytes_ + page - 1) / page;
-    const std::size_t step = all / kMostPagesAsked + 1;
+    const std::size_t step = all / kMaxPagesAsked + 1;
     std::vector<void*> addresses;
     for (std::size_t i = 0; i < all; i += step) addresses.push_back(start_ + i * page);
     std::vector<int> nodes(addresses.size());

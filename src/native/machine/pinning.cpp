@@ -10,7 +10,7 @@ namespace numascape::machine {
 
 Pinning::Pinning() {
     if (hwloc_topology_init(&topology_) != 0) throw std::runtime_error("hwloc does not start");
-    // Only CPUs are needed; caches and the like would only take time on large machines.
+    // Only CPUs are needed; reading caches and other objects takes time on large machines.
     hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
     if (hwloc_topology_load(topology_) != 0) {
         hwloc_topology_destroy(topology_);

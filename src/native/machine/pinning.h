@@ -16,8 +16,8 @@ class Pinning {
     Pinning(const Pinning&) = delete;
     Pinning& operator=(const Pinning&) = delete;
 
-    // Binds the calling thread to the CPU of the kernel's number `cpu`, and it runs there when
-    // this returns. Throws std::runtime_error when the CPU is offline or not allowed.
+    // Binds the calling thread to the CPU with the kernel's number `cpu`; the thread runs there
+    // when this returns. Throws std::runtime_error if the CPU is offline or not allowed.
     void pin(unsigned cpu) const;
 
   private:

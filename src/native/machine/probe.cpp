@@ -7,8 +7,8 @@
 // probe list
 //   all: [--samples K] [--sample-ms T] [--instructions SET]
 //
-// Measures this host's memory; `numascape machine` decides what is to be measured, and judges it.
-// Prints a line of JSON for the setting and one for each point, as soon as it is known:
+// Measures this host's memory; `numascape machine` chooses the measurements, and checks their
+// quality. Prints a line of JSON for the setting, and one for each point as soon as it is known:
 //   {"instructions": "avx2", "bound": true, "known": true, "pages": 512, "elsewhere": 0,
 //    "huge_bytes": 2097152, "all_bytes": 2097152}
 //   {"at": 32768, "samples": [1.2, 1.3], "load_gb_s": 0, "interrupted": 0}

@@ -12,8 +12,8 @@
 
 namespace numascape::machine {
 
-// All members of a team wait until all have come. Spins, since sleeping would let the clock drop;
-// yields now and then, for machines with fewer free CPUs than threads.
+// A barrier for all members of a team. It spins, because the clock frequency may drop during sleep;
+// it sometimes yields, for machines with fewer free CPUs than threads.
 class Barrier {
   public:
     explicit Barrier(std::size_t members) : members_(members) {}
@@ -25,16 +25,16 @@ class Barrier {
     std::atomic<std::size_t> round_{0};
 };
 
-// Runs work(member) in one thread for each CPU, bound to it, and returns when all have ended.
-// When a thread cannot be bound, none runs, and the exception is thrown here; work must not throw.
+// Runs work(member) in one thread for each CPU, bound to it, and returns when all have ended. If a
+// thread cannot be bound, none runs, and the exception is thrown here. work must not throw.
 void run_team(const Pinning& pinning, std::span<const unsigned> cpus,
               const std::function<void(std::size_t)>& work);
 
-// How often the calling thread had to give up its CPU to another one. A sample during which that
-// happened says more of the other program than of the memory, and is taken again.
+// How often the calling thread lost its CPU to another thread. A sample in which this happened is
+// wrong, and is repeated.
 long interruptions();
 
-// Seconds of a clock that nobody sets.
+// Seconds of a monotonic clock.
 double now();
 
 }  // namespace numascape::machine

@@ -2,10 +2,10 @@
 //
 // topology-reader host | root FOLDER | xml FILE | synthetic TEXT
 //
-// Prints a machine's topology as hwloc's XML, format 2, whatever it was made from: this host, a
-// copy of another one's /sys and /proc, hwloc's XML of any version, or a synthetic description.
-// A process of its own, because the input may come from anybody and is parsed in C: it may take
-// as much memory and time as the limits below, and can harm nobody when it crashes.
+// Prints a machine's topology as hwloc's XML, format 2. The source is this host, a copy of another
+// host's /sys and /proc, hwloc's XML of any version, or a synthetic description. It is a separate
+// process, because the input is not trusted and is parsed in C. The limits below restrict its
+// memory and time, and a crash has no further effect.
 //
 // Exit status: 0; 2 when there is no topology in the input, with one line on standard error.
 #include <cerrno>
@@ -39,8 +39,8 @@ void limit(int resource, rlim_t most) {
     if (setrlimit(resource, &bounds) != 0) fail(std::strerror(errno));
 }
 
-// hwloc's behaviour depends on the environment: what the user set for his own programs must not
-// turn this host into another one, and warnings of several lines are not for our users.
+// hwloc's behaviour depends on the environment. Variables that the user set for other programs must
+// not replace this host, and hwloc must not print warnings.
 void set_environment() {
     for (const char* name :
          {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_COMPONENTS"}) {
@@ -53,15 +53,15 @@ void set_environment() {
 
 void choose_source(hwloc_topology_t topology, std::string_view kind, const char* input) {
     if (kind == "root") {
-        // The folder, and nothing of this host, as hwloc's own tests do it.
+        // Only the folder, and nothing of this host, as in hwloc's own tests.
         set("HWLOC_FSROOT", input);
         set("HWLOC_DUMPED_HWDATA_DIR", "/var/run/hwloc");
         set("HWLOC_COMPONENTS", "linux,stop");
     } else if (kind == "xml") {
-        if (hwloc_topology_set_xml(topology, input) != 0) fail("it is no hwloc XML");
+        if (hwloc_topology_set_xml(topology, input) != 0) fail("it is not hwloc XML");
     } else if (kind == "synthetic") {
         if (hwloc_topology_set_synthetic(topology, input) != 0) {
-            fail("it is no synthetic description");
+            fail("it is not a synthetic description");
         }
     }
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program asks about and for its threads' CPUs. A thread that the plan placed is told all
-// CPUs that the run was given, because OpenMP's runtimes take their number of threads from that;
-// and to bind it elsewhere succeeds without an effect. libomp asks by syscall(2).
+// The affinity functions that the program calls. For a thread in the plan, the answer is all CPUs
+// of the run, because OpenMP runtimes derive their number of threads from it. Binding such a thread
+// elsewhere succeeds without effect. libomp uses syscall(2) for this.
 #include <cerrno>
 #include <cstdarg>
 
 #include <sched.h>
+#include <sys/prctl.h>
 
+#include "forbidden_calls.h"
+#include "mappings.h"
 #include "os.h"
 #include "placer.h"
 #include "threads.h"
@@ -31,7 +34,7 @@ long get_affinity(int thread, std::size_t bytes, void* mask) {
 }
 
 long set_affinity(int thread, std::size_t bytes, const void* mask) {
-    // libomp finds out what the kernel supports with a mask that is none.
+    // libomp passes an invalid mask to find out what the kernel supports.
     if (mask != nullptr && is_held(thread)) return 0;
     return os::call(SYS_sched_setaffinity, thread, static_cast<long>(bytes),
                     reinterpret_cast<long>(mask));
@@ -84,7 +87,25 @@ long syscall(long number, ...) {
         return answer(set_affinity(static_cast<int>(a[0]), static_cast<std::size_t>(a[1]),
                                    reinterpret_cast<const void*>(a[2])));
     }
+    if (number == SYS_mmap || number == SYS_munmap || number == SYS_mremap) {
+        numascape::SystemCall call{number, {}, {}};
+        for (int i = 0; i < 6; ++i) call.arguments[i] = static_cast<std::uint64_t>(a[i]);
+        return answer(call_and_follow(call));
+    }
+    if (numascape::forbids_calls(number, a[0])) return answer(call_that_forbids_calls(number, a));
     return answer(numascape::os::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
+}
+
+int prctl(int option, ...) {
+    std::va_list arguments;
+    va_start(arguments, option);
+    long a[6] = {option};
+    for (int i = 1; i < 5; ++i) a[i] = va_arg(arguments, long);
+    va_end(arguments);
+    return static_cast<int>(
+        answer(numascape::forbids_calls(SYS_prctl, option)
+                   ? call_that_forbids_calls(SYS_prctl, a)
+                   : numascape::os::call(SYS_prctl, a[0], a[1], a[2], a[3], a[4])));
 }
 
 }  // extern "C"

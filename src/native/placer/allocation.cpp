@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The heap. An allocation below a page costs one comparison more than without us, and giving one
-// back another one; of larger ones the call stack decides whether the plan is about them. Such a
-// block becomes a mapping of its own, at the start of a page, where the C library's blocks never
-// are but by chance: so giving back looks twice only there.
+// The heap. Allocating or freeing a block smaller than a page costs one comparison more. For larger
+// blocks, the call stack decides whether a rule applies. Such a block becomes a mapping of its own,
+// at the start of a page. Blocks of the C library are there only by chance, so freeing checks only
+// these addresses further.
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -33,7 +33,8 @@ bool find_own(const void* memory, Block& block) {
            find_block(reinterpret_cast<std::uint64_t>(memory), block) && block.mapped_bytes != 0;
 }
 
-// `alignment` is a power of 2. nullptr when there is no more memory, or are too many mappings.
+// `alignment` is a power of 2. nullptr if there is no more memory, or if there are too many
+// mappings.
 char* map_aligned(std::uint64_t bytes, std::uint64_t alignment) {
     const std::uint64_t more = alignment > kPageBytes ? alignment : 0;
     const long mapped = os::call(SYS_mmap, 0, static_cast<long>(bytes + more),
@@ -85,7 +86,7 @@ extern "C" {
 namespace numascape::placer {
 namespace {
 
-// nullptr: the real function shall allocate.
+// nullptr: the real function must allocate.
 [[gnu::noinline]] void* allocate_placed(std::size_t bytes, std::size_t alignment) {
     const int error = errno;
     const std::uint32_t rule = rule_now(false);
@@ -124,7 +125,7 @@ void* move_to(void* memory, const void* former, std::size_t usable, std::size_t 
 }
 
 void* reallocate_early(const void* former, std::size_t bytes) {
-    // How long it was is not known; what follows it is readable to the end of the pages.
+    // Its size is unknown, but the memory after it is readable up to the end of the page.
     const auto left = static_cast<std::size_t>(kPageBytes);
     return move_to(real().malloc(bytes), former, left, bytes);
 }
@@ -204,11 +205,11 @@ void* memalign(std::size_t alignment, std::size_t bytes) {
 }
 
 void* valloc(std::size_t bytes) {
-    return memalign(kPageBytes, bytes);
+    return memalign(numascape::kPageBytes, bytes);
 }
 
 void* pvalloc(std::size_t bytes) {
-    return memalign(kPageBytes, bytes < kLargest ? page_up(bytes) : bytes);
+    return memalign(numascape::kPageBytes, bytes < kLargest ? page_up(bytes) : bytes);
 }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {

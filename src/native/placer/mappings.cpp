@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Memory that the program maps itself.
+#include "mappings.h"
+
 #include <cerrno>
+#include <cstdarg>
 
 #include <sys/mman.h>
 
@@ -12,6 +13,9 @@
 namespace numascape::placer {
 namespace {
 
+// The state of the table of calls; blocks are in a separate map.
+MemoryState memory;
+
 void* answer(long result) {
     if (result < 0 && result > -4096) {
         errno = static_cast<int>(-result);
@@ -20,17 +24,59 @@ void* answer(long result) {
     return reinterpret_cast<void*>(result);
 }
 
-void forget(std::uint64_t address) {
-    Block block{};
-    if (any_blocks() && find_block(address, block) && block.mapped_bytes == 0 &&
-        take_block(address, block)) {
-        report_block(block);
+// Blocks that may end are counted while their pages exist.
+struct Leaving {
+    LeavingBlocks ending;
+    LeavingBlocks moving;
+
+    void take(const Effect& effect) {
+        const std::uint64_t end = effect.start + effect.bytes;
+        if (effect.kind == EffectKind::kUnmap) {
+            for_each_block_in(effect.start, end, report_block);
+            ending = leave_blocks(effect.start, end);
+        } else if (effect.kind == EffectKind::kMove) {
+            moving = leave_blocks(effect.start, end);
+        }
     }
+
+    void move(const Effect& effect) {
+        const bool had_blocks = !moving.empty();
+        return_blocks(moving, effect.start - effect.from);
+        moving = {};
+        if (!had_blocks) return;
+        const std::uint64_t end = effect.start + effect.bytes;
+        Block block{};
+        if (effect.bytes < effect.from_bytes) {
+            forget_blocks(leave_blocks(end, effect.start + effect.from_bytes));
+        } else if (find_block(effect.start, block) && block.placed.end < end) {
+            block.placed.bytes += end - block.placed.end;  // the kernel gave it the same policy
+            block.placed.end = end;
+            add_block(block);
+        }
+    }
+
+    void put_back() {
+        return_blocks(ending, 0);
+        return_blocks(moving, 0);
+    }
+};
+
+long call_kernel(const SystemCall& call) {
+    const std::uint64_t* a = call.arguments;
+    return os::call(call.number, static_cast<long>(a[0]), static_cast<long>(a[1]),
+                    static_cast<long>(a[2]), static_cast<long>(a[3]), static_cast<long>(a[4]),
+                    static_cast<long>(a[5]));
+}
+
+// The kernel has just assigned these addresses. Older information about them is from a mapping
+// whose end was not seen, for example the stack of a thread.
+void forget_former(std::uint64_t address, std::uint64_t bytes) {
+    for_each_block_in(address, address + bytes, report_block);
+    forget_blocks(leave_blocks(address, address + bytes));
 }
 
 [[gnu::noinline]] void place_mapping(std::uint64_t address, std::size_t bytes) {
     const int error = errno;
-    forget(address);
     const std::uint32_t rule = rule_now(true);
     if (rule != kNone) {
         place_now({address, bytes, address, address + page_up(bytes), rule});
@@ -39,19 +85,44 @@ void forget(std::uint64_t address) {
 }
 
 }  // namespace
+
+long call_and_follow(SystemCall call) {
+    if (!any_blocks()) return call_kernel(call);
+    Leaving leaving;
+    auto take = [&](const Effect& effect) { leaving.take(effect); };
+    ranges_at_risk(memory, call, sink_of(take));
+    const long result = call_kernel(call);
+    auto follow = [&](const Effect& effect) {
+        if (effect.kind == EffectKind::kMap) forget_former(effect.start, effect.bytes);
+        if (effect.kind == EffectKind::kMove) leaving.move(effect);
+    };
+    effects_of(memory, call, result, sink_of(follow));
+    if (result < 0 && result > -4096) {
+        leaving.put_back();
+    } else {
+        forget_blocks(leaving.ending);
+        return_blocks(leaving.moving, 0);
+    }
+    return result;
+}
+
 }  // namespace numascape::placer
 
 using namespace numascape::placer;
+using numascape::SystemCall;
 
 #pragma GCC visibility push(default)
 extern "C" {
 
 void* mmap(void* hint, std::size_t bytes, int protection, int flags, int file, off_t offset) {
-    const long result =
-        numascape::os::call(SYS_mmap, reinterpret_cast<long>(hint), static_cast<long>(bytes),
-                            protection, flags, file, offset);
-    void* memory = answer(result);
-    // A file's pages belong to the page cache, and lie where that has them.
+    const SystemCall call{
+        SYS_mmap,
+        {reinterpret_cast<std::uint64_t>(hint), bytes, static_cast<std::uint64_t>(protection),
+         static_cast<std::uint64_t>(flags), static_cast<std::uint64_t>(file),
+         static_cast<std::uint64_t>(offset)},
+        {}};
+    void* memory = answer(call_and_follow(call));
+    // A file's pages belong to the page cache, which determines their nodes.
     if (memory != MAP_FAILED && places_blocks && (flags & MAP_ANONYMOUS) != 0) {
         place_mapping(reinterpret_cast<std::uint64_t>(memory), bytes);
     }
@@ -63,10 +134,21 @@ void* mmap64(void* hint, std::size_t bytes, int protection, int flags, int file,
 }
 
 int munmap(void* memory, std::size_t bytes) {
-    forget(reinterpret_cast<std::uint64_t>(memory));
-    const long result =
-        numascape::os::call(SYS_munmap, reinterpret_cast<long>(memory), static_cast<long>(bytes));
-    return answer(result) == MAP_FAILED ? -1 : 0;
+    const SystemCall call{SYS_munmap, {reinterpret_cast<std::uint64_t>(memory), bytes}, {}};
+    return answer(call_and_follow(call)) == MAP_FAILED ? -1 : 0;
+}
+
+void* mremap(void* memory, std::size_t former_bytes, std::size_t bytes, int flags, ...) {
+    std::va_list arguments;
+    va_start(arguments, flags);
+    const int names_target = MREMAP_FIXED | 4;  // MREMAP_DONTUNMAP
+    void* to = (flags & names_target) != 0 ? va_arg(arguments, void*) : nullptr;
+    va_end(arguments);
+    const SystemCall call{SYS_mremap,
+                          {reinterpret_cast<std::uint64_t>(memory), former_bytes, bytes,
+                           static_cast<std::uint64_t>(flags), reinterpret_cast<std::uint64_t>(to)},
+                          {}};
+    return answer(call_and_follow(call));
 }
 
 }  // extern "C"

@@ -10,7 +10,9 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "child_environment.h"
 #include "os.h"
+#include "program_starts.h"
 #include "report.h"
 #include "resolver.h"
 #include "sites.h"
@@ -20,17 +22,18 @@
 namespace numascape::placer {
 
 bool places_blocks = false;
+bool is_silent = false;
 
 namespace {
 
 Plan plan;
 bool is_active = false;
+std::uint32_t process = 0;
 std::uint64_t placed_loads = 0;  // of modules, when their variables were placed last
 SpinLock placing_variables;
 thread_local bool is_inside = false;  // what we call ourselves allocates nothing of the program's
 
-// The addresses of a module's variables that begin with a value from its file, and that may be
-// written to.
+// The addresses of a module's writable variables with initial values from its file.
 struct FilePages {
     std::uint64_t address;  // of a variable
     std::uint64_t first;
@@ -56,8 +59,8 @@ int find_file_pages(dl_phdr_info* info, std::size_t, void* argument) {
     return pages.end != 0 ? 1 : 0;
 }
 
-// Pages of the file that nobody has written to are the page cache's: they become the process's own,
-// on the node that the policy says, when written to.
+// Pages of the file that were not written belong to the page cache. When they are written, they
+// become private, on the node of the policy.
 void touch(const PlacedVariable& variable) {
     FilePages file{variable.address, 0, 0};
     dl_iterate_phdr(find_file_pages, &file);
@@ -76,8 +79,8 @@ void place_variable(const PlacedVariable& variable) {
     if (plan.rule(variable.rule).policy != Policy::kFirstTouch) touch(variable);
 }
 
-// A process that has as many mappings as the kernel allows gets no more memory at all, so the plan
-// may use half of them. Ranges beside each other may be one to the kernel; that is not counted on.
+// A process with the maximum number of mappings gets no more memory at all. The plan may therefore
+// use half of them. The kernel may combine adjacent ranges; this is not taken into account.
 std::atomic<std::uint32_t> ranges{0};
 std::uint32_t most_ranges = 65530 / 2;
 
@@ -113,6 +116,8 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
     after_fork_in_parent();
+    if (is_silent) return;
+    process = os::process_id();
     for_each_block([](Block& block) { block.counted = true; });  // the parent reports those
     report_begin(plan);
     threads_begin(plan);
@@ -120,11 +125,17 @@ void after_fork_in_child() {
 
 [[gnu::constructor]] void begin() {
     real();
-    // The linker ignores LD_PRELOAD for programs that run with another user's rights; if it
-    // should not, the plan is still this user's.
-    if (getauxval(AT_SECURE) != 0 || !plan.open()) return;
+    find_program_starts();
+    // The linker ignores LD_PRELOAD for programs that run with another user's rights. Even if it
+    // did not, the plan belongs to this user.
+    if (getauxval(AT_SECURE) != 0) return;
+    const bool has_plan = plan.open();
+    constexpr const char* kNames[] = {kPlanVariable};
+    child_environment.hide(kNames, 1);
+    if (!has_plan) return;
     const int error = errno;
     is_active = true;
+    process = os::process_id();
     report_begin(plan);
     report_fatal_signals();
     threads_begin(plan);
@@ -141,6 +152,22 @@ void after_fork_in_child() {
 
 }  // namespace
 
+long call_that_forbids_calls(long number, const long (&a)[6]) {
+    const bool placed = places_blocks;
+    const bool ours = is_active && process == os::process_id();  // no child of vfork
+    if (ours) {
+        places_blocks = false;
+        is_silent = true;
+        report_end(Ending::kExit);
+    }
+    const long result = os::call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (ours && result < 0) {
+        places_blocks = placed;
+        is_silent = false;
+    }
+    return result;
+}
+
 std::uint32_t rule_now(bool is_mapping) {
     if (is_inside) return kNone;
     is_inside = true;
@@ -154,7 +181,7 @@ std::uint32_t rule_now(bool is_mapping) {
 }
 
 void place_now(const Placed& placed) {
-    if (placed.first >= placed.end) return;
+    if (placed.first >= placed.end || is_silent) return;
     report_refused(place(plan, placed, true));
     add_block({placed, 0, 0, false});
 }
@@ -176,6 +203,18 @@ void leave(const Block& block) {
 }
 
 }  // namespace numascape::placer
+
+namespace numascape {
+
+// The report counts the memory of the process at its end. There is no report if the process
+// executes another program.
+bool program_begins() {
+    return false;
+}
+
+void program_failed() {}
+
+}  // namespace numascape
 
 #pragma GCC visibility push(default)
 extern "C" {

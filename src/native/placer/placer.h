@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The preload library that carries out a plan in an unmodified program. It takes the place of the
-// C library's functions that allocate, map, create threads and bind them; each does what the
-// program asked for by way of the function it replaced, and more only where the plan says so.
+// The preload library that applies a plan to an unmodified program. It replaces the functions of
+// the C library that allocate, map, create threads and bind them. Each of them calls the function
+// that it replaces, and does more only if the plan says so.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace numascape::placer {
 
-// The functions that ours took the place of: those of the next library that has them.
+// The replaced functions: those of the next library that defines them.
 struct RealFunctions {
     void* (*malloc)(std::size_t);
     void* (*calloc)(std::size_t, std::size_t);
@@ -32,25 +32,30 @@ struct RealFunctions {
     int (*pthread_setaffinity_np)(pthread_t, std::size_t, const cpu_set_t*);
 };
 
-// Looks them up when called first. Until that is done, malloc and calloc are answered from a few
-// pages of our own, because the look-up may allocate.
+// Looks them up at the first call. Until this is done, malloc and calloc use a few pages of our
+// own, because the look-up may allocate.
 const RealFunctions& real();
 
 // Whether blocks and mappings are placed: not before the library has begun.
 extern bool places_blocks;
 
-// The rule that says where what the caller allocates lies; kNone when none does.
+// Set when the process has forbidden system calls to itself: no more calls are made.
+extern bool is_silent;
+// Makes such a call, after writing the report; returns the kernel's value.
+long call_that_forbids_calls(long number, const long (&arguments)[6]);
+
+// The rule for the memory that the caller allocates; kNone if there is none.
 std::uint32_t rule_now(bool is_mapping);
 
-// Sets the policies of memory that is not only of this moment, and follows it for the report.
+// Sets the policies of memory that remains, and follows it for the report.
 void place_now(const Placed& placed);
-// The same for a new mapping of `mapped_bytes`, none of whose pages is touched. False when the
-// process has too many mappings: then nothing was done.
+// The same for a new mapping of `mapped_bytes` whose pages are all untouched. False if the process
+// has too many mappings; nothing was done then.
 bool place_new(const Placed& placed, std::uint64_t mapped_bytes);
 // Such a mapping is going to be unmapped.
 void leave(const Block& block);
 
-// Whether the pointer is to memory given out before the real functions were known.
+// Whether the pointer is to memory that was allocated before the real functions were known.
 bool is_early(const void* memory);
 
 }  // namespace numascape::placer

@@ -13,8 +13,6 @@
 namespace numascape::placer {
 namespace {
 
-constexpr char kVariable[] = "NUMASCAPE_PLAN";
-
 template <typename Element>
 bool fits(const Span& span, std::uint32_t bytes) {
     return span.offset % alignof(Element) == 0 && span.offset <= bytes &&
@@ -25,7 +23,7 @@ bool is_text(const Span& span, const char* base, std::uint32_t bytes) {
     return fits<char>(span, bytes) && span.count > 0 && base[span.offset + span.count - 1] == '\0';
 }
 
-// A file that nobody else could have written.
+// Checks that no other user could have written the file.
 const PlanHeader* map_own_file(const char* path) {
     const int file = static_cast<int>(os::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
                                                O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -57,7 +55,7 @@ const char* last_part(const char* path) {
 }  // namespace
 
 bool Plan::open() {
-    const char* path = std::getenv(kVariable);
+    const char* path = std::getenv(kPlanVariable);
     if (path == nullptr) return false;
     header_ = map_own_file(path);
     return header_ != nullptr && check() && is_about_this_program();
@@ -66,7 +64,7 @@ bool Plan::open() {
 bool Plan::check() const {
     const PlanHeader& h = *header_;
     if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0 || h.version != kVersion) return false;
-    if (h.nodes > kMostNodes || h.cpu_words == 0 || h.cpu_words > kMostCpuWords) return false;
+    if (h.nodes > kMaxNodes || h.cpu_words == 0 || h.cpu_words > kMaxCpuWords) return false;
     for (const Span* text : {&h.program, &h.socket, &h.folder}) {
         if (!is_text(*text, base(), h.bytes)) return false;
     }
@@ -77,7 +75,7 @@ bool Plan::check() const {
 
 bool Plan::check_rules() const {
     const PlanHeader& h = *header_;
-    if (!fits<Rule>(h.rules, h.bytes) || h.rules.count > kMostRules ||
+    if (!fits<Rule>(h.rules, h.bytes) || h.rules.count > kMaxRules ||
         !fits<std::uint32_t>(h.rule_nodes, h.bytes) ||
         !fits<std::uint32_t>(h.rule_weights, h.bytes) || !fits<double>(h.rule_posts, h.bytes)) {
         return false;

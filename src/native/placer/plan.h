@@ -7,11 +7,14 @@
 
 namespace numascape::placer {
 
+// Where the compiled plan is.
+inline constexpr char kPlanVariable[] = "NUMASCAPE_PLAN";
+
 // The plan of this process. It was checked when it was opened: every index in it fits.
 class Plan {
   public:
-    // Maps the file that NUMASCAPE_PLAN names. False when there is none, it is not this user's own
-    // or damaged, or it is not about the program that this process runs.
+    // Maps the file that NUMASCAPE_PLAN names. False if there is none, if it belongs to another
+    // user or is damaged, or if the plan is not for the program of this process.
     bool open();
 
     const PlanHeader& header() const { return *header_; }

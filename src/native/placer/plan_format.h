@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the placer and `numascape run` tell each other: the plan in a form that needs no parsing (a
-// file), the questions of which call stack is whose (a socket), and what came of it (a file for
-// each process). Everything is little-endian, as the processors are that this is built for.
-// src/numascape/placement/compiling.py, resolving.py and verifying.py are the other side.
+// What the placer and `numascape run` exchange: the plan, in a form that needs no parsing (a file);
+// questions about call stacks (a socket); and the results of the plan (a file for each process).
+// Everything is little-endian, like the supported processors. The other side is in
+// src/numascape/placement/: compiling.py, resolving.py and verifying.py.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace numascape::placer {
 inline constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'P', 'L', 'A', 'N'};
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kLargestPlan = 64u << 20;
-inline constexpr std::uint32_t kMostNodes = 1024;
-inline constexpr std::uint32_t kMostCpuWords = 1024;
-inline constexpr std::uint32_t kMostRules = 4096;
+inline constexpr std::uint32_t kMaxNodes = 1024;
+inline constexpr std::uint32_t kMaxCpuWords = 1024;
+inline constexpr std::uint32_t kMaxRules = 4096;
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
 // `count` elements from byte `offset` of the file on.
@@ -43,7 +43,7 @@ struct Rule {
     std::uint32_t first_post;
 };
 
-// Where a thread of a certain number runs. `rule` decides when several name it: the lowest counts.
+// Where the thread with a certain number runs. If several rules name it, the lowest `rule` counts.
 struct ThreadPlace {
     std::uint32_t rule;  // kNone: nowhere in particular
     std::uint32_t mask;
@@ -114,7 +114,7 @@ struct VariablesAnswer {
     std::uint32_t padding;
 };
 
-// A variable's memory, and the pages of it that are placed with it: it shares its first and last.
+// A variable's memory, and the pages that are placed with it; it may share its first and last page.
 struct PlacedVariable {
     std::uint64_t address;
     std::uint64_t bytes;
@@ -124,9 +124,9 @@ struct PlacedVariable {
     std::uint32_t padding;
 };
 
-// The report: this header, ThreadReport[kMostThreadReports], then for each rule a RuleReport and
+// The report: this header, ThreadReport[kMaxThreadReports], then for each rule a RuleReport and
 // uint64_t[nodes], the pages on each node.
-inline constexpr std::uint32_t kMostThreadReports = 8192;
+inline constexpr std::uint32_t kMaxThreadReports = 8192;
 
 enum class Ending : std::uint32_t { kNone = 0, kExit = 1, kSignal = 2 };
 

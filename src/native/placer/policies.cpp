@@ -15,13 +15,13 @@ namespace {
 constexpr std::uint32_t kWordBits = 64;
 
 struct NodeMask {
-    std::uint64_t words[kMostNodes / kWordBits] = {};
+    std::uint64_t words[kMaxNodes / kWordBits] = {};
 
     void add(std::uint32_t node) {
         words[node / kWordBits] |= std::uint64_t{1} << node % kWordBits;
     }
     bool has(std::uint32_t node) const {
-        return node < kMostNodes && (words[node / kWordBits] >> node % kWordBits & 1) != 0;
+        return node < kMaxNodes && (words[node / kWordBits] >> node % kWordBits & 1) != 0;
     }
 };
 
@@ -29,7 +29,7 @@ bool set_policy(std::uint64_t first, std::uint64_t end, int mode, const NodeMask
                 bool moves) {
     // mbind's count of bits is one more than it reads (mbind(2), "maxnode").
     return os::call(SYS_mbind, static_cast<long>(first), static_cast<long>(end - first), mode,
-                    reinterpret_cast<long>(nodes.words), kMostNodes + 1,
+                    reinterpret_cast<long>(nodes.words), kMaxNodes + 1,
                     moves ? MPOL_MF_MOVE : 0) == 0;
 }
 
@@ -42,7 +42,7 @@ void for_each_part(const Plan& plan, const Rule& rule, const Placed& placed, Vis
     for (std::uint32_t k = 0; k < rule.node_count; ++k) {
         std::uint64_t until = placed.end;
         if (k + 1 < rule.node_count) {
-            // The boundary of pages that is nearest to the fence post.
+            // The page boundary that is nearest to the post.
             const double share = posts[k + 1] > 0 && posts[k + 1] < 1 ? posts[k + 1] : 1;
             const auto bytes =
                 static_cast<std::uint64_t>(share * static_cast<double>(placed.bytes));
@@ -54,21 +54,21 @@ void for_each_part(const Plan& plan, const Rule& rule, const Placed& placed, Vis
     }
 }
 
-// The kernel's own weighted interleaving takes its weights from the whole system, so the pages are
-// dealt out here, as many at a time as keeps the ranges few: each costs the kernel a mapping, of
-// which a process may have 65530.
-constexpr std::uint64_t kMostRanges = 1024;
+// The weighted interleaving of the kernel uses weights of the whole system. The pages are therefore
+// assigned to nodes here, in runs that are long enough to limit the number of ranges: each range is
+// a mapping for the kernel, and a process may have 65530.
+constexpr std::uint64_t kMaxRanges = 1024;
 
-// Each time the node that is furthest behind its share gets the pages: any number of first pages
-// is divided as the weights say, but for one time.
+// The node that is furthest behind its share gets the next pages. Any number of first pages is
+// therefore divided by the weights, with an error of at most one turn.
 template <typename Visit>
 void for_each_deal(const Plan& plan, const Rule& rule, const Placed& placed, Visit visit) {
     const std::uint32_t* nodes = plan.nodes(rule);
     const std::uint32_t* weights = plan.weights(rule);
-    const std::uint32_t count = rule.node_count < kMostNodes ? rule.node_count : kMostNodes;
-    std::int64_t behind[kMostNodes] = {};
+    const std::uint32_t count = rule.node_count < kMaxNodes ? rule.node_count : kMaxNodes;
+    std::int64_t behind[kMaxNodes] = {};
     const std::uint64_t pages = (placed.end - placed.first) / kPageBytes;
-    const std::uint64_t at_once = (pages + kMostRanges - 1) / kMostRanges * kPageBytes;
+    const std::uint64_t at_once = (pages + kMaxRanges - 1) / kMaxRanges * kPageBytes;
     for (std::uint64_t from = placed.first; from < placed.end; from += at_once) {
         std::uint32_t chosen = 0;
         std::int64_t total = 0;
@@ -139,7 +139,7 @@ std::uint32_t place(const Plan& plan, const Placed& placed, bool moves) {
 std::uint32_t range_count(const Plan& plan, const Placed& placed) {
     const Rule& rule = plan.rule(placed.rule);
     const std::uint64_t pages = (placed.end - placed.first) / kPageBytes;
-    const std::uint64_t most = rule.policy == Policy::kWeightedInterleave ? kMostRanges
+    const std::uint64_t most = rule.policy == Policy::kWeightedInterleave ? kMaxRanges
                                : rule.policy == Policy::kParts            ? rule.node_count
                                                                           : 1;
     return static_cast<std::uint32_t>(pages < most ? pages : most);

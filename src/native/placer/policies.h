@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a rule and a range of pages to the kernel's memory policies, and whether they were kept.
+// Sets memory policies of the kernel for a rule and a range of pages, and checks whether they were
+// kept.
 #pragma once
 
 #include <cstdint>
 
+#include "pages.h"
 #include "plan.h"
 
 namespace numascape::placer {
-
-inline constexpr std::uint64_t kPageBytes = 4096;
 
 inline std::uint64_t page_up(std::uint64_t address) {
     return (address + kPageBytes - 1) & ~(kPageBytes - 1);
@@ -18,7 +18,7 @@ inline std::uint64_t page_down(std::uint64_t address) {
     return address & ~(kPageBytes - 1);
 }
 
-// An instance of a structure, and those of its pages that are placed, [first, end).
+// An instance of a structure, and the range of its pages that are placed, [first, end).
 struct Placed {
     std::uint64_t address;
     std::uint64_t bytes;

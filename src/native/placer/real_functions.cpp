@@ -11,7 +11,8 @@
 namespace numascape::placer {
 namespace {
 
-// Each allocation gets pages of its own here: free() looks twice only at the start of a page.
+// Each allocation gets separate pages here, because free() checks further only at the start of a
+// page.
 constexpr std::size_t kEarlyBytes = 64 * kPageBytes;
 alignas(kPageBytes) char early[kEarlyBytes];
 std::atomic<std::size_t> early_used{0};
@@ -62,7 +63,7 @@ const RealFunctions& real() {
     if (state.load(std::memory_order_acquire) == 2) [[likely]] {
         return functions;
     }
-    // Before there are threads: the linker's own start, or a library's constructor.
+    // Called before there are threads: while the linker starts, or in a library's constructor.
     int unknown = 0;
     if (!state.compare_exchange_strong(unknown, 1)) {
         return unknown == 2 ? functions : early_functions;

@@ -23,12 +23,12 @@ std::size_t rule_bytes() {
 }
 
 std::size_t report_bytes() {
-    return sizeof(ReportHeader) + kMostThreadReports * sizeof(ThreadReport) +
+    return sizeof(ReportHeader) + kMaxThreadReports * sizeof(ThreadReport) +
            the_plan->rule_count() * rule_bytes();
 }
 
 RuleReport& rule_report(std::uint32_t rule) {
-    char* rules = reinterpret_cast<char*>(header + 1) + kMostThreadReports * sizeof(ThreadReport);
+    char* rules = reinterpret_cast<char*>(header + 1) + kMaxThreadReports * sizeof(ThreadReport);
     return *reinterpret_cast<RuleReport*>(rules + rule * rule_bytes());
 }
 
@@ -89,7 +89,7 @@ void report_begin(const Plan& plan) {
 ThreadReport* report_thread() {
     if (header == nullptr) return nullptr;
     const std::uint32_t index = std::atomic_ref(header->threads).fetch_add(1);
-    if (index >= kMostThreadReports) return nullptr;
+    if (index >= kMaxThreadReports) return nullptr;
     return reinterpret_cast<ThreadReport*>(header + 1) + index;
 }
 
@@ -113,7 +113,10 @@ void report_crowded() {
 
 void report_end(Ending ending) {
     // Not in a child of vfork, which shares this memory until it becomes another program.
-    if (header == nullptr || header->process != os::process_id() || ended.exchange(true)) return;
+    if (header == nullptr || ended.load() || header->process != os::process_id() ||
+        ended.exchange(true)) {
+        return;
+    }
     look_at_threads();
     for_each_block(count_block);
     header->ending = ending;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What came of the plan in this process, for `numascape run --verify`: a file of fixed size that is
-// mapped shared, so that it outlives the process however that ends. Without --verify there is none,
-// and everything here does nothing.
+// The results of the plan in this process, for `numascape run --verify`: a file of fixed size,
+// mapped shared, so that it survives the process no matter how it ends. Without --verify there is
+// no file, and all functions here do nothing.
 #pragma once
 
 #include "blocks.h"
@@ -19,14 +19,14 @@ ThreadReport* report_thread();
 // Counts a block's pages where they are now; must come before they are given back.
 void report_block(Block& block);
 
-// Nobody answered, or the kernel refused, that many times.
+// Counts questions without an answer, and calls that the kernel refused.
 void report_unanswered();
 void report_refused(std::uint32_t calls);
 
 // A block was not placed, because the process has too many mappings.
 void report_crowded();
 
-// Counts all that is placed still, once. Allocates nothing and takes no lock.
+// Counts all memory that is still placed, once. Allocates nothing and takes no lock.
 void report_end(Ending ending);
 
 // With --verify, signals that would end the program write its report first.

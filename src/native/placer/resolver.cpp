@@ -16,9 +16,9 @@ namespace {
 
 // Reading a large program's debug information for the first time takes seconds.
 constexpr int kPatience_ms = 120'000;
-constexpr std::size_t kMostModuleBytes = 1 << 20;
+constexpr std::size_t kMaxModuleBytes = 1 << 20;
 
-// The text of a question's modules, in memory of its own.
+// The text of the modules of a question, in separate memory.
 struct Modules {
     char* bytes = nullptr;
     std::size_t used = 0;
@@ -57,7 +57,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* argument) {
         path = own;
     }
     header.path_bytes = static_cast<std::uint32_t>(std::strlen(path));
-    if (modules.used + sizeof header + header.path_bytes > kMostModuleBytes) return 1;
+    if (modules.used + sizeof header + header.path_bytes > kMaxModuleBytes) return 1;
     modules.add(&header, sizeof header);
     modules.add(path, header.path_bytes);
     ++modules.count;
@@ -122,7 +122,7 @@ class Connection {
 bool ask(Connection& connection, Question question, const std::uint64_t* addresses,
          std::size_t count, bool is_mapping) {
     Modules modules;
-    modules.bytes = static_cast<char*>(os::map_sparse(kMostModuleBytes));
+    modules.bytes = static_cast<char*>(os::map_sparse(kMaxModuleBytes));
     if (os::failed(modules.bytes)) return false;
     dl_iterate_phdr(add_module, &modules);
     const auto module_bytes = static_cast<std::uint32_t>(modules.used);
@@ -135,7 +135,7 @@ bool ask(Connection& connection, Question question, const std::uint64_t* address
     const bool asked = connection.send(&header, sizeof header) &&
                        connection.send(modules.bytes, modules.used) &&
                        connection.send(addresses, count * 8);
-    os::unmap(modules.bytes, kMostModuleBytes);
+    os::unmap(modules.bytes, kMaxModuleBytes);
     return asked;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions to `numascape run`, which knows what programmers call things: names need debug
-// information and sources, which have no place in the program's process. Nothing here allocates.
+// Asks `numascape run` for the rule of a call stack. Names need debug information and sources,
+// which do not belong into the process of the program. Nothing here allocates memory.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace numascape::placer {
 
-// Which rule is about what was allocated with this call stack. False when nobody answers.
+// The rule for the memory that was allocated with this call stack. False if there is no answer.
 bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count, bool is_mapping,
                StackAnswer& answer);
 
-// `take(const PlacedVariable&)` for the variables of all loaded modules that a rule is about.
-// False when nobody answers.
+// Calls `take(const PlacedVariable&)` for the variables of all loaded modules that have a rule.
+// False if there is no answer.
 bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&));
 
 // A number that grows when modules are loaded.

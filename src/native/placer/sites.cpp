@@ -19,12 +19,12 @@ namespace {
 constexpr std::size_t kDeepest = 64;  // as far as the recorder looks
 constexpr std::uint64_t kEndOfStack = 0x9ddfea08eb382d69u;
 
-// What is known of call stacks: by a hash of their innermost addresses, that many as decide. A
-// word holds the hash's upper bits and the rule + 1, or kUnplaced.
+// The known call stacks, by a hash of the innermost addresses that determine the rule. A word has
+// the upper bits of the hash and the rule + 1, or kUnplaced.
 constexpr std::size_t kWords = 1u << 16;
 constexpr std::uint64_t kRuleBits = 0x3fff;
 constexpr std::uint64_t kUnplaced = kRuleBits;
-static_assert(kMostRules + 1 < kUnplaced);
+static_assert(kMaxRules + 1 < kUnplaced);
 std::atomic<std::uint64_t> known[kWords];
 std::atomic<std::size_t> known_count{0};
 
@@ -43,7 +43,7 @@ std::uint64_t find(std::uint64_t hash) {
 }
 
 void remember(std::uint64_t hash, std::uint64_t answer) {
-    if (known_count.fetch_add(1) > kWords / 2) {  // to be asked again is dear, but not wrong
+    if (known_count.fetch_add(1) > kWords / 2) {  // asking again is slow, but not wrong
         for (auto& word : known) word.store(0);
         known_count.store(0);
     }

@@ -35,19 +35,19 @@ struct Thread {
     ThreadReport* report;
 };
 
-constexpr std::uint32_t kMostThreads = 1u << 15;
-constexpr std::uint32_t kMostOpenmp = 4096;
+constexpr std::uint32_t kMaxThreads = 1u << 15;
+constexpr std::uint32_t kMaxOpenmp = 4096;
 const Plan* the_plan = nullptr;
-Thread threads[kMostThreads];
+Thread threads[kMaxThreads];
 std::uint32_t used_entries = 0;
-bool openmp_taken[kMostOpenmp];
-std::uint32_t name_counts[kMostRules * 2];  // threads so far that fit each name rule
+bool openmp_taken[kMaxOpenmp];
+std::uint32_t name_counts[kMaxRules * 2];  // threads so far that fit each name rule
 SpinLock lock;
 std::atomic<std::uint32_t> next_order{1};
 pthread_key_t ending_key;
 thread_local Thread* own = nullptr;
 
-// What a new thread is told.
+// The argument of a new thread.
 struct Start {
     void* function;  // void* (*)(void*), of C11's threads int (*)(void*)
     void* argument;
@@ -76,7 +76,7 @@ void take_place(Thread& thread, const ThreadPlace* place) {
 
 std::uint32_t take_openmp_number() {
     SpinGuard guard(lock);
-    for (std::uint32_t number = 1; number < kMostOpenmp; ++number) {
+    for (std::uint32_t number = 1; number < kMaxOpenmp; ++number) {
         if (!openmp_taken[number]) {
             openmp_taken[number] = true;
             return number;
@@ -90,12 +90,12 @@ void give_openmp_number(std::uint32_t number) {
     openmp_taken[number] = false;
 }
 
-// An entry of the thread's own: it is taken, by its id, before another thread can look for one.
+// The entry of this thread; its id marks it as used before another thread can search for one.
 Thread* take_entry(std::uint32_t id) {
     SpinGuard guard(lock);
     std::uint32_t i = 0;
     while (i < used_entries && threads[i].id != 0) ++i;
-    if (i == kMostThreads) return nullptr;
+    if (i == kMaxThreads) return nullptr;
     if (i == used_entries) ++used_entries;
     threads[i].id = id;
     return &threads[i];
@@ -103,7 +103,7 @@ Thread* take_entry(std::uint32_t id) {
 
 void place_by_name(Thread& thread, const char* name) {
     const Span& names = the_plan->header().names;
-    for (std::uint32_t i = 0; i < names.count && i < kMostRules * 2; ++i) {
+    for (std::uint32_t i = 0; i < names.count && i < kMaxRules * 2; ++i) {
         const NameRule& rule = the_plan->at<NameRule>(names)[i];
         if (fnmatch(the_plan->text(rule.pattern), name, 0) != 0) continue;
         if (thread.rule != kNone && thread.rule <= rule.rule) return;
@@ -143,37 +143,37 @@ void place_stack(std::uint32_t order) {
     }
 }
 
-// The top of this thread's stack, up to `top`, was touched before it was bound: by its creator,
-// which lays out the thread's control block there, or by the kernel, and by its first frames. It
-// moves to where the thread runs now.
+// The top of this thread's stack, up to `top`, was touched before the thread was bound: by its
+// creator, which writes the thread's control block there, or by the kernel, and by its first
+// frames. It moves to the thread's present node.
 void bring_stack(std::uint64_t top) {
     if (own == nullptr || own->rule == kNone) return;
-    constexpr std::uint64_t kMostBytes = 16 * kPageBytes;  // else the control block lies elsewhere
+    constexpr std::uint64_t kMaxBytes = 16 * kPageBytes;  // else the control block lies elsewhere
     const auto begin = page_down(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
     const auto end = page_up(top + 1);
     unsigned cpu = 0;
     unsigned node = 0;
-    if (end <= begin || end - begin > kMostBytes ||
+    if (end <= begin || end - begin > kMaxBytes ||
         os::call(SYS_getcpu, reinterpret_cast<long>(&cpu), reinterpret_cast<long>(&node)) != 0) {
         return;
     }
-    void* pages[kMostBytes / kPageBytes];
-    int nodes[kMostBytes / kPageBytes];
-    int status[kMostBytes / kPageBytes];
+    void* pages[kMaxBytes / kPageBytes];
+    int nodes[kMaxBytes / kPageBytes];
+    int status[kMaxBytes / kPageBytes];
     long count = 0;
     for (std::uint64_t page = begin; page < end; page += kPageBytes, ++count) {
         pages[count] = reinterpret_cast<void*>(page);
         nodes[count] = static_cast<int>(node);
     }
-    // A container may forbid it: then they stay.
+    // A container may forbid it; then the pages stay.
     os::call(SYS_move_pages, 0, count, reinterpret_cast<long>(pages), reinterpret_cast<long>(nodes),
              reinterpret_cast<long>(status), MPOL_MF_MOVE);
 }
 
-// The mask as the kernel has it, compared with what the plan says.
+// Compares the mask in the kernel with the plan.
 void look_at(Thread& thread) {
     if (thread.report == nullptr) return;
-    std::uint64_t mask[kMostCpuWords] = {};
+    std::uint64_t mask[kMaxCpuWords] = {};
     const long got =
         os::call(SYS_sched_getaffinity, thread.id, sizeof mask, reinterpret_cast<long>(mask));
     if (got <= 0) return;
@@ -203,7 +203,7 @@ std::uint32_t last_cpu(std::uint32_t id) {
 void end_thread(void* ended) {
     auto* thread = static_cast<Thread*>(ended);
     own = nullptr;
-    if (thread->report != nullptr) {
+    if (thread->report != nullptr && !is_silent) {
         look_at(*thread);
         thread->report->last_cpu = static_cast<std::uint32_t>(sched_getcpu());
     }
@@ -233,7 +233,7 @@ int run_c11(void* argument) {
     return reinterpret_cast<int (*)(void*)>(start.function)(start.argument);
 }
 
-// Whether the function is an OpenMP runtime's: it begins a thread of a team.
+// Whether the function belongs to an OpenMP runtime, so that it begins a thread of a team.
 bool is_openmp(const void* function) {
     Dl_info info{};
     if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
@@ -245,7 +245,7 @@ bool is_openmp(const void* function) {
 
 // nullptr when there is no plan, or no memory.
 Start* new_start(void* function, void* argument) {
-    if (the_plan == nullptr) return nullptr;
+    if (the_plan == nullptr || is_silent) return nullptr;
     auto* start = static_cast<Start*>(real().malloc(sizeof(Start)));
     if (start == nullptr) return nullptr;
     // A team's threads are created in the order of their numbers, one after the other.
@@ -338,7 +338,7 @@ int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
 
 int pthread_setname_np(pthread_t handle, const char* name) {
     const int status = real().pthread_setname_np(handle, name);
-    if (status == 0 && the_plan != nullptr) {
+    if (status == 0 && the_plan != nullptr && !is_silent) {
         Thread* thread = find(handle);
         // Its creator may name a thread before it has begun.
         for (int tries = 0; thread == nullptr && tries < 1000; ++tries) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads: their numbers, and the CPUs they run on. A thread that the plan names stays where the
-// plan has it: what the program or its OpenMP runtime asks for it is answered, and not done.
+// Threads: their numbers, and the CPUs on which they run. A thread in the plan stays on its CPUs:
+// affinity requests of the program or its OpenMP runtime succeed but are ignored.
 #pragma once
 
 #include <cstddef>

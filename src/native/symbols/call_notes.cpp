@@ -33,7 +33,7 @@ Elf_Scn* find_section(Elf* elf) {
     return nullptr;
 }
 
-// Takes what is before the first `separator`, and that, from `text`.
+// Removes the text before the first `separator`, and the separator, from `text`, and returns it.
 std::string_view next_part(std::string_view& text, char separator) {
     const std::size_t end = std::min(text.find(separator), text.size());
     const std::string_view part = text.substr(0, end);

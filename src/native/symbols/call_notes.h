@@ -10,8 +10,8 @@
 
 namespace numascape::symbols {
 
-// What numascape-cc and its like wrote about the calls of a module: where their values go. See
-// llvm-pass/names.cpp for the section's text.
+// The notes of numascape-cc, numascape-c++ and numascape-fc about the calls of a module: where
+// their results go. llvm-pass/names.cpp describes the text of the section.
 class CallNotes {
   public:
     // `elf` may be null, and its section anything.

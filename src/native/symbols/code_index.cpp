@@ -35,8 +35,8 @@ void set_source_line(Dwarf_Die& unit, Dwarf_Addr pc, Frame& frame) {
     frame.column = static_cast<std::uint32_t>(std::max(column, 0));
 }
 
-// Of several rows for a function's first address, the first one tells where it begins; those after
-// it belong to its first statements.
+// If several rows have the function's first address, the first one is where the function begins.
+// The later ones belong to its first statements.
 std::uint32_t entry_line(Dwarf_Die& unit, Dwarf_Addr function_start) {
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
@@ -92,9 +92,9 @@ void CodeIndex::add_functions(Dwarf_Die& scope, int depth, Ranges& ranges) {
     for_each_child(scope, [&](Dwarf_Die& child) {
         const int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram) add_ranges(child, ranges);
-        // Functions lie in functions in Fortran (`contains`) and GNU C, and OpenMP's outlined
-        // regions do. Those of C++ classes have a second entry outside of the class, but not those
-        // of a function's own classes, such as lambdas.
+        // Functions can be inside functions: in Fortran (`contains`), in GNU C, and OpenMP's
+        // outlined regions. Functions of C++ classes have a second entry outside of the class,
+        // except those of classes inside a function, such as lambdas.
         const bool in_function =
             dwarf_tag(&scope) == DW_TAG_subprogram || is_block(dwarf_tag(&scope));
         const bool has_functions = tag == DW_TAG_subprogram || tag == DW_TAG_namespace ||

@@ -17,8 +17,8 @@ struct DataSymbol {
     std::string name;       // readable
 };
 
-// The module's data objects by address, one for each address: of aliases the largest, then the
-// one with the plainest name.
+// The data objects of the module, one per address. Of several aliases, the largest is used, then
+// the one with the plainest name.
 std::map<std::uint64_t, DataSymbol> data_symbols(const LoadedModule& module);
 
 }  // namespace numascape::symbols

@@ -13,8 +13,8 @@ namespace {
 
 // Follows references to where the entry was declared: that is where its scopes are.
 Dwarf_Die declaration_of(Dwarf_Die die) {
-    constexpr int kMostReferences = 8;
-    for (int i = 0; i < kMostReferences; ++i) {
+    constexpr int kMaxReferences = 8;
+    for (int i = 0; i < kMaxReferences; ++i) {
         Dwarf_Attribute attribute;
         Dwarf_Die target;
         Dwarf_Attribute* reference = dwarf_attr(&die, DW_AT_abstract_origin, &attribute);
@@ -54,8 +54,8 @@ std::string enclosing_scopes(Dwarf_Die& die) {
     return names;
 }
 
-// Whether the unit's language puts names into scopes without telling in their linkage names:
-// C++ for what is local to a file, Rust in its newer scheme `_R...`.
+// Whether names of the unit's language have scopes that their linkage names do not contain: in C++
+// for names that are local to a file, in Rust with the newer scheme `_R...`.
 bool has_scopes(Dwarf_Die& die) {
     Dwarf_Die unit;
     if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;

@@ -14,8 +14,8 @@ namespace numascape::symbols {
 // Scopes nest a few levels deep in real programs; deeper ones mean a damaged file.
 inline constexpr int kDeepestScope = 128;
 
-// Calls `visit(Dwarf_Die&)` for each child until it returns false. Ends where the next sibling does
-// not lie after the one before, which a damaged file could use to make an endless loop.
+// Calls `visit(Dwarf_Die&)` for each child until it returns false. Ends if the next sibling is not
+// after the previous one: a damaged file could make an endless loop in this way.
 template <typename Visit>
 void for_each_child(Dwarf_Die& parent, Visit visit) {
     Dwarf_Die child;
@@ -28,9 +28,9 @@ void for_each_child(Dwarf_Die& parent, Visit visit) {
     }
 }
 
-// Calls `visit(Dwarf_Die& unit, Dwarf_Die& body)` for each unit of a file. They are the same but in
-// split debug information, where the unit in the file has the addresses and lines, and its body
-// with everything else lies in a .dwo file.
+// Calls `visit(Dwarf_Die& unit, Dwarf_Die& body)` for each unit of a file. Both are the same,
+// except in split debug information: there, the unit in the file has the addresses and lines, and
+// its body with everything else is in a .dwo file.
 template <typename Visit>
 void for_each_unit(Dwarf* dwarf, Visit visit) {
     Dwarf_CU* current = nullptr;
@@ -43,18 +43,18 @@ void for_each_unit(Dwarf* dwarf, Visit visit) {
     }
 }
 
-// The entry's own name, as it was declared; empty for unnamed entries.
+// The name of the entry in its declaration; empty for unnamed entries.
 std::string declared_name(Dwarf_Die& die);
 
-// The name for a reader (`ns::Class::f`, `module::u`) that the entry's linkage name gives; empty
-// when it gives none.
+// The readable name (`ns::Class::f`, `module::u`) from the entry's linkage name; empty if there is
+// none.
 std::string name_from_linkage(Dwarf_Die& die);
 
-// The same, else from the scopes around the entry's declaration, which costs a walk through its
-// unit.
+// The same; otherwise from the scopes around the declaration of the entry. This needs a walk
+// through its unit.
 std::string qualified_name(Dwarf_Die& die);
 
-// An unsigned attribute of this entry itself; 0 when absent.
+// An unsigned attribute of the entry itself; 0 if absent.
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned attribute);
 
 // `file`, named in the debug information of the unit of `die`, as a path without `.` and `..`

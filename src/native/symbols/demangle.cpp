@@ -96,7 +96,7 @@ std::string without_rust_escapes(std::string_view name) {
     return plain;
 }
 
-// Empty when `mangled` is no C++ or legacy Rust name.
+// Empty if `mangled` is not a C++ or legacy Rust name.
 std::string demangle(std::string_view mangled) {
     if (!mangled.starts_with("_Z")) return {};
     int status = 0;
@@ -179,7 +179,7 @@ std::string readable_name(const char* symbol) {
     if (plain.size() > kLongestMangledName) return std::string(plain.substr(0, 256)) + "...";
     plain = plain.substr(0, plain.find('@'));
     const std::string_view name = without_compiler_suffix(plain);
-    // clang's suffixes (".llvm.123") are no part of the mangling, gcc's (".cold") are.
+    // clang's suffixes (".llvm.123") are not part of the mangling; gcc's (".cold") are.
     for (const std::string_view mangled : {plain, name}) {
         const std::string demangled = demangle(mangled);
         if (!demangled.empty()) return demangled;

@@ -24,7 +24,7 @@ class FileDescriptor {
     int fd_;
 };
 
-// Opens `path` for reading when it is a regular file; never waits for a FIFO or a device.
+// Opens `path` for reading if it is a regular file; never blocks on a FIFO or a device.
 FileDescriptor open_regular_file(const std::string& path);
 
 // Starts reading an ELF file without mapping it: a file cut short while it is read then gives an

@@ -10,7 +10,7 @@
 namespace numascape::symbols {
 namespace {
 
-// What a COMMON block's members leave over is padding below this size (a cache line).
+// The rest of a COMMON block after its members is padding if it is below this size (a cache line).
 constexpr std::uint64_t kSmallestRemainder = 64;
 
 using ByAddress = std::map<std::uint64_t, Global>;
@@ -64,8 +64,8 @@ ByAddress::const_iterator covering(const ByAddress& globals, std::uint64_t addre
     return address - found->first < found->second.size ? found : globals.end();
 }
 
-// Of the layouts that program units give a block, the one with the most members, by the address of
-// the block's symbol.
+// Program units can give a block different layouts. This is the one with the most members, by the
+// address of the symbol of the block.
 std::map<std::uint64_t, const CommonBlock*> finest_layouts(const std::vector<CommonBlock>& blocks,
                                                            const ByAddress& globals) {
     std::map<std::uint64_t, const CommonBlock*> finest;
@@ -85,8 +85,8 @@ void refine(const StaticVariable& variable, ByAddress& globals) {
         if (global.size > 0) globals.emplace(global.address, std::move(global));
         return;
     }
-    // The symbol has the size that was really reserved, but for several variables that share
-    // storage (EQUIVALENCE): the largest gives the name.
+    // The symbol has the reserved size. If several variables share storage (EQUIVALENCE), the
+    // largest gives the name.
     Global& known = symbol->second;
     const bool is_refined = known.line != 0;
     if (is_refined) return;

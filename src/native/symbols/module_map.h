@@ -21,10 +21,10 @@ class LoadedModule {
     LoadedModule(Module description) : description_(std::move(description)) {}
 
     const Module& description() const { return description_; }
-    // One past the module's last variable: the last ones lie in memory that is not mapped from the
-    // file, which the description's end may leave out.
+    // One past the last variable of the module. The last variables are in memory that is not mapped
+    // from the file, so the description may not include it.
     std::uint64_t data_end() const { return data_end_; }
-    // nullptr when the file is missing or is no ELF file of this machine's kind.
+    // nullptr if the file is missing or is not an ELF file for this machine.
     Dwfl_Module* dwfl() const { return dwfl_; }
     // nullptr without debug information. `*bias` becomes run-time address - address in DWARF.
     Dwarf* dwarf(Dwarf_Addr* bias) const;

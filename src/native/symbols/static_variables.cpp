@@ -11,7 +11,7 @@
 namespace numascape::symbols {
 namespace {
 
-// Where a walk through the entries is: the names around, and the run-time bias.
+// The state of a walk through the entries: the enclosing names, and the run-time bias.
 struct Scope {
     std::string qualifier;  // "ns::", "module::", or empty
     Dwarf_Die* function;    // around, or nullptr
@@ -64,7 +64,7 @@ std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     if (scope.function != nullptr) {
         variable.function = qualified_name(*scope.function);
     } else {
-        // The definition may lie outside of the scope that it was declared in.
+        // The definition may be outside the scope of the declaration.
         const bool is_elsewhere = dwarf_hasattr(&die, DW_AT_specification) != 0;
         const std::string full = is_elsewhere ? qualified_name(die) : name_from_linkage(die);
         variable.name = full.empty() ? scope.qualifier + variable.name : full;
@@ -78,7 +78,8 @@ std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
 CommonBlock describe_block(Dwarf_Die& die, const Scope& scope) {
     CommonBlock block{declared_name(die), {}};
     if (block.name == "__BLNK__") block.name.clear();
-    // Every program unit may lay out the block anew: no unit's name belongs to its members.
+    // Each program unit may define another layout of the block, so members do not get the name of a
+    // unit.
     Scope inside{{}, nullptr, scope.bias, scope.depth + 1};
     for_each_child(die, [&](Dwarf_Die& child) {
         if (dwarf_tag(&child) != DW_TAG_variable) return true;

@@ -19,7 +19,7 @@ struct StaticVariable {
     std::uint32_t line;
 };
 
-// A Fortran COMMON block as one program unit lays it out.
+// A Fortran COMMON block in the layout of one program unit.
 struct CommonBlock {
     std::string name;                     // as in the source, empty for blank COMMON
     std::vector<StaticVariable> members;  // by address, not empty

@@ -5,8 +5,8 @@
 
 namespace numascape::symbols {
 
-// Which of several names of one address (`environ`, `_environ`, `__environ`) a reader would use:
-// the lower the better. Counts leading underscores, then prefers global to weak to local binding.
+// Ranks the names of one address (`environ`, `_environ`, `__environ`) by readability; lower is
+// better. Counts leading underscores, then prefers global to weak to local binding.
 inline int choice_rank(const char* name, const GElf_Sym& symbol) {
     int underscores = 0;
     const bool mangled = name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a recorded program's addresses mean: code addresses become source locations, data addresses
-// become variables, and a copy of a stack becomes a call stack.
+// The meaning of the addresses of a recorded program: code addresses become source locations, data
+// addresses become variables, and a copy of a stack becomes a call stack.
 //
 // Everything is read from the mapped ELF files and from debug information on this machine (in the
-// file itself, or below /usr/lib/debug); nothing is fetched from a network. Files may be missing,
-// stripped, changed or damaged: the answer then is a symbol, or an address in hexadecimal, never
-// an error.
+// file itself, or below /usr/lib/debug). Nothing is fetched from a network. Files may be missing,
+// stripped, changed or damaged. The result is then a symbol, or a hexadecimal address, but never an
+// error.
 #pragma once
 
 #include <array>
@@ -40,8 +40,8 @@ struct Frame {
     // Where the function that is not inlined begins; 0 when unknown, and for other addresses than
     // its first. `line` is that of the first instruction, which may be a later one.
     std::uint32_t entry_line = 0;
-    // What numascape-cc and its like say of the calls here: lines "SLOT KNOWS ARGUMENT NAME" with
-    // tabs between (llvm-pass/names.cpp); empty from other compilers.
+    // The notes of numascape-cc, numascape-c++ and numascape-fc about the calls here: lines "SLOT
+    // KNOWS ARGUMENT NAME" with tabs between (llvm-pass/names.cpp). Empty from other compilers.
     std::string call_notes;
 };
 

@@ -10,7 +10,7 @@ namespace {
 // The one process and thread of the session; any number will do, as nothing reads /proc.
 constexpr pid_t kThread = 1;
 
-// One past the highest address a user's code can have on x86-64 and AArch64.
+// One past the highest address of user code on x86-64 and AArch64.
 constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 56;
 
 }  // namespace

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inserts the counting code. For a group of accesses that lies in one page:
+//
+//     lea   a, [lowest address]
+//     lea   b, [a + span - 1]        only when the group could cross a page boundary;
+//     xor   b, a                     of 2, 4 or 8 bytes just `test a, size - 1`, and these four
+//     test  b, 0x1000                out of the way
+//     jnz   slow_paths              (carry clear: count each access by itself)
+//     shr   a, 8                     a = slot offset: 16 bytes per page of the 2^40 window,
+//     and   a32, -16                 cut to 32 bits by the 32-bit operation
+//     sub   qword [table + a], reads
+//     sub   qword [table + a + 8], writes
+//     jc    slow_paths              (carry set: this thread's first use of that slot)
+#include <cstring>
+
+#include "access_groups.h"
+#include "counting_code.h"
+#include "dr_api.h"
+#include "drmgr.h"
+#include "drutil.h"
+#include "phases.h"
+#include "recorder.h"
+#include "scratch.h"
+#include "thread_memory.h"
+#include "traffic.h"
+
+namespace numascape {
+namespace {
+
+int plan_index = -1;
+
+// A block under construction.
+struct Block {
+    BlockPlan plan;
+    BlockScratch scratch;
+    GroupInfo info;  // of the group in hand; its accesses go on behind it
+    GroupAccess more[BlockPlan::kMaxAccesses];
+};
+
+ThreadMemory plans(sizeof(Block));
+
+const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t site) {
+    const BlockPlan& plan = block.plan;
+    const uint32_t count = group.reads + group.writes;
+    const size_t bytes = sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess);
+    GroupInfo* info = &block.info;
+    memset(static_cast<void*>(info), 0, bytes);
+    info->place.pc = plan.access[group.first_access].pc;
+    info->place.site = site;
+    for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
+        const PlannedAccess& access = plan.access[i];
+        GroupAccess& described = info->access[info->accesses++];
+        described.pc = access.pc;
+        described.offset = static_cast<uint16_t>(access.offset - group.low);
+        described.bytes = static_cast<uint16_t>(access.bytes);
+        described.write = access.write;
+    }
+    return static_cast<const GroupInfo*>(keep_value(info, bytes));
+}
+
+bool in_one_page(const AccessGroup& group) {
+    return group.is_static && group.low >> kPageShift == (group.high - 1) >> kPageShift;
+}
+
+PageCrossing straddle_of(const AccessGroup& group) {
+    const int64_t span = group.high - group.low;
+    if (span == 1 || in_one_page(group)) {
+        return PageCrossing::kNever;
+    }
+    const bool power_of_two = (span & (span - 1)) == 0;
+    return power_of_two && span <= 8 ? PageCrossing::kWhenUnaligned : PageCrossing::kByAddress;
+}
+
+void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_t a, reg_id_t b) {
+    if (in_one_page(group)) {
+        const uint64_t slot = uint64_t{window_page(static_cast<uint64_t>(group.low))} * 16;
+        emit.add(INSTR_CREATE_mov_imm(emit.drcontext, emit.reg32(a),
+                                      OPND_CREATE_INT32(static_cast<int>(slot))));
+    } else if (group.is_static) {
+        instrlist_insert_mov_immed_ptrsz(emit.drcontext, static_cast<ptr_int_t>(group.low),
+                                         emit.reg(a), emit.block, emit.where, nullptr, nullptr);
+    } else if (group.plain) {
+        const opnd_t op = group.operand;
+        const auto moved = static_cast<int>(group.low - group.first_offset);
+        emit.add(INSTR_CREATE_lea(
+            emit.drcontext, emit.reg(a),
+            opnd_create_base_disp(opnd_get_base(op), opnd_get_index(op), opnd_get_scale(op),
+                                  opnd_get_disp(op) + moved, OPSZ_lea)));
+    } else {
+        insert_address_of(emit, group.operand, a, b);
+    }
+}
+
+void insert_leaving(const Emitter& emit, const GroupInfo* info, reg_id_t table, reg_id_t a,
+                    instr_t* done) {
+    void* dc = emit.drcontext;
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(table)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    emit_slow_path_jump(emit, slow_paths.group, info, a, done);
+}
+
+void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last) {
+    void* dc = emit.drcontext;
+    const AccessGroup& group = block.plan.group[number];
+    const GroupInfo* info = describe_group(block, group, group_site(block.scratch.number, number));
+    const PageCrossing page_crossing = straddle_of(group);
+    PlaceScratch scratch(emit, block.scratch, group.freedom, registers_of(group.operand));
+    const reg_id_t a = scratch.take(Role::kAddress);
+    const bool second =
+        page_crossing == PageCrossing::kByAddress || (!group.plain && !group.is_static);
+    const reg_id_t b = second ? scratch.take(Role::kSecond) : reg_id_t{DR_REG_NULL};
+    insert_group_address(emit, group, a, b);
+    const reg_id_t table = scratch.take_table();
+    if (traffic()) {
+        scratch.take(Role::kSecond);
+        scratch.take(Role::kLine);
+    }
+    scratch.save_flags();
+    instr_t* leave = INSTR_CREATE_label(dc);
+    instr_t* second_look = INSTR_CREATE_label(dc);
+    instr_t* one_page = INSTR_CREATE_label(dc);
+    instr_t* done = INSTR_CREATE_label(dc);
+    const auto span = static_cast<int>(group.high - group.low);
+    if (traffic()) {
+        insert_group_probes(emit, scratch, block.plan, group, a);
+    }
+    if (page_crossing == PageCrossing::kByAddress) {
+        insert_straddle_check(emit, span, a, b, leave);
+    } else if (page_crossing == PageCrossing::kWhenUnaligned) {
+        insert_alignment_check(emit, span, a, second_look);
+    }
+    emit.add(one_page);
+    if (!in_one_page(group)) {
+        insert_slot_offset(emit, a);
+    }
+    // With both kinds, the last carry is enough: on a page that this thread never used, both
+    // counters are zero.
+    if (group.reads != 0) {
+        insert_subtraction(emit, table, a, false, group.reads);
+    }
+    if (group.writes != 0) {
+        insert_subtraction(emit, table, a, true, group.writes);
+    }
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
+    emit.add(leave);
+    insert_leaving(emit, info, table, a, done);
+    emit.add(second_look);
+    if (page_crossing == PageCrossing::kWhenUnaligned) {
+        // The line of an aligned access was looked up; if there is a second line, it was not yet.
+        const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
+        insert_second_look(emit, span, unit, a, one_page, leave);
+    }
+    emit.add(done);
+    scratch.restore(last);
+}
+
+// Accesses after a mark are counted in its phase, so they are not counted together with those
+// before it.
+void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
+    while (instr_t* next = instr_get_next(last)) {
+        instrlist_remove(block, next);
+        instr_destroy(drcontext, next);
+    }
+}
+
+dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
+    start_wanted_clock();
+    for (instr_t* i = instrlist_first_app(block); i != nullptr; i = instr_get_next_app(i)) {
+        const int opcode = instr_get_opcode(i);
+        if (opcode == OP_rep_cmps || opcode == OP_repne_cmps || opcode == OP_rep_scas ||
+            opcode == OP_repne_scas) {
+            // The number of elements depends on the data: these instructions become loops, each in
+            // its own block.
+            if (i == instrlist_first_app(block)) {
+                drutil_expand_rep_string(drcontext, block);
+            } else {
+                end_block_after(drcontext, block, instr_get_prev(i));
+            }
+            break;
+        }
+        if (mark_register(i) != DR_REG_NULL) {
+            end_block_after(drcontext, block, i);
+            break;
+        }
+    }
+    return DR_EMIT_DEFAULT;
+}
+
+bool any_flags_needed(const BlockPlan& plan) {
+    for (uint32_t i = 0; i < plan.groups; ++i) {
+        if (!plan.group[i].freedom.flags_dead) {
+            return true;
+        }
+    }
+    return false;
+}
+
+dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bool,
+                        void** user_data) {
+    auto* state = static_cast<Block*>(drmgr_get_tls_field(drcontext, plan_index));
+    plan_block(block, options.count_stack, state->plan);
+    if (in_return_stub(dr_fragment_app_pc(tag))) {
+        state->plan.groups = state->plan.specials = 0;  // our own code
+    }
+    state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
+    state->scratch.number = options.lines ? number_block(drcontext, tag, state->plan) : kNoBlock;
+    state->scratch.head = state->scratch.number;
+    *user_data = state;
+    return DR_EMIT_DEFAULT;
+}
+
+// At the first instruction of a function, and where it has returned to, r10, r11 and the flags hold
+// no value that the program needs (System V ABI).
+void insert_function_hook(const Emitter& emit, app_pc start) {
+    void* dc = emit.drcontext;
+    instr_t* done = INSTR_CREATE_label(dc);
+    if (in_return_stub(start)) {
+        emit_slow_path_jump(
+            emit,
+            in_region_stub(start) ? slow_paths.region_returned : slow_paths.allocation_returned,
+            nullptr, DR_REG_R11, done);
+    } else if (const FunctionHook* hook = function_hook(start)) {
+        if (hook->kind == Hooked::kFree) {
+            // Most blocks are small; nothing is known about small blocks when they are freed.
+            emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(DR_REG_R11), emit.reg(DR_REG_RDI)));
+            emit.add(INSTR_CREATE_shr(dc, emit.reg(DR_REG_R11), OPND_CREATE_INT8(kPageShift)));
+            emit.add(INSTR_CREATE_and(dc, emit.reg32(DR_REG_R11),
+                                      OPND_CREATE_INT32(static_cast<int>(kWindowPages - 1))));
+            instrlist_insert_mov_immed_ptrsz(dc, reinterpret_cast<ptr_int_t>(block_entries()),
+                                             emit.reg(DR_REG_R10), emit.block, emit.where, nullptr,
+                                             nullptr);
+            emit.add(INSTR_CREATE_cmp(
+                dc, opnd_create_base_disp(DR_REG_R10, DR_REG_R11, sizeof(uint32_t), 0, OPSZ_4),
+                OPND_CREATE_INT8(0)));
+            emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(done)));
+        }
+        emit_slow_path_jump(emit, slow_paths.function_called, hook, DR_REG_R11, done);
+    }
+    emit.add(done);
+}
+
+uint32_t places_left(const BlockPlan& plan) {
+    return plan.groups - plan.next_group + plan.specials - plan.next_special;
+}
+
+dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* where, bool, bool,
+                       void* user_data) {
+    auto* block = static_cast<Block*>(user_data);
+    BlockPlan& plan = block->plan;
+    const Emitter emit{drcontext, list, where};
+    if (drmgr_is_first_instr(drcontext, where)) {
+        insert_function_hook(emit, dr_fragment_app_pc(tag));
+    }
+    while (plan.next_group < plan.groups && plan.group[plan.next_group].first == where) {
+        const uint32_t number = plan.next_group++;
+        insert_group(emit, *block, number, places_left(plan) == 0);
+    }
+    while (plan.next_special < plan.specials &&
+           plan.special[plan.next_special].instruction == where) {
+        const uint32_t number = plan.next_special++;
+        insert_special(emit, block->scratch, plan, number, places_left(plan) == 0);
+    }
+    const reg_id_t name = mark_register(where);
+    if (name != DR_REG_NULL) {
+        const auto pc = reinterpret_cast<ptr_int_t>(instr_get_app_pc(where));
+        dr_insert_clean_call(drcontext, list, where, reinterpret_cast<void*>(mark_reached), false,
+                             2, OPND_CREATE_INTPTR(pc), opnd_create_reg(name));
+    }
+    return DR_EMIT_DEFAULT;
+}
+
+// A thread builds one block at a time, so the memory of its plan is reused.
+void thread_started(void* drcontext) {
+    drmgr_set_tls_field(drcontext, plan_index, plans.take());
+}
+
+void thread_ended(void* drcontext) {
+    plans.give_back(drmgr_get_tls_field(drcontext, plan_index),
+                    dr_get_current_drcontext() == drcontext);
+}
+
+}  // namespace
+
+void instrument_init() {
+    drutil_init();
+    scratch_init();
+    plan_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
+    drmgr_priority_t priority = {sizeof priority, "numascape", nullptr, nullptr, 0};
+    drmgr_register_bb_app2app_event(expand, &priority);
+    drmgr_register_bb_instrumentation_event(analyse, insert, &priority);
+}
+
+void instrument_exit() {
+    drmgr_unregister_bb_app2app_event(expand);
+    drmgr_unregister_bb_instrumentation_event(analyse);
+    drutil_exit();
+    plans.close();
+}
+
+void instrument_after_fork() {
+    plans.after_fork();
+}
+
+}  // namespace numascape

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory operands of which a mask selects lanes.
+#pragma once
+
+#include <cstdint>
+
+#include "dr_api.h"
+
+namespace numascape {
+
+// Whether the instruction accesses only the memory of selected lanes. Not all instructions with a
+// mask do.
+bool is_masked(instr_t* instruction);
+
+// Lanes are selected by the top bits of a vector's elements: moves of AVX, and of bytes.
+bool is_masked_by_vector(int opcode);
+bool is_masked_by_bytes(int opcode);
+
+struct MaskedLanes {
+    uint32_t element_bytes;  // in memory
+    uint32_t lanes;          // bits of the mask
+    uint32_t bytes;          // of the memory operand
+    bool packed;             // as many leading elements as lanes are selected
+    // If there are fewer elements in memory than lanes, lanes use them in turn (broadcasts).
+};
+MaskedLanes masked_lanes(instr_t* instruction, uint32_t operand_bytes);
+
+}  // namespace numascape

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The slow path of the inlined counting. It is reached by a jump, with its arguments in thread
+// slots, and returns by a jump. It keeps every register except the arithmetic flags. It never
+// touches the program's stack, because data of a leaf function may be below rsp. The C++ code that
+// it calls is compiled for general registers only (-mgeneral-regs-only), so vector registers need
+// no saving.
+#include "block_heads.h"
+#include "dr_api.h"
+#include "os.h"
+#include "phases.h"
+#include "recorder.h"
+#include "saved_state.h"
+#include "special_accesses.h"
+#include "traffic.h"
+
+// Patch 17 of DynamoRIO; a DynamoRIO without it has no such function.
+extern "C" __attribute__((weak)) void dr_register_cache_return(byte* (*)(byte* pc, byte* xsp));
+
+namespace numascape {
+
+SlowPaths slow_paths;
+
+namespace {
+
+constexpr int kDirectionFlag = 1 << 10;
+constexpr uint64_t kLow32 = 0xffffffff;
+// Bytes per access of an instruction that copies or fills byte by byte, as in the compiled
+// recorder.
+constexpr uint64_t kCopiedBytes = 8;
+
+// The program's call-clobbered registers as the generated code pushes them, lowest address first.
+struct SavedRegisters {
+    uint64_t flags, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
+};
+
+// What the generated code passes: argument, info, recorder, registers, second argument, vector.
+using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
+                         const void* registers, uint64_t second, const void* vector);
+
+void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, uint32_t site,
+           uint64_t table) {
+    const auto page = static_cast<uint32_t>(offset >> 4);
+    const auto* page_counters = reinterpret_cast<const PageCounter*>(table);
+    if (recorder.current.load(std::memory_order_relaxed) == nullptr) {
+        return;
+    }
+    if (page_counters == recorder.sampling.table) {
+        count_sample(recorder, page, place.pc, site);
+    } else {
+        shard.touch(recorder, page_counters, page, place.pc);
+    }
+}
+
+void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+                uint64_t table, const void*) {
+    const auto* place = static_cast<const PlaceInfo*>(info);
+    touch(*recorder, offset, *place, place->site, table);
+}
+
+void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+                  uint64_t table, const void*) {
+    const auto* shape = static_cast<const MaskedShape*>(info);
+    const PlaceInfo& place = shape->place.info;
+    touch(*recorder, offset, place, place.site + (shape->write && place.site != kNoSite ? 1 : 0),
+          table);
+}
+
+void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
+                 const void*) {
+    const auto* group = static_cast<const GroupInfo*>(info);
+    for (unsigned i = 0; i < group->accesses; ++i) {
+        const GroupAccess& access = group->access[i];
+        touch_lines(*recorder, low + access.offset, access.bytes, access.write);
+        shard.count(*recorder, low + access.offset, access.bytes, access.write ? 0 : 1,
+                    access.write ? 1 : 0, access.pc);
+    }
+    note_special(*recorder, group->place.site >> kPlaceBits, group->place.site, low, 1);
+}
+
+// A special instruction made this many accesses at `address`.
+void count_special(ThreadRecorder& recorder, const SpecialPlace& place, uint64_t address,
+                   uint64_t reads, uint64_t writes) {
+    const CountTable* table = recorder.current.load(std::memory_order_relaxed);
+    if (place.block == kNoBlock || table == nullptr) {
+        return;
+    }
+    if (place.own_counter != 0) {
+        auto& own = shard.counter<OwnCounter>(*table, place.block + place.own_counter);
+        own.reads += reads;
+        own.writes += writes;
+    }
+    if (reads != 0) {
+        note_special(recorder, place.block, place.info.site, address, reads);
+    }
+    if (writes != 0) {
+        note_special(recorder, place.block, place.info.site + 1, address, writes);
+    }
+}
+
+// A copy reads and writes lines in turn.
+void touch_copied(ThreadRecorder& recorder, uint64_t from, uint64_t to, uint64_t bytes,
+                  const RepeatedString& string) {
+    if (!traffic()) {
+        return;
+    }
+    for (uint64_t at = 0; at < bytes; at += line_bytes()) {
+        const uint64_t piece = bytes - at < line_bytes() ? bytes - at : line_bytes();
+        if (string.reads) {
+            touch_lines(recorder, from + at, piece, false);
+        }
+        if (string.writes) {
+            touch_lines(recorder, to + at, piece, true);
+        }
+    }
+}
+
+// `bytes` from `first` upwards, in elements: each page counts the elements that touch it.
+void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t bytes, uint64_t element,
+                    bool write, uint64_t pc) {
+    const uint64_t end = first + bytes;
+    for (uint64_t page = first & ~(kPageBytes - 1); page < end; page += kPageBytes) {
+        const uint64_t low = page > first ? page : first;
+        const uint64_t high = page + kPageBytes < end ? page + kPageBytes : end;
+        const uint64_t elements = (high - 1 - first) / element - (low - first) / element + 1;
+        shard.count(recorder, low, 1, write ? 0 : elements, write ? elements : 0, pc);
+    }
+}
+
+// The program's registers that a repeated string instruction uses.
+struct StringRegisters {
+    uint64_t rcx, rsi, rdi;
+    bool backward;
+};
+
+// `after`: when it has run, or when it faulted.
+void count_string(ThreadRecorder& recorder, const RepeatedString& string, StringRegisters after) {
+    auto count = reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStringCount)) - after.rcx;
+    write_thread_slot(ThreadSlot::kStringCount, nullptr);
+    if (string.narrow) {
+        count &= kLow32;
+        after.rsi &= kLow32;
+        after.rdi &= kLow32;
+    }
+    if (count == 0) {
+        return;
+    }
+    const uint64_t bytes = count * string.bytes;
+    const uint64_t from = after.rsi + (after.backward ? string.bytes : -bytes);
+    const uint64_t to = after.rdi + (after.backward ? string.bytes : -bytes);
+    touch_copied(recorder, from, to, bytes, string);
+    // The C library copies and fills memory of any type with single bytes.
+    const uint64_t element = string.bytes == 1 ? kCopiedBytes : string.bytes;
+    const uint64_t accesses = (bytes + element - 1) / element;
+    // The middle of a copy determines its structures, because other structures may share the pages
+    // of its ends.
+    const uint64_t middle = count / 2 * string.bytes;
+    if (string.reads) {
+        count_special(recorder, string.place, from + middle, accesses, 0);
+        count_elements(recorder, from, bytes, element, false, string.place.info.pc);
+    }
+    if (string.writes) {
+        count_special(recorder, string.place, to + middle, 0, accesses);
+        count_elements(recorder, to, bytes, element, true, string.place.info.pc);
+    }
+}
+
+void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
+                           uint64_t, const void*) {
+    const auto* registers = static_cast<const SavedRegisters*>(saved);
+    count_string(
+        *recorder, *static_cast<const RepeatedString*>(info),
+        {registers->rcx, registers->rsi, registers->rdi, (registers->flags & kDirectionFlag) != 0});
+}
+
+// Each page once, even if several components are on it.
+void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder, const void*,
+                       uint64_t asked, const void*) {
+    const auto* state = static_cast<const SavedState*>(info);
+    StateExtent extents[kMaxStateExtents];
+    const uint32_t found = state_extents(
+        area, asked, state->compacted || (!state->write && is_compacted(area)), extents);
+    const uint64_t reads = state->write ? 0 : 1;
+    uint64_t counted = 0;  // pages from that of the area on
+    for (uint32_t i = 0; i < found; ++i) {
+        touch_lines(*recorder, extents[i].start, extents[i].bytes, state->write);
+        const uint64_t last = (extents[i].start + extents[i].bytes - 1) >> kPageShift;
+        for (uint64_t page = extents[i].start >> kPageShift; page <= last; ++page) {
+            const uint64_t bit = uint64_t{1} << ((page - (area >> kPageShift)) & 63);
+            if ((counted & bit) == 0) {
+                counted |= bit;
+                shard.count(*recorder, page << kPageShift, 1, reads, 1 - reads,
+                            state->place.info.pc);
+            }
+        }
+    }
+    count_special(*recorder, state->place, area, reads, 1 - reads);
+}
+
+void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder, const void*,
+                    uint64_t number, const void*) {
+    const auto* test = static_cast<const BitTest*>(info);
+    int64_t bit = static_cast<int64_t>(number);
+    bit = test->bytes == 8
+              ? bit
+              : (test->bytes == 4 ? static_cast<int32_t>(bit) : static_cast<int16_t>(bit));
+    const int64_t bits = int64_t{test->bytes} * 8;
+    const int64_t operand = bit >= 0 ? bit / bits : -((bits - 1 - bit) / bits);
+    address += static_cast<uint64_t>(operand * test->bytes);
+    touch_lines(*recorder, address, test->bytes, test->write);
+    shard.count(*recorder, address, test->bytes, 1, test->write ? 1 : 0, test->place.info.pc);
+    count_special(*recorder, test->place, address, 1, test->write ? 1 : 0);
+}
+
+uint64_t lowest_lanes(uint64_t mask, uint32_t lanes) {
+    return lanes < 64 ? mask & ((uint64_t{1} << lanes) - 1) : mask;
+}
+
+// Without -mpopcnt the compiler would call a library.
+uint64_t lanes_in(uint64_t mask) {
+    uint64_t count = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        ++count;
+    }
+    return count;
+}
+
+void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, const void*,
+                  uint64_t mask, const void*) {
+    const auto* shape = static_cast<const MaskedShape*>(info);
+    const uint32_t element = shape->lanes.element_bytes;
+    mask = lowest_lanes(mask, shape->lanes.lanes);
+    if (mask == 0) {
+        return;
+    }
+    const uint64_t reads = shape->write ? 0 : 1;
+    count_special(*recorder, shape->place, address, reads, 1 - reads);
+    const uint32_t elements = shape->lanes.bytes / element;
+    if (shape->lanes.packed || elements == 1) {
+        const uint64_t bytes = shape->lanes.packed ? lanes_in(mask) * element : element;
+        touch_lines(*recorder, address, bytes, shape->write);
+        shard.count(*recorder, address, bytes, reads, 1 - reads, shape->place.info.pc);
+        return;
+    }
+    // Each page at most once, when a selected lane touches it; a vector is on two pages at most.
+    const uint64_t boundary = (address | (kPageBytes - 1)) + 1;
+    bool low_page = false;
+    bool high_page = false;
+    for (; mask != 0; mask &= mask - 1) {
+        const uint32_t at = static_cast<uint32_t>(__builtin_ctzll(mask)) % elements;
+        const uint64_t lane = address + uint64_t{at} * element;
+        touch_lines(*recorder, lane, element, shape->write);
+        low_page |= lane < boundary;
+        high_page |= lane + element > boundary;
+    }
+    if (low_page) {
+        shard.count(*recorder, boundary - 1, 1, reads, 1 - reads, shape->place.info.pc);
+    }
+    if (high_page) {
+        shard.count(*recorder, boundary, 1, reads, 1 - reads, shape->place.info.pc);
+    }
+}
+
+void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, const void*,
+                    uint64_t mask, const void* vector) {
+    const auto* shape = static_cast<const GatherShape*>(info);
+    const uint64_t reads = shape->write ? 0 : 1;
+    for (mask = lowest_lanes(mask, shape->lanes); mask != 0; mask &= mask - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctzll(mask));
+        const int64_t index = shape->index_bytes == 8 ? static_cast<const int64_t*>(vector)[lane]
+                                                      : static_cast<const int32_t*>(vector)[lane];
+        const uint64_t address = base + static_cast<uint64_t>(index) * shape->scale;
+        touch_lines(*recorder, address, shape->element_bytes, shape->write);
+        shard.count(*recorder, address, shape->element_bytes, reads, 1 - reads,
+                    shape->place.info.pc);
+        count_special(*recorder, shape->place, address, reads, 1 - reads);
+    }
+}
+
+void drain_misses(uint64_t, const void*, ThreadRecorder* recorder, const void*, uint64_t,
+                  const void*) {
+    shard.drain_misses(*recorder, true);
+}
+
+uint64_t program_stack_pointer() {
+    return reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStackPointer));
+}
+
+void call_function(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
+                   uint64_t, const void*) {
+    const auto& hook = *static_cast<const FunctionHook*>(info);
+    const auto& registers = *static_cast<const ProgramRegisters*>(saved);
+    if (is_region(hook.kind)) {
+        region_called(hook, *recorder, registers, program_stack_pointer());
+    } else {
+        allocation_called(hook, *recorder, registers, program_stack_pointer());
+    }
+}
+
+void return_from_region(uint64_t, const void*, ThreadRecorder* recorder, const void*, uint64_t,
+                        const void*) {
+    region_returned(*recorder, program_stack_pointer());
+}
+
+void return_from_allocation(uint64_t, const void*, ThreadRecorder* recorder, const void* saved,
+                            uint64_t, const void*) {
+    allocation_returned(*recorder, static_cast<const ProgramRegisters*>(saved)->rax,
+                        program_stack_pointer());
+}
+
+app_pc generated = nullptr;  // one page
+
+// Where the calling thread, at `pc`, returns to in the code cache; null when it is not on a slow
+// path. Called while a signal is handled: DynamoRIO makes the thread leave the cache from there.
+// Otherwise a program in a loop that never leaves the cache would not get the signal.
+byte* cache_return(byte* pc, byte* stack_pointer) {
+    const auto top = static_cast<byte*>(read_thread_slot(ThreadSlot::kOwnStack));
+    const bool on_own_stack =
+        top != nullptr && stack_pointer <= top && stack_pointer > top - kOwnStackBytes;
+    const bool in_generated = pc >= generated && pc < generated + dr_page_size();
+    return on_own_stack || in_generated ? static_cast<byte*>(read_thread_slot(ThreadSlot::kReturn))
+                                        : nullptr;
+}
+
+class Generator {
+  public:
+    explicit Generator(void* drcontext) : drcontext_(drcontext) {
+        memory_ = static_cast<app_pc>(
+            dr_nonheap_alloc(dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
+        next_ = memory_;
+        generated = memory_;
+    }
+    ~Generator() { dr_memory_protect(memory_, dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_EXEC); }
+    Generator(const Generator&) = delete;
+    Generator& operator=(const Generator&) = delete;
+
+    // Code that calls one handler when the carry flag is set, the other when it is clear.
+    app_pc code(Handler with_carry, Handler without) {
+        return code(with_carry, without, kCallClobbered, sizeof kCallClobbered / sizeof(reg_id_t));
+    }
+    // Code that gives its handler ProgramRegisters.
+    app_pc code_with_all_registers(Handler handler) {
+        return code(handler, handler, kAll, sizeof kAll / sizeof(reg_id_t));
+    }
+
+  private:
+    app_pc code(Handler with_carry, Handler without, const reg_id_t* saved, size_t saved_count) {
+        list_ = instrlist_create(drcontext_);
+        add(INSTR_CREATE_mov_st(drcontext_, slot(ThreadSlot::kStackPointer), reg(DR_REG_RSP)));
+        load(DR_REG_RSP, ThreadSlot::kOwnStack);
+        for (size_t i = 0; i < saved_count; ++i) {
+            add(INSTR_CREATE_push(drcontext_, reg(saved[i])));
+        }
+        add(INSTR_CREATE_pushf(drcontext_));  // an even number of words: rsp stays aligned
+        instr_t* chosen = INSTR_CREATE_label(drcontext_);
+        load_address(reinterpret_cast<void*>(with_carry));
+        if (with_carry != without) {
+            add(INSTR_CREATE_jcc(drcontext_, OP_jb, opnd_create_instr(chosen)));
+            load_address(reinterpret_cast<void*>(without));
+        }
+        add(chosen);
+        add(INSTR_CREATE_cld(drcontext_));
+        load(DR_REG_RDI, ThreadSlot::kArgument);
+        load(DR_REG_RSI, ThreadSlot::kInfo);
+        load(DR_REG_RDX, ThreadSlot::kRecorder);
+        add(INSTR_CREATE_mov_ld(drcontext_, reg(DR_REG_RCX), reg(DR_REG_RSP)));
+        load(DR_REG_R8, ThreadSlot::kSecond);
+        load(DR_REG_R9, ThreadSlot::kVector);
+        add(INSTR_CREATE_call_ind(drcontext_, reg(DR_REG_RAX)));
+        // popf costs more than all the rest, and only the direction flag must be restored, which
+        // programs rarely set.
+        instr_t* forward = INSTR_CREATE_label(drcontext_);
+        add(INSTR_CREATE_test(drcontext_,
+                              opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 0, OPSZ_4),
+                              OPND_CREATE_INT32(kDirectionFlag)));
+        add(INSTR_CREATE_jcc(drcontext_, OP_jz, opnd_create_instr(forward)));
+        add(INSTR_CREATE_std(drcontext_));
+        add(forward);
+        add(INSTR_CREATE_lea(drcontext_, reg(DR_REG_RSP),
+                             opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 8, OPSZ_lea)));
+        for (size_t i = saved_count; i > 0; --i) {
+            add(INSTR_CREATE_pop(drcontext_, reg(saved[i - 1])));
+        }
+        load(DR_REG_RSP, ThreadSlot::kStackPointer);
+        add(INSTR_CREATE_jmp_ind(drcontext_, slot(ThreadSlot::kReturn)));
+        const app_pc start = next_;
+        next_ = instrlist_encode(drcontext_, list_, next_, true);
+        DR_ASSERT(next_ != nullptr && next_ <= memory_ + dr_page_size());
+        instrlist_clear_and_destroy(drcontext_, list_);
+        return start;
+    }
+
+    // Call-clobbered registers of the System V ABI; the handlers keep the others.
+    static constexpr reg_id_t kCallClobbered[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX,
+                                                  DR_REG_RSI, DR_REG_RDI, DR_REG_R8,
+                                                  DR_REG_R9,  DR_REG_R10, DR_REG_R11};
+    static constexpr reg_id_t kAll[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX, DR_REG_RSI, DR_REG_RDI,
+                                        DR_REG_R8,  DR_REG_R9,  DR_REG_R10, DR_REG_R11, DR_REG_RBX,
+                                        DR_REG_RBP, DR_REG_R12, DR_REG_R13, DR_REG_R14, DR_REG_R15};
+
+    void add(instr_t* instruction) { instrlist_meta_append(list_, instruction); }
+    opnd_t slot(ThreadSlot which) { return thread_slot(drcontext_, which); }
+    static opnd_t reg(reg_id_t which) { return opnd_create_reg(which); }
+    void load(reg_id_t into, ThreadSlot from) {
+        add(INSTR_CREATE_mov_ld(drcontext_, reg(into), slot(from)));
+    }
+    void load_address(void* function) {
+        add(INSTR_CREATE_mov_imm(drcontext_, reg(DR_REG_RAX),
+                                 OPND_CREATE_INT64(reinterpret_cast<int64_t>(function))));
+    }
+
+    void* drcontext_;
+    instrlist_t* list_ = nullptr;
+    app_pc memory_;
+    app_pc next_;
+};
+
+}  // namespace
+
+void count_faulted_string(const dr_mcontext_t& context) {
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr || read_thread_slot(ThreadSlot::kStringCount) == nullptr) {
+        return;
+    }
+    const RepeatedString* string = repeated_string_at(reinterpret_cast<uint64_t>(context.pc));
+    if (string != nullptr) {
+        count_string(
+            *recorder, *string,
+            {context.xcx, context.xsi, context.xdi, (context.xflags & kDirectionFlag) != 0});
+    }
+}
+
+void slow_paths_init(void* drcontext) {
+    saved_state_init();
+    Generator generator(drcontext);
+    slow_paths.group = generator.code(touch_slot, count_group);
+    slow_paths.repeated_string = generator.code(count_repeated_string, count_repeated_string);
+    slow_paths.saved_state = generator.code(count_saved_state, count_saved_state);
+    slow_paths.bit_test = generator.code(count_bit_test, count_bit_test);
+    slow_paths.masked = generator.code(touch_masked, count_masked);
+    slow_paths.function_called = generator.code_with_all_registers(call_function);
+    slow_paths.region_returned = generator.code_with_all_registers(return_from_region);
+    slow_paths.allocation_returned = generator.code_with_all_registers(return_from_allocation);
+    slow_paths.block_counter = generator.code(block_counter_ran_out, block_counter_ran_out);
+    slow_paths.gathered = generator.code(count_gathered, count_gathered);
+    slow_paths.lines_wait = generator.code(drain_misses, drain_misses);
+    if (dr_register_cache_return != nullptr) {
+        dr_register_cache_return(cache_return);
+    }
+}
+
+}  // namespace numascape

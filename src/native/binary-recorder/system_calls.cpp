@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system calls of the program, before and after: writes their effects on memory to the shard.
+#include <sys/syscall.h>
+
+#include "dr_api.h"
+#include "drmgr.h"
+#include "os.h"
+#include "recorder.h"
+
+namespace numascape {
+namespace {
+
+int pending_index = -1;
+constexpr long kNone = -1;
+
+bool read_program(uint64_t address, void* into, size_t bytes) {
+    size_t got = 0;
+    return dr_safe_read(reinterpret_cast<void*>(address), bytes, into, &got) && got == bytes;
+}
+
+uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
+    dr_mcontext_t context;
+    context.size = sizeof context;
+    context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
+    dr_get_mcontext(drcontext, &context);
+    ProgramRegisters registers{};
+    registers.rax = context.xax;
+    registers.rbx = context.xbx;
+    registers.rcx = context.xcx;
+    registers.rdx = context.xdx;
+    registers.rsi = context.xsi;
+    registers.rdi = context.xdi;
+    registers.rbp = context.xbp;
+    registers.r8 = context.r8;
+    registers.r9 = context.r9;
+    registers.r10 = context.r10;
+    registers.r11 = context.r11;
+    registers.r12 = context.r12;
+    registers.r13 = context.r13;
+    registers.r14 = context.r14;
+    registers.r15 = context.r15;
+    return call_stack(recorder, registers, reinterpret_cast<uint64_t>(context.pc), context.xsp);
+}
+
+bool of_interest(void*, int number) {
+    return number == SYS_execve || has_memory_effects(number);
+}
+
+bool before_call(void* drcontext, int number) {
+    ThreadRecorder* recorder = self();
+    auto* pending = static_cast<PendingCall*>(drmgr_get_tls_field(drcontext, pending_index));
+    if (recorder == nullptr || pending == nullptr || !of_interest(drcontext, number)) {
+        return true;
+    }
+    if (number == SYS_execve) {
+        if (shard.is_of_this_process()) {  // no child of vfork
+            shard.set_flag(kShardReplaced);
+        }
+    } else {
+        *pending = {};
+        pending->call.number = number;
+        for (int i = 0; i < 6; ++i) {
+            pending->call.arguments[i] = dr_syscall_get_param(drcontext, i);
+        }
+        if (makes_mapping(number) && !inside_allocator()) {
+            pending->stack_id = stack_here(drcontext, *recorder);
+        }
+        memory.before(*recorder, *pending);
+    }
+    return true;
+}
+
+void after_call(void* drcontext, int number) {
+    if (number == SYS_execve && shard.is_of_this_process()) {
+        shard.clear_flag(kShardReplaced);  // it has failed
+    }
+    ThreadRecorder* recorder = self();
+    auto* pending = static_cast<PendingCall*>(drmgr_get_tls_field(drcontext, pending_index));
+    if (recorder == nullptr || pending == nullptr || pending->call.number != number ||
+        !has_memory_effects(number)) {
+        return;
+    }
+    const auto result = static_cast<long>(dr_syscall_get_result(drcontext));
+    const bool by_allocator = inside_allocator();
+    const AddressRange mapped = memory.after(*recorder, *pending, result, by_allocator);
+    pending->call.number = kNone;
+    if (by_allocator && mapped.bytes != 0) {
+        allocator_mapped(mapped.start, mapped.bytes);
+    }
+}
+
+void thread_started(void* drcontext) {
+    auto* pending = static_cast<PendingCall*>(dr_thread_alloc(drcontext, sizeof(PendingCall)));
+    *pending = {};
+    pending->call.number = kNone;
+    drmgr_set_tls_field(drcontext, pending_index, pending);
+}
+
+void thread_ended(void* drcontext) {
+    dr_thread_free(drcontext, drmgr_get_tls_field(drcontext, pending_index), sizeof(PendingCall));
+    drmgr_set_tls_field(drcontext, pending_index, nullptr);
+}
+
+}  // namespace
+
+constinit MemoryLog memory(shard, read_program);
+
+void system_calls_init() {
+    pending_index = drmgr_register_tls_field();
+    drmgr_register_thread_init_event(thread_started);
+    drmgr_register_thread_exit_event(thread_ended);
+    dr_register_filter_syscall_event(of_interest);
+    drmgr_register_pre_syscall_event(before_call);
+    drmgr_register_post_syscall_event(after_call);
+    // DynamoRIO emulates brk: the program's break is not that of the kernel.
+    memory.follow_break(reinterpret_cast<uint64_t>(dr_raw_brk(nullptr)));
+}
+
+}  // namespace numascape

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sender of a signal: the kernel, for example for the terminal's keys, or a process with
+// kill(2). Python's handlers do not tell it.
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+constexpr int kMost = NSIG;
+
+using Handler = void (*)(int);
+std::array<std::atomic<Handler>, kMost> handlers{};  // Python's own
+std::array<std::atomic<bool>, kMost> by_process{};
+
+void note_sender(int number, siginfo_t* info, void*) {
+    by_process[static_cast<size_t>(number)].store(info->si_code <= 0);  // SI_USER and its like
+    handlers[static_cast<size_t>(number)].load()(number);
+}
+
+size_t checked(int number) {
+    if (number < 1 || number >= kMost) throw nb::value_error("there is no such signal");
+    return static_cast<size_t>(number);
+}
+
+void note_senders(int number) {
+    struct sigaction before{};
+    if (sigaction(static_cast<int>(checked(number)), nullptr, &before) != 0 ||
+        (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler == SIG_DFL ||
+        before.sa_handler == SIG_IGN) {
+        throw nb::value_error("the signal has no handler of Python's");
+    }
+    handlers[static_cast<size_t>(number)].store(before.sa_handler);
+    struct sigaction noting = before;
+    noting.sa_sigaction = note_sender;
+    noting.sa_flags |= SA_SIGINFO;
+    sigaction(number, &noting, nullptr);
+}
+
+}  // namespace
+
+void bind_signals(nb::module_& module) {
+    nb::module_ signals = module.def_submodule("signals", "Who sent a signal");
+    signals.def("note_senders", &note_senders, "number"_a,
+                "From now on, note who sends this signal, for which signal.signal() has just set "
+                "a function; setting another ends it. Raises ValueError where it has none.");
+    signals.def(
+        "is_of_a_process", [](int number) { return by_process[checked(number)].load(); },
+        "number"_a,
+        "Whether a process sent the last such signal that was noted, and not the kernel.");
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a CacheModel processes lines. Compiled once for each kind of vector registers.
+#pragma once
+
+#include <cstdint>
+
+#include "cache_model.h"
+
+namespace numascape {
+
+// Of a tag.
+inline constexpr uint32_t kPresent = 1;
+inline constexpr uint32_t kDirty = CacheModel::kDirtied;
+
+// All bits set if a tag is that of another line, otherwise 0.
+inline uint32_t other_lines(uint32_t tag, uint32_t there) {
+    return ((tag ^ there) & ~kDirty) != 0 ? ~0u : 0;
+}
+
+// Processes the lines [line, end) in a model of this shape. Returns how many have traffic.
+//
+// The tags of a set are in the order of use, in a row of Row::kWords. Row::move_to_front(row, last
+// way, tag) puts the tag first, and marks it dirty if it is or was dirty. It moves down all tags
+// that were before it, or all tags if it was not in the set. It returns the tag that was at the
+// last moved position: the same tag, or the tag that left the set. It has no branches, because it
+// cannot be predicted whether a line is in its set, and where.
+//
+// Each step is executed for several lines before the next step. The compiler can then use vectors
+// for the other steps too, and the rows are fetched from the second-level cache at the same time.
+template <class Row>
+uint32_t simulate(char* model, const CacheShape& of, const WaitingLine* line,
+                  const WaitingLine* end) {
+    constexpr uint32_t kMost = 64;
+    constexpr uint32_t kTrafficMask = (1u << CacheModel::kTrafficBits) - 1;
+    struct alignas(32) Words {
+        uint32_t at[kMost];
+    };
+    const CacheShape shape = of;  // a copy: what is written below may not change it
+    const uint32_t filter_mask = CacheModel::filter_mask(shape);
+    const uint64_t sets = (uint64_t{1} << shape.set_bits) - 1;
+    const uint64_t window = kWindowMask >> shape.line_bits;
+    const uint32_t page_shift = kPageShift - shape.line_bits - CacheModel::kTrafficBits;
+    auto* const rows = reinterpret_cast<uint32_t*>(model + CacheModel::kRowsOffset);
+    char* const filter = model + CacheModel::kFilterOffset;
+    auto* traffic = reinterpret_cast<CacheModel::Traffic*>(model + CacheModel::kTrafficOffset);
+    const auto* const first_traffic = traffic;
+    Words set;
+    Words tag;
+    Words page;
+    Words left;
+    Words name;
+    Words entry_offset;
+    while (line != end) {
+        const auto count =
+            static_cast<uint32_t>(end - line < int64_t{kMost} ? end - line : int64_t{kMost});
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint64_t known = line[i] & window;
+            const auto write = static_cast<uint32_t>(line[i] >> (kWrittenBit - 1)) & kDirty;
+            set.at[i] = static_cast<uint32_t>(known & sets);
+            tag.at[i] = static_cast<uint32_t>(known >> shape.set_bits) << 2 | kPresent | write;
+            page.at[i] = static_cast<uint32_t>(known >> page_shift) & ~kTrafficMask;
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            __builtin_prefetch(rows + uint64_t{set.at[i]} * Row::kWords, 1);
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            left.at[i] = Row::move_to_front(rows + uint64_t{set.at[i]} * Row::kWords,
+                                            shape.ways - 1, tag.at[i]);
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t other = other_lines(tag.at[i], left.at[i]);
+            const uint32_t was_dirty = left.at[i] & ~other & kDirty;
+            page.at[i] |= (other & CacheModel::kFetched) | (tag.at[i] & kDirty & ~was_dirty);
+            left.at[i] &= other;
+            // If no tag left the set, this is a line at the start of the address space, where
+            // nothing is mapped.
+            name.at[i] = left.at[i] >> 2 << shape.set_bits | set.at[i];
+            entry_offset.at[i] = CacheModel::filter_offset(name.at[i], filter_mask);
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            auto* const entry = reinterpret_cast<FilterEntry*>(filter + entry_offset.at[i]);
+            auto* const dirty_entry = entry + (1u << kMaxFilterBits);
+            if (*entry == name.at[i]) {
+                *entry = 0;
+            }
+            if ((left.at[i] & kDirty) != 0 && *dirty_entry == name.at[i]) {
+                *dirty_entry = 0;
+            }
+            *traffic = {page.at[i]};
+            traffic += (page.at[i] & kTrafficMask) != 0 ? 1 : 0;
+        }
+        line += count;
+    }
+    return static_cast<uint32_t>(traffic - first_traffic);
+}
+
+// simulate() with the processor's narrow vectors (arch/), for rows of `words` words, at least 4.
+uint32_t simulate_narrow(char* model, const CacheShape& shape, uint32_t words,
+                         const WaitingLine* line, const WaitingLine* end);
+// The same with the wide vectors of the processor, for at least 8 words. Only if
+// CacheModel::wide_vectors_here().
+uint32_t simulate_wide(char* model, const CacheShape& shape, uint32_t words,
+                       const WaitingLine* line, const WaitingLine* end);
+
+}  // namespace numascape

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A signal handler may run at any instruction, even while we write. It is counted code, so it would
+// enter the recorder again. The kernel therefore gets our handler instead of the program's. If the
+// thread is writing, our handler sends the signal once more and returns with all signals blocked.
+// The kernel keeps the signal, and delivers it at the end of the writing. Otherwise our handler
+// calls the program's. If the program asks for its handlers, it gets its own.
+#include <cerrno>
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include "os.h"
+#include "runtime.h"
+
+namespace numascape {
+namespace {
+
+constexpr int kSignals = 65;
+// A signal that the thread's own instruction caused cannot wait.
+constexpr uint64_t bit_of(int number) {
+    return uint64_t{1} << (number - 1);
+}
+constexpr uint64_t kFaults = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) |
+                             bit_of(SIGTRAP) | bit_of(SIGSYS);
+
+// The program's handlers, by signal; the highest bit is its SA_SIGINFO.
+constexpr uint64_t kWithInfo = uint64_t{1} << 63;
+std::atomic<uint64_t> handlers[kSignals];
+std::atomic<bool> taken_over{false};
+SpinLock lock;
+uint64_t interrupting = 0;  // signals of which siginterrupt said so
+
+using Action = struct sigaction;
+using Handler = void (*)(int, siginfo_t*, void*);
+
+int set_really(int number, const Action* action, Action* before) {
+    static int (*real)(int, const Action*, Action*) = nullptr;
+    return next_of(real, "sigaction")(number, action, before);
+}
+
+bool is_handler(const Action& action) {
+    return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+uint64_t packed(const Action& action) {
+    return reinterpret_cast<uint64_t>(action.sa_handler) |
+           ((action.sa_flags & SA_SIGINFO) != 0 ? kWithInfo : 0);
+}
+
+void defer(int number, siginfo_t* info, ucontext_t* context) {
+    // The kernel's mask has 64 bits. Of several handlers, one inside the other, the outermost was
+    // entered with the fewest signals blocked.
+    auto* mask = reinterpret_cast<uint64_t*>(&context->uc_sigmask);
+    thread_state.let_in |= ~*mask;
+    thread_state.deferred = true;
+    *mask |= ~kFaults;
+    const long process = os::process_id();
+    const long thread = os::thread_id();
+    if (os::call(SYS_rt_tgsigqueueinfo, process, thread, number, reinterpret_cast<long>(info)) <
+        0) {
+        os::call(SYS_tgkill, process, thread, number);
+    }
+}
+
+void handle(int number, siginfo_t* info, void* context);
+
+// A one-shot handler (SA_RESETHAND) must still be installed for the delayed delivery.
+void keep_for_once(int number) {
+    Action action{};
+    if (set_really(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL &&
+        (action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
+        action.sa_sigaction = handle;
+        set_really(number, &action, nullptr);
+    }
+}
+
+void handle(int number, siginfo_t* info, void* context) {
+    ThreadState& state = thread_state;
+    const bool of_this_instruction = (kFaults & bit_of(number)) != 0 && info->si_code > 0;
+    if (state.writing != 0 && !of_this_instruction && shard.makes_calls()) {
+        const int error = errno;
+        defer(number, info, static_cast<ucontext_t*>(context));
+        keep_for_once(number);
+        errno = error;
+        return;
+    }
+    const uint64_t handler = handlers[number].load(std::memory_order_acquire) & ~kWithInfo;
+    // The interrupted code may be the malloc of the C library, called by us. What the handler does
+    // belongs to the program.
+    const bool inside = state.inside;
+    state.inside = inside && state.writing != 0;
+    reinterpret_cast<Handler>(handler)(number, info, context);
+    state.inside = inside;
+}
+
+}  // namespace
+
+void let_signals_in() {
+    while (thread_state.deferred) {
+        const uint64_t mask = ~thread_state.let_in;
+        thread_state.let_in = 0;
+        thread_state.deferred = false;
+        os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask);
+    }
+}
+
+void signals_before_fork() {
+    lock.lock();
+}
+
+void signals_after_fork() {
+    lock.unlock();
+}
+
+void take_over_handlers() {
+    taken_over.store(true);
+    for (int number = 1; number < kSignals; ++number) {
+        Action action{};
+        if (set_really(number, nullptr, &action) == 0 && is_handler(action)) {
+            handlers[number].store(packed(action));
+            action.sa_sigaction = handle;
+            action.sa_flags |= SA_SIGINFO;
+            set_really(number, &action, nullptr);
+        }
+    }
+}
+
+namespace {
+
+int set_action(int number, const Action* wanted, Action* before) {
+    if (number < 1 || number >= kSignals || !taken_over.load()) {
+        return set_really(number, wanted, before);
+    }
+    const ReentrancyGuard inside;
+    SpinGuard guard(lock);
+    const uint64_t known = handlers[number].load();
+    Action action{};
+    // A child of vfork shares the memory of its parent, but not its signals.
+    const bool ours = wanted != nullptr && is_handler(*wanted) &&
+                      (!shard.makes_calls() || shard.is_of_this_process());
+    if (wanted != nullptr) {
+        action = *wanted;
+    }
+    if (ours) {
+        handlers[number].store(packed(*wanted), std::memory_order_release);
+        action.sa_sigaction = handle;
+        action.sa_flags |= SA_SIGINFO;
+    }
+    Action found{};
+    const int result = set_really(number, wanted != nullptr ? &action : nullptr, &found);
+    if (result != 0) {
+        handlers[number].store(known, std::memory_order_release);
+        return result;
+    }
+    if (before != nullptr) {
+        *before = found;
+        if (found.sa_sigaction == handle) {
+            before->sa_handler = reinterpret_cast<sighandler_t>(known & ~kWithInfo);
+            before->sa_flags &= (known & kWithInfo) != 0 ? ~0 : ~SA_SIGINFO;
+        }
+    }
+    return 0;
+}
+
+sighandler_t set_handler(int number, sighandler_t handler, int flags) {
+    Action action{};
+    Action before{};
+    if (number < 1 || number >= kSignals || handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigemptyset(&action.sa_mask);
+    if ((flags & SA_NODEFER) == 0) {
+        sigaddset(&action.sa_mask, number);
+    }
+    return set_action(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+}  // namespace
+}  // namespace numascape
+
+NUMASCAPE_EXPORTED int sigaction(int number, const struct sigaction* wanted,
+                                 struct sigaction* before) {
+    return numascape::set_action(number, wanted, before);
+}
+
+NUMASCAPE_EXPORTED sighandler_t signal(int number, sighandler_t handler) {
+    const bool interrupts = number > 0 && number < numascape::kSignals &&
+                            (numascape::interrupting & numascape::bit_of(number)) != 0;
+    return numascape::set_handler(number, handler, interrupts ? 0 : SA_RESTART);
+}
+
+NUMASCAPE_EXPORTED sighandler_t bsd_signal(int number, sighandler_t handler) {
+    return signal(number, handler);
+}
+
+NUMASCAPE_EXPORTED sighandler_t ssignal(int number, sighandler_t handler) {
+    return signal(number, handler);
+}
+
+NUMASCAPE_EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler) {
+    return numascape::set_handler(number, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
+}
+
+NUMASCAPE_EXPORTED sighandler_t sysv_signal(int number, sighandler_t handler) {
+    return __sysv_signal(number, handler);
+}
+
+NUMASCAPE_EXPORTED int siginterrupt(int number, int interrupts) {
+    struct sigaction action{};
+    if (sigaction(number, nullptr, &action) != 0) {
+        return -1;
+    }
+    const uint64_t bit = numascape::bit_of(number);
+    if (interrupts != 0) {
+        numascape::interrupting |= bit;
+        action.sa_flags &= ~SA_RESTART;
+    } else {
+        numascape::interrupting &= ~bit;
+        action.sa_flags |= SA_RESTART;
+    }
+    return sigaction(number, &action, nullptr);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes the effects of system calls on memory to the shard, for both recorders.
+//
+// The invariant: the counts in a page's counters belong to the present owner of the page. Therefore
+// the counts of all pages that a call may remove move from the tables to the log *before* the call,
+// with the time of that moment. Another thread can get these addresses only later.
+//
+// The records that mappings end are written *after* the call, and only if it succeeded, but with
+// the time before the call. The shard is replayed in the order of times. A mapping that another
+// thread made there in the meantime therefore begins after the old one ended, independent of the
+// order of writing.
+//
+// If the call fails, nothing more is written. The counts in the log belong to the same owner as
+// before. The recorder has forgotten the first touches of these pages, so their records are written
+// a second time. The replay knows that the pages never went away, and keeps the first record.
+//
+// A child of vfork, and a thread of clone, change the memory of the process in which they run. The
+// effects go to the shard of this process. Nothing here depends on which thread or process calls.
+#pragma once
+
+#include <cstdint>
+
+#include "memory_calls.h"
+#include "process_maps.h"
+#include "shard_writer.h"
+
+namespace numascape {
+
+// A call from before it to after it.
+struct PendingCall {
+    SystemCall call;
+    uint64_t time;      // in ticks, before the call
+    uint64_t stack_id;  // of the code that made it, 0 = not known
+};
+
+struct AddressRange {
+    uint64_t start;
+    uint64_t bytes;  // 0: there is none
+};
+
+class MemoryLog {
+  public:
+    using ReadMemory = bool (*)(uint64_t address, void* into, size_t bytes);
+    constexpr MemoryLog(ShardWriter& shard, ReadMemory read) : shard_(shard) { state_.read = read; }
+
+    // `pending.call` is filled in, and `stack_id` if it makes a mapping.
+    void before(ThreadRecorder& recorder, PendingCall& pending);
+    // `result` is the result of the kernel: -errno if the call failed. Returns the range that the
+    // call mapped.
+    AddressRange after(ThreadRecorder& recorder, const PendingCall& pending, long result,
+                       bool by_allocator);
+
+    // Records what was mapped before the recording began: a range of /proc/self/maps.
+    void was_mapped(const MappedRange& range);
+    // Follows brk from now on; the program's break is at `end`. If the C library moves the break
+    // itself, the new memory below it is found when an address in it is allocated.
+    void follow_break(uint64_t end);
+    void follow_break_to(ThreadRecorder& recorder, uint64_t address);
+    void after_fork() { state_.segments.reset_lock(); }
+
+  private:
+    void map(ThreadRecorder& recorder, const PendingCall& pending, const Effect& effect,
+             bool by_allocator);
+    void unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes);
+    void move(ThreadRecorder& recorder, const PendingCall& pending, const Effect& effect);
+    void touch(ThreadRecorder& recorder, const Effect& effect);
+
+    ShardWriter& shard_;
+    MemoryState state_{};
+};
+
+}  // namespace numascape

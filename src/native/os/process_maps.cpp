@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process_maps.h"
+
+#include <string_view>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "os.h"
+
+namespace numascape {
+namespace {
+
+uint64_t parse_hex(const char*& at) {
+    uint64_t value = 0;
+    for (;; ++at) {
+        if (*at >= '0' && *at <= '9') {
+            value = value * 16 + static_cast<uint64_t>(*at - '0');
+        } else if (*at >= 'a' && *at <= 'f') {
+            value = value * 16 + static_cast<uint64_t>(*at - 'a') + 10;
+        } else {
+            return value;
+        }
+    }
+}
+
+// One line: "start-end perms offset dev inode   path" (proc(5)).
+MappedRange parse_line(const char* at) {
+    MappedRange range{};
+    range.start = parse_hex(at);
+    ++at;
+    range.end = parse_hex(at);
+    ++at;
+    range.accessible = at[0] == 'r' || at[1] == 'w';
+    range.writable = at[1] == 'w';
+    range.executable = at[2] == 'x';
+    range.shared = at[3] == 's';
+    for (int field = 0; field < 4; ++field) {
+        while (*at != '\0' && *at != ' ') {
+            ++at;
+        }
+        while (*at == ' ') {
+            ++at;
+        }
+    }
+    range.path = at;
+    return range;
+}
+
+}  // namespace
+
+void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argument) {
+    constexpr size_t kRoom = 64 * 1024;
+    constexpr size_t kLongestLine = 8 * 1024;
+    const int file = os::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return;
+    }
+    void* room = os::map_sparse(kRoom);
+    auto* buffer = static_cast<char*>(room);
+    size_t filled = 0;
+    while (!os::failed(room)) {
+        const long got = os::read(file, buffer + filled, kRoom - 1 - filled);
+        if (got <= 0) {
+            break;
+        }
+        filled += static_cast<size_t>(got);
+        size_t line = 0;
+        for (size_t i = 0; i < filled; ++i) {
+            if (buffer[i] == '\n') {
+                buffer[i] = '\0';
+                const MappedRange range = parse_line(buffer + line);
+                const auto own = reinterpret_cast<uint64_t>(room);
+                if (range.start != own &&
+                    (range.start < kOwnMemoryStart || range.start >= kOwnMemoryEnd)) {
+                    visit(range, argument);
+                }
+                line = i + 1;
+            }
+        }
+        filled -= line;
+        for (size_t i = 0; i < filled; ++i) {
+            buffer[i] = buffer[line + i];
+        }
+        if (filled > kLongestLine) {
+            filled = 0;  // not a line of this file
+        }
+    }
+    if (!os::failed(room)) {
+        os::unmap(room, kRoom);
+    }
+    os::close(file);
+}
+
+StackRange find_main_stack() {
+    StackRange stack{0, 0};
+    each_process_mapping(
+        [](const MappedRange& range, void* argument) {
+            if (std::string_view(range.path) == "[stack]") {
+                *static_cast<StackRange*>(argument) = {range.start, range.end};
+            }
+        },
+        &stack);
+    constexpr uint64_t kMost = uint64_t{1} << 30;
+    rlimit limit{};
+    os::call(SYS_prlimit64, 0, RLIMIT_STACK, 0, reinterpret_cast<long>(&limit));
+    const uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
+    if (stack.end - stack.start < most) {
+        stack.start = stack.end - most;
+    }
+    return stack;
+}
+
+char* append_number(char* to, uint64_t number) {
+    char digits[24];
+    size_t count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (count > 0) {
+        *to++ = digits[--count];
+    }
+    *to = '\0';
+    return to;
+}
+
+char* append_text(char* to, const char* text, size_t room) {
+    for (; *text != '\0' && room > 1; --room) {
+        *to++ = *text++;
+    }
+    *to = '\0';
+    return to;
+}
+
+void read_thread_name(uint32_t os_tid, char (&name)[16]) {
+    char path[64];
+    char* end = append_text(path, "/proc/self/task/", sizeof path);
+    append_text(append_number(end, os_tid), "/comm", 16);
+    name[0] = '\0';
+    const int file = os::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return;
+    }
+    const long got = os::read(file, name, sizeof name - 1);
+    os::close(file);
+    for (long i = 0; i < 16; ++i) {
+        if (i >= got || name[i] == '\n') {
+            name[i] = '\0';
+        }
+    }
+}
+
+void read_own_name(char (&name)[16]) {
+    name[0] = '\0';
+    os::call(SYS_prctl, PR_GET_NAME, reinterpret_cast<long>(name));
+}
+
+}  // namespace numascape

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page faults of a session, which the fault recorder writes beside the shards: a FaultHeader,
+// and then FaultEntry until the end of the file.
+//
+// On a machine with several nodes, the kernel may balance: from time to time it makes pages in
+// memory inaccessible. The fault at the next access (a hinting fault) tells the kernel who uses the
+// page. The event does not say that a fault is a hinting fault. The recorder therefore also checks,
+// between two rounds of faults, which pages are in memory (`kLook` and the following).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace numascape {
+
+inline constexpr char kFaultMagic[8] = {'N', 'U', 'M', 'A', 'F', 'L', 'T', '1'};
+
+struct FaultHeader {
+    char magic[8];
+    uint64_t lost;  // faults that the kernel had no room for
+};
+
+enum class FaultKind : uint32_t {
+    kFault,  // of thread `tid` at `pc`; or, of a clock, a sample
+    // Process `pid` runs another program.
+    kExec,
+    // Process `pid` forked: a write to any of its pages may fault, to copy it.
+    kFork,
+    // A look has ended, which began at time `address`. Pages that faulted before this time, and not
+    // since, are in memory unless an entry says otherwise. `pc` is the kernel's count of hinting
+    // faults at that time, for all processes.
+    kLook,
+    // `pc` pages from `address` on, of process `pid`:
+    kInMemory,  // are in memory, though no fault of theirs was seen
+    kToCopy,    // may fault for another reason: shared until written, swapped out, or on their way
+                // (after their fault, or while they are moved)
+    kGone,      // are not in memory any more
+};
+
+// Most pages of one entry.
+inline constexpr uint64_t kMaxFaultPages = 1 << 15;
+
+struct FaultEntry {
+    uint64_t time_ns;  // CLOCK_REALTIME
+    uint64_t address;
+    uint64_t pc;
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t cpu;
+    FaultKind kind;
+};
+static_assert(sizeof(FaultHeader) == 16 && sizeof(FaultEntry) == 40);
+
+enum class FaultMeaning : uint8_t {
+    kFirstTouch,  // the page was not in memory, as far as is known
+    kHinting,     // the page was, and the kernel wanted to know who uses it: a sample of accesses
+    kOther,       // the page had faulted or was in memory, and this may be for any reason
+};
+
+struct Fault {
+    uint64_t time_ns, address, pc;
+    uint32_t tid, cpu;
+    FaultMeaning meaning;
+    uint64_t since_ns;  // unless a first touch: when the page was last known to be in memory
+};
+
+struct FaultLog {
+    uint64_t lost = 0;
+    uint64_t hinting_counted = 0;  // by the kernel, of all processes, while it was looked
+    std::vector<Fault> faults;     // in order of time
+};
+
+// The faults of the program that process `pid` runs at `begin_ns` (its first program, if that is
+// 0). Throws ShardError if the file is not such a log or cannot be read. An incomplete last entry
+// is ignored.
+FaultLog read_faults(const std::string& path, uint32_t pid, uint64_t begin_ns);
+
+}  // namespace numascape

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "page_owners.h"
+#include "replay.h"
+#include "replayed_threads.h"
+
+namespace numascape {
+
+// Gives the counts of pages to their owners.
+class OwnerCounts {
+  public:
+    OwnerCounts(const PageOwners& owners, const ReplayedThreads& threads, Replay& out)
+        : owners_(owners), threads_(threads), out_(out) {}
+
+    // Whose accesses.
+    struct Counter {
+        uint32_t thread;
+        uint32_t phase;
+        bool of_lines;  // counts are of lines instead: see CountsFlags
+    };
+    // `time`: when the counts left the tables.
+    void count(uint32_t page, Counter by, CountPair counts, uint64_t time);
+
+  private:
+    void add(uint32_t owner, uint32_t page, Counter by, CountPair counts);
+    void divide(uint32_t page, Counter by, CountPair counts,
+                const std::vector<PageShares::Share>& shares);
+
+    const PageOwners& owners_;
+    const ReplayedThreads& threads_;
+    Replay& out_;
+};
+
+}  // namespace numascape

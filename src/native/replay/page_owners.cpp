@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page_owners.h"
+
+#include <algorithm>
+
+namespace numascape {
+
+PageOwners::PageOwners(Owners& owners, std::vector<std::string>& paths)
+    : owners_(owners), paths_(paths) {
+    paths_.emplace_back();
+    unknown_ = owners_.add(OwnerKind::kUnknown, 0, 0, 0, 0, 0, 0, 1);
+}
+
+uint32_t PageOwners::path_index(std::string_view path) {
+    if (path.empty()) {
+        return 0;
+    }
+    const auto [at, fresh] =
+        path_indices_.try_emplace(std::string(path), static_cast<uint32_t>(paths_.size()));
+    if (fresh) {
+        paths_.emplace_back(path);
+    }
+    return at->second;
+}
+
+void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small) {
+    if (small.blocks == 0) {
+        return;
+    }
+    const auto [site, fresh] = small_sites_.try_emplace(small.stack_id, 0);
+    if (fresh) {
+        site->second = owners_.add(OwnerKind::kSmall, 0, 0, small.stack_id, 0, 0, 0, 0);
+    }
+    owners_.bytes[site->second] += small.bytes;
+    owners_.blocks[site->second] += small.blocks;
+    shares_.add_small(page, site->second, small.bytes);
+}
+
+void PageOwners::begin_stack(uint32_t thread, uint64_t start, uint64_t bytes) {
+    const uint32_t owner = owners_.add(OwnerKind::kStack, start, bytes, 0, thread, 0, 0, 1);
+    const auto [first, end] = owned(owner).pages;
+    stacks_.assign(first, end, owner);
+    stack_of_thread_[thread] = owner;
+}
+
+std::optional<PageOwners::Owned> PageOwners::stack_of(uint32_t thread) const {
+    const auto at = stack_of_thread_.find(thread);
+    return at != stack_of_thread_.end() ? std::optional(owned(at->second)) : std::nullopt;
+}
+
+uint32_t PageOwners::load_module(uint64_t start, uint64_t bytes, std::string_view path) {
+    const uint32_t owner =
+        owners_.add(OwnerKind::kModule, start, bytes, 0, 0, path_index(path), 0, 1);
+    const auto [first, end] = owned(owner).pages;
+    modules_.assign(first, end, owner);
+    return owner;
+}
+
+void PageOwners::unload_module(WindowPages pages) {
+    modules_.erase(pages.first, pages.end);
+}
+
+void PageOwners::map(uint64_t start, uint64_t bytes, const Mapping& mapping) {
+    if (bytes > kWindowMask) {
+        huge_.push_back(owners_.add(OwnerKind::kMapping, start, bytes, mapping.stack_id, 0,
+                                    mapping.path, mapping.flags, 1));
+        return;
+    }
+    WindowPages::each_part(start, bytes, [&](uint64_t part, uint64_t part_bytes) {
+        map_in_window(part, part_bytes, mapping);
+    });
+}
+
+void PageOwners::map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping) {
+    const auto pages = WindowPages::of(start, bytes);
+    const uint64_t high = start >> kWindowBits;
+    for (auto at = mappings_.all().lower_bound(pages.first);
+         at != mappings_.all().end() && at->first < pages.end; ++at) {
+        if (mapping_high_[at->second.value] != high) {
+            ambiguous_.push_back(
+                {std::max(pages.first, at->first), std::min(pages.end, at->second.end)});
+        }
+    }
+    const uint32_t owner = owners_.add(OwnerKind::kMapping, start, bytes, mapping.stack_id, 0,
+                                       mapping.path, mapping.flags, 1);
+    mapping_high_[owner] = high;
+    mappings_.assign(pages.first, pages.end, owner);
+}
+
+std::optional<PageOwners::Mapping> PageOwners::mapping_at(uint32_t page) const {
+    const auto owner = mappings_.find(page);
+    if (!owner) {
+        return std::nullopt;
+    }
+    return Mapping{owners_.stack_id[*owner], owners_.path[*owner], owners_.flags[*owner]};
+}
+
+bool PageOwners::lengthen(uint64_t start, uint64_t bytes) {
+    const auto owner = mappings_.find(window_page(start));
+    const uint64_t end = start + bytes;
+    // Not a mapping that only has the same position in the window.
+    if (!owner || start - owners_.start[*owner] >= owners_.bytes[*owner] ||
+        (start >> kWindowBits) != (end - 1) >> kWindowBits) {
+        return false;
+    }
+    owners_.bytes[*owner] = std::max(owners_.bytes[*owner], end - owners_.start[*owner]);
+    const auto pages = WindowPages::of(start, bytes);
+    mappings_.assign(pages.first, pages.end, *owner);
+    return true;
+}
+
+void PageOwners::unmap(WindowPages pages) {
+    mappings_.erase(pages.first, pages.end);
+    modules_.erase(pages.first, pages.end);
+    blocks_.erase(pages.first, pages.end);
+}
+
+void PageOwners::unmap_beyond_window(uint64_t start, uint64_t bytes) {
+    std::erase_if(huge_, [&](uint32_t owner) {
+        return owners_.start[owner] < start + bytes &&
+               start < owners_.start[owner] + owners_.bytes[owner];
+    });
+}
+
+void PageOwners::allocate(const AllocRecord& block) {
+    const uint32_t owner =
+        owners_.add(OwnerKind::kBlock, block.address, block.bytes, block.stack_id, 0, 0, 0, 1);
+    live_blocks_[block.address] = owner;
+    const auto [first, end] = owned(owner).pages;
+    const uint64_t exclusive_bytes = block.exclusive_end - block.exclusive_start;
+    const bool exclusive = block.exclusive_end > block.exclusive_start &&
+                           exclusive_bytes <= block.bytes + 2 * kPageBytes;
+    WindowPages own{end, end};
+    if (exclusive) {
+        own = WindowPages::of(block.exclusive_start, exclusive_bytes);
+        own = {std::max(own.first, first), std::min(own.end, end)};
+    }
+    if (own.first < own.end) {
+        blocks_.assign(own.first, own.end, owner);
+    }
+    // Pages at the ends, which also contain other blocks.
+    for (uint32_t page = first; page < std::min(own.first, end); ++page) {
+        const uint64_t low = page == first ? block.address % kPageBytes : 0;
+        const uint64_t high =
+            page + 1 == end ? low + std::min(block.bytes, kPageBytes - low) : kPageBytes;
+        shares_.add_block(page, owner, high - low, block.time);
+    }
+    for (uint32_t page = std::max(own.end, own.first); page < end; ++page) {
+        const uint64_t in_last = (block.address + block.bytes) % kPageBytes;
+        shares_.add_block(page, owner, in_last == 0 ? kPageBytes : in_last, block.time);
+    }
+}
+
+std::optional<PageOwners::Owned> PageOwners::block_at(uint64_t address) const {
+    const auto at = live_blocks_.find(address);
+    return at != live_blocks_.end() ? std::optional(owned(at->second)) : std::nullopt;
+}
+
+void PageOwners::free(uint64_t address, uint64_t time) {
+    const auto at = live_blocks_.find(address);
+    if (at == live_blocks_.end()) {
+        return;
+    }
+    const auto [owner, pages] = owned(at->second);
+    const auto [first, end] = pages;
+    blocks_.erase_value(first, end, owner);  // an overlapping later block keeps its pages
+    for (const uint32_t page : {first, first + 1, end - 2, end - 1}) {  // where it may share
+        if (pages.contains(page)) {
+            shares_.end_block(page, owner, time);
+        }
+    }
+    live_blocks_.erase(at);
+}
+
+std::optional<uint32_t> PageOwners::sole(uint32_t page) const {
+    if (const auto block = blocks_.find(page)) {
+        return block;
+    }
+    if (const auto stack = stacks_.find(page)) {
+        return stack;
+    }
+    return shares_.contains(page) ? std::nullopt : std::optional(surrounding(page));
+}
+
+uint32_t PageOwners::surrounding(uint32_t page) const {
+    const uint32_t otherwise = huge_.empty() ? unknown_ : huge_.back();
+    return modules_.find(page).value_or(mappings_.find(page).value_or(otherwise));
+}
+
+uint32_t PageOwners::index_in(uint32_t owner, uint32_t page) const {
+    if (kind(owner) == OwnerKind::kSmall || kind(owner) == OwnerKind::kUnknown) {
+        return page;
+    }
+    return (page - window_page(owners_.start[owner])) & (kWindowPages - 1);
+}
+
+std::optional<std::string_view> PageOwners::module_path(uint32_t page) const {
+    const auto module = modules_.find(page);
+    return module ? std::optional<std::string_view>(paths_[owners_.path[*module]]) : std::nullopt;
+}
+
+bool PageOwners::is_of_shared_mapping(uint32_t page) const {
+    const auto mapping = mappings_.find(page);
+    return mapping && (owners_.flags[*mapping] & kMapShared) != 0;
+}
+
+bool PageOwners::is_ambiguous(uint32_t page) const {
+    return std::any_of(ambiguous_.begin(), ambiguous_.end(),
+                       [page](const WindowPages& pages) { return pages.contains(page); });
+}
+
+}  // namespace numascape

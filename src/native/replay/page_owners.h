@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "page_ranges.h"
+#include "page_shares.h"
+#include "replay.h"
+#include "window_pages.h"
+
+namespace numascape {
+
+// The owner of each page of a process at the present time of the replay (see replay.h).
+class PageOwners {
+  public:
+    struct Owned {
+        uint32_t owner;
+        WindowPages pages;
+    };
+
+    // Adds the owners that it finds to `owners` and `paths`; the first entry is the unknown owner.
+    PageOwners(Owners& owners, std::vector<std::string>& paths);
+
+    // Blocks that are smaller than a page; only their sums over the run are known.
+    void add_small(uint32_t page, const SmallBlocksRecord& small);
+
+    void begin_stack(uint32_t thread, uint64_t start, uint64_t bytes);
+    std::optional<Owned> stack_of(uint32_t thread) const;
+
+    // Returns the module's owner.
+    uint32_t load_module(uint64_t start, uint64_t bytes, std::string_view path);
+    void unload_module(WindowPages pages);
+
+    // The properties of a mapping, without its addresses.
+    struct Mapping {
+        uint64_t stack_id = 0;
+        uint32_t path = 0;
+        uint8_t flags = 0;
+    };
+    void map(uint64_t start, uint64_t bytes, const Mapping& mapping);
+    Mapping mapping(uint64_t stack_id, std::string_view path, uint8_t flags) {
+        return {stack_id, path_index(path), flags};
+    }
+    // The mapping that contains the page.
+    std::optional<Mapping> mapping_at(uint32_t page) const;
+    // The mapping at `start` is now `bytes` long. False if there is none.
+    bool lengthen(uint64_t start, uint64_t bytes);
+    // Whatever is there.
+    void unmap(WindowPages pages);
+    void unmap_beyond_window(uint64_t start, uint64_t bytes);
+
+    void allocate(const AllocRecord& block);
+    std::optional<Owned> block_at(uint64_t address) const;
+    void free(uint64_t address, uint64_t time);
+
+    // The only owner of the page; none if it is shared.
+    std::optional<uint32_t> sole(uint32_t page) const;
+    // For a shared page: the owners that share the counts of [since, until], and all owners that
+    // ever had a part.
+    std::vector<PageShares::Share> shares(uint32_t page, uint64_t since, uint64_t until) const {
+        return shares_.during(page, since, until);
+    }
+    std::vector<uint32_t> sharers(uint32_t page) const { return shares_.owners(page); }
+
+    OwnerKind kind(uint32_t owner) const { return static_cast<OwnerKind>(owners_.kind[owner]); }
+    // The page's number in its owner (see CountColumns).
+    uint32_t index_in(uint32_t owner, uint32_t page) const;
+    std::optional<std::string_view> module_path(uint32_t page) const;
+    bool is_of_shared_mapping(uint32_t page) const;
+    // Several simultaneous mappings have this page of the window.
+    bool is_ambiguous(uint32_t page) const;
+
+  private:
+    void map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping);
+    uint32_t surrounding(uint32_t page) const;
+    uint32_t path_index(std::string_view path);
+    Owned owned(uint32_t owner) const {
+        return {owner, WindowPages::of(owners_.start[owner], owners_.bytes[owner])};
+    }
+
+    Owners& owners_;
+    std::vector<std::string>& paths_;
+    uint32_t unknown_;
+    PageRanges blocks_, stacks_, modules_, mappings_;
+    PageShares shares_;
+    std::unordered_map<uint64_t, uint32_t> live_blocks_;  // address -> owner
+    std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id -> owner
+    std::unordered_map<uint32_t, uint32_t> stack_of_thread_;
+    std::unordered_map<std::string, uint32_t> path_indices_;
+    std::unordered_map<uint32_t, uint64_t> mapping_high_;  // mapping owner -> address >> 40
+    std::vector<WindowPages> ambiguous_;
+    std::vector<uint32_t> huge_;  // mappings larger than the window: what no other has is theirs
+};
+
+}  // namespace numascape

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace numascape {
+
+// Pages that several heap blocks share. There is one count per page and thread. It is divided in
+// proportion to the bytes of each block on the page, on average over the time of the counting.
+//
+// The times of blocks of at least a page are known. Of smaller blocks, only the sum of all that a
+// call stack ever allocated on the page is known. If addresses are reused, this sum may be many
+// times the page: together, small blocks occupied at most what the large ones left.
+class PageShares {
+  public:
+    struct Share {
+        uint32_t owner;
+        double weight;
+    };
+
+    bool contains(uint32_t page) const { return pages_.contains(page); }
+
+    void add_small(uint32_t page, uint32_t owner, uint64_t bytes);
+    // `bytes` of the block lie on the page; `begin` in ticks.
+    void add_block(uint32_t page, uint32_t owner, uint64_t bytes, uint64_t begin);
+    void end_block(uint32_t page, uint32_t owner, uint64_t end);
+
+    // The owners that share the counts of [since, until]. Weights are positive; owners may repeat.
+    // If no owner is known for that time, all owners that ever had a part of the page share it.
+    std::vector<Share> during(uint32_t page, uint64_t since, uint64_t until) const;
+    // All owners that ever had a part of the page, each once.
+    std::vector<uint32_t> owners(uint32_t page) const;
+
+  private:
+    static constexpr uint64_t kAlive = ~uint64_t{0};
+    struct Block {
+        uint32_t owner;
+        uint32_t bytes;
+        uint64_t begin;
+        uint64_t end;
+    };
+    struct Small {
+        uint32_t owner;
+        uint64_t bytes;
+    };
+    struct Page {
+        std::vector<Block> blocks;
+        std::vector<Small> small;
+    };
+    std::unordered_map<uint32_t, Page> pages_;
+};
+
+}  // namespace numascape

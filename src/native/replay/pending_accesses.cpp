@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pending_accesses.h"
+
+#include <algorithm>
+
+namespace numascape {
+
+void PendingAccesses::add(const SampleRecord& sample, uint32_t page, uint8_t flags) {
+    samples_[page].push_back({sample.site, sample.phase, static_cast<double>(sample.weight),
+                              sample.time, (flags & kSampleWhole) != 0});
+}
+
+void PendingAccesses::add(const Fault& fault, uint32_t page) {
+    faults_[page].push_back(fault);
+}
+
+void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
+    auto fault = faults_.lower_bound(pages.first);
+    for (; fault != faults_.end() && fault->first < pages.end; fault = faults_.erase(fault)) {
+        for (const Fault& each : fault->second) {
+            const uint64_t hinting = each.hinting ? 1 : 0;
+            counts_.count(fault->first, {each.thread, 0, false}, {hinting, 1 - hinting}, time);
+            if (each.pc != 0) {
+                const uint32_t site = sites_.add_read(each.pc);
+                attribute({site, 0, 1, each.time, true}, fault->first, time);
+            }
+        }
+    }
+    auto at = samples_.lower_bound(pages.first);
+    for (; at != samples_.end() && at->first < pages.end; at = samples_.erase(at)) {
+        for (const Sample& sample : at->second) {
+            attribute(sample, at->first, time);
+        }
+    }
+}
+
+void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t time) {
+    const auto add = [&](uint32_t owner, double share) {
+        const bool module = owners_.kind(owner) == OwnerKind::kModule;
+        sites_.add_sample(sample.site, sample.phase, owner,
+                          module ? owners_.index_in(owner, page) : 0, sample.weight * share,
+                          sample.whole && share == 1 ? sample.weight : 0);
+    };
+    if (const auto owner = owners_.sole(page)) {
+        add(*owner, 1);
+        return;
+    }
+    const auto shares = owners_.shares(page, sample.time, std::max(time, sample.time + 1));
+    double total = 0;
+    for (const PageShares::Share& share : shares) {
+        total += share.weight;
+    }
+    for (const PageShares::Share& share : shares) {
+        add(share.owner, share.weight / total);
+    }
+}
+
+}  // namespace numascape

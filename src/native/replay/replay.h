@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replays a shard in the order of its times, and determines the owners of every counted page at
+// that time.
+//
+// A page has one owner if one block has it alone, or if it is part of a stack. Blocks smaller than
+// a page, and the ends of larger ones, share pages. The counts of such a page are divided in
+// proportion to the bytes that each call stack allocated on it. The rest belongs to the module or
+// the mapping around it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fault_log.h"
+#include "shard_reader.h"
+
+namespace numascape {
+
+enum class OwnerKind : uint8_t { kBlock, kSmall, kStack, kModule, kMapping, kUnknown };
+
+// Columns of equal length; owner ids are their indices.
+struct Owners {
+    std::vector<uint8_t> kind;
+    std::vector<uint64_t> start;  // address
+    std::vector<uint64_t> bytes;
+    std::vector<uint64_t> stack_id;  // call stack of the allocation, 0 = none
+    std::vector<uint32_t> thread;    // of a stack
+    std::vector<uint32_t> path;      // index into Replay::paths
+    std::vector<uint8_t> flags;      // MapFlags of mappings
+    std::vector<uint64_t> blocks;    // small: number of blocks; else 1
+
+    uint32_t add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, uint32_t of_thread,
+                 uint32_t path_index, uint8_t map_flags, uint64_t count);
+    uint32_t size() const { return static_cast<uint32_t>(kind.size()); }
+};
+
+// Pages are indices from the owner's first page; window pages for OwnerKind::kSmall and kUnknown.
+// A page, thread and phase may have several rows: lines come apart from accesses.
+struct CountColumns {
+    std::vector<uint32_t> owner, page, thread, phase;
+    std::vector<uint64_t> reads, writes, fetched_lines, dirtied_lines;
+};
+struct TouchColumns {
+    std::vector<uint32_t> owner, page, thread, phase;
+    std::vector<uint64_t> time, pc;
+    std::vector<uint8_t> flags;
+};
+struct PlacementColumns {
+    std::vector<uint32_t> owner, page;
+    std::vector<int16_t> node;
+};
+// How often each site's instructions accessed memory, over all threads.
+struct SiteColumns {
+    std::vector<uint32_t> site, phase;
+    // The number of executions, if each makes the same number of accesses, or else 0.
+    std::vector<uint64_t> pc, reads, writes, executions;
+};
+// The owner of the pages that a site touched. `page` is the page of a module, else 0. `weight` is
+// in proportion to the accesses. `whole` executions of it are exact, not estimated.
+struct SampleColumns {
+    std::vector<uint32_t> site, phase, owner, page;
+    std::vector<double> weight, whole;
+};
+// The compiler's information about a pc of SiteColumns: "FUNCTION\nFILE" and the line.
+struct PlaceRow {
+    uint64_t pc;
+    uint32_t line;
+    std::string names;
+};
+struct ThreadRow {
+    uint32_t thread;
+    uint32_t os_tid;
+    uint64_t start;
+    uint64_t end;  // 0: lived to the end
+    std::string name;
+    std::vector<uint32_t> cpus;  // seen on, in the order of records
+    uint32_t first_cpu;          // where it began; threads bind themselves first
+};
+struct ModuleRow {
+    std::string path;
+    uint64_t start, end, load_bias;
+    uint32_t owner;
+};
+// As PhaseRecord; a process without phases has none.
+struct PhaseRow {
+    uint32_t phase;
+    uint8_t kind;
+    uint32_t repetitions;
+    uint64_t start, end, place, caller;
+    std::string name;
+};
+// Samples of accesses by the kernel's balancing, in order of time.
+struct HintingColumns {
+    std::vector<uint32_t> thread;
+    std::vector<uint64_t> time;
+};
+struct SwitchColumns {
+    std::vector<uint32_t> phase;
+    std::vector<uint64_t> time;  // ascending
+};
+struct CallStack {
+    std::vector<uint64_t> registers;
+    std::vector<std::byte> stack;
+};
+
+struct Replay {
+    Owners owners;
+    CountColumns counts;
+    TouchColumns touches;
+    PlacementColumns placement;
+    SiteColumns sites;
+    SampleColumns samples;
+    std::vector<PlaceRow> places;
+    std::vector<ThreadRow> threads;
+    std::vector<ModuleRow> modules;
+    std::vector<PhaseRow> phases;
+    SwitchColumns switches;
+    HintingColumns hinting;
+    std::vector<std::string> paths;  // 0 is ""
+    std::unordered_map<uint64_t, CallStack> call_stacks;
+    // All accesses in the shard, with any owner: the sum of `counts` must equal this.
+    CountPair counted{0, 0};
+    uint64_t ambiguous_pages = 0;       // counted where two mappings fall on one window page
+    uint64_t shared_page_accesses = 0;  // divided among owners in proportion to bytes
+    uint64_t damaged = 0;
+};
+
+// `parents` are the shards that this process was forked from, oldest first; they contain earlier
+// blocks. `faults` are those of this process. A hinting fault counts as one read, any other fault
+// as one write; the first of these other faults of a page is its first touch.
+Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
+              const std::vector<Fault>& faults = {});
+
+}  // namespace numascape

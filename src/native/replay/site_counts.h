@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "block_counters.h"
+#include "replay.h"
+#include "shard_reader.h"
+
+namespace numascape {
+
+// Combines how often sites ran (block counters) with the owners of the pages that they touched
+// (samples).
+class SiteCounts {
+  public:
+    // A description from this process or from one that it was forked from; the later one is valid.
+    void describe(const RecordView& block);
+    void add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]);
+    void add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page, double weight,
+                    double whole);
+    // One read by the instruction at `pc`, which has no block: its site.
+    uint32_t add_read(uint64_t pc);
+    void finish(SiteColumns& sites, SampleColumns& samples) const;
+
+  private:
+    struct Sample {
+        uint32_t site, phase, owner, page;
+        auto operator<=>(const Sample&) const = default;
+    };
+    // The two words are sums of executions or of accesses, as the block's description says.
+    struct Sums {
+        uint64_t executions = 0;
+        OwnCounter own{0, 0};
+    };
+    Sums sums(uint32_t number, uint32_t phase) const;
+
+    std::unordered_map<uint32_t, std::vector<BlockAccess>> blocks_;
+    std::map<uint32_t, std::unordered_map<uint64_t, Sums>> counters_;  // by phase
+    struct Weights {
+        double all = 0;
+        double whole = 0;
+    };
+    std::map<Sample, Weights> samples_;
+    struct Reads {
+        uint32_t site;
+        uint64_t count;
+    };
+    std::unordered_map<uint64_t, Reads> reads_;  // by pc
+};
+
+}  // namespace numascape

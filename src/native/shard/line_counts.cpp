@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ShardWriter's part for source lines: descriptions of basic blocks, their counters, and samples of
+// which pages their sites touch.
+#include "os.h"
+#include "shard_writer.h"
+
+namespace numascape {
+namespace {
+
+constexpr uint32_t kSampleEntries = 2047;
+static_assert(sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord) <= kChunkBytes);
+
+// Strata become larger if the thread has logged much, so that the log of a long run stays small.
+constexpr uint32_t kLoggedPerShift = 32768;
+
+// Repeated strings with at least this many elements are recorded each time; if the thread has
+// logged much, only longer ones. One copy of a whole structure matters more than many copies of a
+// few words.
+constexpr uint64_t kMinAlwaysNoted = 64;
+
+// After so many samples, the memory of a thread's sampling table is freed.
+constexpr uint32_t kSamplesPerDiscard = 512;
+
+uint32_t next_random(uint32_t& state) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+uint32_t most_shift(uint32_t logged) {
+    const uint32_t shift = kMinStratumShift + logged / kLoggedPerShift;
+    return shift < kMaxStratumShift ? shift : kMaxStratumShift;
+}
+
+void write_sample(const SampleRecord& from, SampleRecord& to) {
+    to.header.id = from.header.id;
+    to.header.flags = from.header.flags;
+    to.time = from.time;
+    to.site = from.site;
+    to.phase = from.phase;
+    to.weight = from.weight;
+}
+
+}  // namespace
+
+void ShardWriter::write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
+                              uint32_t accesses) {
+    auto* record = static_cast<BlockRecord*>(
+        append(self, RecordType::kBlock, block, sizeof(BlockRecord) + accesses * sizeof *access));
+    record->accesses = accesses;
+    auto* out = reinterpret_cast<BlockAccess*>(record + 1);
+    for (uint32_t i = 0; i < accesses; ++i) {
+        out[i] = access[i];
+    }
+    commit(self, record);
+}
+
+void ShardWriter::back_counter(const CountTable& table, uint32_t number) {
+    const uint32_t granule = number / kCountersPerGranule;
+    if (!table.counters->contains(granule)) {
+        back_page(table, -int64_t{kPageBytes} * (int64_t{granule} + 1));
+        table.counters->insert(granule);
+    }
+}
+
+bool ShardWriter::begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block) {
+    const CountTable& table = table_at(self, page_counters);
+    // The program's own code was just here, so the disk has room for it.
+    table.counters->insert(block / kCountersPerGranule);
+    auto& counter = counter_at<BlockCounter>(page_counters, block);
+    Sampling& sampling = self.sampling;
+    if (sampling.table == nullptr) {
+        // At the top of the area of tables, which no other table uses unless there are thousands.
+        const auto index = static_cast<uint64_t>(kMaxTables - 1 - (&table - tables_));
+        void* memory = os::map_sparse(kTableStride,
+                                      reinterpret_cast<void*>(kTablesBase + index * kTableStride));
+        sampling.table = os::failed(memory) ? nullptr : table_in(memory);
+        sampling.random = 0x9e3779b9u * (self.thread + 1) | 1;
+    } else if (sampling.begun % kSamplesPerDiscard == 0) {
+        os::discard(table_memory(sampling.table), kTableStride, false);
+    }
+    const uint32_t shift = most_shift(sampling.logged);
+    const uint64_t execution = counter.executions() - 1;
+    const Stratum stratum = stratum_of(execution, shift);
+    const Stratum next = stratum_of(stratum.begin + stratum.size, shift);
+    const uint64_t sampled_next = next.begin + next_random(sampling.random) % next.size;
+    const uint64_t until_next = sampled_next - execution - 1;
+    const uint64_t since = 0 - counter.left;  // executions since it ran out; of one block 1
+    counter.loaded += until_next + since;
+    counter.left = until_next;
+    if (sampling.table == nullptr) {
+        return false;
+    }
+    sampling.begun += 1;
+    sampling.block = block;
+    sampling.weight = stratum.size + since - 1;
+    return true;
+}
+
+bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
+    const uint32_t shift = self.sampling.logged / kLoggedPerShift;
+    return shift < kMaxStratumShift && times >= kMinAlwaysNoted << shift;
+}
+
+void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight,
+                              bool whole) {
+    Sampling& sampling = self.sampling;
+    if (sampling.chunk == nullptr) {
+        sampling.chunk = new_chunk(self, ChunkKind::kSamples);
+        sampling.chunk->used = sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord);
+    }
+    auto* entries = reinterpret_cast<SampleRecord*>(sampling.chunk + 1);
+    const uint64_t hash = (page * 0x9e3779b97f4a7c15u) ^ (site * 0xc2b2ae3d27d4eb4fu);
+    SampleRecord& entry = entries[(hash >> 40) % kSampleEntries];
+    const uint32_t phase = self.current.load(std::memory_order_relaxed)->phase;
+    const bool used = entry.header.words != 0;
+    const uint8_t flags = whole ? kSampleWhole : 0;
+    if (used && entry.header.flags == flags && entry.site == site && entry.header.id == page &&
+        entry.phase == phase && entry.time > owners_changed_.load(std::memory_order_relaxed)) {
+        entry.weight += weight;
+        return;
+    }
+    if (used) {
+        auto* record = static_cast<SampleRecord*>(
+            append(self, RecordType::kSample, entry.header.id, sizeof(SampleRecord)));
+        write_sample(entry, *record);
+        commit(self, record);
+        sampling.logged += 1;
+        entry.header.words = 0;
+    }
+    write_sample({{0, flags, 0, page}, os::ticks(), site, phase, weight}, entry);
+    entry.header.type = static_cast<uint8_t>(RecordType::kSample);
+    std::atomic_ref<uint16_t>(entry.header.words)
+        .store(sizeof(SampleRecord) / 8, std::memory_order_release);
+}
+
+void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site) {
+    Sampling& sampling = self.sampling;
+    const CountPair counts = sampling.table[page].counts();
+    sampling.table[page] = {0, 0};
+    if (site != kNoSite && sampling.weight != 0) {
+        note_sample(self, site, page, sampling.weight, sampling.weight == 1);
+    }
+    count(self, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
+}
+
+void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {
+    constexpr size_t kMost =
+        sizeof(BlockCountsRecord) + kCountersPerGranule * sizeof(BlockCountsEntry);
+    table.counters->each([&](uint32_t granule) {
+        auto* record =
+            static_cast<BlockCountsRecord*>(append(self, RecordType::kBlockCounts, 0, kMost));
+        auto* entries = reinterpret_cast<BlockCountsEntry*>(record + 1);
+        record->time = os::ticks();
+        record->phase = table.phase;
+        record->counters = 0;
+        for (uint32_t i = 0; i < kCountersPerGranule; ++i) {
+            const uint32_t number = granule * kCountersPerGranule + i;
+            auto& counter = counter_at<BlockCounter>(table.page_counters, number);
+            if (counter.left != 0 || counter.loaded != 0) {
+                entries[record->counters++] = {number, {counter.left, counter.loaded}};
+                counter = {0, 0};
+            }
+        }
+        record->header.words =
+            static_cast<uint16_t>((sizeof *record + record->counters * sizeof *entries) / 8);
+        commit(self, record);
+    });
+    table.counters->clear();
+}
+
+}  // namespace numascape

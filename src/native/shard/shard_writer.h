@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes a shard from inside the recorded process. There is one ShardWriter per process and one
+// ThreadRecorder per thread. This code uses no C library, no memory of the program's heap and no
+// vector registers. Everything is written to a shared file mapping: a killed process loses nothing.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "block_counters.h"
+#include "cache_model.h"
+#include "held_ranges.h"
+#include "os.h"
+#include "own_file.h"
+#include "page_table.h"
+#include "shard_format.h"
+#include "spin_lock.h"
+#include "table_word.h"
+
+namespace numascape {
+
+// Where tables are: far from where Linux puts a program's mappings, which must stay within one 2^40
+// window.
+inline constexpr uint64_t kTablesBase = 0x1000'0000'0000;
+
+inline constexpr uint32_t kNoSite = ~uint32_t{0};  // of which no sample is noted
+
+struct ThreadRecorder;
+
+// One thread's counters in one phase.
+struct CountTable {
+    PageCounter* page_counters;  // null: never mapped
+    GranuleSet* granules;        // which parts of `page_counters` are in use
+    CounterSet* counters;        // which of its block counters are; kept when the table is unmapped
+    ThreadRecorder* thread;      // null: free
+    CountTable* lines;           // the same thread's and phase's table of lines; null: none
+    bool of_lines;               // it is such a one
+    uint32_t phase;              // the last one, when it is free
+    uint32_t next;               // the thread's next table: index + 1, 0 = none
+};
+
+// How a thread samples the structures that its instructions touch; see block_heads.h.
+struct Sampling {
+    PageCounter* table;  // all zero between samples; null until the first
+    ChunkHeader* chunk;  // this thread's kSamples chunk, null until the first
+    uint64_t weight;     // executions that the sample in progress stands for, 0 = none
+    uint32_t block;      // ... of this block
+    uint32_t begun;      // samples so far
+    uint32_t logged;     // sample records that left the chunk for the log
+    uint32_t random;
+};
+
+struct ThreadRecorder {
+    std::atomic<CountTable*> current;  // in force; null: not counted (kShardThreadsLost)
+    const void**
+        table_word;  // where the counting code finds current->page_counters; null: nowhere yet
+    TableWord* table_words;  // further such places
+    GranuleSet* granules;    // parts in use in any of its tables
+    ChunkHeader* chunk;      // where the next record goes, null before the first
+    ChunkHeader* small;      // this thread's kSmallBlocks chunk, null before the first small block
+    CacheModel* cache;       // null: none is modelled
+    HeldRanges held;
+    ThreadRecorder* next;  // in the list of counted threads
+    uint32_t first_table;  // index + 1
+    uint32_t thread;
+    uint32_t os_tid;
+    uint64_t thread_pointer;  // 0: unknown
+    uint64_t stack_start;
+    uint64_t stack_end;
+    Sampling sampling;
+    uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
+};
+static_assert(kMaxTables <= 0xffff);
+
+class ShardWriter {
+  public:
+    // Takes both files, empty and open for reading and writing. `parent` is the name of the shard
+    // this process was forked from, or "". Returns false when the header cannot be written.
+    bool open(int shard_file, int tables_file, const char* program, const char* parent,
+              uint32_t flags);
+
+    // In the child of a fork, on its only thread: continues in new files with empty counts. The
+    // present table of the thread keeps its address. The caller must write live structures again.
+    bool reopen_after_fork(ThreadRecorder& self, int shard_file, int tables_file,
+                           const char* program, const char* parent);
+
+    // How a file grows; negative on failure. By default directly, within the process' limit.
+    using GrowFile = long (*)(int file, uint64_t bytes);
+    void grow_files_by(GrowFile grow) { grow_file_ = grow; }
+
+    // Threads that start from now on have a modelled cache.
+    void model_caches(const CacheShape& shape) {
+        cache_shape_ = shape;
+        wide_vectors_ = CacheModel::wide_vectors_here();
+    }
+    const CacheShape& cache_shape() const { return cache_shape_; }
+
+    // A recorder for the calling thread; null only when out of memory.
+    ThreadRecorder* start_thread(uint64_t stack_start, uint64_t stack_end);
+    // A recorder that only writes records. It is for a thread that is not counted and does not
+    // belong to the program. Null only when out of memory.
+    ThreadRecorder* start_writer();
+    void end_writer(ThreadRecorder* self);
+    // From now on, `word` holds the address of the thread's page_counters in the current phase.
+    void publish_table(ThreadRecorder& self, const void** word);
+    void publish_table(ThreadRecorder& self, TableWord& word);
+    // The words at this distance from each thread's thread pointer must not be used any more.
+    void withdraw_table(int64_t word);
+    // Writes the thread's counts as records. Its recorder and tables are for the next threads.
+    void end_thread(ThreadRecorder* self, const char* name);
+
+    // All threads count for `phase` from now on. A thread that is in the middle of a basic block
+    // may still count its accesses for the previous phase.
+    void switch_phase(ThreadRecorder& self, uint32_t phase);
+    uint32_t current_phase() const { return current_phase_; }
+    // How often the counts of the phase were written to the log because no tables were left.
+    uint32_t evictions(uint32_t phase) const { return evictions_[phase]; }
+    // At most this many tables are used; for tests.
+    void limit_tables(uint32_t most) { most_tables_ = most < kMaxTables ? most : kMaxTables; }
+    // For the end of the process: the name only; tables stay as they are.
+    void name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name);
+
+    // Room for one record of `bytes` (header included); the header is filled in. Call `commit`
+    // with the same record once its fields are written. Never null: with a full disk, records go
+    // to memory that is thrown away.
+    void* append(ThreadRecorder& self, RecordType type, uint32_t id, size_t bytes,
+                 uint8_t flags = 0);
+    void commit(ThreadRecorder& self, const void* record);
+
+    // The page_counter of `page` in `page_counters` counted its first read or its first write, at
+    // `pc`: notes the page's first touch, and its first write after reads, if it is one.
+    void touch(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page, uint64_t pc);
+    // The same if no record can be written: the touch is lost, but the counts are not.
+    void use_page_counters(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page);
+    // A system call for this thread read or wrote the page.
+    void touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes);
+    // Counts accesses outside the inlined path; `address` may be unaligned, `bytes` > 0. Adds to
+    // every page touched.
+    void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
+               uint64_t writes, uint64_t pc);
+
+    // Processes and counts the lines that wait for the thread's modelled cache. `own`: on that
+    // thread.
+    void drain_misses(ThreadRecorder& of, bool own);
+    // Counts all accesses of the thread that are not in page_counters yet. Must be called before
+    // page_counters are read.
+    void flush_pending(ThreadRecorder& of, bool own);
+    // The same of all threads, at the end of the process.
+    void settle_at_end(const ThreadRecorder* self);
+
+    // Moves all threads' counts of the window pages [first, end) into records of time `time`.
+    void retire(ThreadRecorder& self, uint32_t first, uint32_t end, uint64_t time);
+    // The kernel will provide these pages again: their next access is a first touch.
+    void forget_touches(uint32_t first, uint32_t end);
+    void query_placement(ThreadRecorder& self, uint64_t start, uint64_t end, uint64_t time);
+
+    void add_small_block(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t stack_id);
+
+    // --- Source lines (line_counts.cpp).
+    // Describes a block, whose accesses' sites are block << kPlaceBits | place.
+    void write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
+                     uint32_t accesses);
+    // The counter of the block in the table of these page_counters reached zero. It gets its next
+    // load. True: this execution must be sampled.
+    bool begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block);
+    // Adds to the sample in progress: the site touched the page `weight` times. `whole` when that
+    // is no estimate.
+    void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight,
+                     bool whole);
+    // A sampled execution touched the page in the sampling table. The access is counted where it
+    // would have been without sampling. `site` may be kNoSite.
+    void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site);
+    // Whether an execution that touches a page this many times is recorded, although it is not a
+    // sample.
+    static bool always_noted(const ThreadRecorder& self, uint64_t times);
+    // A counter of a table, backed by the disk.
+    template <typename Counter>
+    Counter& counter(const CountTable& table, uint32_t number) {
+        back_counter(table, number);
+        return counter_at<Counter>(table.page_counters, number);
+    }
+
+    // Frees all memory when no thread counts any more but the process continues. The recorded data
+    // are in the files.
+    void close();
+
+    // The paths of the files that `open` gets next, to open them again if the program closes them.
+    // The texts must remain valid.
+    void name_files(const char* shard_path, const char* tables_path) {
+        shard_path_ = shard_path;
+        tables_path_ = tables_path;
+    }
+    // In the child of a fork, before it opens its own files.
+    void close_files_of_parent();
+    // False in a child of vfork, which has its parent's memory.
+    bool is_of_this_process() const;
+
+    // Around a fork: nothing that the lock guards is half changed in the child.
+    void lock() { registry_lock_.lock(); }
+    void unlock() { registry_lock_.unlock(); }
+
+    // From now on, no system call is made, because the kernel could kill the process for it. The
+    // log has only the room that is allocated here. It is not for threads that begin later.
+    void make_no_calls(ThreadRecorder* self);
+    bool makes_calls() const { return !quiet_.load(std::memory_order_relaxed); }
+    // System calls are possible after all.
+    void make_calls();
+
+    void set_flag(ShardFlags flag);
+    void clear_flag(ShardFlags flag);
+    void stamp();  // refreshes the header's last time
+    uint64_t start_ns() const { return header_->start_ns; }
+    bool owns(uint64_t address) const;
+    // The disk had no room for a page of a table: replaces the page by memory, so that the program
+    // continues, and sets kShardDiskFull. False if the address is not in a table.
+    bool survive_full_disk(uint64_t address);
+
+    template <typename Visit>
+    void each_thread(Visit visit) {
+        SpinGuard guard(registry_lock_);
+        for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+            visit(*thread);
+        }
+    }
+    bool touched(uint32_t page) const {
+        return counts_nothing_ || touched_[page].load(std::memory_order_relaxed) != 0;
+    }
+    // First touches are then unknown here, so the nodes of all pages are recorded. Tables are
+    // inaccessible, because the kernel's NUMA balancing scans all accessible memory, even if it is
+    // sparse.
+    void count_nothing() { counts_nothing_ = true; }
+
+  private:
+    // --- shard_threads.cpp
+    ThreadRecorder* take_recorder();
+    void keep_recorder(ThreadRecorder* ended);
+    static void unmap_chunks(ThreadRecorder& recorder);
+    void unmap_recorder(ThreadRecorder* recorder);
+
+    ChunkHeader* new_chunk(ThreadRecorder& self, ChunkKind kind);
+    void* extend_log(uint32_t chunks);
+    void* reserved_chunk();
+    uint64_t ticks();
+    void note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase, uint8_t now,
+                    uint8_t flags);
+    // Takes disk space for the page of the table's memory `offset` bytes from its first
+    // page_counter.
+    void back_page(const CountTable& table, int64_t offset);
+    void back_counter(const CountTable& table, uint32_t number);
+    void flush_counters(ThreadRecorder& self, CountTable& table);
+
+    void count_traffic(ThreadRecorder& of, const CacheModel::Traffic* traffic, uint32_t count);
+
+    // --- count_tables.cpp; all but table_at with registry_lock_ held
+    CountTable& table_at(ThreadRecorder& self, const PageCounter* page_counters);
+    CountTable* table_for(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase);
+    CountTable* take_table(ThreadRecorder& self, ThreadRecorder& thread, uint32_t phase,
+                           bool of_lines);
+    CountTable* free_table();
+    bool evict_oldest_phase(ThreadRecorder& self);
+    void unlink_table(CountTable& table);
+    void flush_table(ThreadRecorder& self, CountTable& table, uint64_t time);
+    void release_table(CountTable& table);
+    void retire_granule(ThreadRecorder& self, const CountTable& of, uint32_t granule,
+                        uint32_t first, uint32_t end, uint64_t time);
+    void retire_of(ThreadRecorder& self, ThreadRecorder& thread, uint32_t first, uint32_t end,
+                   uint64_t time);
+    void keep_only_table_of(ThreadRecorder& self);
+    bool map_kept_table(ThreadRecorder& self);
+
+    ShardHeader* header_ = nullptr;
+    std::atomic<TableOwner>* owners_ = nullptr;
+    CountTable* tables_ = nullptr;
+    ThreadRecorder* threads_ = nullptr;        // those that are counted
+    ThreadRecorder* idle_threads_ = nullptr;   // recorders of ended threads
+    std::atomic<uint8_t>* touched_ = nullptr;  // by window page: kUsed, kWritten
+    uint64_t* phase_used_ = nullptr;           // by phase: number of the switch that last began it
+    uint8_t* evictions_ = nullptr;             // by phase
+    uint64_t switches_ = 0;
+    CacheShape cache_shape_;
+    bool wide_vectors_ = false;
+    uint32_t current_phase_ = 0;
+    uint32_t first_free_ = 0;  // no table before this one is free
+    uint32_t most_tables_ = kMaxTables;
+    bool counts_nothing_ = false;
+    GrowFile grow_file_ = [](int file, uint64_t bytes) {
+        return os::beyond_file_limit(bytes) ? -long{EFBIG} : os::truncate(file, bytes);
+    };
+    const char* shard_path_ = nullptr;
+    const char* tables_path_ = nullptr;
+    OwnFile shard_file_;
+    OwnFile tables_file_;
+    SpinLock registry_lock_;
+    std::atomic<bool> disk_full_{false};
+    std::atomic<bool> quiet_{false};
+    static constexpr uint32_t kReservedChunks = 16;
+    std::atomic<uint32_t> reserved_used_{0};
+    char* reserved_ = nullptr;
+    char* wasted_ = nullptr;                   // where records go that have no room
+    std::atomic<uint64_t> owners_changed_{0};  // when a page last may have lost its owner
+};
+
+}  // namespace numascape
