@@ -2,6 +2,7 @@
 #
 #   make demo     set up, record the example program in both versions, write the two reports
 #   make test     set up and run every test
+#   make check    format, lint, types, and the quick tests: no compiler, program, guest, browser
 #   make setup    only install what is missing, into .venv
 #   make native   after a change in C++ or the viewer: rebuild and install just that
 #   make format   format all sources
@@ -19,7 +20,7 @@ SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
 	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
 	-o -type f -print 2>/dev/null)
 
-.PHONY: demo test setup native format clean
+.PHONY: demo test check setup native format clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -44,7 +45,15 @@ native:
 
 test: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples
-	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES)
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations 25
+
+check: $(STAMP)
+	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
+	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | xargs -r $(BIN)/clang-format --dry-run -Werror
+	@cd src/viewer && npm run --silent check && npm test --silent
+	@$(BIN)/python -m mypy
+	@POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
+	-m 'not compiler and not program and not guest and not browser and not runtime and not slow'
 
 demo: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples

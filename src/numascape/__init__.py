@@ -1,37 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
-"""See how a program uses memory on a NUMA machine, and learn why that is slow."""
+"""See how a program uses memory on a NUMA machine, learn why that is slow, and fix it.
+
+import numascape
+
+trace = numascape.open("run.numascape")      # or numascape.record(["./program", "1000"])
+trace                                        # what ran, where, and what was counted
+trace.summary()                              # one row per structure, a Polars data frame
+trace.findings(machine="xeon-x7550")         # what is wrong, and how to fix it
+trace.plot.access("A")                       # a figure for a paper
+"""
 
 from __future__ import annotations
 
 from numascape.errors import NumascapeError
 
-TYPE_CHECKING = False  # as in typing, which takes longer to load than all that is needed here
+TYPE_CHECKING = False  # typing has it too, but importing typing would take most of the time here
 if TYPE_CHECKING:
     import os
 
-    from numascape.figures.opened import OpenedTrace
+    from numascape.api.recording import record
+    from numascape.api.trace import Trace
 
 __version__: str
-__all__ = ["NumascapeError", "__version__", "open"]
+__all__ = ["NumascapeError", "Trace", "__version__", "open", "record"]
 
 
-def open(path: str | os.PathLike[str]) -> OpenedTrace:
-    """Open the trace in the folder `path`; its tables are read when they are first used.
+def open(path: str | os.PathLike[str]) -> Trace:
+    """Open the trace in the folder `path`. Its tables are read when they are first used.
 
-    Its `plot` draws figures, e.g. `open("run.numascape").plot.access("A")`; a notebook shows it.
-
-    Raises NumascapeError when it is no trace, damaged, or of a version that this one cannot read.
+    Raises NumascapeError if it is not a trace, is damaged, or has a newer version of the format.
     """
     # Imported here, because the data frames take longer to load than most verbs run.
-    from numascape.figures.opened import OpenedTrace
+    from numascape.api.trace import Trace
 
-    return OpenedTrace.read(path)
+    return Trace.read(path)
 
 
-def __getattr__(name: str) -> str:
-    # Reading the metadata takes longer than compiling a small file with numascape-cc.
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    # Loaded when they are first used, because most verbs need none of them.
     if name == "__version__":
-        from importlib.metadata import version
+        from numascape.installation import installed_version
 
-        return version("numascape")
-    raise AttributeError(name)
+        return installed_version()
+    if name == "Trace":
+        from numascape.api.trace import Trace
+
+        return Trace
+    if name == "record":
+        from numascape.api.recording import record
+
+        return record
+    raise AttributeError(f"module 'numascape' has no attribute {name!r}")

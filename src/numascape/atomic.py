@@ -16,7 +16,7 @@ def _beside(target: Path) -> Path:
 
 @contextmanager
 def replacing_file(target: Path) -> Iterator[Path]:
-    """A path beside `target` to write to, which takes its name when the block ends well.
+    """A path beside `target` to write to. It is renamed to `target` when the block succeeds.
 
     Otherwise it is removed, and a former `target` stays as it was. Raises OSError.
     """
@@ -34,7 +34,7 @@ def replacing_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """A new folder beside `target` to fill, which takes its name when the block ends well.
+    """A new folder beside `target` to fill. It is renamed to `target` when the block succeeds.
 
     Otherwise it is removed, and a former `target` stays as it was. Raises OSError.
     """

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files that are not Python lie in the installed package."""
+"""What is installed: its version, and the files of the package that are not Python."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
-import numascape
 from numascape.errors import NumascapeError
+
+
+def installed_version() -> str:
+    """The version of Numascape, as its metadata has it."""
+    # Imported here: reading the metadata takes longer than compiling a small file with
+    # numascape-cc.
+    from importlib.metadata import version
+
+    return version("numascape")
 
 
 def installed_file(name: str) -> Path:
     """The path of `name`, relative to the package: "report/viewer.html", "_recorder".
 
-    Raises NumascapeError when the installation lacks it.
+    Raises NumascapeError if the installation does not have it.
     """
-    # An editable installation has two folders: the sources, and what was built from them.
-    for folder in numascape.__path__:
+    package = find_spec("numascape")
+    # An editable installation has two folders: the sources, and the built files.
+    for folder in (package and package.submodule_search_locations) or ():
         path = Path(folder) / name
         if path.exists():
             return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals to Numascape while it waits for a user's program are that program's."""
+"""Forwards signals to the user's program while Numascape waits for it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from numascape._native import signals as native
+
 
 class Receiver:
-    """The process that gets our signals; those from before it is known, as soon as it is."""
+    """Forwards our signals to a process. Earlier signals are kept until the process is known."""
 
     def __init__(self) -> None:
         self._pid: int | None = None
         self._early: list[int] = []
 
     def becomes(self, pid: int) -> None:
-        """Process `pid` gets all signals, also those of before."""
+        """Send all signals, including earlier ones, to process `pid`."""
         self._pid = pid
         while self._early:
             self.send(self._early.pop(0))
 
     def send(self, number: int) -> None:
-        """Send a signal to the process, or keep it; nothing happens when it has ended."""
+        """Send a signal to the process, or keep it; does nothing if the process has ended."""
         if self._pid is None:
             self._early.append(number)
             return
@@ -34,33 +36,36 @@ class Receiver:
 
 @contextmanager
 def signals_passed_on() -> Iterator[Receiver]:
-    """Signals to us are the program's.
+    """Forward our signals to the program.
 
-    The terminal sends its own (interrupt, quit) to the program as well: those we only survive.
-    Others (kill, a batch system's SIGTERM) are sent on to the receiver.
+    The terminal sends its signals (interrupt, quit) to the program, too, so we only ignore them.
+    Signals from processes (kill, a batch system's SIGTERM) are forwarded to the receiver.
     """
     receiver = Receiver()
-
-    def survive(_number: int, _frame: FrameType | None) -> None:
-        pass
 
     def send_on(number: int, _frame: FrameType | None) -> None:
         receiver.send(number)
 
+    def send_on_unless_the_terminals(number: int, _frame: FrameType | None) -> None:
+        if native.is_of_a_process(number):
+            receiver.send(number)
+
     handlers = {
-        signal.SIGINT: survive,
-        signal.SIGQUIT: survive,
+        signal.SIGINT: send_on_unless_the_terminals,
+        signal.SIGQUIT: send_on_unless_the_terminals,
         signal.SIGTERM: send_on,
         signal.SIGHUP: send_on,
         signal.SIGUSR1: send_on,
         signal.SIGUSR2: send_on,
     }
-    # A signal that is ignored stays so for the program too (nohup).
+    # A signal that is already ignored stays ignored for the program, too (nohup).
     before = {
         number: signal.signal(number, handler)
         for number, handler in handlers.items()
         if signal.getsignal(number) != signal.SIG_IGN
     }
+    for number in before:
+        native.note_senders(number)
     try:
         yield receiver
     finally:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Numascape writes for people to read.
+"""Writes the messages and results that people read.
 
-A verb's result goes to standard output, and everything about how it is going to standard error, so
-that neither disturbs a recorded program's output or a pipe. Colours and progress bars appear on
-terminals only, and colours not where NO_COLOR is set.
+The result of a verb goes to standard output. Progress and other messages go to standard error, so
+that they do not disturb a pipe. Colours and progress bars appear only on terminals, and colours
+only if NO_COLOR is not set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,12 +25,12 @@ from rich.text import Text
 
 T = TypeVar("T")
 
-# Columns of text; wider than any table.
+# Wider than any table, in columns of text.
 _UNLIMITED = 10_000
 
 
 def output() -> Console:
-    """Standard output, for results: as wide as the terminal, or as needed in a file or pipe."""
+    """Standard output, for results: as wide as the terminal; unlimited in a file or pipe."""
     _replace_what_cannot_be_written(sys.stdout)
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -45,7 +45,7 @@ def messages() -> Console:
 
 
 def _replace_what_cannot_be_written(stream: object) -> None:
-    """Let names that the terminal's encoding lacks have question marks, not end the program."""
+    """Replace characters that the encoding does not have by question marks, without an error."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
 
@@ -53,7 +53,7 @@ def _replace_what_cannot_be_written(stream: object) -> None:
 def printable(text: str) -> str:
     r"""The text with control characters escaped (ESC becomes \x1b), on one line.
 
-    Names in a trace come from somebody's program: they must not steer the terminal.
+    Names in a trace are not trusted: they must not control the terminal.
     """
     return "".join(
         character
@@ -64,25 +64,34 @@ def printable(text: str) -> str:
     )
 
 
+@contextmanager
+def as_far_as_possible() -> Iterator[None]:
+    """Ignore errors of messages that cannot be written (standard error is full, or closed)."""
+    with suppress(OSError):
+        yield
+
+
 def say(message: str) -> None:
-    """Tell the user one line about how it is going."""
-    messages().print(Text(f"numascape: {printable(message)}"))
+    """Print one line about the progress."""
+    with as_far_as_possible():
+        messages().print(Text(f"numascape: {printable(message)}"))
 
 
 def suggest(*arguments: str) -> None:
-    """Show the next command to type, on a line of its own, so that it can be copied."""
+    """Print the next command on its own line, so that it can be copied."""
     command = "numascape"
-    # In a virtual environment that is not activated, the bare name would not be found.
+    # In a virtual environment that is not active, the shell would not find the bare name.
     if shutil.which(command) is None and Path(sys.argv[0]).name == command:
         command = sys.argv[0]
-    messages().print(Text(f"    {printable(shlex.join([command, *arguments]))}"))
+    with as_far_as_possible():
+        messages().print(Text(f"    {printable(shlex.join([command, *arguments]))}"))
 
 
 def complain(message: str) -> None:
-    """Tell the user one line about what went wrong."""
-    messages().print(
-        Text.assemble(("numascape: error: ", "bold red"), printable(" ".join(message.split())))
-    )
+    """Print one line about an error."""
+    line = Text.assemble(("numascape: error: ", "bold red"), printable(" ".join(message.split())))
+    with as_far_as_possible():
+        messages().print(line)
 
 
 def track(items: Iterable[T], total: int, doing: str, quiet: bool = False) -> Iterator[T]:
@@ -97,9 +106,10 @@ def track(items: Iterable[T], total: int, doing: str, quiet: bool = False) -> It
 
 @contextmanager
 def amounts(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that shows how far several things are: their name, what is done, and of how much.
+    """Yield a function that shows the progress of several tasks: name, done amount, and total.
 
-    They have progress bars on standard error, if that is a terminal. Threads may call it.
+    Each task has a progress bar on standard error, if that is a terminal. The function is
+    thread-safe.
     """
     console = messages()
     if quiet or not console.is_terminal:

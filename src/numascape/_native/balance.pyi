@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 class BalanceError(ValueError):
-    """The problem or the mapping contradicts itself; one line."""
+    """The problem or the mapping is contradictory; the message is one line."""
 
 class Problem:
     """Arrays as in src/native/balance/problem.h, checked; they are not copied."""
@@ -32,7 +32,7 @@ def run(
     """The mapping and the algorithm's own seconds. Raises BalanceError."""
 
 def pareto_front(problem: Problem, options: Mapping[str, float | bool]) -> list[NDArray[np.uint32]]:
-    """Mappings of which none is as good as another in everything, by migrations."""
+    """The Pareto-optimal mappings, in order of migrations."""
 
 def measure(problem: Problem, mapping: NDArray[np.uint32]) -> dict[str, Any]:
     """A mapping's metrics. Raises BalanceError."""
@@ -41,4 +41,4 @@ def core_times(problem: Problem, mapping: NDArray[np.uint32]) -> NDArray[np.floa
     """Seconds of each core's tasks and background."""
 
 def relabel(problem: Problem, mapping: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The mapping with cores exchanged so that the fewest tasks migrate."""
+    """The mapping, with cores exchanged such that the fewest tasks migrate."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shards: what a recorded process wrote; see src/native/counters/replay.h."""
+"""Shards: the raw records of processes; see src/native/replay/replay.h."""
 
 from collections.abc import Sequence
 from typing import Any
 
 class ShardError(Exception):
-    """The file is no shard, of another version, or cannot be read."""
+    """The file is not a shard, has another version, or cannot be read."""
 
 FAULT_HINTING: int
 FAULT_OTHER: int
@@ -18,12 +18,13 @@ FLAG_ATTACHED: int
 FLAG_CHILDREN_LOST: int
 FLAG_PHASES_FOLDED: int
 FLAG_BLOCKS_LOST: int
+FLAG_CALLS_FORBIDDEN: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""
 
 def replay(path: str, parents: Sequence[str], faults: str) -> dict[str, Any]:
-    """Who owned each counted page, as NumPy columns; raises ShardError.
+    """The owner of each counted page, as NumPy columns; raises ShardError.
 
     `parents` are the shards of the processes it was forked from, oldest first;
     `faults` is the session's log of page faults, or "".

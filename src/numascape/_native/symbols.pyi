@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded program's addresses mean; see src/native/symbols/symbols.h."""
+"""The meaning of a recorded program's addresses; see src/native/symbols/symbols.h."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ class Global:
     def function(self) -> str: ...
 
 class Symbols:
-    """Functions, call stacks and variables of a process' modules; not for several threads."""
+    """Functions, call stacks and variables of a process' modules; not thread-safe."""
 
     def __init__(self, modules: Sequence[Module]) -> None: ...
     def frames(self, pc: int) -> list[Frame]: ...

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be computed from a trace alone: facts, sharing, traffic, owners; table to table."""
+"""Computes facts, sharing, traffic and owners from the tables of a trace."""

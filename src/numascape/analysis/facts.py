@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure each structure: who uses its pages, who touched them first.
 
-Everything here is computed on single pages, before any folding, so that two threads that use
-neighbouring pages are never taken for sharing.
+Everything here is computed on single pages, before any folding. Two threads that use neighbouring
+pages therefore never count as sharing.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Facts:
     first_toucher_accesses: float
     """Its share of the accesses."""
     own_share: float
-    """Share of accesses made by the thread that touched their page first."""
+    """Share of the accesses that are by the thread that touched the page first."""
     place: tuple[str, str, int]
     """function, file and line that touched most pages first; empty and 0 when unknown."""
     others_dominance: float = 0.0
-    """As dominance, but without the busiest thread; measured where that makes half or more."""
+    """Dominance without the busiest thread; measured if this thread makes half of the accesses."""
 
     @property
     def accesses(self) -> int:
@@ -52,7 +52,7 @@ class Facts:
 def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     """Sum ``accesses`` over phases: structure, instance, page, thread, reads, writes."""
     keys = [*_PAGE, "thread"]
-    if phases == 1:  # nothing to add up, and the table may have tens of millions of rows
+    if phases == 1:  # saves a copy of a table that may have tens of millions of rows
         return accesses.select(*keys, "reads", "writes")
     sums = accesses.lazy().group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
     return sums.collect(engine="streaming")
@@ -65,7 +65,7 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     """
     use = per_thread.lazy().with_columns(accesses=pl.col("reads") + pl.col("writes"))
     first = first_touch.lazy()
-    # One after the other: together they would need as many times the memory.
+    # One after the other, to need the memory of only one at a time.
     summary = [
         query.collect(engine="streaming")
         for query in (
@@ -164,7 +164,7 @@ def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame) -> dict[int, in
 
 
 def _others(use: pl.LazyFrame, by_thread: pl.DataFrame) -> dict[int, float]:
-    """By structure, the mean share of a page's busiest thread, all without the structure's."""
+    """By structure, `dominance` without the accesses of the structure's busiest thread."""
     accesses = pl.col("reads") + pl.col("writes")
     mainly_one = by_thread.filter(pl.col("threads") > 2, 2 * pl.col("busiest_accesses") >= accesses)
     if mainly_one.is_empty():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop statements around source lines, found by parsing the file as it lies there."""
+"""Loop statements around source lines, found by parsing the source file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LoopsOfFile:
         kinds = KINDS[source.language]
         query = Query(source.grammar, " ".join(f"({kind}) @loop" for kind in kinds))
         nodes = QueryCursor(query).captures(source.root).get("loop", [])
-        # Loops nest, so of those around a line the innermost starts last.
+        # Loops are nested, so the innermost loop around a line is the one that starts last.
         nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
         self._loops = [
             (node.start_point.row + 1, _last_row(node) + 1, _kind(node, kinds)) for node in nodes

@@ -26,7 +26,7 @@ class Owner(str, Enum):
 
 
 def is_remainder(row: dict[str, Any]) -> bool:
-    """Whether it is what is left of a module's data or the heap without what has a name."""
+    """Whether it is the rest of a module's data or of the heap, without named structures."""
     return not row["named"] or row["name"].startswith("variables under a page of ")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of what threads access is others': on other nodes, or touched first by others."""
+"""Accesses to pages on other nodes, and to pages that other threads touched first."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PAGE = ["structure", "instance", "page"]
 def remote_accesses(trace: Trace) -> pl.DataFrame:
     """By structure and the page's node, in accesses: structure, node, accesses, remote.
 
-    Only pages and threads whose nodes are known count. A thread that was seen on several nodes is
-    taken to have made its accesses on each alike, so `remote` is a float.
+    Only pages and threads whose nodes are known count. The accesses of a thread that was seen on
+    several nodes are divided evenly among these nodes, so `remote` is a float.
     """
     seen = trace.threads.lazy().select("thread", own=pl.col("nodes").list.unique())
     seen = seen.filter(pl.col("own").list.len() > 0)
@@ -37,8 +37,8 @@ def remote_accesses(trace: Trace) -> pl.DataFrame:
 def foreign_accesses(trace: Trace) -> pl.DataFrame:
     """By structure: accesses to pages whose first toucher is known, and those by other threads.
 
-    Columns: structure, accesses, foreign. Where threads run where they touched, foreign accesses
-    are what may be remote; that can be seen on a machine with one node too.
+    Columns: structure, accesses, foreign. If threads stay on the node where they touched their
+    pages, only foreign accesses can be remote. This is known even on a machine with one node.
     """
     touched = trace.first_touch.lazy().select(*_PAGE, toucher="thread").unique(_PAGE)
     accesses = pl.col("reads") + pl.col("writes")

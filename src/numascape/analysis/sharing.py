@@ -29,7 +29,7 @@ def shared_accesses(per_thread: pl.DataFrame, threads: int) -> Counts:
     thread = used["thread"].to_numpy().astype(np.intp)
     count = used["count"].to_numpy().astype(np.float64)
     matrix = np.zeros(threads * threads)
-    # Pair each row with the one `apart` rows further on while any two such are of one page.
+    # Pair each row with the row `apart` rows below it, as long as any such pair is of one page.
     here: Indices = np.arange(len(page))
     apart = 0
     while len(here):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files that a trace names, read only where that is safe.
+"""Reads the source files that a trace names, if that is safe.
 
-A trace names files, and may come from anybody; a report may be passed on. So that nobody is led to
-pass on what a trace from elsewhere points to, a file is read only if
+A trace from an unknown person may name private files of the user, and the report may be given to
+others. To prevent such a leak, a file is read only if
 
-- the trace was recorded on this system (its host is this one in every field), or the user says so;
-- its name, also behind links, is that of a source file;
-- it is a regular file of text, and not younger than the recording, so that it shows what ran.
+- the trace was recorded on this system (all fields of its host agree), or the user allows it;
+- its name is that of a source file, also after all links are followed;
+- it is a regular text file that was not changed after the recording.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class SourceFiles:
         )
 
     def lines(self, file: str) -> list[str] | None:
-        """The lines of `file`, fit to be shown; None when it may not or cannot be read."""
+        """Return the lines of `file` for display; None if reading is not allowed or fails."""
         if file not in self._lines:
             allowed = self.recorded_here and len(self._lines) < FILES
             self._lines[file] = self._read(file) if allowed else None
         return self._lines[file]
 
     def loops(self, file: str) -> LoopsOfFile | None:
-        """The loops of `file`; None when it may not or cannot be read, or is no such language."""
+        """The loops of `file`; None if it is not readable or not in a supported language."""
         if file not in self._loops:
             source = read_source(file) if self.lines(file) is not None else None
             self._loops[file] = LoopsOfFile(source) if source else None
@@ -92,7 +92,7 @@ class SourceFiles:
 
 
 def shown_line(line: str) -> str:
-    """A line of source without tabs and with nothing in it that a screen hides."""
+    """A line of source without tabs and without invisible characters."""
     return printable(line.removesuffix("\r").expandtabs(8), LONGEST_LINE)
 
 
@@ -104,8 +104,8 @@ def is_source_name(file: str) -> bool:
 def readable_sources(info: TraceInfo, wanted: bool | None) -> SourceFiles | None:
     """The files that a report of the trace of `info` may show on this system.
 
-    `wanted`: show them wherever the trace was recorded (True), or none (False); else (None) if it
-    was recorded here.
+    `wanted`: True allows them wherever the trace was recorded, False allows none, and None allows
+    them if it was recorded here.
     """
     if wanted is False:
         return None
@@ -114,7 +114,7 @@ def readable_sources(info: TraceInfo, wanted: bool | None) -> SourceFiles | None
 
 
 def source_files(info: TraceInfo, host: Host, *, anywhere: bool) -> SourceFiles:
-    """The files that the trace of `info` names, read on `host`; `anywhere`: the user said so."""
+    """The files that the trace of `info` names; `anywhere`: even if `host` did not record it."""
     try:
         before = datetime.fromisoformat(info.started).timestamp()
     except (ValueError, OverflowError, OSError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make names from a trace fit to be shown: bounded, and nothing invisible in them.
+"""Make names from a trace safe to show: of bounded length, without invisible characters.
 
-Escaping for HTML is the page's business (it only ever sets text).
+The page needs no escaping for HTML, because it inserts names as text only.
 """
 
 from __future__ import annotations

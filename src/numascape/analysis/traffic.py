@@ -14,8 +14,8 @@ UNKNOWN = -1
 def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Sum `accesses` (rows of the trace's table) by `keys`, thread_node and page_node.
 
-    A thread that was seen on several nodes has SEVERAL for its node, as nobody knows from which it
-    made which access; what is not known is UNKNOWN. Returns the keys, thread_node, page_node
+    The node of a thread that was seen on several nodes is SEVERAL, because the node of each of its
+    accesses is unknown. Other unknown nodes are UNKNOWN. Returns the keys, thread_node, page_node
     (int64) and accesses.
     """
     place = ["structure", "instance", "page"]
@@ -35,7 +35,7 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
 
 
 def thread_nodes(trace: Trace) -> pl.DataFrame:
-    """By thread, the node it was seen on alone, or SEVERAL, or UNKNOWN: thread, thread_node."""
+    """thread, thread_node: the only node that the thread was seen on, or SEVERAL, or UNKNOWN."""
     nodes = pl.col("nodes").list
     return trace.threads.select(
         "thread",

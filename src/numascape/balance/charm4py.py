@@ -12,14 +12,15 @@ sends through `tell`, so that its messages are known:
 
     balanced = balance(cells, target)     # in a coroutine, between two iterations
 
-Or elements say themselves when they can be balanced, as with AtSync: each calls `at_sync`; when all
-have, they are mapped and migrated, and `resumeFromSync` is called on each:
+Alternatively, the elements decide when they can be balanced, as with AtSync: each element calls
+`at_sync`. When all have called it, they are mapped and migrated, and `resumeFromSync` is called on
+each:
 
     balance_at_sync(cells, target)        # once, in a coroutine
     charm.start(main, classes=[Balancer])
 
-Nothing here depends on the runtime's own measurements, which do not charge broadcast entry methods
-to the elements that execute them.
+The runtime's own measurements are not used, because they do not charge broadcast entry methods to
+the elements that execute them.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def measured(method: Method) -> Method:
-    """Charge an entry method's processor time to its element."""
+    """Decorate an entry method so that its CPU time is charged to its element."""
 
     @functools.wraps(method)
     def timed(self: MeasuredChare, *arguments: Any) -> Any:
-        if self.measured_since is not None:  # called by another one, whose time it is
+        if self.measured_since is not None:  # the calling method is charged
             return method(self, *arguments)
         self.measured_since = time.thread_time()
         try:
@@ -62,14 +63,14 @@ def measured(method: Method) -> Method:
 
 
 class MeasuredChare(Chare):  # type: ignore[misc]
-    """A chare that knows how long it worked and to whom it sent since it was last asked."""
+    """A chare that counts its CPU time and its messages since they were last reported."""
 
-    # Of the measured entry method that runs: when its time was last taken into account.
+    # When the time of the running measured entry method was last added to the load.
     measured_since: float | None = None
     measured_load = 0.0
 
     def load_so_far(self) -> float:
-        """Seconds of measured entry methods, the one that runs included; before the first one 0."""
+        """Seconds of measured entry methods, including the running one; 0 before the first."""
         since = self.measured_since
         return self.measured_load + (0.0 if since is None else time.thread_time() - since)
 
@@ -81,7 +82,7 @@ class MeasuredChare(Chare):  # type: ignore[misc]
         getattr(self.thisProxy[receiver], method)(*arguments)
 
     def report_measurements(self, wanted: Any) -> None:
-        """Contribute what was measured, and begin anew."""
+        """Contribute the measurements, and reset them."""
         self.reduce(wanted, [self._take_measurements()], Reducer.gather)
 
     def sync_with(self, balancer: Any, done: Any) -> None:
@@ -90,13 +91,13 @@ class MeasuredChare(Chare):  # type: ignore[misc]
         self.reduce(done)
 
     def at_sync(self) -> None:
-        """Say that this element can be balanced; resumeFromSync is called when it has been."""
+        """Tell that this element can be balanced; resumeFromSync is called after the balancing."""
         if getattr(self, "balancer", None) is None:
-            raise NumascapeError("at_sync needs balance_at_sync(array), called before")
+            raise NumascapeError("call balance_at_sync(array) before at_sync")
         self.reduce(self.balancer.balance, [self._take_measurements()], Reducer.gather)
 
     def resumeFromSync(self) -> None:  # noqa: N802  the runtime's name
-        """What the element does after it was balanced: to be overridden."""
+        """Continue after the balancing; elements override this method."""
 
     def _take_measurements(self) -> Fact:
         facts = (
@@ -113,7 +114,7 @@ class MeasuredChare(Chare):  # type: ignore[misc]
         return facts
 
     def state_to_migrate(self) -> dict[str, Any]:
-        """What a migration carries; runtime objects, which it makes anew, left out."""
+        """The attributes that migrate; without runtime objects, which the runtime makes again."""
         return {
             name: value
             for name, value in self.__dict__.items()
@@ -139,9 +140,9 @@ def _plain(value: Any) -> bool:
 
 
 def measurements(array: Any) -> tuple[list[Index], TaskGraph]:
-    """Indices of the array's elements in order, and what they measured since they were last asked.
+    """Indices of the array's elements in order, and their measurements since the last call.
 
-    In a coroutine, while no element works.
+    Call it in a coroutine, while no element works.
     """
     wanted = Future()
     array.report_measurements(wanted)
@@ -149,7 +150,7 @@ def measurements(array: Any) -> tuple[list[Index], TaskGraph]:
 
 
 def graph_of_facts(gathered: list[Any]) -> tuple[list[Index], TaskGraph]:
-    """What elements contributed, as indices in order and tasks."""
+    """Turn the contributions of the elements into indices, in order, and a task graph."""
     facts: list[Fact] = sorted(_flattened(gathered), key=lambda fact: fact[0])
     indices = [fact[0] for fact in facts]
     place = {index: i for i, index in enumerate(indices)}
@@ -172,7 +173,7 @@ def graph_of_facts(gathered: list[Any]) -> tuple[list[Index], TaskGraph]:
 
 
 def _flattened(gathered: list[Any]) -> list[Any]:
-    """Contributions of elements come as they are or as lists of one, by version."""
+    """Some versions of charm4py wrap each contribution in a list; unwrap them."""
     return [fact[0] if isinstance(fact, list) else fact for fact in gathered]
 
 
@@ -182,10 +183,10 @@ def balance(
     algorithm: str = OURS,
     options: Options | None = None,
 ) -> Balanced:
-    """Map the array's elements to processors by what they measured, and migrate them.
+    """Map the array's elements to processors by their measurements, and migrate them.
 
-    In a coroutine, while no element works; returns when all elements are where they belong.
-    Processor i is core i of the target, which is one node unless given. Raises NumascapeError.
+    Call it in a coroutine, while no element works. It returns when all elements have migrated.
+    Processor i is core i of the target; the default target has one node. Raises NumascapeError.
     """
     on = _target(target)
     return _balance(array, measurements(array), on, algorithm, options)
@@ -196,7 +197,7 @@ def _target(target: Target | None) -> Target:
         return flat_target(1, charm.numPes(), 1.0)
     if target.cores != charm.numPes():
         raise NumascapeError(
-            f"the target has {target.cores} cores, and charm4py runs on {charm.numPes()} processors"
+            f"the target has {target.cores} cores, but charm4py runs on {charm.numPes()} processors"
         )
     return target
 
@@ -226,12 +227,12 @@ class Balancer(Chare):  # type: ignore[misc]
 
     @coro  # type: ignore[untyped-decorator]
     def balance(self, gathered: list[Any]) -> None:
-        """Map the elements, wait until they are there, and let them go on."""
+        """Map the elements, wait until they have migrated, and resume them."""
         self.balanced.append(_balance(self.array, graph_of_facts(gathered), *self.settings))
         self.array.resumeFromSync()
 
     def history(self) -> list[Balanced]:
-        """What was done each time; call it with ret=True."""
+        """The result of each balancing; call it with ret=True."""
         return self.balanced
 
 
@@ -241,13 +242,13 @@ def balance_at_sync(
     algorithm: str = OURS,
     options: Options | None = None,
 ) -> Any:
-    """From now on balance the array whenever all its elements have called at_sync.
+    """Balance the array from now on, each time that all its elements have called at_sync.
 
-    In a coroutine. Returns the proxy of a Balancer, a class that charm.start must have been told.
-    The target is as in `balance`. Raises NumascapeError.
+    Call it in a coroutine. Returns the proxy of a Balancer; this class must be in the `classes` of
+    charm.start. The target is as in `balance`. Raises NumascapeError.
     """
     if Balancer not in charm.registered:
-        raise NumascapeError("tell the runtime of Balancer: charm.start(main, classes=[Balancer])")
+        raise NumascapeError("start charm with Balancer: charm.start(main, classes=[Balancer])")
     balancer = Chare(Balancer, args=[array, _target(target), algorithm, options], onPE=0)
     done = Future()
     array.sync_with(balancer, done)

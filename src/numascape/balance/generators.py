@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three benchmarks as task graphs, with the cores that their tasks begin on.
+"""The three benchmarks as task graphs, with the first mapping of their tasks.
 
-Sizes are those of L. L. Pilla et al., "Improving Parallel System Performance with a NUMA-aware
-Load Balancer", TR-JLPC-11-02; lb_test's loads and graph are those of Charm++'s own test program.
-What is open is chosen so that the unbalanced runs are about as unbalanced as theirs;
-docs/balance.md names each choice.
+Sizes are those of L. L. Pilla et al., "Improving Parallel System Performance with a NUMA-aware Load
+Balancer", TR-JLPC-11-02; lb_test's loads and graph are those of Charm++'s own test program.
+Parameters that these sources do not give are chosen so that the imbalance is about that of the
+paper; docs/balance.md names each choice.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from numascape.balance.graph import Cores, Numbers, TaskGraph, task_graph
 Topology = Literal["ring", "mesh2d", "mesh3d", "random"]
 TOPOLOGIES: Final[tuple[Topology, ...]] = ("ring", "mesh2d", "mesh3d", "random")
 RANDOM_SHARE: Final = 0.01
-"""Of all ordered pairs of tasks, those that send in lb_test's random graph, its ring included."""
+"""Share of all ordered pairs of tasks that send in lb_test's random graph, including its ring."""
 _DOUBLE: Final = 8
 
 
 def blocks(tasks: int, cores: int) -> Cores:
-    """Charm++'s default map of an array: equal blocks of consecutive elements, the rest first."""
+    """Charm++'s default map of an array: equal blocks of consecutive elements."""
     return (np.arange(tasks) * cores // max(tasks, 1)).astype(np.uint32)
 
 
@@ -33,7 +33,7 @@ def round_robin(tasks: int, cores: int) -> Cores:
 
 
 def at_random(tasks: int, cores: int, seed: int) -> Cores:
-    """Each task on any core, as hashing its index would put it."""
+    """Map each task to a random core, as a hash of its index would."""
     return np.random.default_rng(seed).integers(0, cores, tasks).astype(np.uint32)
 
 
@@ -45,9 +45,9 @@ def k_neighbor(
     load: float = 1e-4,
     seed: int = 1,
 ) -> TaskGraph:
-    """KNeighbor: communication only; a task sends to the k nearest by number, k/2 on each side.
+    """KNeighbor: communication only. A task sends to its k neighbours by number, k/2 on each side.
 
-    `load` stands for what handling the messages takes.
+    `load` stands for the time that handling the messages takes.
     """
     near = [d for d in range(-(k // 2), k // 2 + 1) if d]
     sender = np.repeat(np.arange(tasks), len(near))
@@ -68,7 +68,8 @@ def lb_test(
 ) -> TaskGraph:
     """lb_test: messages along one of four topologies, and loads between two bounds.
 
-    Few loads are large: they lie above the least one by the range times u^4, u at random in [0, 1).
+    Few loads are large: a load is the lower bound plus the range times u^4, with u random in [0,
+    1).
     """
     random = np.random.default_rng(seed)
     least, most = load
@@ -85,8 +86,8 @@ def jacobi2d(
 ) -> TaskGraph:
     """jacobi2D: a five-point stencil on a square of tasks, each with data x data elements.
 
-    Unbalanced as a front that passes through: a task's load rises along the rows, the last ones
-    having 1 + tilt times the first ones'. Neighbours exchange an edge of data.
+    The imbalance is that of a front that passes through: a task's load rises from row to row, and
+    is 1 + tilt times as large in the last row as in the first. Neighbours exchange an edge of data.
     """
     side = round(tasks**0.5)
     row = np.arange(side * side) // max(side, 1)
@@ -123,7 +124,7 @@ def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple
     side = 1
     while (side + 1) ** dimensions <= tasks:
         side += 1
-    # What does not fill a cube lies in further layers of its first dimension.
+    # Tasks that do not fit into the cube are in further layers of its first dimension.
     layers = -(-tasks // side ** (dimensions - 1))
     sender, receiver = _mesh((layers,) + (side,) * (dimensions - 1))
     inside = (sender < tasks) & (receiver < tasks)
@@ -131,7 +132,7 @@ def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple
 
 
 def _at_random(tasks: int, count: int, random: np.random.Generator) -> tuple[Numbers, Numbers]:
-    """That many of the ordered pairs of tasks, without those of a task and itself or the next."""
+    """Random ordered pairs of tasks, without pairs of a task with itself or the next one."""
     sender = np.repeat(np.arange(tasks), max(tasks - 2, 0))
     receiver = (sender + np.tile(np.arange(2, tasks), tasks)) % max(tasks, 1)
     chosen = random.choice(len(sender), max(count, 0), replace=False)

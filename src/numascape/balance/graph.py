@@ -16,13 +16,13 @@ Cores = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
-# What one machine's memory holds, and what bounds an untrusted file.
-MOST_TASKS: Final = 1 << 28
-MOST_MESSAGES: Final = 1 << 31
+# As many as the memory of one machine can hold; limits what an untrusted file can ask for.
+MAX_TASKS: Final = 1 << 28
+MAX_MESSAGES: Final = 1 << 31
 
 
 def no_floats() -> Floats:
-    """For what is not known."""
+    """An empty array, which stands for unknown values."""
     return np.zeros(0)
 
 
@@ -30,10 +30,10 @@ def no_floats() -> Floats:
 class TaskGraph:
     """Tasks that exchange messages in each iteration, and the cores that they are on now.
 
-    `load` is seconds of an iteration, `core` an index of a core. Task t sends the messages
-    offsets[t] to offsets[t + 1] - 1: to task `to`, `count` messages with `bytes` in all. Empty
-    arrays are what is not known: no task is fixed, migrations carry nothing, messages are one each.
-    `background` is each core's time in an iteration that is not tasks'.
+    `load` is in seconds per iteration, `core` is the index of a core. Task t sends the messages
+    offsets[t] to offsets[t + 1] - 1: to task `to`, `count` messages with `bytes` in total. An empty
+    array has a default meaning: no task is fixed, migrations carry no bytes, each `count` is 1.
+    `background` is the time per iteration that each core spends on other work.
     """
 
     load: Floats
@@ -49,12 +49,12 @@ class TaskGraph:
 
     @property
     def tasks(self) -> int:
-        """How many there are."""
+        """The number of tasks."""
         return len(self.load)
 
     @property
     def messages(self) -> int:
-        """How many pairs of sender and receiver there are."""
+        """The number of pairs of sender and receiver."""
         return len(self.to)
 
     @property
@@ -91,20 +91,20 @@ def task_graph(
     migrated_bytes: npt.ArrayLike | None = None,
     memory: npt.ArrayLike | None = None,
 ) -> TaskGraph:
-    """A graph from messages in any order; those of the same pair are added up.
+    """Make a graph from messages in any order; messages of the same pair are added up.
 
-    Raises NumascapeError when arrays do not fit each other or name tasks that are not there.
+    Raises NumascapeError if the lengths of arrays differ or a task does not exist.
     """
     loads = np.asarray(load, np.float64).ravel()
     senders, receivers = (np.asarray(ends, np.int64).ravel() for ends in (sender, receiver))
     if len(senders) != len(receivers):
         raise NumascapeError(f"{len(senders)} senders and {len(receivers)} receivers do not match")
-    if len(loads) > MOST_TASKS or len(senders) > MOST_MESSAGES:
+    if len(loads) > MAX_TASKS or len(senders) > MAX_MESSAGES:
         raise NumascapeError(f"{len(loads)} tasks with {len(senders)} messages are too many")
     for ends in (senders, receivers):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(loads)):
             wrong = ends[(ends < 0) | (ends >= len(loads))][0]
-            raise NumascapeError(f"a message names task {wrong}, and there are {len(loads)}")
+            raise NumascapeError(f"a message names task {wrong}, but there are only {len(loads)}")
     pairs, pair = np.unique(senders * max(len(loads), 1) + receivers, return_inverse=True)
 
     def added_up(values: npt.ArrayLike) -> Floats:

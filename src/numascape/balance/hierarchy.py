@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balancing by groups of nodes, in as many processes as an executor has.
 
-For machines too large for one process: each group of nodes cuts its tasks into chunks that
-communicate little with each other; the chunks are balanced across groups; then each group balances
-the tasks that it now has over its own cores. Only chunks are seen together. Any
-concurrent.futures.Executor does the groups' work: a pool of processes, or
-mpi4py.futures.MPIPoolExecutor on as many nodes as MPI was started on.
+This is for machines that are too large for one process. Each group of nodes divides its tasks into
+chunks that communicate little with each other. The chunks are balanced across groups. Then each
+group balances its tasks over its own cores. The balancing across groups sees only chunks. Any
+concurrent.futures.Executor can do the work of the groups: a pool of processes, or
+mpi4py.futures.MPIPoolExecutor on all nodes of an MPI job.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numascape.balance.mapping import OURS, Balanced, Options, Problem
 from numascape.balance.target import Target, flat_target
 
 CHUNKS = 64
-"""Of a group: each is about 1.6 % of its load, and can go to another group as a whole."""
+"""Chunks of a group. Each has about 1.6 % of its load, and can move to another group as a whole."""
 ACROSS = 1.02
-"""Imbalance among groups; the rest of what is allowed is for the cores in them."""
+"""Allowed imbalance among groups; the rest of the allowed imbalance is for the cores in a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def balance_by_groups(
 
 
 def _subgraph(graph: TaskGraph, tasks: Numbers, core: Cores) -> TaskGraph:
-    """The tasks and the messages among them, numbered anew."""
+    """The tasks and the messages among them, renumbered."""
     place = np.full(graph.tasks, -1, np.int64)
     place[tasks] = np.arange(len(tasks))
     sender, receiver = place[graph.senders], place[graph.to]
@@ -83,7 +83,7 @@ def _subgraph(graph: TaskGraph, tasks: Numbers, core: Cores) -> TaskGraph:
 def _chunks(
     graph: TaskGraph, target: Target, group: Numbers, groups: int, executor: Executor
 ) -> Numbers:
-    """A number for each task: those with the same number move together."""
+    """A chunk number for each task; the tasks of a chunk move together."""
     members = [np.nonzero(group == g)[0] for g in range(groups)]
     pieces = [
         _Group(tasks, _subgraph(graph, tasks, np.zeros(len(tasks), np.uint32)),
@@ -140,7 +140,7 @@ def _pieces(
     groups: int,
     options: Options,
 ) -> Iterator[_Group]:
-    """Each group's tasks on its own cores; those that come from elsewhere are dealt to them."""
+    """Put each group's tasks on its own cores; tasks from other groups go to its cores in turn."""
     place = np.zeros(target.cores, np.int64)
     for g in range(groups):
         cores = np.nonzero(core_group == g)[0]

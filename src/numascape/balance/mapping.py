@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks, a target and an algorithm give a mapping, and what it is worth."""
+"""Computes a mapping from tasks, a target and an algorithm, and the metrics of the mapping."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from numascape.errors import NumascapeError
 
 OURS: Final = "incumbent"
 ALGORITHMS: Final[dict[str, str]] = dict(native.algorithms())
-"""Their names and what each does, in the order of tables."""
+"""The names of the algorithms and what each does, in the order of tables."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What steers an algorithm; docs/balance.md says which takes what. nan: it chooses itself."""
+    """Parameters of the algorithms; see docs/balance.md. nan: the algorithm chooses the value."""
 
     alpha: float = float("nan")
     received_too: bool = False
@@ -41,11 +41,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Metrics:
-    """What a mapping is worth.
+    """The metrics of a mapping.
 
-    `imbalance` is the longest core's time over the mean, `communication` the sum of message cost
-    times NUMA factor, `iteration_time` the longest core's work and sending in seconds,
-    `memory_overflow` the bytes of tasks beyond their nodes' memory.
+    `imbalance` is the time of the slowest core over the mean. `communication` is the sum of message
+    cost times NUMA factor. `iteration_time` is the slowest core's time to work and send, in
+    seconds. `memory_overflow` is the bytes of tasks that exceed their nodes' memory.
     """
 
     imbalance: float
@@ -59,7 +59,7 @@ class Metrics:
 
 @dataclass(frozen=True, eq=False)
 class Balanced:
-    """A mapping (the core of each task), its worth, and the seconds that finding it took."""
+    """A mapping (the core of each task), its metrics, and the seconds that the algorithm took."""
 
     algorithm: str
     mapping: Cores
@@ -68,10 +68,11 @@ class Balanced:
 
 
 class Problem:
-    """Tasks and a target, checked once, for as many algorithms as one likes.
+    """Tasks and a target, checked once for any number of algorithms.
 
-    A message within a node costs count x cost_per_message + bytes x cost_per_byte; in seconds, if
-    iteration times are to mean anything. Raises NumascapeError when the two contradict each other.
+    A message within a node costs count x cost_per_message + bytes x cost_per_byte. Iteration times
+    are only meaningful if these costs are in seconds. Raises NumascapeError if the tasks do not fit
+    the target.
     """
 
     def __init__(
@@ -101,12 +102,12 @@ class Problem:
         return Balanced(algorithm, mapping, self.measure(mapping), seconds)
 
     def pareto_front(self, options: Options | None = None) -> list[Balanced]:
-        """Mappings of which none is as good as another in everything, by migrations."""
+        """Return the Pareto-optimal mappings, in order of migrations."""
         mappings = native.pareto_front(self._native, dataclasses.asdict(options or Options()))
         return [Balanced(OURS, mapping, self.measure(mapping), 0.0) for mapping in mappings]
 
     def measure(self, mapping: Cores) -> Metrics:
-        """What a mapping is worth. Raises NumascapeError when it is not one of these tasks."""
+        """Return the metrics. Raises NumascapeError if it is not a mapping of these tasks."""
         try:
             return Metrics(**native.measure(self._native, np.ascontiguousarray(mapping, np.uint32)))
         except native.BalanceError as error:
@@ -121,7 +122,7 @@ class Problem:
         return native.relabel(self._native, np.ascontiguousarray(mapping, np.uint32))
 
     def node_traffic(self, mapping: Cores) -> Floats:
-        """Bytes (messages, where bytes are not known) from each node to each."""
+        """Bytes (messages, if bytes are unknown) from each node to each node."""
         graph, nodes = self.graph, self.target.nodes
         node = self.target.core_node[mapping].astype(np.int64)
         weights = graph.bytes if graph.bytes.any() else graph.count
@@ -135,5 +136,5 @@ class Problem:
 def compare(
     problem: Problem, options: Options | None = None, algorithms: Sequence[str] = ()
 ) -> list[Balanced]:
-    """Every algorithm's result, all of them unless some are named."""
+    """The result of each named algorithm; by default of all."""
     return [problem.run(name, options) for name in algorithms or ALGORITHMS]

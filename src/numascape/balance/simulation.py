@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A discrete-event simulation of message-driven iterations on a target's cores.
 
-A task runs an iteration when it has finished the last one and has the messages that others sent it
-then; there is no barrier. A core handles what reaches it in order of arrival: a message (receiving
-it takes the core time), or a task that has become ready (its load, then sending). Between a
-message's sending and its arrival passes the latency. What a runtime does for each message is the
-same wherever it comes from; its latency and bytes cost the NUMA factor times what they cost within
-a node, because the receiver reads them from the sender's memory.
+A task runs an iteration when it has finished the previous one and has received the messages that
+other tasks sent in it. There is no barrier. A core handles events in order of arrival: a message
+(receiving it takes CPU time), or a ready task (its load, then sending). A message arrives one
+latency after it was sent. The runtime's work per message does not depend on the sender. The latency
+and the cost of the bytes are multiplied by the NUMA factor, because the receiver reads them from
+the sender's memory.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MIGRATION: Final = "migration"
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds, within a node.
+    """The costs of messages and migrations within a node, in seconds.
 
-    Of sending and of receiving a message and each of its bytes that are read (0 where none are),
-    until it arrives, and of migrating a task and each of its bytes.
+    They are, in order: to send and to receive a message; to read a byte of it (0 if none is read);
+    the latency; to migrate a task, and each of its bytes.
     """
 
     per_message: float = 2e-6
@@ -43,7 +43,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Interval:
-    """What a core did from when to when, in seconds; between intervals it is idle."""
+    """What a core did between two times, in seconds. It is idle between its intervals."""
 
     core: int
     start: float
@@ -53,7 +53,7 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Iterations' times (from one's completion to the next one's), and what the cores did."""
+    """The time of each iteration (since the previous one was complete), and what the cores did."""
 
     iteration_times: list[float]
     iteration_ends: list[float]
@@ -105,7 +105,8 @@ class _Run:
         self.iterations = iterations
         tasks = len(self.load)
         done = [0] * tasks  # iterations that the task has finished
-        # Messages that have come, by the iteration that they are for; senders may be far ahead.
+        # Received messages by the iteration that they are for, as senders may be several iterations
+        # ahead.
         have: list[dict[int, int]] = [{} for _ in range(tasks)]
         finished_at = [0.0] * iterations
         for task in range(tasks):
@@ -167,7 +168,7 @@ class _Run:
 def simulate(
     graph: TaskGraph, target: Target, mapping: Cores, iterations: int, costs: Costs | None = None
 ) -> Simulation:
-    """Run iterations of the tasks where the mapping has them."""
+    """Run iterations of the tasks on the cores of the mapping."""
     run = _Run(graph, target, mapping, costs or Costs())
     finished = run.run(iterations) if graph.tasks and iterations else [0.0] * iterations
     times = np.diff([0.0, *finished]).tolist()
@@ -196,7 +197,7 @@ def simulate_balancing(
     costs: Costs | None = None,
     iterations: tuple[int, int] = (2, 4),
 ) -> Simulation:
-    """Iterations before, the balancing (its own time, then migrations), and iterations after."""
+    """Simulate iterations, the balancing (its own time and migrations), and iterations after it."""
     first = simulate(graph, target, graph.core, iterations[0], costs)
     moving = migration_time(graph, target, graph.core, after, costs)
     second = simulate(graph, target, after, iterations[1], costs)

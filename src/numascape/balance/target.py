@@ -33,12 +33,12 @@ class Target:
 
     @property
     def cores(self) -> int:
-        """How many there are."""
+        """The number of cores."""
         return len(self.core_node)
 
     @property
     def nodes(self) -> int:
-        """How many there are."""
+        """The number of nodes."""
         return len(self.factor)
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded program's threads as tasks: who shares pages with whom decides who runs near whom."""
+"""Maps a recorded program's threads, as tasks, so that threads that share pages run close."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PAGE = ["structure", "instance", "page", "thread"]
 def thread_graph(trace: Trace, cores: int) -> TaskGraph:
     """A task for each thread, in their order: its load is its accesses.
 
-    Two threads exchange as many messages as accesses that both make to the same pages: the sum
-    over pages of the smaller number of the two. They begin dealt to the cores one after the other.
+    The number of messages between two threads is the sum over pages of the smaller of their two
+    numbers of accesses. In the first mapping, the threads go to the cores in turn.
     """
     threads = trace.threads.height
     per_thread = trace.accesses.group_by(_PAGE).agg(pl.col("reads", "writes").sum())
@@ -33,12 +33,12 @@ def thread_graph(trace: Trace, cores: int) -> TaskGraph:
         round_robin(threads, cores),
         sender,
         receiver,
-        # Each direction has half of what the pair shares.
+        # Each direction has half of the pair's messages.
         count=shared[sender, receiver] / 2,
     )
 
 
 def map_threads(trace: Trace, target: Target, options: Options | None = None) -> Balanced:
-    """The core for each thread; as threads are not running yet, moving them costs nothing."""
+    """The core for each thread; moving a thread costs nothing, because it does not run yet."""
     problem = Problem(thread_graph(trace, target.cores), target)
     return problem.run(OURS, options or Options(migration_price=0.0))

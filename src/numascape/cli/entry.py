@@ -10,7 +10,6 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
-import numascape
 from numascape import terminal
 from numascape.commands import (
     advise,
@@ -30,6 +29,7 @@ from numascape.commands import (
 )
 from numascape.commands.run import run as run_program
 from numascape.errors import NumascapeError
+from numascape.installation import installed_version
 
 app = typer.Typer(
     name="numascape",
@@ -37,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# Options after the program's name are the program's, with or without `--` before it.
+# Options after the program's name belong to the program, with or without `--` before it.
 app.command(context_settings={"allow_interspersed_args": False})(record.record)
 app.command(context_settings={"allow_interspersed_args": False})(run_program)
 app.command()(report.report)
@@ -57,7 +57,7 @@ app.add_typer(host.app)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"numascape {numascape.__version__}")
+        print(f"numascape {installed_version()}")
         raise typer.Exit
 
 
@@ -83,8 +83,8 @@ def numascape_command(
 def run(arguments: list[str]) -> int:
     """Run one command line and return the exit status.
 
-    0 is success, 2 a mistake or circumstance of the user (one line on standard error), 130 an
-    interruption; `record` returns the recorded program's own status.
+    0 is success. 2 is an error that the user can fix (one line on standard error). 130 is an
+    interruption. `record` returns the recorded program's own status.
     """
     try:
         status = get_command(app).main(
@@ -95,12 +95,12 @@ def run(arguments: list[str]) -> int:
         terminal.complain(str(error))
         return error.exit_code
     except typer.TyperException as error:
-        # Without a word where one is needed, help is printed and the message empty.
+        # If a required command is missing, help is printed and the message is empty.
         reason = error.format_message().rstrip(".") or "a command is missing"
         terminal.complain(f"{reason}; see: {_help_command(arguments)}")
         return 2
     except SystemExit as ending:
-        # Typer answers so when whoever read our output has left, as `head` does: no error.
+        # Typer raises this if the reader of our output, such as `head`, has ended: not an error.
         if isinstance(ending.__context__, BrokenPipeError):
             return 0
         raise
@@ -134,7 +134,7 @@ def _help_command(arguments: list[str]) -> str:
 
 
 def _flush() -> None:
-    # A caller may have closed it, as `>&-` does.
+    # The caller may have closed it, for example with `>&-`.
     if sys.stdout is not None:
         sys.stdout.flush()
 
@@ -145,6 +145,6 @@ def main() -> NoReturn:
     try:
         _flush()
     except OSError:
-        # Its reader has left or its disk is full: what is still to be written goes nowhere.
+        # The reader has ended or the disk is full: the rest of the output is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and options that several verbs have, with the same words in each."""
+"""Arguments and options that several verbs share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 TraceArgument = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="A trace, NAME.numascape.", show_default=False)
+    Path, typer.Argument(metavar="TRACE", help="The trace, NAME.numascape.", show_default=False)
 ]
 ProgramArgument = Annotated[
     list[str] | None,
@@ -24,7 +24,7 @@ StructureOption = Annotated[
     typer.Option(
         "--structure",
         metavar="NAME",
-        help="One structure, by name or number; else the whole run.",
+        help="Only this structure (name or number). Default: the whole run.",
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ PhaseOption = Annotated[
     typer.Option(
         "--phase",
         metavar="NAME",
-        help="Only what one phase did, by name or number.",
+        help="Only this phase (name or number).",
         show_default=False,
     ),
 ]
@@ -44,11 +44,11 @@ MachineOption = Annotated[
         "-m",
         metavar="MACHINE",
         help="A file (JSON, hwloc XML, tarball of /sys and /proc), a folder with sys and proc, "
-        "a shipped machine's name, or a synthetic description; else this host.",
+        "the name of a shipped machine, or a synthetic description. Default: this host.",
         show_default=False,
     ),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 NoProgressOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 

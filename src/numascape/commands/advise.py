@@ -34,16 +34,18 @@ def advise(
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Print the evidence, and what is well as it is, in full.")
+        bool,
+        typer.Option(
+            "--all", help="Also print the evidence, and all structures without a problem."
+        ),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the findings for programs, every number.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print what is wrong with where a program's pages lie and threads run, and what to do.
+    """Print the NUMA problems of a recorded program, their causes, and how to fix them.
 
-    Findings come in the order of what they gain: predicted time, where a machine with several
-    nodes is given or was recorded on; else the share of accesses that could come nearer.
+    The finding with the largest gain comes first. The gain is predicted time, if the machine (the
+    given or the recorded one) has several nodes; otherwise the share of accesses that could become
+    local.
 
     Example: `numascape advise run.numascape --machine numa16 -o plan.toml`
     """
@@ -57,8 +59,8 @@ def advise(
     opened = Trace.read(trace)
     if output is not None and only_touches(opened):
         raise NumascapeError(
-            f"no plan can be made from {trace}: it has first touches only, not who uses which "
-            "pages; record without --recorder faults"
+            f"cannot make a plan from {trace}: it has only first touches, no accesses; "
+            "record without --recorder faults"
         )
     target = None if machine is None else open_machine(machine)
     run = examine(opened, target, readable_sources(opened.info, None))
@@ -72,11 +74,20 @@ def advise(
 
 
 def _write_plan(trace: Trace, machine: Machine | None, output: Path) -> None:
-    from numascape.placement.document import write_plan
     from numascape.placement.planning import make_plan
+    from numascape.plan.document import write_plan
 
-    write_plan(make_plan(trace, machine or trace.info.machine), output)
-    terminal.say(f"wrote {output}")
+    target = machine or trace.info.machine
+    plan = make_plan(trace, target)
+    write_plan(plan, output)
+    empty = f": an empty plan, because {_why_empty(target)}" if plan.says_nothing else ""
+    terminal.say(f"wrote {output}{empty}")
+
+
+def _why_empty(machine: Machine) -> str:
+    if len(machine.nodes) < 2:
+        return f"{machine.name} has one node (name another machine with --machine)"
+    return "no other placement is predicted to be faster"
 
 
 def _as_plain_data(

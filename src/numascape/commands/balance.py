@@ -26,37 +26,42 @@ def balance(
         Path,
         typer.Argument(
             metavar="GRAPH",
-            help="Tasks: our JSON, a folder of CSV tables, a matrix (.csv), an LBDump of Charm++, "
-            "vt or LBAF JSON (also .br), a METIS graph, a Scotch .grf, or the threads of a trace.",
+            help="Tasks: JSON, a folder of CSV tables, a matrix (.csv), an LBDump of Charm++, JSON "
+            "of vt or LBAF (also .br), a METIS graph, a Scotch .grf, or a trace (its threads).",
             show_default=False,
         ),
     ],
     machine: MachineOption = None,
     algorithm: Annotated[
-        str, typer.Option("--algorithm", "-a", metavar="NAME", help="See docs/balance.md.")
+        str,
+        typer.Option(
+            "--algorithm", "-a", metavar="NAME", help="The algorithm; docs/balance.md lists them."
+        ),
     ] = "incumbent",
     compare: Annotated[
-        bool, typer.Option("--compare", help="Print a table of all algorithms' mappings.")
+        bool, typer.Option("--compare", help="Print a table of the results of all algorithms.")
     ] = False,
     alpha: Annotated[
         float,
-        typer.Option("--alpha", help="Of NumaLB and NucoLB: messages' weight.", show_default=False),
+        typer.Option("--alpha", help="NumaLB, NucoLB: weight of a message.", show_default=False),
     ] = UNSET,
     max_imbalance: Annotated[
         float,
         typer.Option(
-            "--max-imbalance", help="Longest core over the mean, else 1.05.", show_default=False
+            "--max-imbalance",
+            help="Slowest core over the mean. Default: 1.05.",
+            show_default=False,
         ),
     ] = UNSET,
     max_migrations: Annotated[
         float,
-        typer.Option("--max-migrations", min=0, help="Of incumbent: a cap.", show_default=False),
+        typer.Option("--max-migrations", min=0, help="incumbent: maximum.", show_default=False),
     ] = INFINITE,
     migration_price: Annotated[
         float,
         typer.Option(
             "--migration-price",
-            help="Of incumbent: the communication that a migration must save.",
+            help="incumbent: the communication cost that a migration must save.",
             show_default=False,
         ),
     ] = UNSET,
@@ -66,7 +71,7 @@ def balance(
             "--time-limit",
             metavar="SECONDS",
             min=0,
-            help="Of incumbent: its result then varies.",
+            help="incumbent: stop after this time; the result then varies.",
             show_default=False,
         ),
     ] = INFINITE,
@@ -75,16 +80,18 @@ def balance(
         typer.Option(
             "--message-cost",
             metavar="S,S/BYTE",
-            help="What a message and a byte of it cost within a node.",
+            help="The cost of a message and of each byte, within a node.",
         ),
     ] = "1,0",
     form: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="GRAPH's, where its name misleads."),
+        typer.Option(
+            "--format", "-f", metavar="NAME", help="The format of GRAPH, if its name does not tell."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        output_to("Write the mapping: .json, .csv, .map, or as GRAPH's vt files: name.0.json."),
+        output_to("Write the mapping: .json, .csv, .map, or vt files: NAME.0.json."),
     ] = None,
     picture: Annotated[
         Path | None,
@@ -96,14 +103,18 @@ def balance(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same mapping.")] = 1,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Of incumbent.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="The same seed gives the same mapping.")
+    ] = 1,
+    threads: Annotated[
+        int, typer.Option("--threads", min=1, max=1024, help="incumbent: threads.")
+    ] = 1,
 ) -> None:
     """Map tasks that exchange messages to the cores of a NUMA machine.
 
-    Prints what the mapping is worth next to where the tasks are now: the longest core over the
-    mean, communication cost (message cost times NUMA factor), and how many tasks move. Partitioners
-    number their parts at random; "relabelled" are the migrations after renumbering in their favour.
+    Prints the metrics of the present and the new mapping: imbalance (slowest core over the mean),
+    communication cost (message cost times NUMA factor), and migrations (tasks that move).
+    Partitioners number their parts arbitrarily: "relabelled" are the migrations after renumbering.
 
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip
@@ -148,7 +159,7 @@ def _tasks(path: Path, cores: int, form: str | None) -> TaskGraph:
 def _write(
     output: Path, graph: Path, form: str | None, problem: Problem, balanced: Balanced
 ) -> list[Path]:
-    """Write the mapping, as vt reads it if the tasks are vt's and the name is such."""
+    """Write the mapping; in vt's format if the tasks and the name of the file are in it."""
     from numascape.balance.formats import format_of, write_lbaf_mapping, write_mapping
     from numascape.balance.formats.lbaf import LBAF_NAME
 

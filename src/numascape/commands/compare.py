@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A trace.", show_default=False)],
+    before: Annotated[
+        Path, typer.Argument(metavar="BEFORE", help="The first trace.", show_default=False)
+    ],
     after: Annotated[
         Path,
-        typer.Argument(metavar="AFTER", help="A trace of a later run.", show_default=False),
+        typer.Argument(metavar="AFTER", help="The second trace.", show_default=False),
     ],
     html: Annotated[
         Path | None,
         typer.Option(
             "--html",
             metavar="FILE",
-            help="Write it as a page, with pictures of who uses which pages.",
+            help="Write the comparison as a page, with heat maps.",
             show_default=False,
         ),
     ] = None,
@@ -36,21 +38,22 @@ def compare(
         typer.Option(
             "--fail-if",
             metavar="METRIC+N[%]",
-            help="Exit with 1 if it rose by more than N points (of a share), N, or N %: "
-            "remote-share, foreign-share, busiest-node-share, accesses, reads, writes, pages, "
-            "threads, findings. May be given several times.",
+            help="Exit with status 1 if METRIC rises by more than N (for a share: N percentage "
+            "points), or by more than N %: remote-share, foreign-share, busiest-node-share, "
+            "accesses, reads, writes, pages, threads, findings. Can be repeated.",
             show_default=False,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show little used structures too.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also print structures with few accesses.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two recorded runs, before and after a change, structure by structure.
 
-    Structures are the same if they have the same name and kind, and are allocated or declared at
-    the same place, as far as that did not move. Foreign is the share of accesses to pages that
-    another thread touched first; remote, to pages on another node than the thread's; first, the
-    thread that touched most of a structure's pages first.
+    Structures match by name, kind and place in the source. Column foreign: share of accesses to
+    pages that another thread touched first. Column remote: share of accesses to pages on another
+    node than the thread. Column first: the thread that touched most pages of the structure first.
 
     Example: `numascape compare before.numascape after.numascape --fail-if remote-share+5`
     """

@@ -18,21 +18,21 @@ def convert(
     ],
     output: Annotated[
         Path | None,
-        output_to("The trace to write; by default named after the recording.", metavar="TRACE"),
+        output_to("The trace to write. Default: named after the recording.", metavar="TRACE"),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
+        bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
 ) -> None:
     """Turn an unfinished recording into a trace.
 
-    `numascape record` does this by itself. When it could not (it was killed, the disk was full),
-    the folder `TRACE.recording-...` still holds everything that was counted.
+    `numascape record` does this itself. If it could not (it was killed, or the disk was full), the
+    folder `TRACE.recording-...` still has everything that was counted.
 
     Example: `numascape convert run.numascape.recording-x1y2z3 -o run.numascape`
     """
     from numascape.recorders.record import convert_session
-    from numascape.recorders.session import read_session
+    from numascape.recording.session import read_session
     from numascape.trace.write import check_replaceable
 
     recording = read_session(session)
@@ -40,4 +40,4 @@ def convert(
     check_replaceable(target)
     convert_session(recording, target, (lambda _: None) if quiet else terminal.say)
     if not quiet:
-        terminal.say(f"Wrote {target}")
+        terminal.say(f"wrote {target}")

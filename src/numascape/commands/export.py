@@ -17,11 +17,11 @@ def export(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="The folder to write into.", show_default=False
+            "--output", "-o", metavar="DIR", help="The folder for the files.", show_default=False
         ),
     ],
     file_format: Annotated[
-        Literal["csv", "parquet"], typer.Option("--format", help="The tables' format.")
+        Literal["csv", "parquet"], typer.Option("--format", help="The format of the tables.")
     ] = "csv",
     quiet: QuietOption = False,
 ) -> None:

@@ -15,7 +15,9 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A file of perf mem record or perf record -d.", show_default=False
+            metavar="FILE",
+            help="A file that perf mem record or perf record -d wrote.",
+            show_default=False,
         ),
     ],
     output: Annotated[
@@ -24,18 +26,18 @@ def import_(
             "--output",
             "-o",
             metavar="TRACE",
-            help="The trace to write; by default FILE.numascape.",
+            help="The trace to write. Default: FILE.numascape.",
             show_default=False,
         ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
+        bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
 ) -> None:
-    """Turn samples of accesses that perf recorded into a trace.
+    """Turn samples of memory accesses from perf into a trace.
 
-    Any processor's: PEBS (Intel), IBS (AMD), SPE (Arm), or the kernel's page faults. The trace is
-    labelled as sampled: its counts are samples, and its shares estimates.
+    The samples can be from any processor: PEBS (Intel), IBS (AMD), SPE (Arm), or page faults from
+    the kernel. The trace is marked as sampled: its counts are samples, its shares are estimates.
 
     Example: `perf mem record -- ./program; numascape import perf.data`
     """

@@ -26,35 +26,36 @@ def plot(
     ],
     structure: StructureOption = None,
     phase: PhaseOption = None,
-    output: Annotated[
-        Path | None, output_to("A .pdf, .svg or .png; else the figure's name with .pdf.")
-    ] = None,
-    grey: Annotated[bool, typer.Option("--grey", help="For print without colours.")] = False,
+    output: Annotated[Path | None, output_to("A .pdf, .svg or .png. Default: FIGURE.pdf.")] = None,
+    grey: Annotated[
+        bool, typer.Option("--grey", help="Use grey shades, for print without colours.")
+    ] = False,
     width: Annotated[
         float, typer.Option("--width", metavar="CM", help="Width in centimetres.")
     ] = 8.5,
     height: Annotated[
         float | None,
         typer.Option(
-            "--height", metavar="CM", help="Height; else what suits the figure.", show_default=False
+            "--height", metavar="CM", help="Height. Default: fits the figure.", show_default=False
         ),
     ] = None,
-    no_title: Annotated[bool, typer.Option("--no-title", help="Leave the title out.")] = False,
+    no_title: Annotated[bool, typer.Option("--no-title", help="Draw no title.")] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draw a figure of a trace for a paper.
 
-    access and first-touch show one structure's pages and threads. strip, sizes, read-write, sharing
-    (of pages, between threads), traffic (between nodes) and phases show one structure or the whole
-    run.
+    access and first-touch show the pages and threads of one structure. strip, sizes, read-write,
+    sharing (pages between threads), traffic (between nodes) and phases show one structure or the
+    whole run.
 
     Example: `numascape plot run.numascape --structure A --figure access -o a.pdf`
     """
     # Imported here, because help and completion should not wait for Matplotlib.
+    from numascape.appearance.style import Style
     from numascape.figures.drawing import check_target, draw, save
-    from numascape.figures.style import Style
     from numascape.trace import Trace
-    from numascape.trace.phase import TraceOfPhase, find_phase
+    from numascape.trace.phase import TraceOfPhase
+    from numascape.trace.selection import find_phase
 
     file = output or Path(f"{figure}.pdf")
     check_target(file)

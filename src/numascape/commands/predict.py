@@ -12,10 +12,11 @@ import typer
 from numascape import terminal
 from numascape.commands._options import MachineOption
 from numascape.errors import NumascapeError
+from numascape.quantities import percent
 
 if TYPE_CHECKING:
     from numascape.machine import Machine
-    from numascape.placement import Plan
+    from numascape.plan import Plan
     from numascape.prediction import Prediction
     from numascape.prediction.layout import Nodes
     from numascape.prediction.scenarios import PolicyName
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 
 _NAMED = 4
-"""Structures that are named of those to copy."""
+"""Number of copied structures that are listed by name."""
 
 
 def predict(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A recorded run.", show_default=False)
+        Path, typer.Argument(metavar="TRACE", help="The trace, NAME.numascape.", show_default=False)
     ],
     machine: MachineOption = None,
     policy: Annotated[
@@ -38,8 +39,8 @@ def predict(
             "-p",
             metavar="POLICY",
             help="observed, first-touch, interleave, weighted-interleave, balancing, replicate (a "
-            "copy of what is only read on each node), or a plan's file (.toml); may be given "
-            "several times. All but plans, if none is.",
+            "copy of read-only structures on each node), or the file of a plan (.toml). Can be "
+            "repeated. Default: all of these except plans.",
             show_default=False,
         ),
     ] = None,
@@ -48,27 +49,27 @@ def predict(
         typer.Option(
             "--threads-map",
             metavar="MAP",
-            help="Where threads run: compact (neighbours together), scatter (in turn over nodes), "
-            "numbered (by CPU number), anywhere, or a file with a node for each thread. Plans have "
-            "their own.",
+            help="Where threads run: compact (neighbours together), scatter (nodes in turn), "
+            "numbered (by CPU number), anywhere, or a file with a node for each thread. A plan has "
+            "its own map.",
         ),
     ] = "compact",
     phase: Annotated[
         str | None,
-        typer.Option("--phase", metavar="PHASE", help="Only this phase.", show_default=False),
+        typer.Option(
+            "--phase", metavar="PHASE", help="Only this phase (name or number).", show_default=False
+        ),
     ] = None,
     calibrate: Annotated[
         float | None,
         typer.Option(
             "--calibrate",
             metavar="SECONDS",
-            help="What the observed run takes on the machine, measured without recording.",
+            help="The time of the observed run on the machine, measured without a recorder.",
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print everything as JSON instead.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -80,21 +81,21 @@ def predict(
         ),
     ] = None,
 ) -> None:
-    """Predict what other placements of pages and threads would do to a run's time.
+    """Predict the time of a run with other placements of its pages and threads.
 
-    Times are predictions by a model of the machine's memory, relative to the run as observed, with
-    the interval that the model's assumptions leave; docs/prediction.md says how they are made. A
-    trace recorded with `--traffic` makes them better.
+    Times are predictions by a model of the machine's memory (docs/prediction.md), relative to the
+    observed run. The interval is the time when the assumptions of the model vary. Predictions are
+    better for a trace that was recorded with `--traffic`.
 
     Example: `numascape predict run.numascape --machine xeon-x7550 --policy interleave`
     """
     from numascape.machine import open_machine
     from numascape.prediction.scenarios import Scenarios
     from numascape.trace import Trace
-    from numascape.trace.phase import find_phase
+    from numascape.trace.selection import find_phase
 
     if calibrate is not None and not 0 < calibrate < float("inf"):
-        raise NumascapeError(f"--calibrate {calibrate:g}: a run takes more than 0 seconds")
+        raise NumascapeError(f"--calibrate {calibrate:g}: must be more than 0 seconds")
     names, plans = _policies(policy)
     opened = Trace.read(trace)
     place = open_machine(machine)
@@ -109,7 +110,7 @@ def predict(
     if policy and "replicate" in names and not scenarios.copied:
         raise NumascapeError(
             f"{trace} has nothing to replicate: no structure is read by several threads and "
-            "written by nobody once it is filled"
+            "not written after it is filled"
         )
     if as_json:
         print(json.dumps(_document(found, place, opened), indent=1))
@@ -124,8 +125,8 @@ def predict(
 
 
 def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan]]:
-    """The policies by name, and the plans that were named by their files."""
-    from numascape.placement.document import read_plan
+    """The policies, and the plans by the names of their files."""
+    from numascape.plan.document import read_plan
     from numascape.prediction.scenarios import POLICY_NAMES
 
     by_name = {str(name): name for name in POLICY_NAMES}
@@ -138,8 +139,8 @@ def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan
             plans[text] = read_plan(Path(text))
         else:
             raise NumascapeError(
-                f"there is no policy {text[:60]!r}: choose {', '.join(POLICY_NAMES)}, or a plan's "
-                "file"
+                f"there is no policy {text[:60]!r}: choose {', '.join(POLICY_NAMES)}, or the file "
+                "of a plan"
             )
     return names, plans
 
@@ -153,7 +154,7 @@ def _threads(text: str, trace: Trace, machine: Machine) -> Nodes:
     path = Path(text)
     if not path.is_file():
         raise NumascapeError(
-            f"--threads-map {text[:60]!r} is no file and none of {', '.join(LAYOUTS)}"
+            f"--threads-map {text[:60]!r} is neither a file nor one of {', '.join(LAYOUTS)}"
         )
     return read_thread_map(path, count)
 
@@ -179,7 +180,7 @@ def _print(
             f"{p.relative:.2f}",
             f"{p.low:.2f} to {p.high:.2f}",
             f"{p.seconds:.3g}",
-            f"{100 * p.remote_share:.0f} %",
+            percent(p.remote_share),
             p.limit,
         ]
         for p in found
@@ -196,8 +197,8 @@ def _print(
 
 
 def _print_copies(found: list[Prediction], copied: list[int], trace: Trace) -> None:
-    """What the policy `replicate` copies, and the memory that it costs."""
-    from numascape.machine.wording import bytes_text
+    """Print the structures that the policy `replicate` copies, and the memory of the copies."""
+    from numascape.quantities import bytes_text
 
     for p in found:
         if p.label == "replicate":
@@ -211,7 +212,7 @@ def _print_copies(found: list[Prediction], copied: list[int], trace: Trace) -> N
 
 
 def _assumptions(found: list[Prediction], trace: Trace) -> list[str]:
-    """What nobody measured, of the machine and of the program."""
+    """The values of the machine and of the program that are assumed and not measured."""
     lines = list(found[0].assumed) if found else []
     if "memory_lines" not in trace.accesses.columns:
         lines.append("lines from memory: estimated from accesses (record with --traffic)")

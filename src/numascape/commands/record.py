@@ -31,60 +31,63 @@ class RecorderName(str, Enum):
     FAULTS = "faults"
 
 
-_SHORTEST_S = 0.01
-
-
 def record(
     program: ProgramArgument = None,
     output: Annotated[
         Path | None,
         output_to(
-            "The trace to write; by default PROGRAM.numascape in the current folder.",
+            "The trace to write. Default: PROGRAM.numascape in the current folder.",
             metavar="TRACE",
         ),
     ] = None,
     pid: Annotated[
         int | None,
-        typer.Option(min=1, help="Attach to this running process instead.", show_default=False),
+        typer.Option(
+            min=1,
+            help="Attach to this running process instead of running a program.",
+            show_default=False,
+        ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(help="How long to stay attached, with --pid.", show_default=False),
+        typer.Option(help="With --pid: how long to stay attached.", show_default=False),
     ] = None,
     stack: Annotated[
         bool,
         typer.Option(
             "--stack/--no-stack",
-            help="Count accesses relative to the stack pointer, or leave them out (cheaper).",
+            help="Count accesses relative to the stack pointer, or not (less overhead).",
         ),
     ] = True,
     lines: Annotated[
         bool,
         typer.Option(
             "--lines/--no-lines",
-            help="Find out which source lines read and write which structure, or not (cheaper).",
+            help="Record which source lines access which structure, or not (less overhead).",
         ),
     ] = True,
     phases: Annotated[
         Phases | None,
         typer.Option(
-            help="What begins a phase: OpenMP's parallel regions, the program's own marks "
-            "(numascape/phase.h), all of these, or nothing.",
+            help="What begins a phase: parallel regions of OpenMP, marks in the program "
+            "(numascape/phase.h), both, or nothing.",
             show_default="all",
         ),
     ] = None,
     every: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Make each time slice a phase instead.", show_default=False
+            metavar="SECONDS",
+            help="Make each time slice of this length a phase.",
+            show_default=False,
         ),
     ] = None,
     recorder: Annotated[
         RecorderName | None,
         typer.Option(
-            help="How to observe: any executable; one built by numascape-cc, numascape-c++ or "
-            "numascape-fc (faster); or only who touches pages first (costs nothing). By default "
-            "the best of the first two.",
+            help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
+            "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
+            "Default: compiled if possible, else binary.",
             show_default=False,
         ),
     ] = None,
@@ -92,15 +95,15 @@ def record(
         bool,
         typer.Option(
             "--traffic",
-            help="Count also the cache lines that each thread fetches from memory and writes back, "
-            "by a model of its cache (about twice as dear).",
+            help="Also count the cache lines that each thread fetches from memory and writes back, "
+            "with a model of its cache (about 2x the overhead).",
         ),
     ] = False,
     cache: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE,WAYS,LINE",
-            help="The cache of each thread, with --traffic; by default its part of this machine's.",
+            help="With --traffic: the cache of each thread. Default: its share of this machine's.",
             show_default=False,
         ),
     ] = None,
@@ -108,48 +111,41 @@ def record(
         bool,
         typer.Option(
             "--measure-cost",
-            help="Run the program once without recording before, to tell what recording costs.",
+            help="First run the program once without recording, to measure what recording costs.",
         ),
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")
+        bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
 ) -> None:
     """Run a program and record which thread reads and writes which page of its memory.
 
-    The program is any executable, unchanged; build it with `-g` to see its structures by their
-    names. Its output, input, terminal and exit status are as without Numascape.
+    The program can be any executable and needs no change. Compile it with `-g`, so that structures
+    have names. Its output, input, terminal and exit status are the usual ones.
 
     Example: `numascape record -o run.numascape -- ./program 1000`
     """
     _check(program, pid, seconds)
-    _check_phases(phases, every)
+    if every is not None and phases is not None:
+        raise NumascapeError("--every and --phases cannot be used together")
     if measure_cost and pid is not None:
-        raise NumascapeError("--measure-cost runs the program before: it cannot go with --pid")
-    if cache is not None and not traffic:
-        raise NumascapeError("--cache goes with --traffic: only that models a cache")
+        raise NumascapeError(
+            "--measure-cost runs the program twice, so it cannot be used with --pid"
+        )
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.recorders.modelled_cache import cache_of_this_host, parse_cache
     from numascape.recorders.record import RecordRequest
     from numascape.recorders.record import record as run_recorder
+    from numascape.recording.options import RecordOptions, choose_cache
 
-    modelled = None
-    if traffic:
-        modelled = parse_cache(cache) if cache is not None else cache_of_this_host()
-    request = RecordRequest(
-        program=program or [],
-        output=output,
-        pid=pid,
-        seconds=seconds,
+    options = RecordOptions(
+        recorder=recorder.value if recorder is not None else None,
         stack=stack,
         lines=lines,
-        quiet=quiet,
         phases=(phases or Phases.ALL).value,
         every_s=every,
-        recorder=recorder.value if recorder is not None else None,
-        cache=modelled,
-        measure_cost=measure_cost,
+        cache=choose_cache(traffic, cache),
     )
+    request = RecordRequest(program or [], output, options, pid, seconds, measure_cost)
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
     if not quiet:
         _report_outcome(outcome.trace)
@@ -160,24 +156,13 @@ def record(
 
 def _check(program: list[str] | None, pid: int | None, seconds: float | None) -> None:
     if pid is None and not program:
-        raise NumascapeError("record what? name a program after --, or a process with --pid")
+        raise NumascapeError("no program given: use numascape record -- PROGRAM, or --pid PID")
     if pid is not None and program:
-        raise NumascapeError("record either a program or, with --pid, a process; not both")
+        raise NumascapeError("give either a program or --pid, not both")
     if seconds is not None and pid is None:
-        raise NumascapeError("--seconds goes with --pid; a program is recorded until it ends")
+        raise NumascapeError("--seconds needs --pid: a program is recorded until it ends")
     if seconds is not None and not 0 < seconds < float("inf"):
-        raise NumascapeError(f"--seconds {seconds:g} is no time to stay attached: use more than 0")
-
-
-def _check_phases(phases: Phases | None, every: float | None) -> None:
-    if every is None:
-        return
-    if phases is not None:
-        raise NumascapeError("--every makes the phases itself: leave out --phases, or --every")
-    if not _SHORTEST_S <= every < float("inf"):
-        raise NumascapeError(
-            f"--every {every:g} is no length of a phase: use {_SHORTEST_S} or more"
-        )
+        raise NumascapeError(f"--seconds {seconds:g}: must be more than 0")
 
 
 def _ignore(_: str) -> None:
@@ -185,7 +170,7 @@ def _ignore(_: str) -> None:
 
 
 def _report_outcome(path: Path) -> None:
-    """Say what the trace holds and what to type next."""
+    """Print what the trace contains, and the next command."""
     from numascape.trace import Trace
     from numascape.trace.description import describe_run
 

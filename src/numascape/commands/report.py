@@ -15,13 +15,13 @@ from numascape.commands._options import QuietOption, TraceArgument, output_to
 def report(
     trace: TraceArgument,
     output: Annotated[
-        Path | None, output_to("The page to write; else the trace's name with .html.")
+        Path | None, output_to("The page to write. Default: the name of the trace with .html.")
     ] = None,
     source: Annotated[
         bool | None,
         typer.Option(
             "--source/--no-source",
-            help="Show source text, or none; else if the trace was recorded on this system.",
+            help="Show source text or not. Default: if the trace was recorded on this system.",
             show_default=False,
         ),
     ] = None,
@@ -31,16 +31,16 @@ def report(
             "--machine",
             "-m",
             metavar="MACHINE",
-            help="What is known of the recorded machine, as `numascape machine probe` measured it.",
+            help="A description of the recorded machine, as `numascape machine probe` writes it.",
             show_default=False,
         ),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a page that shows a trace: who uses which page, and who touched it first.
+    """Write a page about a trace: which thread uses which page, and which one touched it first.
 
-    The page is one file of at most 5 MB. It needs no network and no server: open it in a browser,
-    send it to a colleague.
+    The page is one file of at most 5 MB. It needs no network and no server. Open it in a browser,
+    or send it to a colleague.
 
     Example: `numascape report run.numascape`
     """

@@ -20,14 +20,12 @@ def run(
     program: ProgramArgument = None,
     plan: Annotated[
         Path | None,
-        typer.Option(
-            help="Run its threads and place its memory as this plan says.", metavar="FILE"
-        ),
+        typer.Option(help="Bind threads and place memory as this plan says.", metavar="FILE"),
     ] = None,
     threads: Annotated[
         int | None,
         typer.Option(
-            help="With --plan: how many threads the program has; sets OMP_NUM_THREADS.",
+            help="With --plan: the number of threads of the program; sets OMP_NUM_THREADS.",
             min=1,
             max=1 << 15,
             metavar="N",
@@ -36,7 +34,7 @@ def run(
     verify: Annotated[
         bool,
         typer.Option(
-            "--verify", help="With --plan: at the end, print where pages and threads really were."
+            "--verify", help="With --plan: at the end, print where pages and threads were."
         ),
     ] = False,
     json: Annotated[
@@ -44,20 +42,20 @@ def run(
         typer.Option(help="With --plan: write the same to this file as JSON.", metavar="FILE"),
     ] = None,
     sweep: Annotated[
-        bool, typer.Option("--sweep", help="Make clean page cache leave the nodes first.")
+        bool, typer.Option("--sweep", help="First free clean page cache on the nodes.")
     ] = False,
     local_strict: Annotated[
         bool,
         typer.Option(
             "--local-strict",
-            help="Take memory only from the nodes whose CPUs the program may use: page cache "
-            "leaves for it.",
+            help="Use only memory of the nodes whose CPUs the program may use; the kernel frees "
+            "page cache for it.",
         ),
     ] = False,
 ) -> None:
-    """Run a program under a plan, or on clean, local memory.
+    """Run an unchanged program under a plan, or with local memory that is free of page cache.
 
-    It is unchanged, and its output, input and exit status are its own.
+    The program has its usual output, input and exit status.
 
     Example: `numascape run --plan plan.toml --verify -- ./program 1000`
     """
@@ -66,17 +64,18 @@ def run(
     from numascape.host.sweeping import sweep as sweep_nodes
 
     if not program:
-        raise NumascapeError("run what? name a program after --")
+        raise NumascapeError("no program given: use numascape run [OPTIONS] -- PROGRAM")
     if plan is None and (verify or threads is not None or json is not None):
-        raise NumascapeError("--threads, --verify and --json go with --plan FILE")
+        raise NumascapeError("--threads, --verify and --json need --plan FILE")
     state = read_state(Path("/"))
     nodes = nodes_of_cpus(state)
     if sweep:
         sweep_nodes(nodes, None, 0.0, True, lambda *_: None)
     if local_strict and len(nodes) > 1:
         terminal.say(
-            f"note: the program may use CPUs of {len(nodes)} nodes and so the memory of all: "
-            "start one process per node (numactl --cpunodebind, MPI) to be strict, or use --sweep"
+            f"note: the program may use CPUs of {len(nodes)} nodes, so it may use the memory of "
+            "all of them; to keep each thread's memory local, start one process per node (numactl "
+            "--cpunodebind, MPI), or use --sweep"
         )
     strict = nodes if local_strict else []
     if plan is None:
@@ -93,31 +92,35 @@ def _run_under_plan(
     json: Path | None,
 ) -> int:
     from numascape.host.programs import bound_to
-    from numascape.placement.carrying import carry_out, end_as
-    from numascape.placement.document import read_plan
+    from numascape.placement.planned_run import end_as, run_with_plan
+    from numascape.plan.document import read_plan
 
-    carried = carry_out(
-        read_plan(path),
+    plan = read_plan(path)
+    if plan.says_nothing:
+        terminal.say(f"note: {path} is an empty plan: the program runs as without a plan")
+    planned = run_with_plan(
+        plan,
         str(path),
         program,
         threads=threads,
         verifies=verify or json is not None,
         launcher=bound_to(nodes),
     )
-    if carried.verification is not None:
-        _tell(carried.verification, verify, json)
-    return end_as(carried.status)
+    if planned.verification is not None:
+        _tell(planned.verification, verify, json)
+    return end_as(planned.status)
 
 
 def _tell(found: Verification, verify: bool, path: Path | None) -> None:
-    """Tables go to standard error: standard output is the program's."""
+    """Print to standard error, because standard output belongs to the program."""
     import json
 
     from numascape.atomic import replacing_file
     from numascape.console.placement import as_plain_data, print_verification
 
     if verify:
-        print_verification(found, terminal.messages())
+        with terminal.as_far_as_possible():
+            print_verification(found, terminal.messages())
     if path is not None:
         with replacing_file(path) as beside:
             beside.write_text(json.dumps(as_plain_data(found), indent=1) + "\n")

@@ -23,28 +23,26 @@ def show(
     structure: StructureOption = None,
     phase: PhaseOption = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Show what has few accesses too: every row.")
+        bool, typer.Option("--all", help="Print all rows, also those with few accesses.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the tables for programs, every row.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:
-    """Print what a trace says: the run, its structures, who uses which pages.
+    """Print a trace: the run, its structures, and which threads use which pages.
 
-    A structure's share is its part of all accesses. Threads counts those that access it; "1r 4w"
-    says that one reads it and four write it. First is the thread that touched most of its pages
-    first, which decided the node they lie on. Where is its declaration or allocation. A strip shows
-    its pages from first to last, and which thread, or node, uses them most.
+    Column share: the structure's part of all accesses. Column threads: how many threads access it;
+    "1r 4w" means that one reads and four write it. Column first: the thread that touched most of
+    its pages first, which determined their node. Column where: its declaration or allocation. A
+    strip shows the pages from first to last, and the thread or node that uses each part most.
 
     Example: `numascape show run.numascape --structure A`
     """
     # Imported here, because help and completion should not wait for the data frames.
     from numascape.console.overview import print_overview
     from numascape.console.structure import print_structure
-    from numascape.figures.selection import find_structure
     from numascape.trace import Trace
     from numascape.trace.counting import TraceOfTouches
-    from numascape.trace.phase import TraceOfPhase, find_phase
+    from numascape.trace.phase import TraceOfPhase
+    from numascape.trace.selection import find_phase, find_structure
     from numascape.trace.summary import structure_summary
 
     opened = Trace.read(trace) if as_json else TraceOfTouches.of(Trace.read(trace))

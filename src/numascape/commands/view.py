@@ -16,21 +16,21 @@ from numascape.commands._options import TraceArgument
 def view(
     trace: TraceArgument,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to listen on; 0: a free one.")
+        int, typer.Option(min=0, max=65535, help="The port to listen on; 0: any free port.")
     ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")
     ] = True,
-    ipv6: Annotated[bool, typer.Option("--ipv6", help="Listen on ::1 too.")] = False,
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Also listen on ::1.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the address and nothing else but errors.")
+        bool, typer.Option("--quiet", "-q", help="Print only the address and errors.")
     ] = False,
 ) -> None:
-    """Show a trace in the browser, down to single pages however large it is; Ctrl-C ends it.
+    """Show a trace in the browser, down to single pages; Ctrl-C ends it.
 
-    The page is that of `numascape report`. Where its columns sum up several pages, this machine
-    counts them one by one for the part that is zoomed to. The address works on this machine only
-    and holds a secret: who has it can see the trace.
+    The page is that of `numascape report`. If a column combines several pages and you zoom in, this
+    machine counts them page by page. The address works on this machine only. It contains a secret:
+    everybody who has it can see the trace.
 
     Example: `numascape view run.numascape`
     """
@@ -50,13 +50,13 @@ def view(
         else:
             with shown_in_browser(address) as shown:
                 if not (shown or quiet):
-                    terminal.say("no browser was found here: open the address above in one")
+                    terminal.say("no browser was found: open the address above in a browser")
                 _wait(quiet)
 
 
 def _wait(quiet: bool) -> None:
     if not quiet:
-        terminal.say("showing it until Ctrl-C is pressed")
+        terminal.say("press Ctrl-C to stop")
     ended = Event()
     # Polars sets a signal handler that restarts what it interrupts, so an endless wait would not
     # notice Ctrl-C.

@@ -18,8 +18,8 @@ from numascape.comparison.measures import (
 from numascape.findings import Finding, find
 from numascape.trace import Trace
 
-# From the strictest to the loosest: what two structures must have in common. Lines move when a
-# program is changed, functions are renamed more rarely.
+# What two structures must have in common, from the strictest rule to the loosest. A change of the
+# program often moves lines, but rarely renames functions.
 _SAME: tuple[Callable[[Site], tuple[Any, ...]], ...] = (
     lambda site: (site.name, site.kind, site.function, site.file, site.line),
     lambda site: (site.name, site.kind, site.function, site.file),
@@ -30,7 +30,7 @@ _SAME: tuple[Callable[[Site], tuple[Any, ...]], ...] = (
 
 @dataclass(frozen=True)
 class StructureChange:
-    """A structure in both runs; None where it is not there. `site` is that of the later run."""
+    """A structure in both runs; None if a run does not have it. `site` is that of the later run."""
 
     site: Site
     before: StructureMeasures | None
@@ -38,13 +38,13 @@ class StructureChange:
 
     @property
     def share(self) -> float:
-        """The larger of its shares of the accesses."""
+        """The larger of its two shares of the accesses."""
         return max(side.share for side in (self.before, self.after) if side is not None)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs, their structures (most used first), and findings that went, came and stayed."""
+    """Two runs, their structures (most used first), and the gone, new and common findings."""
 
     before: RunMeasures
     after: RunMeasures
@@ -69,9 +69,9 @@ def compare_traces(before: Trace, after: Trace) -> Comparison:
 def match_structures(
     before: dict[Site, StructureMeasures], after: dict[Site, StructureMeasures]
 ) -> tuple[StructureChange, ...]:
-    """Pair structures by name, kind and place; by less where that leaves exactly one of each.
+    """Pair structures by name, kind and place, then by looser rules if the match is unique.
 
-    What has no partner stands alone. Most used first.
+    Structures without a partner are returned alone. The most used ones come first.
     """
     left, right = dict(before), dict(after)
     found = []
@@ -95,7 +95,7 @@ def _to_do(trace: Trace) -> list[Finding]:
 def _changed(
     before: list[Finding], after: list[Finding]
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-    """Findings that are gone, new, and in both; one is the same if it says the same of one name."""
+    """Findings that are gone, new, and in both runs; equal findings have the same kind and name."""
 
     def keys(findings: list[Finding]) -> set[tuple[str, str]]:
         return {(finding.kind.value, finding.name) for finding in findings}

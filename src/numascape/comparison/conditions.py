@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions under which a change is too much: `remote-share+5`, `accesses+10%`, `findings+0`."""
+"""Limits that a change must not exceed: `remote-share+5`, `accesses+10%`, `findings+0`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 from numascape.comparison.change import Comparison
 from numascape.comparison.measures import RunMeasures
 from numascape.errors import NumascapeError
+from numascape.quantities import grouped, share_text
 
 _CONDITION: Final = re.compile(r"([a-z-]+?)\+([0-9]{1,12}(?:\.[0-9]{1,6})?)(%?)")
 
@@ -21,7 +22,7 @@ SHARES: Final[dict[str, Measure]] = {
     "foreign-share": lambda run: run.foreign_share,
     "busiest-node-share": lambda run: run.busiest_node_share,
 }
-"""Parts of the accesses: +N means N percentage points."""
+"""Shares of the accesses: +N means N percentage points."""
 COUNTS: Final[dict[str, Measure]] = {
     "accesses": lambda run: run.accesses,
     "reads": lambda run: run.reads,
@@ -30,12 +31,12 @@ COUNTS: Final[dict[str, Measure]] = {
     "threads": lambda run: run.threads,
 }
 FINDINGS: Final = "findings"
-"""Those that are new: +0 allows none."""
+"""The number of new findings: +0 allows none."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Fails when `metric` is larger afterwards by more than `most`: percent, points, or so many."""
+    """Fails if `metric` rises by more than `most`: in percent, points, or as a count."""
 
     text: str
     metric: str
@@ -43,9 +44,9 @@ class Condition:
     percent: bool
 
     def failure(self, comparison: Comparison) -> str | None:
-        """In words what is wrong; None when the condition holds.
+        """Say by how much the condition is exceeded; None if it holds.
 
-        Raises NumascapeError when a trace does not say what the condition asks for.
+        Raises NumascapeError if a trace does not have the metric.
         """
         if self.metric == FINDINGS:
             new = len(comparison.new)
@@ -56,12 +57,12 @@ class Condition:
             allowed = abs(before) * self.most / 100
         else:
             allowed = self.most / 100 if self.metric in SHARES else self.most
-        # Shares are sums of floats.
+        # The tolerance is for rounding: shares are sums of floats.
         if rise <= allowed + 1e-9:
             return None
         if self.metric in SHARES:
-            return f"{self.metric} rose from {before:.1%} to {after:.1%}"
-        return f"{self.metric} rose from {before:,.0f} to {after:,.0f}"
+            return f"{self.metric} rose from {share_text(before)} to {share_text(after)}"
+        return f"{self.metric} rose from {grouped(before)} to {grouped(after)}"
 
     def _value(self, run: RunMeasures) -> float:
         value = {**SHARES, **COUNTS}[self.metric](run)
@@ -79,7 +80,7 @@ def parse_condition(text: str) -> Condition:
     match = _CONDITION.fullmatch(text.strip())
     if match is None:
         raise NumascapeError(
-            f"{text[:60]!r} is no condition: write METRIC+N or METRIC+N%, such as remote-share+5"
+            f"{text[:60]!r} is not a condition: write METRIC+N or METRIC+N%, such as remote-share+5"
         )
     metric, most, percent = match.groups()
     if metric not in metrics:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared of a run and of each of its structures."""
+"""Measures a run and each of its structures for comparisons."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from numascape.trace.summary import structure_summary
 
 @dataclass(frozen=True)
 class StructureMeasures:
-    """A structure of one run; `structure` are its numbers there, several if they look the same.
+    """A structure of one run; `structure` has its ids, several if the structures look the same.
 
-    `remote_share` is of the accesses whose nodes are known, None if there are none; `foreign_share`
-    likewise of those to pages whose first toucher is known, those by other threads.
-    `first_toucher` touched most pages first, `first_touch_share` of them. `nodes` are pages by
+    `remote_share` is relative to the accesses whose nodes are known; None if there are none.
+    `foreign_share` is the share of accesses by other threads than the first toucher, relative to
+    the accesses to pages whose first toucher is known. `first_toucher` is the thread that touched
+    most pages first, and `first_touch_share` its share of them. `nodes` is the number of pages by
     node.
     """
 
@@ -47,8 +48,8 @@ class StructureMeasures:
 class RunMeasures:
     """A run as a whole.
 
-    `busiest_node_share` is of the accesses to pages whose node is known, those to the node that has
-    most; `known_share` is the part of all accesses whose nodes are known.
+    `busiest_node_share` is the share of the node with most accesses, relative to the accesses to
+    pages whose node is known. `known_share` is the share of all accesses whose nodes are known.
     """
 
     path: Path
@@ -74,7 +75,7 @@ class RunMeasures:
 
 @dataclass(frozen=True)
 class Site:
-    """What makes structures of two runs the same one; `file` without its folders."""
+    """Identifies a structure in several runs; `file` is without its folders."""
 
     name: str
     kind: str
@@ -92,7 +93,7 @@ class NodeUse:
 
     @classmethod
     def of(cls, trace: Trace) -> NodeUse:
-        """Two passes over the trace's accesses."""
+        """Compute both, each with a pass over the trace's accesses."""
         return cls(remote_accesses(trace), foreign_accesses(trace))
 
 
@@ -123,7 +124,7 @@ def measure_run(trace: Trace, use: NodeUse) -> RunMeasures:
 
 
 def measure_structures(trace: Trace, use: NodeUse) -> dict[Site, StructureMeasures]:
-    """Each structure's numbers, by what it is; those that look the same are one."""
+    """The measures of each structure by its site; structures at the same site are one."""
     remote = use.remote.group_by("structure").agg(pl.col("accesses", "remote").sum())
     away, foreign = (
         {
@@ -150,7 +151,7 @@ def _together(
     foreign: dict[int, tuple[float, float]],
     nodes: dict[int, dict[int, int]],
 ) -> StructureMeasures:
-    """Rows of structure_summary as one structure; the first, most used one says who touched it."""
+    """Join rows of structure_summary; the first toucher is that of the first, most used row."""
     numbers = tuple(row["structure"] for row in rows)
     pages: dict[int, int] = {}
     for number in numbers:
@@ -173,6 +174,6 @@ def _together(
 
 
 def _part(sums: dict[int, tuple[float, float]], numbers: tuple[int, ...]) -> float | None:
-    """The part over the whole of these structures together."""
+    """The quotient of the sums over these structures: part over whole."""
     whole = sum(sums.get(number, (0.0, 0.0))[0] for number in numbers)
     return sum(sums.get(number, (0.0, 0.0))[1] for number in numbers) / whole if whole else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison as one HTML file that needs nothing else, and loads nothing."""
+"""Writes a comparison as one HTML file, which loads nothing else."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from numascape.console.overview import NEGLIGIBLE
 from numascape.console.tables import name, place
 from numascape.figures.drawing import encode
 from numascape.findings import Finding
+from numascape.quantities import bytes_text
 from numascape.trace import Trace
-from numascape.trace.description import size
 
 _PICTURES: Final = 12
-"""Structures that get one: each takes some ten thousand bytes."""
+"""Number of structures with a picture; each takes some ten thousand bytes."""
+# Each column of a picture is then about three pixels wide.
+_DOTS_PER_INCH: Final = 200
 _ROWS: Final = 200
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -43,8 +45,8 @@ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 
 
 def write_page(comparison: Comparison, file: Path) -> int:
-    """Write the page and return its bytes; complete or not at all. Raises OSError."""
-    with replacing_file(file) as beside:  # first: drawing takes seconds
+    """Write the page, complete or not at all, and return its size in bytes. Raises OSError."""
+    with replacing_file(file) as beside:  # before drawing, which takes seconds
         content = comparison_page(comparison).encode()
         beside.write_bytes(content)
     return len(content)
@@ -131,7 +133,7 @@ def _finding_list(title: str, tone: str, findings: tuple[Finding, ...]) -> str:
 
 
 def _finding_item(kind: str, findings: list[Finding]) -> str:
-    """What is said of which structures, with the reasons to unfold."""
+    """A finding and its structures; the reasons can be unfolded."""
     names = ", ".join(_text(finding.name) for finding in findings if finding.name)
     reasons = "".join(
         f"<p>{_text(': '.join(filter(None, (finding.name, finding.why))))}</p>"
@@ -178,11 +180,15 @@ def _row(change: StructureChange, several: bool) -> str:
 def _size(side: StructureMeasures | None) -> str:
     if side is None:
         return "-"
-    return f"{side.instances} x {size(side.size)}" if side.instances > 1 else size(side.size)
+    return (
+        f"{side.instances} x {bytes_text(side.size)}"
+        if side.instances > 1
+        else bytes_text(side.size)
+    )
 
 
 def _bars(shares: list[float | None], kind: str) -> str:
-    """Before above after, with their numbers."""
+    """Two bars with their numbers: the earlier run above the later one."""
     lines = "".join(
         f'<div class="bar {kind} {which}"><i style="width:{100 * (share or 0):.1f}%"></i>'
         f"<span>{escape(percent(share))}</span></div>"
@@ -194,7 +200,7 @@ def _bars(shares: list[float | None], kind: str) -> str:
 
 
 def _node_bar(side: StructureMeasures | None) -> str:
-    """The pages of a structure on nodes, as parts of a bar."""
+    """A bar with one part per node, as long as its share of the structure's pages."""
     pages = {} if side is None else side.nodes
     total = sum(pages.values())
     if not total:
@@ -216,7 +222,7 @@ def _pictures(comparison: Comparison) -> str:
             None if side is None else (trace, side.structure[0])
             for trace, side in zip(traces, (change.before, change.after), strict=True)
         ]
-        picture = base64.b64encode(encode(draw_change(*sides), ".svg")).decode()
+        picture = base64.b64encode(encode(draw_change(*sides), ".svg", _DOTS_PER_INCH)).decode()
         title = f"{_text(change.site.name)}"
         figures.append(
             f'<figure><figcaption>{title}</figcaption><img alt="accesses to {title} by thread and '

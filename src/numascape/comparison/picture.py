@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A structure in both runs, side by side: who accesses its pages, touched them, where they are."""
+"""Draws a structure in two runs side by side: accesses, first touches and nodes of its pages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from numascape.appearance.palette import CATEGORIES, THREADS
+from numascape.appearance.style import CM_PER_INCH, SETTINGS, Style, access_scale, quantity
 from numascape.figures.page_figures import accesses_per_page
-from numascape.figures.palette import CATEGORIES, THREADS
-from numascape.figures.style import CM_PER_INCH, SETTINGS, Style, access_scale, quantity
 from numascape.figures.tables import Floats, PageMap, page_map
 from numascape.figures.visible import make_visible
 from numascape.trace import Trace
@@ -32,7 +32,7 @@ _NODES_NAMED: Final = 8
 
 
 def draw_change(before: tuple[Trace, int] | None, after: tuple[Trace, int] | None) -> Figure:
-    """The picture of a structure, given by a trace and its number in it; None: not in that run.
+    """Draw a structure, given by a trace and its id there; None: it is not in that run.
 
     Both sides have the same colours for the same numbers of accesses.
     """
@@ -40,13 +40,13 @@ def draw_change(before: tuple[Trace, int] | None, after: tuple[Trace, int] | Non
     densities = [side.density for side in sides if side is not None]
     scale = access_scale(np.concatenate([density.ravel() for density in densities]))
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
-    del settings["backend"]  # setting it would load a graphical one
+    del settings["backend"]  # setting it would load a graphical backend
     with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of characters that the font lacks
+        warnings.simplefilter("ignore")  # about characters that the font lacks
         figure = Figure()
         figure.set_size_inches(WIDTH_CM / CM_PER_INCH, _HEIGHT_CM / CM_PER_INCH)
         _draw(figure, sides, scale)
-        # Once, and not at every drawing: this takes longer than all the rest.
+        # Compute the layout only once, because this takes longer than all the rest.
         layout = ConstrainedLayoutEngine()
         figure.set_layout_engine(layout)
         layout.execute(figure)
@@ -64,7 +64,7 @@ class _Side:
 
 
 def _nodes_of_columns(trace: Trace, structure: int, pages: PageMap) -> tuple[list[int], Floats]:
-    """The nodes that hold pages, and per column the index of the one with most; nan: unknown."""
+    """The nodes that hold pages, and by column the index of the node with most; nan: unknown."""
     placed = trace.placement.filter((pl.col("structure") == structure) & (pl.col("node") >= 0))
     nodes = placed["node"].unique().sort().to_list()
     columns = len(pages.edges) - 1
@@ -154,7 +154,7 @@ def _draw_accesses(axes: Axes, side: _Side, style: Style, scale: Normalize) -> A
 
 
 def _first_touchers(pages: PageMap) -> Floats:
-    """Per column the thread that touched most of its pages first, from 0 to 1; nan: nobody."""
+    """By column the thread that touched most of its pages first, as 0 to 1; nan: no thread."""
     first = pages.first_touched.astype(np.float64)
     thread = first.argmax(axis=0) * pages.threads_per_row / max(pages.threads - 1, 1)
     return np.where(first.sum(axis=0) > 0, np.minimum(thread, 1.0), np.nan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison in the terminal."""
+"""Prints a comparison in the terminal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.console.overview import NEGLIGIBLE
 from numascape.console.tables import name, place, table_of
 from numascape.findings import Finding
-from numascape.trace.description import count
+from numascape.quantities import count_text, share_text
 
 _NODES = 8
-"""Nodes whose pages are listed one by one."""
+"""Number of nodes up to which each node's pages are listed."""
 
 
 def print_comparison(console: Console, comparison: Comparison, *, every: bool) -> None:
-    """Print the runs, the structures, and the findings; `every` shows little used ones too."""
+    """Print the runs, the structures, and the findings; `every`: also little used structures."""
     for which, run in (("before", comparison.before), ("after", comparison.after)):
         console.print(Text(f"{which:<7}{_run(run)}"), soft_wrap=True)
     console.print()
@@ -46,7 +46,7 @@ def print_comparison(console: Console, comparison: Comparison, *, every: bool) -
 
 
 def finding_text(finding: Finding) -> str:
-    """What a finding says of what, in one line."""
+    """The kind of a finding and its structure, in one line."""
     of = f"{name(finding.name)}: " if finding.name else ""
     return f"{of}{finding.kind.value}"
 
@@ -57,10 +57,15 @@ def _run(run: RunMeasures) -> str:
 
 
 def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
-    """What changed of the run as a whole: its name, before, after, and the change."""
+    """The measures of the whole run: name, before, after, and the change."""
     before, after = comparison.before, comparison.after
     rows = [
-        ("accesses", count(before.accesses), count(after.accesses), _ratio(before, after)),
+        (
+            "accesses",
+            count_text(before.accesses),
+            count_text(after.accesses),
+            _ratio(before, after),
+        ),
         _share_row("foreign share", before.foreign_share, after.foreign_share),
     ]
     if several_nodes(comparison):
@@ -81,7 +86,7 @@ def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 
 
 def several_nodes(comparison: Comparison) -> bool:
-    """Whether it matters where pages were: in one of the runs there were several nodes for them."""
+    """Whether one of the runs had several nodes, so that the node of a page matters."""
     nodes = {
         node
         for change in comparison.structures
@@ -110,11 +115,11 @@ def _busiest(run: RunMeasures) -> str:
 
 def percent(share: float | None) -> str:
     """A share with one digit, `?` if unknown."""
-    return "?" if share is None else f"{share:.1%}".replace("%", " %")
+    return "?" if share is None else share_text(share)
 
 
 def points(before: float | None, after: float | None) -> str:
-    """By how many percentage points a share changed; nothing where one is unknown."""
+    """The change of a share in percentage points; empty if one share is unknown."""
     if before is None or after is None:
         return ""
     return f"{100 * (after - before):+.1f} points"
@@ -126,7 +131,7 @@ def _measures(comparison: Comparison, width: int) -> Table:
 
 
 _LEFT = ("Structure", "Pages on nodes", "Where", *(" " * n for n in range(5)))
-"""Second columns of pairs have no name; they are told apart by their blanks."""
+"""The second column of a pair has no name, but table columns need different names: blanks."""
 
 
 def _structures(comparison: Comparison, shown: list[StructureChange], width: int) -> Table:
@@ -166,10 +171,10 @@ def remote_text(side: StructureMeasures) -> str:
 
 
 def first_text(side: StructureMeasures) -> str:
-    """The thread that touched most pages first, with its part if that is not all."""
+    """The thread that touched most pages first, with its share if that is not all."""
     if side.first_toucher is None or side.first_touch_share is None:
         return "?"
-    part = "" if side.first_touch_share == 1 else f" ({side.first_touch_share:.0%})"
+    part = "" if side.first_touch_share == 1 else f" ({percent(side.first_touch_share)})"
     return f"{side.first_toucher}{part}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the page of a comparison looks; colours are the report's."""
+"""The style of a comparison's page; it has the colours of the report."""
 
 from __future__ import annotations
 

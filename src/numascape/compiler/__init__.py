@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compilers whose programs the compiled recorder records: clang and flang with our pass."""
+"""The compilers for the compiled recorder: clang and flang with our pass."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`numascape-cc`, `numascape-c++` and `numascape-fc`: call clang or flang with the pass.
 
-They take the compiler's own options and add the pass where something is compiled, and the stub (the
-part that finds out whether the program is being recorded) where something is linked.
+They take the compiler's own options. They add the pass when something is compiled, and the stub
+(which finds out whether the program is being recorded) when something is linked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 
-# As in typing, which takes longer to load than all of the above: this runs for each file compiled.
+# typing has it too, but importing typing takes longer than everything else here, and this module is
+# loaded for each file that is compiled.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Compiler:
-    """One of the commands: `variable` names the compiler to call, else the first of `names`."""
+    """One of the commands: the environment's `variable` names the compiler, or else `names` do."""
 
     def __init__(
         self,
@@ -46,16 +47,16 @@ CXX = Compiler(
 )
 FC = Compiler("numascape-fc", "NUMASCAPE_FLANG", ("flang-new-19", "flang-19"), "flang-19")
 
-# With one of these nothing is linked.
+# With one of these options, nothing is linked.
 _NO_LINKING = frozenset(
     {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--precompile", "--analyze", "-###"}
 )
 _OBJECTS = frozenset({".o", ".a", ".so", ".lo", ".S", ".s"})
-# Compiled by themselves, they are precompiled.
+# A command that compiles only a header precompiles it.
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".H", ".h++"})
 _LARGEST_RESPONSE_FILE = 16 << 20
 _DEEPEST_RESPONSE_FILE = 8
-# Options whose value is the next word, which must not be taken for a file.
+# Options whose value is the next word, which is then not a file.
 _WITH_VALUE = frozenset(
     {"-o", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-D", "-U", "-L"}
     | {"-l", "-x", "-arch", "-target", "-T", "-u", "-z", "-e", "-MF", "-MT", "-MQ", "-J", "-mllvm"}
@@ -65,7 +66,7 @@ _WITH_VALUE = frozenset(
 
 
 def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
-    """The compiler's own command line; NumascapeError when it, or the pass, is not installed."""
+    """The compiler's command line; NumascapeError if the compiler or the pass is not installed."""
     program = _find(compiler)
     words = _words(arguments)
     files = _files(words)
@@ -73,10 +74,10 @@ def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
         return [program, *compiler.options, *arguments]
     added = [
         f"-fpass-plugin={_part('numascape_pass.so')}",
-        # The pass must still see that a loop was one, and how many accesses it stood for.
+        # The pass must see these loops, to know how many accesses they make.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
     ]
-    # A compiler warns of options that it has no use for; flang cannot be told not to.
+    # A compiler warns about options that it does not need, and flang cannot suppress this.
     if all(_is_object(file) for file in files):
         added = []
     elif compiler is not FC:
@@ -84,13 +85,11 @@ def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
     line = [program, *compiler.options, *added, *arguments]
     if _NO_LINKING.isdisjoint(words) and "-r" not in words and not _precompiles(words, files):
         line += ["-x", "none", str(_part("numascape-stub.o"))]
-        if "-shared" in words:
-            line.append("-Wl,-z,nodelete")  # the recorder keeps addresses in it
     return line
 
 
 def _words(arguments: Sequence[str], depth: int = 0) -> list[str]:
-    """The arguments, and in place of a response file (`@FILE`) those that are in it."""
+    """The arguments, where each response file (`@FILE`) is replaced by its content."""
     words = []
     for word in arguments:
         inside = _response(word[1:]) if word.startswith("@") else None
@@ -102,7 +101,7 @@ def _words(arguments: Sequence[str], depth: int = 0) -> list[str]:
 
 
 def _response(path: str) -> list[str] | None:
-    """The words of a response file; None for what the compiler will not take for one either."""
+    """Return the words of a response file; None if the compiler would not accept it either."""
     import shlex  # seldom needed
 
     try:
@@ -114,7 +113,7 @@ def _response(path: str) -> list[str] | None:
 
 
 def _precompiles(words: Sequence[str], files: Sequence[str]) -> bool:
-    """Whether a header is compiled: nothing is linked with that."""
+    """Whether a header is precompiled; then nothing is linked."""
     language = [word for word in words if word.endswith("-header")]
     return bool(language) or all(Path(file).suffix in _HEADERS for file in files)
 
@@ -124,7 +123,7 @@ def _is_object(file: str) -> bool:
 
 
 def _files(arguments: Sequence[str]) -> list[str]:
-    """The input files: without one (`--version`) there is nothing to compile or link."""
+    """The input files; without one (`--version`) there is nothing to compile or link."""
     files = []
     skip = False
     for word in arguments:
@@ -140,7 +139,7 @@ def _find(compiler: Compiler) -> str:
         if found := shutil.which(name):
             return found
     if wanted:
-        raise NumascapeError(f"{compiler.variable} is {wanted}, and there is no such program")
+        raise NumascapeError(f"{compiler.variable} is {wanted}, but there is no such program")
     raise NumascapeError(
         f"{compiler.names[0]} is not installed: install Debian's {compiler.package}, or set "
         f"{compiler.variable} to a compiler of LLVM 19"

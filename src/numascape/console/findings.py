@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings in the terminal: what, why, what to do, what it gains."""
+"""Findings in the terminal: kind, cause, fix, gain."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from numascape.console.tables import name
-from numascape.findings.find import left_open
+from numascape.findings.find import describe_not_judged
 from numascape.findings.finding import Finding, Kind
 from numascape.findings.groups import Group, grouped, stake_of
 from numascape.findings.subject import Run
-from numascape.findings.wording import counted, number_text, percent, threads_text
+from numascape.findings.wording import number_text, threads_text
+from numascape.quantities import counted, percent
 from numascape.terminal import printable
 from numascape.trace.counting import only_touches
 
@@ -28,7 +29,7 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
     groups = grouped(run, found)
     to_do = [group for group in groups if group.first.to_do]
     _print_heading(console, run, len(to_do))
-    _print_left_open(console, run)
+    _print_not_judged(console, run)
     for number, group in enumerate(to_do, 1):
         console.print()
         _print_group(console, group, number, every=every)
@@ -40,7 +41,7 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
             _print_indented(console, Text(printable(sentence)), 0)
     if well:
         console.print()
-        console.print(Text("Well as it is", "bold"))
+        console.print(Text("No action needed", "bold"))
         for group in well:
             line = Text.assemble(f"{group.kind.value}: ", (_names(group), "cyan"))
             _print_indented(console, line, _INDENT)
@@ -52,17 +53,17 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
         _print_indented(
             console,
             Text(
-                "The trace is of a machine with one node, where everything is local: the shares "
-                "above are of accesses, and no prediction of time. With --machine NAME the gain "
-                "is predicted for a machine with several nodes.",
+                "This trace comes from a machine with one node, where all memory is local. The "
+                "shares above are shares of accesses, not of time. Add --machine NAME to predict "
+                "the gain on a machine with several nodes.",
                 "dim",
             ),
             0,
         )
 
 
-def _print_left_open(console: Console, run: Run) -> None:
-    sentence = left_open(run.trace)
+def _print_not_judged(console: Console, run: Run) -> None:
+    sentence = describe_not_judged(run.trace)
     if sentence:
         console.print()
         _print_indented(console, _spoken(sentence), 0)
@@ -83,12 +84,11 @@ def _print_heading(console: Console, run: Run, findings: int) -> None:
     )
     if run.trace.info.recorder.counts == "samples":
         samples = counted(run.accesses, "sample")
-        console.print(f"judged from {samples} of accesses: every share is an estimate")
+        console.print(f"based on {samples} of accesses: every share is an estimate")
     if findings:
-        things = f"{findings} thing{'' if findings == 1 else 's'}"
-        touches = only_touches(run.trace)
-        order = "to look into, most pages first" if touches else "to do, most gain first"
-        console.print(f"{things} {order}")
+        noun = "finding" if findings == 1 else "findings"
+        order = "most pages first" if only_touches(run.trace) else "largest gain first"
+        console.print(f"{findings} {noun}, {order}")
 
 
 def _print_group(console: Console, group: Group, number: int, *, every: bool) -> None:
@@ -100,16 +100,16 @@ def _print_group(console: Console, group: Group, number: int, *, every: bool) ->
     )
     console.print(heading, soft_wrap=not console.is_terminal)
     _print_indented(console, Text.assemble((share, "bold"), f" {printable(label)}"), _INDENT)
-    _print_indented(console, _labelled("why", first.why), _INDENT)
+    _print_indented(console, _labelled("Cause", first.why), _INDENT)
     for sentence in first.advice:
-        _print_indented(console, _labelled("do", sentence), _INDENT)
+        _print_indented(console, _labelled("Fix", sentence), _INDENT)
     if every:
         for evidence in first.evidence:
             value = number_text(evidence.value, evidence.unit)
             _print_indented(console, Text(f"{evidence.what}: {value}", "dim"), 2 * _INDENT)
         if first.threads:
             _print_indented(console, Text(threads_text(first.threads), "dim"), 2 * _INDENT)
-    seen = f"{percent(first.confidence)} sure; see the report's figure {first.figure.value}"
+    seen = f"Confidence: {percent(first.confidence)}. Figure in the report: {first.figure.value}"
     _print_indented(console, Text(seen, "dim"), _INDENT)
 
 
@@ -118,7 +118,7 @@ def _labelled(label: str, sentence: str) -> Text:
 
 
 def _spoken(sentence: str) -> Text:
-    """The sentence with what stands between backticks as code."""
+    """The sentence, with the text between backticks shown as code."""
     text = Text()
     for i, part in enumerate(printable(sentence).split("`")):
         text.append(part, "green" if i % 2 else "")

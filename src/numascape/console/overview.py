@@ -12,10 +12,11 @@ from rich.text import Text
 from numascape import terminal
 from numascape.analysis.traffic import node_traffic
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
-from numascape.console.tables import name, percent, place, table_of
+from numascape.console.tables import name, part_text, place, table_of
+from numascape.quantities import bytes_text, count_text, percent, share_text
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
-from numascape.trace.description import count, describe_run, size
+from numascape.trace.description import describe_run
 from numascape.trace.phase import TraceOfPhase
 
 NEGLIGIBLE = 1e-4
@@ -25,7 +26,7 @@ _PHASES = 20
 _WIDEST_STRIP = 96
 _COLOURS_NAMED = 12
 _NODES = 16
-"""Nodes up to which the traffic between each two is shown."""
+"""Number of nodes up to which the traffic of each pair is shown."""
 
 
 def print_overview(console: Console, trace: Trace, summary: pl.DataFrame, *, every: bool) -> None:
@@ -64,7 +65,7 @@ def _phase_name(trace: TraceOfPhase) -> str:
 
 
 def local_shares(trace: Trace) -> dict[int, float]:
-    """Of each structure the share of accesses from the page's own node, where nodes are known."""
+    """By structure the share of local accesses, if nodes are known."""
     moved = node_traffic(trace, trace.accesses, ["structure"]).filter(
         (pl.col("thread_node") >= 0) & (pl.col("page_node") >= 0)
     )
@@ -84,18 +85,18 @@ def _print_structures(
     if "memory_lines" in summary.columns:
         headings.insert(6, "Lines")
         for lines, row in zip(summary["memory_lines"], rows, strict=True):
-            row.insert(6, count(lines))
+            row.insert(6, count_text(lines))
     if local is not None:
         headings.insert(6, "Local")
         for number, row in zip(summary["structure"], rows, strict=True):
-            row.insert(6, f"{local[number]:.0%}" if number in local else "?")
+            row.insert(6, percent(local[number]) if number in local else "?")
     faint = [not named for named in summary["named"]]
     text = ("Structure", "Kind", "Where")
     console.print(table_of(headings, rows, console.width, text, faint))
 
 
 def _print_touched(console: Console, summary: pl.DataFrame) -> None:
-    """Without counts: what was touched, and by whom."""
+    """Print the first touches of a trace without counts."""
     rows = []
     for row in summary.iter_rows(named=True):
         what, kind, extent, _, touched, share, threads, first, where = _cells(row)
@@ -106,15 +107,15 @@ def _print_touched(console: Console, summary: pl.DataFrame) -> None:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    """A structure's line, in the order of _HEADINGS."""
+    """The cells of a structure's row, in the order of _HEADINGS."""
     instances = f"{row['instances']} x " if row["instances"] > 1 else ""
     return [
         name(row["name"]),
         row["kind"],
-        instances + size(row["size"]),
-        count(row["reads"]),
-        count(row["writes"]),
-        f"{row['share']:.2%}",
+        instances + bytes_text(row["size"]),
+        count_text(row["reads"]),
+        count_text(row["writes"]),
+        share_text(row["share"]),
         _threads(row["threads"], row["readers"], row["writers"]),
         _first_toucher(row["first_touch_thread"], row["first_touch_share"]),
         place(str(row["file"]), row["line"], str(row["function"])),
@@ -128,7 +129,7 @@ def _threads(threads: int, readers: int, writers: int) -> str:
 def _first_toucher(thread: int | None, share: float | None) -> str:
     if thread is None or share is None:
         return ""
-    return f"{thread}" if share == 1 else f"{thread} ({share:.0%})"
+    return f"{thread}" if share == 1 else f"{thread} ({percent(share)})"
 
 
 def _print_strips(console: Console, trace: Trace, shown: pl.DataFrame) -> None:
@@ -148,7 +149,7 @@ def _print_strips(console: Console, trace: Trace, shown: pl.DataFrame) -> None:
 
 
 def print_strip_legend(console: Console, users: Users, *, touches: bool = False) -> None:
-    """Say how strips are read, on this console."""
+    """Print the legend of the strips for this console."""
     what = users.what
     if touches:
         console.print(f"Pages, first to last, by the {what} that touched most of them first")
@@ -191,9 +192,9 @@ def _print_phases(console: Console, trace: Trace, *, every: bool) -> None:
             str(row["phase"]),
             str(row["repetitions"]),
             f"{seconds[row['phase']]:.3g}" if row["phase"] in seconds else "",
-            count(row["reads"]),
-            count(row["writes"]),
-            percent(row["reads"] + row["writes"], total),
+            count_text(row["reads"]),
+            count_text(row["writes"]),
+            part_text(row["reads"] + row["writes"], total),
             str(row["threads"]),
             place(row["file"], row["line"], ""),
         ]
@@ -214,10 +215,10 @@ def _print_traffic(console: Console, trace: Trace) -> None:
     remote = int(known["accesses"].sum()) - local
     console.print()
     unknown = total - local - remote
-    why = f", {percent(unknown, total)} not known (threads that moved, pages nobody asked about)"
+    why = f", {part_text(unknown, total)} unknown (threads that moved, pages without a known node)"
     console.print(
-        f"Between nodes: {percent(local, total)} of the accesses local, {percent(remote, total)} "
-        f"remote{why if unknown else ''}",
+        f"Between nodes: {part_text(local, total)} of the accesses are local, "
+        f"{part_text(remote, total)} remote{why if unknown else ''}",
         soft_wrap=True,
     )
     pages = sorted(known["page_node"].unique())
@@ -225,7 +226,7 @@ def _print_traffic(console: Console, trace: Trace) -> None:
         return
     cell = {(row["thread_node"], row["page_node"]): row["accesses"] for row in known.to_dicts()}
     rows = [
-        [f"threads on {node}", *(percent(cell.get((node, page), 0), total) for page in pages)]
+        [f"threads on {node}", *(part_text(cell.get((node, page), 0), total) for page in pages)]
         for node in sorted(known["thread_node"].unique())
     ]
     console.print(
@@ -234,7 +235,7 @@ def _print_traffic(console: Console, trace: Trace) -> None:
 
 
 def _print_sharing(console: Console, trace: Trace) -> None:
-    """How many threads use a page: what no placement can bring near all its users."""
+    """Print how many threads use a page; a page with users on several nodes is remote for some."""
     if trace.threads.height < 2 or trace.accesses.is_empty():
         return
     by_page = (
@@ -248,7 +249,7 @@ def _print_sharing(console: Console, trace: Trace) -> None:
     total, pages = int(by_page["accesses"].sum()), int(by_page["pages"].sum())
     found = {row["users"]: row for row in by_page.to_dicts()}
     rows = [
-        [label, percent(found[label]["pages"], pages), percent(found[label]["accesses"], total)]
+        [label, part_text(found[label]["pages"], pages), part_text(found[label]["accesses"], total)]
         for label in _labels(trace.threads.height)
         if label in found
     ]
@@ -261,7 +262,7 @@ def _print_sharing(console: Console, trace: Trace) -> None:
 
 
 def _bounds(threads: int) -> list[tuple[int, int]]:
-    """1, 2, 3-4, 5-8, ... up to the number of threads."""
+    """The ranges 1, 2, 3-4, 5-8, ... up to the number of threads."""
     bounds, low = [(1, 1)], 2
     while low <= threads:
         high = min(threads, 2 if low == 2 else (low - 1) * 2)

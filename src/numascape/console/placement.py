@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a plan, as tables: planned against actual nodes and CPUs."""
+"""Prints the verification of a plan as tables: planned and actual nodes and CPUs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from rich.console import Console
 
-from numascape.console.tables import name, percent, table_of
+from numascape.console.tables import name, part_text, table_of
 from numascape.machine.kernel_lists import format_cpu_list
-from numascape.machine.wording import bytes_text
 from numascape.placement.verifying import ProcessResult, Verification
+from numascape.quantities import bytes_text
 
-_MOST_THREADS = 64
+_MAX_THREADS = 64
 
 
 def print_verification(found: Verification, console: Console) -> None:
-    """Print a table of structures, one of threads, and what hindered."""
+    """Print a table of structures, a table of threads, and what hindered the plan."""
     if not found.processes:
-        console.print("no process carried the plan out: none ran the program that it is for")
+        console.print("the plan was not applied: no process ran the program that it is for")
         return
     if found.structures:
         console.print(_structures(found, console.width))
@@ -35,7 +35,7 @@ def _structures(found: Verification, width: int) -> Any:
     for item in found.structures:
         touched = item.right + item.elsewhere
         is_judged = item.policy != "first-touch" and touched > 0
-        share = percent(item.right, touched) if is_judged else ""
+        share = part_text(item.right, touched) if is_judged else ""
         nodes = ", ".join(f"{node}: {pages}" for node, pages in item.nodes.items())
         row = (str(item.instances), bytes_text(item.bytes), item.policy, item.planned)
         unmet = (
@@ -67,9 +67,9 @@ def _threads(found: Verification, width: int) -> Any:
             "" if thread.last_cpu is None else str(thread.last_cpu),
             "yes" if thread.is_right else "no",
         )
-        for thread in planned[:_MOST_THREADS]
+        for thread in planned[:_MAX_THREADS]
     ]
-    if len(planned) > _MOST_THREADS:
+    if len(planned) > _MAX_THREADS:
         right = sum(thread.is_right for thread in planned)
         rows.append((f"{len(planned)} in all", "", "", "", "", f"{right} yes"))
     headings = ("process", "thread", "OpenMP", "CPUs planned", "last on", "as planned")
@@ -90,7 +90,7 @@ def _hindrances(process: ProcessResult) -> list[str]:
 
 
 def as_plain_data(found: Verification) -> dict[str, Any]:
-    """The same for programs."""
+    """The verification as plain data, for JSON."""
     return {
         "structures": [
             {**dataclasses.asdict(item), "share": item.share, "nodes": _texts(item.nodes)}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A structure's pages as a line of characters: who uses which, and how much.
+"""Draws a structure's pages as a line of characters: their users and accesses.
 
-Where colours can be seen, a character's height is the accesses and its colour the thread, or the
-node, with most of them, as in the report's strips. Elsewhere a line of characters of growing
-density stands for the accesses, and a second line names who has most of them.
+With colours, the height of a character shows the accesses, and its colour shows the thread, or the
+node, with most of them, as in the report. Without colours, the density of a character shows the
+accesses, and a second line names the thread or node with most of them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape.analysis.traffic import thread_nodes
-from numascape.figures.palette import CATEGORIES, NO_THREAD, dominance, mixed, thread_colour
+from numascape.appearance.palette import CATEGORIES, NO_THREAD, dominance, mixed, thread_colour
 from numascape.trace import Trace
 
 BLOCKS = "▁▂▃▄▅▆▇"
-"""A full one would touch the strip above."""
+"""Without a full block, which would touch the strip above."""
 DENSITIES = ".:-=+*#%@"
 NAMES = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""Of threads or nodes on the second line of a strip without colours."""
+"""Symbols of threads or nodes on the second line of a strip without colours."""
 NOBODY = "·"
 _DECADES = 6
 
@@ -36,9 +36,9 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Strip:
-    """Per column the mean accesses per page, and who made most of them with which share.
+    """By column the mean accesses per page, the user with most of them, and its share.
 
-    `who` indexes the users; -1 where nobody is known.
+    `who` is an index of a user, or -1 if none is known.
     """
 
     mean: Floats
@@ -48,16 +48,16 @@ class Strip:
 
 @dataclass(frozen=True)
 class Users:
-    """Those whom the strips tell apart: threads, or nodes where the threads stayed on theirs."""
+    """What the strips distinguish: threads, or the nodes that the threads stayed on."""
 
     what: str
     names: tuple[str, ...]
     of_thread: Indices
-    """Index of each thread's user; -1 for a thread that was seen on several nodes."""
+    """By thread the index of its user; -1 for a thread that was seen on several nodes."""
 
 
 def users_of(trace: Trace) -> Users:
-    """The nodes, where threads were seen on several of them, else the threads."""
+    """The nodes if the threads ran on more than one, or else the threads."""
     node = thread_nodes(trace)["thread_node"].to_numpy()
     nodes = sorted({int(number) for number in node if number >= 0})
     if len(nodes) > 1:
@@ -68,7 +68,7 @@ def users_of(trace: Trace) -> Users:
 
 
 def strip_of(trace: Trace, structure: int, users: Users, columns: int) -> Strip:
-    """Fold the pages of a structure, its instances summed, into `columns` columns."""
+    """Sum the instances of a structure and fold its pages into `columns` columns."""
     pages = max(1, int(trace.structures.item(structure, "pages")))
     bins = min(pages, columns)
     own = trace.accesses.lazy().filter(pl.col("structure") == structure).select(
@@ -82,7 +82,7 @@ def strip_of(trace: Trace, structure: int, users: Users, columns: int) -> Strip:
             own.group_by("column").agg(pages=pl.struct("instance", "page").n_unique()),
         ]
     )
-    # The last row is for threads of no known user: counted, but dominating nothing.
+    # The last row is for threads whose user is unknown: it counts, but never dominates.
     by_user = np.zeros((len(users.names) + 1, bins))
     user = users.of_thread[sums["thread"].to_numpy()]
     np.add.at(by_user, (user, sums["column"].to_numpy()), sums["accesses"].to_numpy())
@@ -90,7 +90,7 @@ def strip_of(trace: Trace, structure: int, users: Users, columns: int) -> Strip:
     most = by_user[:-1].max(axis=0, initial=0)
     weight = np.ones(bins)
     weight[touched["column"].to_numpy()] = touched["pages"].to_numpy()
-    # A structure of fewer pages than columns has pages several columns wide.
+    # If a structure has fewer pages than columns, a page is several columns wide.
     shown = np.arange(columns) * bins // columns
     return Strip(
         (total / weight)[shown],
@@ -100,7 +100,7 @@ def strip_of(trace: Trace, structure: int, users: Users, columns: int) -> Strip:
 
 
 def strip_lines(strip: Strip, users: Users, console: Console) -> list[Text]:
-    """The strip as this console can show it: one coloured line, or up to two plain ones."""
+    """The strip for this console: one coloured line, or up to two plain ones."""
     level = _levels(strip.mean)
     unicode = not console.options.ascii_only
     if unicode and console.color_system is not None and not console.no_color:
@@ -115,7 +115,7 @@ def strip_lines(strip: Strip, users: Users, console: Console) -> list[Text]:
 
 
 def _levels(mean: Floats) -> list[float]:
-    """0 for nothing; else above 0 to 1, logarithmic over one to six decades."""
+    """0 for no accesses, otherwise 0 to 1 on a logarithmic scale over one to six decades."""
     largest = float(mean.max(initial=0))
     if largest <= 0:
         return [0.0] * len(mean)
@@ -140,7 +140,7 @@ def _coloured(strip: Strip, users: Users, level: Sequence[float]) -> Text:
 
 
 def user_colour(users: Users, number: int) -> str:
-    """Threads go from blue to yellow; nodes, a few, have a colour each while there are enough."""
+    """Threads go from blue to yellow; nodes have categorical colours if there are enough."""
     if users.what == "node" and len(users.names) <= len(CATEGORIES):
         return CATEGORIES[number]
     return thread_colour(number, len(users.names))

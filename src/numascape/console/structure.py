@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One structure in the terminal: its threads, who touched it first, what the code does with it."""
+"""Prints one structure in the terminal: its threads, first touches and source lines."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rich.text import Text
 from numascape import terminal
 from numascape.console.overview import local_shares, print_strip_legend
 from numascape.console.strips import strip_lines, strip_of, users_of
-from numascape.console.tables import name, percent, place, table_of
+from numascape.console.tables import name, part_text, place, table_of
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
+from numascape.quantities import bytes_text, count_text, percent
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
-from numascape.trace.description import count, size
 from numascape.trace.phase import TraceOfPhase
 from numascape.trace.schema import OPTIONAL_COLUMNS
 
@@ -32,7 +32,7 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
     instances = f"{row['instances']} instances of up to " if row["instances"] > 1 else ""
     where = place(row["file"], row["line"], row["function"])
     console.print(
-        f"{row['kind']}, {instances}{size(row['size'])}, {row['pages']:,} pages"
+        f"{row['kind']}, {instances}{bytes_text(row['size'])}, {row['pages']:,} pages"
         + (f", {where}" if where else ""),
         soft_wrap=True,
     )
@@ -45,7 +45,7 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
     seen = not only_touches(trace)
     local = local_shares(trace) if seen and trace.info.host.nodes > 1 else {}
     if structure in local:
-        share = f"{local[structure]:.0%}"
+        share = percent(local[structure])
         console.print(f"{share} of its accesses are local, as far as nodes are known.")
     _print_strip(console, trace, structure)
     parts = (_print_threads, _print_first_touch, _print_lines, _print_phases)
@@ -93,11 +93,11 @@ def _print_threads(console: Console, trace: Trace, chosen: pl.Expr, most: int) -
             str(row["thread"]),
             name(str(threads.item(row["thread"], "name"))),
             " ".join(map(str, threads.item(row["thread"], "nodes").to_list()[:8])),
-            count(row["reads"]),
-            count(row["writes"]),
-            percent(row["reads"] + row["writes"], total),
-            count(row["pages"]),
-            count(row["first"]),
+            count_text(row["reads"]),
+            count_text(row["writes"]),
+            part_text(row["reads"] + row["writes"], total),
+            count_text(row["pages"]),
+            count_text(row["first"]),
         ]
         for row in shown.iter_rows(named=True)
     ]
@@ -117,8 +117,8 @@ def _print_first_touch(console: Console, trace: Trace, chosen: pl.Expr, most: in
         [
             place(row["file"], row["line"], row["function"]) or "unknown",
             f"thread {row['thread']}" if row["threads"] == 1 else f"{row['threads']} threads",
-            count(row["pages"]),
-            percent(row["pages"], total),
+            count_text(row["pages"]),
+            part_text(row["pages"], total),
         ]
         for row in by_place.head(most).iter_rows(named=True)
     ]
@@ -129,7 +129,7 @@ def _print_first_touch(console: Console, trace: Trace, chosen: pl.Expr, most: in
 def _certainty(estimated: int, accesses: int) -> str:
     if estimated == 0:
         return "exactly"
-    return "estimated" if estimated == accesses else f"{percent(estimated, accesses)} estimated"
+    return "estimated" if estimated == accesses else f"{part_text(estimated, accesses)} estimated"
 
 
 def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
@@ -145,9 +145,9 @@ def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> 
     rows = [
         [
             place(row["file"], row["line"], row["function"]) or "unknown",
-            count(row["reads"]),
-            count(row["writes"]),
-            percent(row["accesses"], total),
+            count_text(row["reads"]),
+            count_text(row["writes"]),
+            part_text(row["accesses"], total),
             *(_certainty(row[label], row["accesses"]) for label in labels),
         ]
         for row in by_line.head(most).iter_rows(named=True)
@@ -172,9 +172,9 @@ def _print_phases(console: Console, trace: Trace, chosen: pl.Expr, most: int) ->
         [
             name(trace.phases.item(row["phase"], "name")),
             str(row["phase"]),
-            count(row["reads"]),
-            count(row["writes"]),
-            percent(row["accesses"], total),
+            count_text(row["reads"]),
+            count_text(row["writes"]),
+            part_text(row["accesses"], total),
             str(row["threads"]),
         ]
         for row in shown.iter_rows(named=True)

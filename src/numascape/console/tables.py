@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that fit a terminal: names are cut, numbers never."""
+"""Tables that fit into the terminal: names may be cut, numbers are not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from numascape import terminal
+from numascape.quantities import share_text
 
 NARROWEST = 9
-"""Characters that a cut name keeps."""
+"""Characters that a cut name keeps at least."""
 _LONGEST = 200
-"""Characters of a name that are worth printing: mangled templates have thousands."""
+"""Most characters of a name that are printed; mangled templates have thousands."""
 
 
 def table_of(
@@ -26,8 +27,8 @@ def table_of(
 ) -> Table:
     """A table whose `text` columns are cut so that it fits into `width`.
 
-    The columns called in `text` are aligned left, the others, numbers, right. The first text column
-    of a row that is `faint` is dim.
+    The columns named in `text` are aligned left; the others are numbers, aligned right. The first
+    text column of a `faint` row is dim.
     """
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     cut = [at for at, heading in enumerate(headings) if heading in text]
@@ -52,7 +53,7 @@ def table_of(
 
 
 def name(text: str) -> str:
-    """A name as it may be printed."""
+    """A name that is safe to print."""
     return terminal.printable(text[:_LONGEST])
 
 
@@ -62,9 +63,6 @@ def place(file: str, line: int, function: str) -> str:
     return name(" ".join(part for part in (at, function) if part))
 
 
-def percent(part: float, whole: float) -> str:
-    """A share with one digit; never 0 for something."""
-    if whole <= 0 or part <= 0:
-        return "0 %"
-    share = part / whole
-    return "<0.1 %" if share < 0.0005 else f"{share:.1%}".replace("%", " %")
+def part_text(part: float, whole: float) -> str:
+    """A part of a whole as a share."""
+    return share_text(part / whole if whole > 0 else 0.0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures for papers: a trace's tables -> plain data -> a Matplotlib figure -> a file.
 
-Importing this package loads neither the data frames nor Matplotlib: `drawing` and `opened` do.
+Importing this package loads neither Polars nor Matplotlib; importing `drawing` does.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ FigureName = Literal[
 ]
 FIGURES: Final[tuple[FigureName, ...]] = get_args(FigureName)
 OF_ONE_STRUCTURE: Final = frozenset({"access", "first-touch"})
-"""Figures with a page axis; the others show the whole run when no structure is named."""
+"""Figures with a page axis. The others show the whole run if no structure is named."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mapping as a picture: cores' loads before and after, traffic between nodes, migrations."""
+"""Draws a mapping: the cores' loads before and after, traffic between nodes, migrations."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from numascape.appearance.style import SETTINGS, Style
 from numascape.atomic import replacing_file
 from numascape.balance import Balanced, Problem
 from numascape.balance.graph import Cores, Floats
 from numascape.errors import NumascapeError
 from numascape.figures.drawing import SUFFIXES, encode
-from numascape.figures.style import SETTINGS, Style
 
 _BEFORE: Final = "#b8b8b8"
 _AFTER: Final = "#2c7fb8"
-_MOST_BARS: Final = 256
-"""Cores of which each has a bar; of more, the mean of neighbours is drawn."""
-_MOST_CELLS_WITH_NUMBERS: Final = 8
+_MAX_BARS: Final = 256
+"""Number of cores up to which each has a bar; of more, the mean of neighbours is drawn."""
+_MAX_CELLS_WITH_NUMBERS: Final = 8
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy"
@@ -56,14 +56,14 @@ def save_balance(problem: Problem, balanced: Balanced, file: Path) -> None:
 
 
 def draw_balance(problem: Problem, balanced: Balanced) -> Figure:
-    """Four panels: loads, traffic before, traffic after, tasks that move between nodes."""
+    """Draw four panels: loads, traffic before, traffic after, tasks that move between nodes."""
     before, after = problem.graph.core, balanced.mapping
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(10.0, 6.4), layout="constrained")
         panels = figure.subplot_mosaic([["loads"] * 3, ["now", "then", "moves"]])
         _draw_loads(panels["loads"], problem, balanced)
         traffic = [problem.node_traffic(mapping) for mapping in (before, after)]
-        # Both with one scale, and without what stays on a node: there it would drown the rest.
+        # Both have one scale. Traffic within a node is left out, because it is much larger.
         most = max(_off_diagonal(matrix).max(initial=0.0) for matrix in traffic)
         unit = "MB" if problem.graph.bytes.any() else "messages"
         for name, matrix, title in (
@@ -91,7 +91,7 @@ def _moves(problem: Problem, before: Cores, after: Cores) -> Floats:
 def _draw_loads(axes: Axes, problem: Problem, balanced: Balanced) -> None:
     times = [problem.core_times(problem.graph.core), problem.core_times(balanced.mapping)]
     cores = problem.target.cores
-    per_bar = -(-cores // _MOST_BARS)
+    per_bar = -(-cores // _MAX_BARS)
     for values, offset, colour, name in (
         (times[0], -0.2, _BEFORE, "before"), (times[1], 0.2, _AFTER, "after"),
     ):  # fmt: skip
@@ -112,7 +112,7 @@ def _draw_loads(axes: Axes, problem: Problem, balanced: Balanced) -> None:
 
 
 def draw_node_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: str) -> None:
-    """Nodes x nodes as cells, of which `most` is the darkest; bytes when `unit` is MB."""
+    """Draw nodes x nodes as cells; `most` is the darkest. Values are bytes if `unit` is MB."""
     shown = matrix / 1e6 if unit == "MB" else matrix
     top = most / 1e6 if unit == "MB" else most
     axes.imshow(shown, cmap=Style().intensity, vmin=0.0, vmax=top or 1.0)
@@ -121,7 +121,7 @@ def draw_node_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: 
     axes.set_ylabel("from node")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-    if len(matrix) <= _MOST_CELLS_WITH_NUMBERS:
+    if len(matrix) <= _MAX_CELLS_WITH_NUMBERS:
         for i, row in enumerate(shown):
             for j, value in enumerate(row):
                 dark = top > 0 and value > 0.6 * top

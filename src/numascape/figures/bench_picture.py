@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plot of a vector loop's bandwidth over its length, caches marked; both axes logarithmic."""
+"""Plots a vector loop's bandwidth over its length, and the cache sizes; log-log axes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from numascape.appearance.style import SETTINGS, Style
 from numascape.figures.drawing import TraceFigure
-from numascape.figures.style import SETTINGS, Style
 from numascape.machine.benchmarks import Experiment, Result, Series
 from numascape.machine.description import Machine
-from numascape.machine.wording import bytes_text
+from numascape.quantities import bytes_text
 
 _HEIGHT_CM = 9.0
 
@@ -21,7 +21,7 @@ _HEIGHT_CM = 9.0
 def draw_bench(
     machine: Machine, experiment: Experiment, results: list[Result], style: Style | None = None
 ) -> TraceFigure:
-    """Draw a line for each series; dashed ones are with serial first touch."""
+    """Draw a line for each series; a dashed line is with serial first touch."""
     style = style or Style(width=14.0)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
     del settings["backend"]
@@ -64,7 +64,7 @@ def _draw_series(axes: Axes, series: Series, results: list[Result], colour: Any)
 
 
 def _mark_caches(axes: Axes, machine: Machine) -> None:
-    """A line at the size of one cache of each level, as one thread sees it."""
+    """Draw a line at the size of one cache of each level, as one thread sees it."""
     for cache in machine.caches:
         if cache.kind in {"data", "unified"} and cache.bytes:
             axes.axvline(cache.bytes, color="#888888", linewidth=0.6, linestyle=":")

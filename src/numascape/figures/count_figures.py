@@ -10,24 +10,24 @@ import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, Normalize
-from matplotlib.figure import Figure
+from matplotlib.figure import FigureBase
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
+from numascape.appearance.style import Style, access_scale, quantity
 from numascape.figures.page_figures import shown_name
-from numascape.figures.style import Style, access_scale, quantity
 from numascape.figures.tables import Counts, Traffic
-from numascape.trace.description import size
+from numascape.quantities import bytes_text, percent
 
 _LABELLED_CELLS = 8
-"""Nodes up to which every cell of the traffic has its number written into it."""
+"""Number of nodes up to which each cell of the traffic contains its number."""
 
 
 def draw_sizes(
-    figure: Figure, structures: pl.DataFrame, chosen: int | None, of: str | None, style: Style
+    figure: FigureBase, structures: pl.DataFrame, chosen: int | None, of: str | None, style: Style
 ) -> None:
-    """Two bars per structure: its size, and its reads and writes; `chosen` has a mark.
+    """Draw two bars per structure: its size, and its reads and writes; `chosen` is marked.
 
-    `of` is the phase that they are shown for, None is the run.
+    `of` is the name of the phase; None is the whole run.
     """
     left, right = figure.subplots(1, 2, sharey=True)
     at = np.arange(structures.height)
@@ -43,7 +43,7 @@ def draw_sizes(
     left.set_yticks(at, [mark + name for mark, name in zip(marks, names, strict=True)])
     left.set_ylim(structures.height - 0.5, -0.5)
     left.set_xlabel("size")
-    # Powers of two, as sizes are; two ticks at most beside the zero.
+    # Ticks at a multiple of a power of two; at most two besides zero.
     step = 2.0 ** np.ceil(np.log2(max(1.0, float(bytes_.max(initial=1))) / 2))
     left.xaxis.set_major_locator(MultipleLocator(step))
     left.xaxis.set_major_formatter(FuncFormatter(_bytes))
@@ -59,9 +59,9 @@ def draw_sizes(
 
 
 def draw_read_write(
-    figure: Figure, counts: tuple[Counts, Counts], name: str | None, style: Style
+    figure: FigureBase, counts: tuple[Counts, Counts], name: str | None, style: Style
 ) -> None:
-    """Per thread its reads and, above them, its writes."""
+    """Draw the reads of each thread, and its writes above them."""
     reads, writes = (values.astype(float) for values in counts)
     axes = figure.subplots()
     edges = np.arange(len(reads) + 1) - 0.5
@@ -80,8 +80,8 @@ def draw_read_write(
     _title(axes, name, "reads and writes", style)
 
 
-def draw_sharing(figure: Figure, matrix: Counts, name: str | None, style: Style) -> None:
-    """How much two threads use the same pages; the diagonal, each thread itself, is left out."""
+def draw_sharing(figure: FigureBase, matrix: Counts, name: str | None, style: Style) -> None:
+    """Draw how much each pair of threads uses the same pages, without the diagonal."""
     values = matrix.astype(float)
     np.fill_diagonal(values, 0)
     axes = _matrix(
@@ -102,8 +102,8 @@ def draw_sharing(figure: Figure, matrix: Counts, name: str | None, style: Style)
     _title(axes, name, "sharing", style)
 
 
-def draw_traffic(figure: Figure, moved: Traffic, name: str | None, style: Style) -> None:
-    """Accesses from each node's threads to each node's pages."""
+def draw_traffic(figure: FigureBase, moved: Traffic, name: str | None, style: Style) -> None:
+    """Draw the accesses from each node's threads to each node's pages."""
     values = moved.accesses.astype(float)
     scale = Normalize(0, max(1.0, float(values.max(initial=0))))
     axes = _matrix(figure, values, "accesses", style.intensity, scale)
@@ -122,12 +122,12 @@ def draw_traffic(figure: Figure, moved: Traffic, name: str | None, style: Style)
                 fontsize=6.5,
             )
     total = int(moved.accesses.sum())
-    local = f" ({moved.local / total:.0%} local)" if total else ""
+    local = f" ({percent(moved.local / total)} local)" if total else ""
     _title(axes, name, f"traffic between nodes{local}", style)
 
 
 def _matrix(
-    figure: Figure,
+    figure: FigureBase,
     values: npt.NDArray[np.float64],
     label: str,
     colours: Colormap,
@@ -147,7 +147,7 @@ def _matrix(
 
 
 def _bytes(value: float, _position: object = None) -> str:
-    return re.sub(r"\.0+ ", " ", size(int(value)))
+    return re.sub(r"\.0+ ", " ", bytes_text(int(value)))
 
 
 def _quantity_axis(axes: Axes, which: str, ticks: int) -> None:

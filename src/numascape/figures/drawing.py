@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, FigureBase
 
+from numascape.appearance.style import CM_PER_INCH, SETTINGS, Style
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.figures import FIGURES, OF_ONE_STRUCTURE, FigureName
@@ -19,8 +21,6 @@ from numascape.figures import count_figures as counted
 from numascape.figures import page_figures as paged
 from numascape.figures.page_figures import shown_name
 from numascape.figures.phase_figures import draw_phases, height_cm, phase_times
-from numascape.figures.selection import find_structure
-from numascape.figures.style import CM_PER_INCH, SETTINGS, Style
 from numascape.figures.tables import (
     PageMap,
     page_map,
@@ -32,8 +32,9 @@ from numascape.figures.tables import (
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.phase import TraceOfPhase
+from numascape.trace.selection import find_structure
 
-# What each format would say about when and with what it was made; None leaves it out.
+# Metadata about when and how a file was made; None leaves it out.
 _METADATA: Final[dict[str, dict[str, Any]]] = {
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": "Numascape"},
     ".svg": {"Date": None, "Creator": "Numascape"},
@@ -42,23 +43,28 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {
 SUFFIXES: Final = tuple(_METADATA)
 _DOTS_PER_INCH: Final = {".pdf": 600, ".svg": 600, ".png": 300}
 _STRUCTURES: Final = 10
-"""Structures in a figure of the whole run."""
+"""Number of structures in a figure of the whole run."""
 
 
 class TraceFigure(Figure):
-    """A Matplotlib figure that a notebook shows without further ado."""
+    """A Matplotlib figure that a notebook displays as an image."""
 
     def _repr_png_(self) -> bytes:
         return encode(self, ".png")
 
 
 def draw(
-    trace: Trace, figure: FigureName, structure: str | None = None, style: Style | None = None
-) -> TraceFigure:
+    trace: Trace,
+    figure: FigureName,
+    structure: str | None = None,
+    style: Style | None = None,
+    ax: Axes | None = None,
+) -> Figure:
     """Draw `figure` of the structure called `structure`, or of the whole run.
 
-    Raises NumascapeError when there is no such figure or structure, when the structure is missing
-    for a figure of its pages, and when the trace is empty.
+    Returns a TraceFigure or, with `ax`, the figure of these axes, which the drawing replaces.
+    Raises NumascapeError if there is no such figure or structure, if the figure needs a structure
+    and none is given, and if the trace is empty.
     """
     style = style or Style()
     if figure not in FIGURES:
@@ -75,19 +81,35 @@ def draw(
             raise NumascapeError(f"{trace.path} has no {table}, so there is nothing to draw")
     chosen = None if structure is None else find_structure(trace, structure)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
-    del settings["backend"]  # setting it would load a graphical one
+    del settings["backend"]  # setting it would load a graphical backend
     with mpl.rc_context(settings):
+        if ax is not None:
+            return _draw_in_place(ax, trace, figure, chosen, style)
         drawn = TraceFigure(layout="constrained")
-        _draw_onto(drawn, trace, figure, chosen, style)
+        height = _draw_onto(drawn, trace, figure, chosen, style)
+        drawn.set_size_inches(*style.size(height))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of characters that the font lacks
             drawn.draw_without_rendering()
     return drawn
 
 
+def _draw_in_place(
+    ax: Axes, trace: Trace, figure: FigureName, chosen: int | None, style: Style
+) -> Figure:
+    """Draw in the area of `ax`, because a figure has legends and colour bars besides its axes."""
+    place, parent = ax.get_subplotspec(), ax.figure
+    if place is None or parent is None:
+        raise NumascapeError("`ax` has no place in a grid: make it with plt.subplots()")
+    ax.remove()
+    _draw_onto(parent.add_subfigure(place), trace, figure, chosen, style)
+    return parent.figure
+
+
 def _draw_onto(
-    onto: Figure, trace: Trace, figure: FigureName, chosen: int | None, style: Style
-) -> None:
+    onto: FigureBase, trace: Trace, figure: FigureName, chosen: int | None, style: Style
+) -> float:
+    """Draw, and return the figure's default height in centimetres."""
     name = _name(trace, chosen)
     height = paged.HEIGHT_CM
     if figure == "access" and chosen is not None:
@@ -117,7 +139,7 @@ def _draw_onto(
     else:
         height = 6.0
         counted.draw_traffic(onto, traffic(trace, chosen), name, style)
-    onto.set_size_inches(*style.size(height))
+    return height
 
 
 def _page_map(trace: Trace, structure: int) -> PageMap:
@@ -125,7 +147,7 @@ def _page_map(trace: Trace, structure: int) -> PageMap:
 
 
 def _name(trace: Trace, structure: int | None) -> str | None:
-    """What a title calls the structure, the phase, or the structure in the phase."""
+    """The title's name of the structure, the phase, or the structure in the phase."""
     name = None if structure is None else str(trace.structures.item(structure, "name"))
     if not isinstance(trace, TraceOfPhase):
         return name
@@ -134,31 +156,34 @@ def _name(trace: Trace, structure: int | None) -> str | None:
 
 
 def check_target(file: Path) -> None:
-    """Raise NumascapeError when `file` has no suffix that names a format."""
+    """Raise NumascapeError if the suffix of `file` is not that of a format."""
     if file.suffix.lower() not in SUFFIXES:
         raise NumascapeError(
             f"{file}: a figure is written as {', '.join(SUFFIXES)}; give the file such a suffix"
         )
 
 
-def encode(figure: Figure, suffix: str) -> bytes:
-    """The content of a file with that suffix: the same for the same figure, whenever made."""
+def encode(figure: Figure, suffix: str, dots_per_inch: int | None = None) -> bytes:
+    """The content of a file with this suffix; the same figure always gives the same content.
+
+    Pixels are as fine as a printed page needs, or as `dots_per_inch` says.
+    """
     content = io.BytesIO()
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of characters that the font lacks
         figure.savefig(
             content,
             format=suffix[1:],
-            dpi=_DOTS_PER_INCH[suffix],
+            dpi=dots_per_inch or _DOTS_PER_INCH[suffix],
             metadata=_METADATA[suffix],
         )
     return content.getvalue()
 
 
 def save(figure: Figure, file: Path) -> tuple[float, float]:
-    """Write `figure`; return its width and height in centimetres.
+    """Write `figure`, and return its width and height in centimetres.
 
-    Raises NumascapeError for a suffix that names no format, OSError when it cannot be written.
+    Raises NumascapeError for an unknown suffix, and OSError if the file cannot be written.
     """
     check_target(file)
     content = encode(figure, file.suffix.lower())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plot of `numascape host experiment`: performance and local share over the file's size."""
+"""Plots `numascape host experiment`: performance and local share over the file's size."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from numascape.appearance.style import SETTINGS, Style
 from numascape.figures.drawing import TraceFigure
-from numascape.figures.style import SETTINGS, Style
 from numascape.host.experiment import Result
-from numascape.machine.wording import bytes_text
+from numascape.quantities import bytes_text
 
 _HEIGHT_CM = 12.0
-_MOST_TICKS = 9
+_MAX_TICKS = 9
 
 
 def draw_experiment(results: list[Result], note: str, style: Style | None = None) -> TraceFigure:
-    """MFlop/s above, its fluctuations as a band, and the share of local pages below."""
+    """Draw MFlop/s with a band for its range, and the share of local pages below."""
     style = style or Style(width=14.0)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
     del settings["backend"]
@@ -37,7 +37,7 @@ def draw_experiment(results: list[Result], note: str, style: Style | None = None
         below.set_ylim(-0.03, 1.03)
         below.set_xlabel(f"size of the file in the page cache{note}")
         sizes = sorted({result.size for result in results})
-        below.set_xticks(sizes[:: -(-len(sizes) // _MOST_TICKS)])
+        below.set_xticks(sizes[:: -(-len(sizes) // _MAX_TICKS)])
         below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
         for axes in (above, below):
             axes.grid(visible=True, linewidth=0.3, color="#cccccc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a machine as a file: an image, or a page that holds the image and its sources."""
+"""Writes the picture of a machine as an image, or as a page with the image and its sources."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import html
 from pathlib import Path
 from typing import Final
 
+from numascape.appearance.style import Style
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.figures.drawing import SUFFIXES, encode
 from numascape.figures.machine_picture import PICTURE_CM, draw_machine
-from numascape.figures.style import Style
 from numascape.machine.description import Machine
 from numascape.machine.factors import bandwidths, latencies, numa_factors
 from numascape.machine.wording import provenance_text
@@ -31,7 +31,7 @@ svg {{ width: 100%; height: auto }}</style></head>
 
 
 def save_machine(machine: Machine, file: Path) -> None:
-    """Draw the machine to `file`, whose suffix says how: .svg, .png, .pdf or .html."""
+    """Draw the machine to `file`; its suffix is the format: .svg, .png, .pdf or .html."""
     suffix = file.suffix.lower()
     if suffix not in (*SUFFIXES, ".html"):
         names = ", ".join([*SUFFIXES, ".html"])

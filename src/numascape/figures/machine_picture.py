@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a machine: packages, nodes, caches and CPUs, and the matrices between nodes."""
+"""Draws a machine: packages, nodes, caches and CPUs, and the matrices between nodes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from matplotlib.axes import Axes
 from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Rectangle
 
+from numascape.appearance.style import SETTINGS, Style
 from numascape.figures.drawing import TraceFigure
-from numascape.figures.style import SETTINGS, Style
 from numascape.machine.description import Machine, MachineNode
 from numascape.machine.factors import Known, bandwidths, latencies, numa_factors
 from numascape.machine.kernel_lists import format_cpu_list
-from numascape.machine.wording import bytes_text, cache_text
+from numascape.machine.wording import cache_text
+from numascape.quantities import bytes_text
 
 PICTURE_CM: Final = 17.0
-# Beyond it numbers in cells could not be read.
-_MOST_WRITTEN: Final = 12
+# Number of nodes up to which numbers in cells are readable.
+_MAX_WRITTEN: Final = 12
 _NODE_COLUMNS: Final = 4
 _CPU_COLUMNS: Final = 8
 
 
 @dataclass(frozen=True)
 class NodeBox:
-    """Where a node is drawn, in units of a CPU cell; y grows downwards."""
+    """The position of a node, in units of a CPU cell; y grows downwards."""
 
     node: MachineNode
     x: float
@@ -40,7 +41,7 @@ class NodeBox:
 
 @dataclass(frozen=True)
 class Layout:
-    """Boxes of packages (x, y, width, height) and of nodes, and the size of all."""
+    """The boxes of packages (x, y, width, height) and of nodes, and the total size."""
 
     packages: tuple[tuple[float, float, float, float], ...]
     nodes: tuple[NodeBox, ...]
@@ -49,9 +50,9 @@ class Layout:
 
 
 def lay_out(machine: Machine) -> Layout:
-    """Place the nodes of a package beside each other, and packages too, at most 4 nodes in a row.
+    """Place packages, and the nodes in them, side by side, with at most 4 nodes in a row.
 
-    Nodes of no package come last.
+    Nodes without a package come last.
     """
     most = max((len(node.cpus) for node in machine.nodes), default=1)
     columns = min(_CPU_COLUMNS, max(most, 8))
@@ -82,7 +83,7 @@ def lay_out(machine: Machine) -> Layout:
 
 
 def draw_machine(machine: Machine, style: Style | None = None) -> TraceFigure:
-    """Draw the machine; matrices of what is known follow below its boxes."""
+    """Draw the machine, and below its boxes the known matrices."""
     style = style or Style(width=PICTURE_CM)
     layout = lay_out(machine)
     matrices = _matrices(machine)
@@ -177,7 +178,7 @@ def _draw_matrix(axes: Axes, machine: Machine, title: str, known: Known, style: 
     axes.set_ylabel("CPUs of node")
     kinds = ", ".join(dict.fromkeys(source.kind for source in known.sources()))
     axes.set_title(f"{title} ({kinds})")
-    if len(names) > _MOST_WRITTEN:
+    if len(names) > _MAX_WRITTEN:
         return
     low, high = np.nanmin(values), np.nanmax(values)
     digits = 2 if title == "NUMA factor" else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures with a page axis: who accesses, who touched first, and the strip of a structure."""
+"""Draws the figures with a page axis: accesses, first touches, and strips."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize, to_rgb
-from matplotlib.figure import Figure
+from matplotlib.figure import FigureBase
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from numascape.figures.palette import FULL_DOMINANCE, NO_DOMINANCE, NO_THREAD
-from numascape.figures.style import Style, access_scale, quantity
+from numascape.appearance.palette import FULL_DOMINANCE, NO_DOMINANCE, NO_THREAD
+from numascape.appearance.style import Style, access_scale, quantity
 from numascape.figures.tables import Floats, PageMap
 from numascape.figures.visible import make_visible
 from numascape.terminal import printable
 
 HEIGHT_CM = 5.0
-"""Height of a figure with threads from top to bottom."""
+"""Height in centimetres of a figure with threads from top to bottom."""
 _LEGEND = 5
 _COLUMNS = 512
 _ROWS = 256
 _MARKS = 128
-"""Columns, rows, and rows of first touches: thinner ones would not be seen in print."""
+"""Most columns, rows, and rows of first touches; thinner ones would be invisible in print."""
 
 
-def draw_access(figure: Figure, pages: PageMap, style: Style) -> None:
-    """Threads from top to bottom, pages from left to right, colour: accesses per page."""
+def draw_access(figure: FigureBase, pages: PageMap, style: Style) -> None:
+    """Draw threads from top to bottom, pages from left to right; colour: accesses per page."""
     pages = make_visible(pages, _COLUMNS, _ROWS)
     axes = _page_axes(figure, pages)
     density = accesses_per_page(pages)
@@ -41,7 +41,7 @@ def draw_access(figure: Figure, pages: PageMap, style: Style) -> None:
         np.where(density > 0, density, np.nan),
         cmap=style.intensity,
         norm=access_scale(density),
-        rasterized=True,  # a million cells as paths would make a file nobody can open
+        rasterized=True,  # a million cells as paths would make the file too large to open
     )
     _access_bar(figure, axes, mesh)
     if style.title:
@@ -49,7 +49,7 @@ def draw_access(figure: Figure, pages: PageMap, style: Style) -> None:
 
 
 def accesses_per_page(pages: PageMap) -> Floats:
-    """Mean accesses of a thread to a page in each cell, rows x columns."""
+    """Mean accesses per thread and page in each cell, rows x columns."""
     threads = np.minimum(np.diff(_thread_edges(pages)), pages.threads_per_row)[:, None]
     mean: Floats = pages.accesses / np.maximum(pages.weight, 1) / threads
     return mean
@@ -61,8 +61,8 @@ def _thread_edges(pages: PageMap) -> Floats:
     return edges.astype(np.float64)
 
 
-def draw_first_touch(figure: Figure, pages: PageMap, style: Style) -> None:
-    """A mark where a thread touched pages first; colour: the code that did."""
+def draw_first_touch(figure: FigureBase, pages: PageMap, style: Style) -> None:
+    """Draw a mark where a thread touched pages first; colour: the code that did it."""
     ranked = ranked_places(pages)
     pages = make_visible(pages, _COLUMNS, _MARKS)
     axes = _page_axes(figure, pages)
@@ -92,7 +92,7 @@ def draw_first_touch(figure: Figure, pages: PageMap, style: Style) -> None:
 
 
 def ranked_places(pages: PageMap) -> list[int]:
-    """Indices of the places that touched columns first, most pages first."""
+    """Indices of the places that touched columns first, in order of their pages, most first."""
     touched = pages.place >= 0
     weight = np.bincount(
         pages.place[touched], pages.first_touched[touched], minlength=len(pages.places)
@@ -100,11 +100,13 @@ def ranked_places(pages: PageMap) -> list[int]:
     return [int(place) for place in np.argsort(-weight, kind="stable") if weight[place] > 0]
 
 
-def draw_strips(figure: Figure, maps: Sequence[PageMap], name: str | None, style: Style) -> None:
-    """A band per structure; colour: the thread that dominates a page, strength: accesses.
+def draw_strips(
+    figure: FigureBase, maps: Sequence[PageMap], name: str | None, style: Style
+) -> None:
+    """Draw a band per structure; colour: the thread that dominates a page, strength: accesses.
 
-    In grey, where one shade cannot say both, the upper half is the thread (white: none dominates),
-    the lower the accesses.
+    One shade of grey cannot show both. In grey, the upper half therefore shows the thread (white:
+    none dominates), and the lower half shows the accesses.
     """
     threads = maps[0].threads
     maps = [make_visible(pages, _COLUMNS, threads) for pages in maps]
@@ -133,7 +135,7 @@ def draw_strips(figure: Figure, maps: Sequence[PageMap], name: str | None, style
 
 
 def strip_colours(pages: PageMap, style: Style) -> Floats:
-    """Colours of the bands of one strip: bands x columns x 3, from 0 to 1; white: no accesses."""
+    """The colours of one strip: bands x columns x 3, from 0 to 1; white: no accesses."""
     thread, share, mean = dominant_threads(pages)
     threads = max(1, pages.threads - 1)
     scale = access_scale(mean)
@@ -156,7 +158,7 @@ def strip_colours(pages: PageMap, style: Style) -> Floats:
 
 
 def dominant_threads(pages: PageMap) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
-    """Per column the thread with most accesses, its share of them, and accesses per page."""
+    """By column the thread with most accesses, its share of them, and accesses per page."""
     accesses = pages.accesses
     total = accesses.sum(axis=0)
     share: Floats = accesses.max(axis=0, initial=0) / np.maximum(total, 1)
@@ -164,7 +166,7 @@ def dominant_threads(pages: PageMap) -> tuple[npt.NDArray[np.intp], Floats, Floa
     return accesses.argmax(axis=0), share, mean
 
 
-def _page_axes(figure: Figure, pages: PageMap) -> Axes:
+def _page_axes(figure: FigureBase, pages: PageMap) -> Axes:
     axes = figure.subplots()
     axes.set_xlim(0, max(pages.pages, 1))
     axes.set_ylim(pages.threads - 0.5, -0.5)
@@ -181,14 +183,14 @@ def _label_pages(axes: Axes, pages: PageMap) -> None:
     axes.set_xlabel(f"page{of}")
 
 
-def _access_bar(figure: Figure, axes: Axes, mesh: Any) -> None:
+def _access_bar(figure: FigureBase, axes: Axes, mesh: Any) -> None:
     bar = figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.06, label="accesses per page")
     bar.ax.yaxis.set_major_formatter(FuncFormatter(quantity))
     bar.ax.yaxis.set_minor_formatter("")
     bar.outline.set_linewidth(0.5)
 
 
-def _thread_bar(figure: Figure, axes: list[Axes], threads: int, style: Style) -> None:
+def _thread_bar(figure: FigureBase, axes: list[Axes], threads: int, style: Style) -> None:
     scale = ScalarMappable(Normalize(0, max(1, threads - 1)), style.threads)
     bar = figure.colorbar(scale, ax=axes, pad=0.02, fraction=0.06, label="thread")
     bar.ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -197,7 +199,7 @@ def _thread_bar(figure: Figure, axes: list[Axes], threads: int, style: Style) ->
 
 
 def shown_name(name: str, longest: int = 40) -> str:
-    """A structure's name, fit to be printed and no longer than the figure can hold."""
+    """A structure's name, printable and no longer than `longest`."""
     return _cut(printable(name), longest)
 
 
@@ -206,5 +208,5 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _cut_inside(text: str) -> str:
-    """Cut where a line number, which tells places of one function apart, is not lost."""
+    """Cut the middle, because the line number at the end distinguishes places of one function."""
     return text if len(text) <= 48 else f"{text[:26]}…{text[-21:]}"

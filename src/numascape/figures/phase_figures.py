@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure of phases: when each ran, and its reads and writes."""
+"""Draws the figure of phases: when each ran, and its reads and writes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
+from matplotlib.figure import FigureBase
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from numascape.appearance.style import Style, quantity
 from numascape.errors import NumascapeError
 from numascape.figures.page_figures import shown_name
-from numascape.figures.style import Style, quantity
 from numascape.figures.tables import Counts, Floats
 from numascape.trace import Trace
 
 PHASES = 16
-"""Rows of the figure; of more phases those with most accesses are shown."""
+"""Most rows of the figure; of more phases, those with most accesses are shown."""
 _BINS = 512
 
 
 @dataclass(frozen=True)
 class PhaseTimes:
-    """Phases in order of their first beginning.
+    """Phases in order of their first start.
 
-    ran: phases x bins of time, the part of the bin that the phase ran; seconds: how long the bins
-    are together; left_out: phases that are not shown.
+    ran: phases x bins of time, the fraction of the bin in which the phase ran; seconds: the length
+    of all bins together; left_out: the number of phases that are not shown.
     """
 
     names: tuple[str, ...]
@@ -40,9 +40,9 @@ class PhaseTimes:
 
 
 def phase_times(trace: Trace, structure: int | None, bins: int = _BINS) -> PhaseTimes:
-    """The phases of a run with most accesses, to one structure or to all.
+    """The phases of a run with most accesses, to one structure or to all structures.
 
-    Raises NumascapeError when the run was recorded without phases.
+    Raises NumascapeError if the run was recorded without phases.
     """
     if trace.phases.height < 2:
         raise NumascapeError(
@@ -73,9 +73,9 @@ def phase_times(trace: Trace, structure: int | None, bins: int = _BINS) -> Phase
 def _coverage(
     start: npt.NDArray[np.uint64], end: npt.NDArray[np.uint64], until: int, bins: int
 ) -> Floats:
-    """The part of each of `bins` equal stretches of 0 .. `until` that lies between start and end.
+    """The fraction of each bin that spans cover; `bins` equal bins divide 0 .. `until`.
 
-    Spans do not overlap, so what is covered before a time is a broken line through their ends.
+    Spans do not overlap, so the time covered before t is piecewise linear between their ends.
     """
     if not len(start):
         return np.zeros(bins)
@@ -86,8 +86,8 @@ def _coverage(
     return part
 
 
-def draw_phases(figure: Figure, phases: PhaseTimes, name: str | None, style: Style) -> None:
-    """When each phase ran, darker the more of the time; and its reads and writes."""
+def draw_phases(figure: FigureBase, phases: PhaseTimes, name: str | None, style: Style) -> None:
+    """Draw when each phase ran (darker: more of the time), and its reads and writes."""
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])
     rows = len(phases.names)
     longest = max(12, round(2.6 * style.width))
@@ -122,5 +122,5 @@ def draw_phases(figure: Figure, phases: PhaseTimes, name: str | None, style: Sty
 
 
 def height_cm(rows: int) -> float:
-    """The figure's own height."""
+    """The figure's default height."""
     return 2.4 + 0.36 * rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions as a picture: each policy's time with its interval, and its traffic between nodes."""
+"""Draws predictions: each policy's time with its interval, and its traffic between nodes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numascape.appearance.style import SETTINGS
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.figures.balance_picture import draw_node_matrix
 from numascape.figures.drawing import SUFFIXES, encode
-from numascape.figures.style import SETTINGS
 from numascape.prediction import Prediction
+from numascape.quantities import percent
 
 _COLOURS: Final = {
     "memory": "#d7642c",
@@ -27,7 +28,7 @@ _COLOURS: Final = {
     "thread": "#2c7fb8",
     "nothing": "#b8b8b8",
 }
-_MOST_MATRICES: Final = 6
+_MAX_MATRICES: Final = 6
 _LONGEST_LABEL: Final = 28
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -60,8 +61,8 @@ def save_predictions(found: Sequence[Prediction], machine: str, file: Path) -> N
 
 
 def draw_predictions(found: Sequence[Prediction], machine: str) -> Figure:
-    """A bar for each policy, and below it the traffic of the first six, on one scale."""
-    matrices = found[:_MOST_MATRICES]
+    """Draw a bar for each policy, and below the bars the traffic of the first six, on one scale."""
+    matrices = found[:_MAX_MATRICES]
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(10.0, 2.4 + 0.3 * len(found) + 2.2), layout="constrained")
         names = [f"traffic {i}" for i in range(len(matrices))]
@@ -105,7 +106,7 @@ def _page(found: Sequence[Prediction], machine: str, picture: bytes) -> bytes:
             p.label,
             f"{p.relative:.2f}",
             f"{p.low:.2f} to {p.high:.2f}",
-            f"{100 * p.remote_share:.0f} %",
+            percent(p.remote_share),
             p.limit,
         )
         for p in found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures' data, as plain tables and arrays; every sum is that of the trace's rows."""
+"""Computes the data of figures as plain tables and arrays; sums equal those of the trace."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.facts import per_thread_pages
+from numascape.analysis.folding import fold_pages, lay_out, limit_columns
 from numascape.analysis.sharing import shared_accesses
+from numascape.analysis.source_places import source_places
 from numascape.analysis.traffic import SEVERAL as SEVERAL_NODES
 from numascape.analysis.traffic import node_traffic
-from numascape.report.folding import fold_pages, lay_out, limit_columns
-from numascape.report.lines import source_places
 from numascape.trace import Trace
 from numascape.trace.summary import structure_summary
 
 COLUMNS = 1024
-"""Columns with touched pages that a figure may have: more than a printer shows in a column."""
+"""Most columns with touched pages of a figure; a printed column shows fewer."""
 
 Counts = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -31,10 +31,10 @@ Indices = npt.NDArray[np.intp]
 class PageMap:
     """One structure's pages, folded into columns, by thread.
 
-    edges: where columns begin, in pages, and the end of the last; weight: pages of each column, 0
-    where none was touched. reads, writes: rows x columns, where a row is `threads_per_row`
-    threads; first_touched: the same, in pages; place: the index in `places` of the code that
-    touched most of them first, -1 where nobody did.
+    edges: the first page of each column, and the end of the last column; weight: pages of each
+    column, or 0 if none was touched. reads, writes: rows x columns, where a row is
+    `threads_per_row` threads; first_touched: the same, in pages; place: the index in `places` of
+    the code that touched most of these pages first, or -1 for none.
     """
 
     name: str
@@ -57,7 +57,7 @@ class PageMap:
 
 
 def page_map(trace: Trace, structure: int, columns: int = COLUMNS) -> PageMap:
-    """Fold the pages of a structure; its instances are summed page by page."""
+    """Fold the pages of a structure; its instances are added up page by page."""
     chosen = pl.col("structure") == structure
     one_phase = pl.lit(0, pl.UInt32).alias("phase")
     per_thread = per_thread_pages(trace.accesses.filter(chosen), trace.phases.height).with_columns(
@@ -115,7 +115,7 @@ def _place(function: str, file: str, line: int) -> str:
 
 
 def thread_sums(trace: Trace, structure: int | None) -> tuple[Counts, Counts]:
-    """Reads and writes of each thread: of one structure, or of the run."""
+    """Reads and writes of each thread, to one structure or in the run."""
     sums = _of(trace.accesses, structure).group_by("thread").agg(pl.col("reads", "writes").sum())
     reads, writes = (np.zeros(trace.threads.height, np.uint64) for _ in range(2))
     reads[sums["thread"]] = sums["reads"].to_numpy()
@@ -124,7 +124,7 @@ def thread_sums(trace: Trace, structure: int | None) -> tuple[Counts, Counts]:
 
 
 def sharing(trace: Trace, structure: int | None) -> Counts:
-    """How much each two threads use the same pages of a structure, or of the run."""
+    """How much each pair of threads uses the same pages of a structure, or of the run."""
     return shared_accesses(
         per_thread_pages(_of(trace.accesses, structure), trace.phases.height), trace.threads.height
     )
@@ -140,7 +140,7 @@ class Traffic:
 
     @property
     def local(self) -> int:
-        """Accesses by threads that were seen on the page's node alone."""
+        """Accesses by threads that were seen only on the node of the page."""
         return sum(
             int(self.accesses[row, column])
             for row, node in enumerate(self.thread_nodes)
@@ -154,10 +154,10 @@ UNKNOWN = "unknown"
 
 
 def traffic(trace: Trace, structure: int | None) -> Traffic:
-    """The traffic between nodes for the placement observed.
+    """The traffic between nodes with the observed placement.
 
-    A thread that was seen on several nodes has a row for such threads, as nobody knows from which
-    it made which access; so has what is not known.
+    Threads that were seen on several nodes have a separate row, because the node of each of their
+    accesses is unknown. Unknown nodes have another one.
     """
 
     def named(column: str) -> pl.Expr:
@@ -185,7 +185,7 @@ def traffic(trace: Trace, structure: int | None) -> Traffic:
 
 
 def _in_order(nodes: set[str]) -> tuple[str, ...]:
-    """Numbers first, by number; then the words."""
+    """Numbers first, in order, then the words."""
     numbers = sorted((node for node in nodes if node.isdecimal()), key=int)
     return (*numbers, *sorted(node for node in nodes if not node.isdecimal()))
 

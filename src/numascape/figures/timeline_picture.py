@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What simulated cores do over time: a row for each, coloured by work, communication, migration."""
+"""Draws what simulated cores do over time: a row per core, coloured by activity."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from numascape.appearance.style import SETTINGS
 from numascape.atomic import replacing_file
 from numascape.balance.simulation import COMMUNICATION, MIGRATION, WORK, Simulation
 from numascape.errors import NumascapeError
 from numascape.figures.drawing import SUFFIXES, encode
-from numascape.figures.style import SETTINGS
 
 _COLOURS: Final = {WORK: "#2c7fb8", COMMUNICATION: "#fdae61", MIGRATION: "#d7191c"}
 
 
 def draw_timeline(run: Simulation, title: str) -> Figure:
-    """Time to the right, a row for each core; white is idle. Dotted lines end iterations."""
+    """Draw a row for each core over time; white is idle, dotted lines end iterations."""
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(10.0, 1.5 + 0.14 * run.cores), layout="constrained")
         axes = figure.add_subplot()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fold a map of pages to what can be seen in print."""
+"""Folds a map of pages until its cells are visible in print."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ALONE = 3
 
 
 def make_visible(pages: PageMap, columns: int, rows: int) -> PageMap:
-    """Sum up until a column is at least 1 / `columns` of its axis wide, and rows likewise.
+    """Merge columns until each is at least 1 / `columns` of the axis wide; rows likewise.
 
-    A structure may be a large reservation with few pages touched: these would be thinner than any
-    printer's dot. Sums stay; a column that is widened reaches into what is untouched.
+    A structure may be a large reservation of which few pages are touched; they would be thinner
+    than a printer's dot. Sums do not change. A widened column also covers untouched pages.
     """
     used = np.flatnonzero(pages.weight)
     if not len(used):
@@ -37,7 +37,7 @@ def make_visible(pages: PageMap, columns: int, rows: int) -> PageMap:
 
     weight = np.zeros(width)
     weight[at] = np.add.reduceat(pages.weight[used], groups)
-    # A column's place is that of most pages: written last, in ascending order.
+    # A column has the place of most of its pages: in ascending order, this is written last.
     row, column = np.nonzero(pages.first_touched)
     ascending = np.argsort(pages.first_touched[row, column], kind="stable")
     row, column = row[ascending], column[ascending]
@@ -59,11 +59,11 @@ def make_visible(pages: PageMap, columns: int, rows: int) -> PageMap:
 def _widened(
     pages: PageMap, used: npt.NDArray[np.intp], columns: int
 ) -> tuple[Floats, Floats, Indices]:
-    """Begin and end, in pages, of the columns to draw, and the first of `used` in each."""
+    """The start and end, in pages, of the columns to draw, and the first of `used` in each."""
     left, right = pages.edges[used], pages.edges[used + 1]
     step = pages.edges[-1] / columns
-    if step > 1:  # else a single page is wide enough
-        # Lone marks beside much that is untouched are wider, or the axes' frame would hide them.
+    if step > 1:  # otherwise a single page is wide enough
+        # Widen single marks among many untouched pages, or the frame of the axes would hide them.
         alone = pages.weight.sum() < pages.edges[-1] / 2
         least = (_ALONE if alone else 1) * step
         left = np.minimum(np.floor(left / step) * step, pages.edges[-1] - least)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings: what is wrong with where pages lie and threads run, why, and what to do about it.
+"""Findings: problems of the placement of pages and threads, their causes, and their fixes.
 
-Each diagnosis has a file of its own; find.py brings them together, thresholds.py has every number.
+Each diagnosis has its own file. find.py applies all of them, thresholds.py has every number.
 """
 
-from numascape.findings.find import find, findings_of, left_open, not_judged
+from numascape.findings.find import describe_not_judged, find, findings_of, not_judged
 from numascape.findings.finding import Evidence, Figure, Finding, Gain, Kind, Place
 from numascape.findings.subject import examine
 
@@ -15,9 +15,9 @@ __all__ = [
     "Gain",
     "Kind",
     "Place",
+    "describe_not_judged",
     "examine",
     "find",
     "findings_of",
-    "left_open",
     "not_judged",
 ]

@@ -1,40 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a structure's figures show, in words for a reader who has never tuned for NUMA."""
+"""Sentences that say who uses a structure and who touched it first."""
 
 from __future__ import annotations
 
 from numascape.analysis.facts import Facts
 from numascape.findings.finding import Place
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import FOREIGN, SERIAL, SPLIT
-from numascape.findings.wording import counted, percent, percent_first
+from numascape.findings.thresholds import MIN_DOMINANT_SHARE, MIN_FOREIGN_SHARE, MIN_SERIAL_SHARE
+from numascape.quantities import counted, percent
 
 
 def who_uses(facts: Facts) -> str:
-    """Which threads use it in the whole run, and how they share its pages."""
+    """Return which threads use it in the whole run, and how they share its pages."""
     if facts.threads == 1:
         return f"Only thread {facts.busiest_thread} uses it: {counted(facts.accesses, 'access')}."
-    if facts.busiest_share >= SPLIT:
+    if facts.busiest_share >= MIN_DOMINANT_SHARE:
         return _mainly_one(facts)
     who = f"{facts.threads} threads use it"
     if facts.writers == 0:
         who += ", all of them only read"
     elif facts.writers < facts.threads:
         who += f", {facts.writers} of them " + ("writes" if facts.writers == 1 else "write")
-    if facts.dominance >= SPLIT:
+    if facts.dominance >= MIN_DOMINANT_SHARE:
         return (
-            f"{who}, but nearly every page is mainly one thread's: a page's busiest thread makes "
+            f"{who}, but nearly every page has one main user: the busiest thread of a page makes "
             f"{percent(facts.dominance)} of its accesses."
         )
     if facts.dominance <= 2 / facts.threads:
         return (
-            f"{who}, and about {facts.threads_per_page:.0f} of them use each page to much the "
-            "same degree: its busiest thread makes only "
-            f"{percent(facts.dominance)} of its accesses."
+            f"{who}, and about {facts.threads_per_page:.0f} of them use each page about equally: "
+            f"the busiest thread of a page makes only {percent(facts.dominance)} of its accesses."
         )
     return (
-        f"{who}; a page is used by about {facts.threads_per_page:.0f} of them, its busiest thread "
-        f"makes {percent(facts.dominance)} of its accesses."
+        f"{who}. About {facts.threads_per_page:.0f} of them use each page, and a page's busiest "
+        f"thread makes {percent(facts.dominance)} of its accesses."
     )
 
 
@@ -47,43 +46,44 @@ def _mainly_one(facts: Facts) -> str:
     )
     if others == 1:
         return f"{who}, the other {rest}."
-    if facts.others_dominance >= SPLIT:
-        return f"{who}; the others make {rest}, each mainly on pages of its own."
-    return f"{who}; the {others} others make {rest}, several of them on each page."
+    if facts.others_dominance >= MIN_DOMINANT_SHARE:
+        return f"{who}. The others make {rest}, each mainly on its own pages."
+    return f"{who}. The {others} others make {rest}, several of them on each page."
 
 
 def who_shares(subject: Subject, how: str) -> str:
-    """How many threads use its pages at work; `how` says the rest."""
+    """Return how many threads use its pages in parallel work; `how` says in which way."""
     facts, use = subject.whole, subject.use
     sentence = (
-        f"{len(use.threads)} threads work on it and about {use.users_per_page:.0f} of them on each "
-        f"page, {how}: wherever a page lies, it is far from most of its users."
+        f"{len(use.threads)} threads use it, about {use.users_per_page:.0f} of them on each page, "
+        f"{how}. A page is remote for most of its users on any node."
     )
-    if facts.first_toucher is not None and facts.first_toucher_share >= SERIAL:
+    if facts.first_toucher is not None and facts.first_toucher_share >= MIN_SERIAL_SHARE:
         sentence += (
             f" Thread {facts.first_toucher} touched {percent(facts.first_toucher_share)} of the "
-            f"pages first{at(subject.touched_at)}, so all are on one node."
+            f"pages first{at(subject.touched_at)}, so they are all on one node."
         )
     return sentence
 
 
 def who_touched(subject: Subject) -> str:
-    """Who touched its pages first, and whether those work on them."""
+    """Return who touched its pages first, and whether these threads work on them."""
     facts, own = subject.whole, subject.own_share
     sentence = (
         f"Thread {facts.first_toucher} touched {percent(facts.first_toucher_share)} of the pages "
         f"first{at(subject.touched_at)}"
     )
     others = [thread for thread in subject.threads if thread != facts.first_toucher]
-    if facts.first_toucher_share >= SERIAL and own < FOREIGN and others:
+    if facts.first_toucher_share >= MIN_SERIAL_SHARE and own < MIN_FOREIGN_SHARE and others:
         who = f"{len(others)} other threads do" if len(others) > 1 else f"thread {others[0]} does"
         return f"{sentence}, but {who} {percent(1 - own)} of the work on it."
-    if own >= SPLIT:
-        who = "the thread that touched the page first"
-        return f"{percent_first(own)} of the work is done by {who}."
-    return f"{percent_first(1 - own)} of the work is done by others than touched the page first."
+    if own >= MIN_DOMINANT_SHARE:
+        return f"{percent(own)} of the work on a page is done by its first toucher."
+    return (
+        f"{percent(1 - own)} of the work on a page is done by other threads than its first toucher."
+    )
 
 
 def at(place: Place | None) -> str:
-    """` (in the loop at a.c:3)` after what happened there."""
+    """A place in brackets after a sentence: ` (in the loop at a.c:3)`."""
     return f" (in {place})" if place and str(place) else ""

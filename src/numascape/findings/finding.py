@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a diagnosis returns: a finding, with its evidence and what to do, as plain data."""
+"""A finding, with its evidence and fix, as plain data: the result of a diagnosis."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Literal
 
 
 class Kind(str, Enum):
-    """What a finding says; the value is its name for a reader."""
+    """The kind of a finding; the value is the name that readers see."""
 
     SERIAL_FIRST_TOUCH = "serial first touch"
-    FOREIGN_FIRST_TOUCH = "touched first by others"
-    SHARED_READ = "shared by all, hardly written"
-    SHARED_WRITTEN = "shared by all, written"
+    REMOTE_FIRST_TOUCH = "remote first touch"
+    SHARED_READ_MOSTLY = "shared, read-mostly"
+    SHARED_WRITTEN = "shared, written"
     SHARED_BY_GROUPS = "shared by groups"
     PARTITIONED = "partitioned"
-    PARTS_IN_PAGES = "parts meet inside pages"
-    PARTS_IN_HUGE_PAGES = "parts meet inside pages of 2 MiB"
+    PAGE_FALSE_SHARING = "page-level false sharing"
+    HUGE_PAGE_FALSE_SHARING = "false sharing of 2 MiB pages"
     HOT_PAGES = "hot pages"
-    UNEVEN_WORK = "uneven work"
-    PILED_NODE = "pages piled on one node"
-    CHANGING_OWNERS = "changing owners"
-    MIGRATED_THREADS = "threads changed nodes"
+    LOAD_IMBALANCE = "load imbalance"
+    ONE_NODE_SERVES_ALL = "one node serves all"
+    CHANGING_USERS = "pages change users"
+    MIGRATED_THREADS = "threads migrated between nodes"
     DISPLACED_PAGES = "pages not where first touched"
-    TOUCHED_BY_ONE = "touched by one thread"
-    FOREIGN_STACK = "stack used by others"
-    CACHE_RESIDENT = "stays in caches"
-    NO_PROBLEM = "NUMA is not the problem"
+    ONE_FIRST_TOUCHER = "first touch by one thread"
+    SHARED_STACK = "stack shared with other threads"
+    CACHE_RESIDENT = "cache-resident"
+    NO_PROBLEM = "no NUMA problem"
 
 
 NOTHING_TO_DO = frozenset({Kind.PARTITIONED, Kind.CACHE_RESIDENT, Kind.NO_PROBLEM})
-"""Findings that say what is well as it is."""
+"""Findings that need no fix."""
 
 _LONGEST = 60
 
@@ -41,7 +41,7 @@ Unit = Literal["share", "count", "bytes", "times"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """A number that the finding rests on; shares are 0..1, `times` is a ratio."""
+    """A number that supports the finding; shares are 0..1, `times` is a ratio."""
 
     what: str
     value: float
@@ -49,7 +49,7 @@ class Evidence:
 
 
 class Figure(str, Enum):
-    """The figure of the report that shows it, by the name it has there."""
+    """The figure of the report that shows it, by its name there."""
 
     ACCESS_DISTRIBUTION = "Access distribution"
     FIRST_TOUCH = "First touch"
@@ -61,7 +61,7 @@ class Figure(str, Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """A source line; `loop` says whether it is that of a loop. `share`: of what happens there."""
+    """A source line, and whether it is that of a loop; `share` is its part of the accesses."""
 
     function: str
     file: str
@@ -75,16 +75,16 @@ class Place:
         if self.loop:
             return f"the loop at {where}"
         function = self.function
-        if len(function) > _LONGEST:  # as C++ templates' are
+        if len(function) > _LONGEST:  # like those of C++ templates
             function = f"{function[: _LONGEST - 1]}…"
         return f"{function} ({where})" if function and where else function or where
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Predicted: share of the run's time that is saved, with its interval, and the model's limit.
+    """A prediction: the saved share of the run's time, its interval, and the limiting resource.
 
-    `machine` is the name of the machine that it was predicted for.
+    `machine` is the name of the machine of the prediction.
     """
 
     share: float
@@ -95,7 +95,7 @@ class Gain:
 
 
 class Remedy(str, Enum):
-    """How pages would lie after the advice was followed, for the prediction."""
+    """The placement of pages that the prediction assumes after the fix."""
 
     NONE = "none"
     USERS = "users"
@@ -104,17 +104,17 @@ class Remedy(str, Enum):
     EVEN_PARTS = "even parts"
     """Contiguous parts with even shares of the accesses."""
     BALANCED = "balanced"
-    """The same pages, the work shared out evenly."""
+    """The same pages, with equal work for all threads."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A diagnosis of one structure, or of the run (`structure` is then None, `name` empty).
+    """A diagnosis of one structure, or of the run (with `structure` None and an empty `name`).
 
-    `threads` are those concerned. `confidence` is 0..1: how sure the diagnosis is, given what a
-    trace can show. `place` is the source line responsible. `nearer` is the number of accesses that
-    could come closer to their threads; `gain` is what the model predicts, where a machine with
-    several nodes is known. `also` are other places in the source that the advice names.
+    `threads` are the affected threads. `confidence`, from 0 to 1, is how certain the diagnosis is
+    with the data of the trace. `place` is the responsible source line. `nearer` is the number of
+    accesses that could become local. `gain` is the prediction of the model, if a machine with
+    several nodes is known.
     """
 
     kind: Kind
@@ -131,10 +131,10 @@ class Finding:
     remedy: Remedy = Remedy.NONE
     gain: Gain | None = None
     even_parts: tuple[float, ...] = field(default=(), repr=False)
-    """Of hot pages: the fence posts of contiguous parts, one per thread, with even shares of the
-    accesses, as fractions of the structure from 0 to 1."""
+    """Of hot pages: the boundaries of contiguous parts with equal accesses, one part per thread, as
+    fractions of the structure from 0 to 1."""
 
     @property
     def to_do(self) -> bool:
-        """Whether there is something to do about it."""
+        """Whether it has a fix."""
         return self.kind not in NOTHING_TO_DO

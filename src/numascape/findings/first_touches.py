@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what a structure's first touches alone show: there are no counts of accesses."""
+"""Describes what a structure's first touches show, without counts of accesses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.ownership import Owner
-from numascape.findings.wording import counted, percent
+from numascape.quantities import counted, percent
 
 SERIAL = 0.8
-"""One thread touched (nearly) everything from this share of the pages on."""
+"""Smallest share of the pages for a thread to have touched (nearly) everything first."""
 
 _Sentences = tuple[str, ...]
 
@@ -18,9 +18,9 @@ _Sentences = tuple[str, ...]
 def read_first_touches(
     facts: Facts, owner: Owner, pages_by_node: Mapping[int, int]
 ) -> tuple[_Sentences, _Sentences, str]:
-    """What is seen of who touched a structure first, what to do, and that in a few words.
+    """Return what the first touches show, what to do, and a short form of both.
 
-    ``pages_by_node`` says where its pages were.
+    ``pages_by_node`` is the number of its pages on each node.
     """
     if facts.first_toucher is None:
         return ("No first touch of it was recorded.",), (), ""
@@ -37,13 +37,13 @@ def read_first_touches(
         return tuple(see), (), ""
     if facts.first_toucher_share >= SERIAL:
         advice = (
-            "If several threads use it afterwards, let them initialise it, with the division of "
-            "work of the loops that use it: then each one's pages are on its node. Who uses it, "
-            "the recorders that count accesses tell (numascape record without --recorder faults).",
+            "If several threads use it afterwards, initialise it in these threads, with the same "
+            "division of work. The pages of each thread are then on its node. To see which threads "
+            "use it, record accesses (numascape record without --recorder faults).",
         )
-        return tuple(see), advice, "touched by one thread"
+        return tuple(see), advice, "first touch by one thread"
     advice = (
-        "Several threads initialised it. Pin the threads, and see that the loops that use it "
+        "Several threads initialised it. Pin the threads, and check that the loops that use it "
         "divide it in the same way.",
     )
     return tuple(see), advice, "touched by several"
@@ -56,7 +56,7 @@ def _where(pages_by_node: Mapping[int, int]) -> str:
 
 
 def _at(facts: Facts) -> str:
-    """Where most pages were touched first, in brackets after a space; empty when unknown."""
+    """The place of most first touches, in brackets after a space; empty if unknown."""
     function, file, line = facts.place
     where = f"{file.rsplit('/', 1)[-1]}:{line}" if file and line else ""
     words = ", ".join(word for word in (f"in {function}" if function else "", where) if word)

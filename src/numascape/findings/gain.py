@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What following a finding's advice would gain, by the model of prediction/."""
+"""Predicts the gain of a finding's fix with the model of prediction/."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from numascape.findings.finding import Finding, Gain, Kind, Remedy
 from numascape.findings.initialisation import with_initialisation
 from numascape.findings.nodes import Nodes
 from numascape.findings.subject import Run
-from numascape.findings.wording import percent
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import SCHEMA, interleave, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.quantities import percent
 
 
 def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
-    """The findings with their predicted gains; as they are where no nodes are known."""
+    """The findings with their predicted gains, or without them if no nodes are known."""
     return [_with_gain(run, finding) for finding in found]
 
 
 def _with_gain(run: Run, finding: Finding) -> Finding:
     gained = dataclasses.replace(finding, gain=joint_gain(run, [finding]))
-    if finding.kind is not Kind.SHARED_READ:
+    if finding.kind is not Kind.SHARED_READ_MOSTLY:
         return gained
     *others, copies = finding.advice
     copies += _saved_by_copies(run, finding)
@@ -37,15 +37,18 @@ def _with_gain(run: Run, finding: Finding) -> Finding:
 
 
 def _saved_by_copies(run: Run, finding: Finding) -> str:
-    """What the last advice about shared, read data would save: a copy on each node."""
+    """A sentence with the gain of a copy of shared, read data on each node."""
     if run.nodes is None or finding.structure is None:
         return ""
     saved = percent(max(0.0, _model(run).saved_by_copies(finding.structure)))
-    return f" Predicted for {finding.name}: {saved} of the time saved, their making included."
+    return (
+        f" Predicted for {finding.name}: {saved} of the run time saved, with the time to make the "
+        "copies."
+    )
 
 
 def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
-    """What following the advice of all of them would gain; they have the same remedy."""
+    """The gain of all of these findings together; they have the same remedy."""
     if run.nodes is None or found[0].remedy is Remedy.NONE:
         return None
     if len(found) == 1 and found[0].gain is not None:
@@ -60,7 +63,7 @@ def _model(run: Run) -> _Model:
 
 
 class _Model:
-    """The prediction of the run as it is, made once, and of the run with a remedy."""
+    """Predicts the run as it is (once), and the run with a remedy."""
 
     def __init__(self, run: Run, nodes: Nodes) -> None:
         self._trace, self._nodes = run.trace, nodes
@@ -97,7 +100,7 @@ class _Model:
         )
 
     def saved_by_copies(self, structure: int) -> float:
-        """The part of the time that a copy of the structure on each node would save."""
+        """The share of the time that a copy of the structure on each node would save."""
         nodes = self._nodes
         then = predict(
             self._demand, self._speeds, nodes.pages, nodes.thread_node,
@@ -118,7 +121,7 @@ class _Model:
         return interleave(self._trace, self._nodes.machine)
 
     def _near_users(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Each page on the node from which it is used most."""
+        """Place each page on the node that uses it most."""
         return (
             rows.join(self._nodes.threads, on="thread")
             .group_by(*PAGE, "thread_node")
@@ -130,7 +133,7 @@ class _Model:
         )
 
     def _in_parts(self, rows: pl.DataFrame, finding: Finding) -> pl.DataFrame:
-        """The finding's parts, dealt to the nodes with CPUs in order."""
+        """Place the finding's parts on the nodes with CPUs, in order."""
         nodes = [node.node for node in self._nodes.machine.nodes if node.cpus]
         row = self._trace.structures.row(finding.structure or 0, named=True)
         length = max(1, row["pages"])
@@ -145,9 +148,9 @@ class _Model:
 
 
 def _balanced(demand: Demand) -> Demand:
-    """Each phase's work shared out evenly among the threads that take part in it.
+    """Divide the work of each phase evenly among the threads that take part in it.
 
-    The model's lines stay with their pages and are scaled as the threads' accesses are.
+    Lines stay with their pages, and are scaled like the accesses of their threads.
     """
     active = demand.accesses > 0
     mean = demand.accesses.sum(axis=1, keepdims=True) / np.maximum(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings that are one and the same for a reader: same kind, same place in the source."""
+"""Groups findings of the same kind at the same place in the source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numascape.findings.finding import Finding, Gain, Kind
 from numascape.findings.gain import joint_gain
 from numascape.findings.subject import Run
-from numascape.findings.wording import percent
+from numascape.quantities import percent
 from numascape.trace.counting import only_touches
 
 
@@ -17,8 +17,8 @@ from numascape.trace.counting import only_touches
 class Group:
     """Findings of one kind with one responsible place, most important first.
 
-    `share` is the part of the run's accesses that could come nearer; `gain` what following all of
-    their advice is predicted to save.
+    `share` is the part of the run's accesses that could become local; `gain` is the predicted
+    saving when all of their advice is followed.
     """
 
     findings: tuple[Finding, ...]
@@ -29,22 +29,22 @@ class Group:
 
     @property
     def first(self) -> Finding:
-        """The most important one; it speaks for all."""
+        """The most important finding, which represents the group."""
         return self.findings[0]
 
     @property
     def weight(self) -> float:
-        """What ranks it: its predicted gain, or the share that could come nearer."""
+        """The rank of the group: its predicted gain, or the share that could become local."""
         return self.gain.share if self.gain else self.share
 
     @property
     def kind(self) -> Kind:
-        """The kind of all."""
+        """The kind of all findings in the group."""
         return self.first.kind
 
 
 def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
-    """The findings about a run in groups, most gain first; what is well as it is last."""
+    """Return the findings in groups: largest gain first, those without a fix last."""
     groups: dict[object, list[Finding]] = {}
     for finding in found:
         where = (finding.place.file, finding.place.line) if finding.place else None
@@ -68,20 +68,18 @@ def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
 
 
 def stake_of(group: Group) -> tuple[str, str]:
-    """The number that says how much is at stake, and what it is a number of."""
+    """The number that shows the importance of the group, and its label."""
     if not group.first.to_do:
         return "", ""
     gain = group.gain
     if gain is not None:
         low, high = sorted((max(gain.low, 0.0), max(gain.high, 0.0)))
         return percent(max(gain.share, 0.0)), (
-            f"of the time saved, as predicted for {gain.machine} "
+            f"of the run time saved, predicted for {gain.machine} "
             f"({percent(low)} to {percent(high)})"
         )
     if group.of_touches:
-        return percent(group.share), "of the pages touched (accesses were not recorded)"
-    if group.kind is Kind.UNEVEN_WORK:
-        return percent(group.share), "of all accesses are made while other threads wait"
-    return percent(group.share), (
-        "of all accesses could come nearer to their threads (no prediction of time)"
-    )
+        return percent(group.share), "of touched pages (accesses were not recorded)"
+    if group.kind is Kind.LOAD_IMBALANCE:
+        return percent(group.share), "of accesses are made while other threads wait"
+    return percent(group.share), ("of accesses could become local (not an estimate of time saved)")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with its serial initialisations in a phase of their own, as they come before the work.
+"""Moves the serial initialisations of a run into a separate phase, before the work.
 
-A program that makes its threads itself has no phases. Predicted as one, the thread that initialises
-everything would seem to be what the others wait for during the work.
+A program that creates its threads itself has no phases. If its run were predicted as one phase, the
+other threads would seem to wait for the thread that initialises everything.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import polars as pl
 
 from numascape.analysis.sharing import PAGE
 from numascape.findings.subject import PAGE_BYTES, Run
-from numascape.findings.thresholds import SERIAL
+from numascape.findings.thresholds import MIN_SERIAL_SHARE
 from numascape.findings.work import loose_phases
 from numascape.trace import Trace
 
 
 @dataclass(frozen=True)
 class WithInitialisation(Trace):
-    """The trace `whole`, with one phase more: what serial touchers write to others' pages."""
+    """The trace `whole` with one more phase: writes of serial touchers to others' pages."""
 
     whole: Trace = field(kw_only=True)
     touchers: pl.DataFrame = field(kw_only=True)
@@ -39,7 +39,7 @@ class WithInitialisation(Trace):
 
     @cached_property
     def accesses(self) -> pl.DataFrame:
-        """As in the run, but for the phase of initialisations."""
+        """The accesses, of which initialisations are in the additional phase."""
         rows = self.whole.accesses
         count = pl.col("reads") + pl.col("writes")
         keys = [*PAGE, "phase"]
@@ -48,7 +48,7 @@ class WithInitialisation(Trace):
         )
         initial = (
             candidates.with_columns(most=count.max().over(keys))
-            # Byte by byte at most, and less than the one who works on the page.
+            # At most one write per byte, and fewer accesses than the main user of the page.
             .filter(count < pl.col("most"), pl.col("writes") <= PAGE_BYTES)
             .join(self.touchers, on=["structure", "thread"], how="semi")
             .select(*keys, "thread", initial=pl.lit(value=True))
@@ -68,11 +68,12 @@ class WithInitialisation(Trace):
 
 
 def with_initialisation(run: Run) -> Trace:
-    """The run's trace, with serial initialisations apart where there are any."""
+    """The run's trace; if it has serial initialisations, they are in a separate phase."""
     rows = [
         (subject.structure, subject.whole.first_toucher)
         for subject in run.subjects
-        if subject.whole.first_toucher is not None and subject.whole.first_toucher_share >= SERIAL
+        if subject.whole.first_toucher is not None
+        and subject.whole.first_toucher_share >= MIN_SERIAL_SHARE
     ]
     if not rows:
         return run.trace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which nodes threads ran and pages lay: as observed, or as they would on a given machine."""
+"""The nodes of threads and pages: observed, or assumed for a given machine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from numascape.trace import Trace
 class Nodes:
     """Threads and pages on the nodes of a machine with several.
 
-    `observed`: the machine is the one that was recorded on; otherwise threads are laid out on it,
-    and pages put where they were touched first. `thread_node` has a node's number for each thread,
-    or -1; `pages` is structure, instance, page, node and share.
+    `observed`: it is the recorded machine. Otherwise, threads are laid out on the machine, and
+    pages are on the nodes of their first touchers. `thread_node` has a node's number for each
+    thread, or -1; `pages` has structure, instance, page, node and share.
     """
 
     machine: Machine
@@ -33,7 +33,7 @@ class Nodes:
 
     @cached_property
     def threads(self) -> pl.DataFrame:
-        """thread, thread_node of the threads that stay on one node."""
+        """thread, thread_node; of the threads that stay on one node."""
         numbers = np.arange(len(self.thread_node))
         fixed = self.thread_node >= 0
         return pl.DataFrame(
@@ -56,7 +56,7 @@ class Nodes:
 
 
 def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
-    """The nodes of `machine`, or of the recorded one; None when that has one node only."""
+    """The nodes on `machine`, by default the recorded one; None if it has only one node."""
     own = trace.info.machine
     chosen = machine or own
     numbers = {node.node for node in chosen.nodes}
@@ -64,6 +64,6 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
         return None
     same = numbers == {node.node for node in own.nodes}
     thread_node = observed_nodes(trace, chosen)
-    # A trace may come from anybody, and name nodes that its machine does not have.
+    # A trace is not trusted: it may have nodes that its machine does not have.
     thread_node = np.where(np.isin(thread_node, list(numbers)), thread_node, -1)
     return Nodes(chosen, same, thread_node, observed(trace, chosen, thread_node))

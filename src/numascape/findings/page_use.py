@@ -11,11 +11,11 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.thresholds import IDLE, USER
+from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_USER_SHARE
 
 ELEMENTS = 1 << 23
-"""Elements of a matrix; of larger structures, runs of neighbouring pages are taken, evenly over the
-structure."""
+"""Most elements of a matrix. Of larger structures, it has runs of neighbouring pages, evenly
+distributed over the structure."""
 RUN = 256
 
 Floats = npt.NDArray[np.float64]
@@ -41,17 +41,17 @@ class PageUse:
 
     @cached_property
     def shares(self) -> Floats:
-        """Of each page's accesses, the share of each thread."""
+        """The share of each thread in the accesses of each page."""
         return np.asarray(self.counts / self.weight[:, None])
 
     @cached_property
     def users(self) -> npt.NDArray[np.bool_]:
-        """Which threads use which page, apart from a few elements."""
-        return np.asarray(self.shares >= USER / len(self.threads))
+        """Which threads use which page; accesses to only a few elements do not count."""
+        return np.asarray(self.shares >= MIN_USER_SHARE / len(self.threads))
 
     @cached_property
     def owner(self) -> Integers:
-        """Of each page, the index of its busiest thread."""
+        """The index of the busiest thread of each page."""
         return np.asarray(self.counts.argmax(axis=1))
 
     def mean(self, values: npt.NDArray[np.generic]) -> float:
@@ -70,14 +70,14 @@ class PageUse:
 
     @cached_property
     def together(self) -> npt.NDArray[np.bool_]:
-        """Whether each page but the first follows on the one before (P - 1)."""
+        """Whether each page, except the first, directly follows the one before (P - 1)."""
         return np.asarray((np.diff(self.instance) == 0) & (np.diff(self.page) == 1))
 
 
 def page_use(rows: pl.DataFrame) -> PageUse:
-    """The matrix of `rows`: those of one structure in a trace's accesses, or a part of them.
+    """Make the matrix from `rows`, which are accesses to one structure.
 
-    Threads that hardly use it are left out.
+    Threads that hardly use the structure are left out.
     """
     table = (
         rows.group_by(*PAGE[1:], "thread")
@@ -86,7 +86,7 @@ def page_use(rows: pl.DataFrame) -> PageUse:
         .sort(*PAGE[1:], "thread")
     )
     by_thread = table.group_by("thread").agg(pl.col("count").sum())
-    idle = by_thread.filter(pl.col("count") < IDLE * pl.col("count").mean())
+    idle = by_thread.filter(pl.col("count") < MAX_IDLE_RATIO * pl.col("count").mean())
     table = table.join(idle, on="thread", how="anti", maintain_order="left")
     row = table.select(pl.struct(PAGE[1:]).rle_id()).to_series().to_numpy().astype(np.int64)
     threads, column = np.unique(table["thread"].to_numpy().astype(np.int64), return_inverse=True)

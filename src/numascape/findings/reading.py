@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A structure's findings as a reader of the report has them: what is seen, and what to do."""
+"""Turns a structure's findings into the report's text: what its figures show, what to do."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numascape.findings.description import who_uses
 from numascape.findings.finding import Finding
 from numascape.findings.first_touches import read_first_touches
 from numascape.findings.subject import Run, Subject
-from numascape.findings.thresholds import FOREIGN, MINOR
-from numascape.findings.wording import counted, percent
+from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_STRUCTURE_SHARE
+from numascape.quantities import counted, percent
 from numascape.trace.counting import structure_error
 
 
@@ -24,14 +24,14 @@ class Reading:
     see: tuple[str, ...]
     advice: tuple[str, ...]
     verdict: str
-    """The most important finding's name, for the structures table; may be empty."""
+    """The kind of the most important finding, for the table of structures; may be empty."""
 
 
 UNUSED = Reading(("No access to it was counted.",), (), "")
 
 
 def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
-    """The reading of one structure; `found` are the run's findings."""
+    """The text about one structure; `found` are the run's findings."""
     facts = run.facts.get(structure)
     counts = run.trace.info.recorder.counts
     if facts is None or facts.accesses == 0:
@@ -67,7 +67,11 @@ def _without_finding(run: Run, structure: int, facts: Facts) -> tuple[str, ...]:
     if owner is Owner.STACK:
         return ("A thread's stack is near the CPU on which the thread started: nothing to do.",)
     share = facts.accesses / max(1, run.accesses)
-    if share < MINOR and facts.threads > 1 and facts.own_share < 1 - FOREIGN:
+    if (
+        share < MIN_STRUCTURE_SHARE
+        and facts.threads > 1
+        and facts.own_share < 1 - MIN_FOREIGN_SHARE
+    ):
         return (f"Only {percent(share)} of the run's accesses go here: look elsewhere first.",)
     if facts.threads == 1:
         return ("Nothing is shared here.",)
@@ -77,7 +81,7 @@ def _without_finding(run: Run, structure: int, facts: Facts) -> tuple[str, ...]:
 def _surroundings(subject: Subject) -> list[str]:
     sentences = []
     place = subject.used_at
-    if place is not None and place.share >= FOREIGN:
+    if place is not None and place.share >= MIN_FOREIGN_SHARE:
         sentence = f"{percent(place.share)} of its accesses come from {place}."
         sentences.append(sentence[:1].upper() + sentence[1:])
     if subject.remote is not None and subject.run.nodes and subject.run.nodes.observed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source lines that a finding names: who touched pages first, which loop works on them."""
+"""Finds the source lines for a finding: of first touches, and of the loop that does the work."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _DIRECTIVE = re.compile(r"^\s*(?:#\s*pragma\s+omp|!\$omp)\b(.*)", re.IGNORECASE)
 _SCHEDULE = re.compile(r"\bschedule\s*\(\s*(?:\w+\s*:\s*)?(\w+)\s*(?:,\s*([^)]*?))?\s*\)", re.I)
 _CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
 _AROUND = 40
-"""Lines above a place in which the directive of an outer loop is looked for."""
+"""Number of lines above a place that are searched for the directive of an outer loop."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """An OpenMP loop's schedule as it is written; `kind` is empty where there is no clause."""
+    """The schedule of an OpenMP loop in the source; `kind` is empty if there is no clause."""
 
     place: Place
     kind: str
@@ -28,13 +28,13 @@ class Schedule:
 
     @property
     def clause(self) -> str:
-        """As in the source."""
+        """The clause as in the source."""
         return f"schedule({self.kind}{', ' + self.chunk if self.chunk else ''})"
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Places in the source, with the loops around them where files may be read."""
+    """Places in the source; with the loops around them, if the files may be read."""
 
     files: SourceFiles | None
 
@@ -64,7 +64,7 @@ class Sources:
         return Place(function, file, found[0], loop=True)
 
     def schedule(self, place: Place | None) -> Schedule | None:
-        """The schedule of the OpenMP loop at or around the place; None where none is seen."""
+        """The schedule of the OpenMP loop at or around the place; None if none is found."""
         text = self.files.lines(place.file) if self.files and place and place.file else None
         if text is None or place is None:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a diagnosis looks at: a run, and one of its structures."""
+"""The input of a diagnosis: a run, and one of its structures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numascape.findings.nodes import Nodes, nodes_of
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import Pattern, pattern_of
 from numascape.findings.sources import Schedule, Sources
-from numascape.findings.thresholds import MINOR, REMOTE
+from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_STRUCTURE_SHARE
 from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
 from numascape.trace import Trace
@@ -28,16 +28,16 @@ from numascape.trace.counting import TraceOfTouches, only_touches
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
 LINES = "memory_lines"
-"""The column of a trace's accesses that has the lines from memory, where they were counted."""
+"""The column of a trace's accesses with the lines from memory, if they were counted."""
 PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A trace with what is known beside it.
+    """A trace with what is computed from it once for all diagnoses.
 
-    `facts` are of all accesses, by structure; `accesses` is their sum. `subjects` are the
-    structures with at least MINOR of them, most used first.
+    `facts` has each structure's facts about all accesses, and `accesses` their sum. `subjects` are
+    the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first.
     """
 
     trace: Trace
@@ -58,7 +58,7 @@ class Run:
 
     @cached_property
     def pages_by_node(self) -> dict[int, dict[int, int]]:
-        """By structure, the number of its pages on each node, as far as known."""
+        """By structure, the number of its pages on each node, if known."""
         pages: dict[int, dict[int, int]] = {}
         placed = self.trace.placement.group_by("structure", "node").len()
         for structure, node, count in placed.iter_rows():
@@ -66,7 +66,7 @@ class Run:
         return pages
 
     def touched_by(self, thread: int) -> int:
-        """Pages that the thread touched first."""
+        """The number of pages that the thread touched first."""
         return self._pages_touched.get(thread, 0)
 
     @cached_property
@@ -87,17 +87,17 @@ class Run:
 
     @property
     def _least(self) -> float:
-        return max(1.0, MINOR * self.accesses)
+        return max(1.0, MIN_STRUCTURE_SHARE * self.accesses)
 
     @cached_property
     def work(self) -> pl.DataFrame:
-        """Those of `rows` that are work on the structure; all, where they are first touches."""
+        """The `rows` that are work on the structure; if they are first touches, all of them."""
         if only_touches(self.trace):
             return self.rows
         return work_rows(self.trace, self.rows)
 
     def subject(self, structure: int) -> Subject | None:
-        """The subject of this number; None when the structure is worth no diagnosis."""
+        """The subject of this structure; None if the structure has too few accesses."""
         return self._by_number.get(structure)
 
     @cached_property
@@ -106,7 +106,7 @@ class Run:
 
     @cached_property
     def subjects(self) -> tuple[Subject, ...]:
-        """The structures worth a diagnosis, most used first."""
+        """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
         parts = self.work.partition_by("structure", as_dict=True)
         touches = self.trace.first_touch.filter(pl.col("structure").is_in(list(wanted)))
@@ -131,9 +131,9 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A structure: its `row` in the trace's table, its facts in all and at work.
+    """A structure: its `row` in the trace's table, and its facts for the run and for the work.
 
-    `rows` are the accesses that are work; there may be none.
+    `rows` are the accesses that are work; it may be empty.
     """
 
     run: Run
@@ -164,12 +164,12 @@ class Subject:
 
     @cached_property
     def use(self) -> PageUse:
-        """How threads divide its pages, at work."""
+        """How threads divide its pages in the work."""
         return page_use(self.rows)
 
     @cached_property
     def pattern(self) -> Pattern:
-        """How threads share its pages, at work."""
+        """How threads share its pages in the work."""
         return pattern_of(self.use) if self.rows.height else Pattern.ONE_THREAD
 
     @property
@@ -189,9 +189,9 @@ class Subject:
 
     @property
     def foreign(self) -> int:
-        """Accesses at work to pages that another thread touched first.
+        """Accesses in the work to pages that another thread touched first.
 
-        Where nodes are known, to pages on another node.
+        If nodes are known: to pages on another node.
         """
         if self.remote is not None:
             return round(self.remote * self.working)
@@ -201,12 +201,12 @@ class Subject:
 
     @cached_property
     def traffic(self) -> pl.DataFrame | None:
-        """Its work's accesses by thread_node and node; None where no nodes are known."""
+        """The accesses of its work by thread_node and node; None if no nodes are known."""
         return self.run.nodes.traffic(self.rows) if self.run.nodes else None
 
     @cached_property
     def remote(self) -> float | None:
-        """Share of the work that goes to another node; None where no nodes are known."""
+        """Share of the work that accesses another node; None if no nodes are known."""
         table = self.traffic
         total = float(table["accesses"].sum()) if table is not None else 0.0
         if table is None or total == 0:
@@ -217,33 +217,33 @@ class Subject:
     def far_from(self, share: float) -> bool:
         """Whether at least `share` of the work goes to pages that another thread touched first.
 
-        Where nodes are known, enough of it must go to another node, too.
+        If nodes are known, enough of the work must also access another node.
         """
         if self.whole.first_toucher is None or 1 - self.own_share < share:
             return False
-        return self.remote is None or self.remote >= REMOTE
+        return self.remote is None or self.remote >= MAX_REMOTE_SHARE
 
     @property
     def touched_bytes(self) -> int:
-        """Bytes of its touched pages; at most its size, where it has one instance."""
+        """Bytes of its touched pages; if it has one instance, at most its size."""
         pages = self.whole.touched_pages * PAGE_BYTES
         return min(pages, self.row["size"]) if self.row["instances"] == 1 else pages
 
     @cached_property
     def lines(self) -> pl.DataFrame:
-        """The trace's lines that use it, in the phases in which it is worked on."""
+        """The rows of the trace's `lines` for the structure, in the phases with work on it."""
         phases = self.rows["phase"].unique().to_list()
         own = self.run.trace.lines.filter(pl.col("structure") == self.structure)
         return own.filter(pl.col("phase").is_in(phases))
 
     @cached_property
     def used_at(self) -> Place | None:
-        """The loop or line that makes most of the work; where nothing is known, None."""
+        """The loop or line with most of the work; None if nothing is known."""
         return self.run.sources.busiest(self.lines)
 
     @cached_property
     def worked_in(self) -> Place | None:
-        """The parallel region or marked phase with most of the work, where its line is known."""
+        """The parallel region or marked phase with most of the work, if its line is known."""
         counts = self.rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
         if counts.is_empty():
             return None
@@ -255,7 +255,7 @@ class Subject:
     def touched_at(self) -> Place | None:
         """The loop or line that touched most of its pages first.
 
-        Where the C library did, which clears and copies for others, where it was allocated.
+        If the C library touched them, for example in memset, the place of the allocation.
         """
         where = self.whole.place
         if _C_LIBRARY.match(where[0]):
@@ -265,7 +265,7 @@ class Subject:
 
     @cached_property
     def schedule(self) -> Schedule | None:
-        """The schedule of the OpenMP loop that works on it, where its source can be read."""
+        """The schedule of the OpenMP loop that works on it, if the source can be read."""
         return self.run.sources.schedule(self.used_at)
 
 
@@ -275,9 +275,9 @@ def examine(
     files: SourceFiles | None = None,
     facts: Mapping[int, Facts] | None = None,
 ) -> Run:
-    """Look at a trace; `machine`: where to, if not the recorded one; `facts`: when measured.
+    """Prepare a trace for diagnoses, on `machine` or the recorded one; with `facts`, if measured.
 
-    Where first touches alone were recorded, they are the accesses.
+    If only first touches were recorded, they are used as accesses.
     """
     trace = TraceOfTouches.of(trace)
     if facts is None:

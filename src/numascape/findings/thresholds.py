@@ -1,180 +1,182 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every number that decides whether something is a finding, each with its reason.
 
-Shares are 0..1. What the labelled programs in tests/integration/findings say about these numbers
-is printed by bench/findings.
+Shares are 0 to 1. bench/findings prints precision and recall of the labelled programs in
+tests/integration/findings for these numbers.
 """
 
 from __future__ import annotations
 
-MINOR = 0.01
-"""Share of the run's accesses below which a structure is not worth the reader's time: were all of
-them twice as slow as they need be, the run would lose one percent."""
+MIN_STRUCTURE_SHARE = 0.01
+"""Smallest share of the run's accesses for a structure to be examined. If all its accesses took
+twice the time they need, the run would lose one percent."""
 
-MORE_THAN_ITS_PART = 2.0
-"""How many times a thread's even part of all pages one must have touched first, for what it touched
-to be others' memory as well, rather than its own."""
+MIN_FIRST_TOUCH_RATIO = 2.0
+"""How many times its even share of all pages a thread must have touched first, for these pages to
+be other threads' memory and not only its own."""
 
-UNCERTAIN = 0.5
-"""How sure a finding is whose condition is half seen: who touched pages first, but not who used
-them."""
+HALF_KNOWN_CONFIDENCE = 0.5
+"""Confidence of a finding when the trace shows only half of its condition: who touched pages first,
+but not who used them."""
 
-SERIAL = 0.8
+MIN_SERIAL_SHARE = 0.8
 """Share of a structure's pages that one thread touched first, from which first touch is serial. A
-parallel initialisation of two threads gives a half; what remains up to one is what other threads
-need at the ends, or what is filled later."""
+parallel initialisation by two threads gives 0.5. The rest up to 1 allows for halos, and for parts
+that are filled later."""
 
-FEW_LINES = 1 / 128
-"""Lines from memory per access, up to which a structure stays in caches, where they were counted:
-one line for 16 times that each of its eight words is used, as REUSED."""
+MAX_LINES_PER_ACCESS = 1 / 128
+"""Largest number of lines from memory per access for a structure to be cache-resident, where lines
+were counted. It is one line when each of its eight words is used 16 times, as in MIN_REUSE."""
 
-FOREIGN = 0.5
-"""Share of the accesses by others than the one who is meant to be near, from which it is not near:
-most accesses are then made from elsewhere."""
+MIN_FOREIGN_SHARE = 0.5
+"""Share of the accesses by threads other than the local one, from which a structure counts as
+remote: most accesses then come from elsewhere."""
 
-SPLIT = 0.75
-"""Mean share of a page's busiest thread, from which a structure is split among threads. Two threads
-that share a page evenly have a half; halos of a stencil and parts that meet inside a page leave
-more than three quarters unless parts are only a few pages long."""
+MIN_DOMINANT_SHARE = 0.75
+"""Mean share of a page's busiest thread, from which a structure is partitioned among threads. Two
+threads that share a page evenly have 0.5. A stencil's halos, and parts that meet inside a page,
+leave more than 0.75 unless parts are only a few pages long."""
 
-EVENLY_SHARED = 1.75
-"""A structure is shared by all when a page's busiest thread has at most this many times its even
-share of the page."""
+MAX_EVEN_SHARE_RATIO = 1.75
+"""A structure is shared by all when the busiest thread of a page has at most this many times its
+even share of the page."""
 
-USER = 0.05
-"""Of its even share of a page's accesses, what a thread must make to count as a user of it: the
-element beside a boundary does not make two parts meet."""
+MIN_USER_SHARE = 0.05
+"""Share of its even part of a page's accesses that a thread needs to count as a user of the page.
+One element beside a boundary does not make two parts meet."""
 
-READ_MOSTLY = 0.01
-"""Share of writes in the accesses of the work, up to which copies are worth keeping: each write
-must be made in every copy."""
+MAX_WRITTEN_SHARE = 0.01
+"""Largest share of writes in the accesses of parallel work for which copies are useful. Each write
+must be repeated in every copy."""
 
-PARALLEL = 0.95
-"""Share of a structure's accesses in a phase that one thread may have for the phase still to be
-work of several threads."""
+MAX_PARALLEL_SHARE = 0.95
+"""Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
+of several threads."""
 
-AS_MUCH = 0.5
-"""Of the mean of the other threads' accesses, what the thread that initialised a structure must
-make beside that to count as one of those who work on it."""
+MIN_WORK_OF_INITIALISER = 0.5
+"""Share of the mean accesses of the other threads that the initialising thread must make after
+initialisation, to count as one of those who work on the structure."""
 
-MUCH_MORE = 4.0
-"""Times the mean of the other threads' accesses, beyond which the thread that initialised a
-structure does something else there than they do, such as checking it."""
+MAX_WORK_OF_INITIALISER = 4.0
+"""Above this many times the mean accesses of the other threads, the initialising thread does
+something else than they do, for example a check."""
 
-PART = 0.6
-"""Share of the pages that threads use, below which each has a part: two halves and what is between
-them are more than a half each."""
+MAX_PART_OF_PAGES = 0.6
+"""Share of the used pages below which a thread has its own part. Two halves with an overlap are a
+little more than 0.5 each."""
 
-CACHE_BYTES = 128 << 10
-"""Bytes that one thread uses of a structure, up to which they stay in its core's cache: half of
-256 KiB, the smallest second-level cache of server processors since 2010; the rest is for other
-data. A machine's own description, where given, takes its place."""
+DEFAULT_CACHE_BYTES = 128 << 10
+"""Bytes of a structure that stay in the cache of a core: half of 256 KiB, the smallest second-level
+cache of server processors since 2010. The other half is for other data. A machine description,
+where given, replaces this number."""
 
-LEAVE = 0.05
-"""Share of the run's accesses from which a structure that stays in caches is worth a word: it is
-hot enough for a reader to want to place it."""
+MIN_CACHE_RESIDENT_SHARE = 0.05
+"""Share of the run's accesses from which a cache-resident structure is reported: it is so hot that
+a reader wants to place it."""
 
-LITTLE = 0.05
-"""Size of a structure over the size of all that is as hot, up to which it does not matter whether
-it stays in caches: it is a twentieth of what loops over all of them bring from memory."""
+MAX_NEGLIGIBLE_SIZE = 0.05
+"""Size of a structure over the size of all equally hot ones, up to which it does not matter whether
+it stays in caches: it is a twentieth of what loops over all of them fetch from memory."""
 
-AS_HOT = 4
-"""How many times less often a structure may be used, byte for byte, and still compete for the
-cache: loops over arrays of about the same heat push each other out."""
+MAX_REUSE_RATIO = 4
+"""A structure competes for the cache with another one that is used up to this many times more often
+per byte. Loops over arrays of similar reuse evict each other."""
 
-REUSED = 16
-"""Accesses to each 8 bytes of what a thread uses, from which it is used again and again: loading
-it once into the cache is then under a sixteenth of its accesses."""
+MIN_REUSE = 16
+"""Accesses to each 8 bytes of what a thread uses, from which the data is reused: loading it once is
+then less than a sixteenth of its accesses."""
 
-BOUNDARY = 0.25
-"""Share of the accesses on pages that several parts meet in, from which the boundaries are worth
-moving; below, they cost less than a quarter of what any misplacement does."""
+MIN_BOUNDARY_SHARE = 0.25
+"""Share of the accesses on pages where several parts meet, from which it is worth moving the
+boundaries. Below it, they cost less than a quarter of what a misplacement costs."""
 
-ORDERLY = 0.9
-"""Share of the steps from page to page in which the parts' order must hold for parts to be
-contiguous, and share of a thread's displaced pages that must be on one node for the thread to have
-moved; the rest is for halos and leftovers."""
+MIN_ORDERED_SHARE = 0.9
+"""Share of the steps from page to page in which the order of the parts must hold for parts to be
+contiguous. Also the share of a thread's displaced pages that must be on one node for the thread to
+have moved. The rest allows for halos."""
 
-ENDS = 0.3
-"""Share of the steps from page to page at which the users change where parts are no longer than a
-few pages; in longer parts, pages with two users are no boundaries."""
+MIN_PART_ENDS = 0.3
+"""Share of the steps from page to page at which the users change, when parts are only a few pages
+long. In longer parts, pages with two users are not boundaries."""
 
-FEW_USERS = 3.0
-"""Threads that use a page where contiguous parts meet, at most, in the mean."""
+MAX_BOUNDARY_USERS = 3.0
+"""Largest mean number of threads that use a page where contiguous parts meet."""
 
-HOT = 1.5
-"""How much more than the mean the heaviest of equally long parts has, from which pages are
-unevenly used: that part's node then needs half as much time again."""
+MIN_HOT_RATIO = 1.5
+"""Ratio of the busiest of equally long parts to the mean, from which pages are used unevenly. The
+node of that part then needs half as much time again."""
 
-UNEVEN = 1.4
-"""How much more than the mean the busiest thread of a phase accesses, from which work is uneven:
-with perfect balance the phase would take at most 1 / 1.4 = 71 % of its time."""
+MIN_IMBALANCE = 1.4
+"""Ratio of the busiest thread's accesses in a phase to the mean, from which the load is imbalanced.
+With perfect balance the phase would take at most 1 / 1.4 = 71 % of its time."""
 
-IDLE = 0.1
-"""Of the mean thread's accesses, what a thread must make to take part in the work; below it waits,
-looks after the others, or touches the end of a block in passing."""
+MAX_IDLE_RATIO = 0.1
+"""Ratio of a thread's accesses to the mean below which it does not take part in the work: it waits,
+coordinates, or touches only the end of a block."""
 
-WORK = 0.1
-"""Share of the run's accesses that a phase must have for its balance to matter: a gain of a quarter
-of it is then two percent of the run."""
+MIN_PHASE_SHARE = 0.1
+"""Smallest share of the run's accesses for a phase's balance to matter. A saving of a quarter of it
+is then two percent of the run."""
 
-TELLING = 6
-"""Displaced pages of a thread, from which it is no chance that they are on one node: of pages that
-are dealt out over two nodes, it happens to one thread in 32."""
+MIN_DISPLACED_PAGES = 6
+"""Number of displaced pages of a thread from which it is not chance that they are all on one node.
+With pages interleaved over two nodes, this happens to one thread in 32."""
 
-RANDOM_OWNER = 0.015
-"""How much of the greatest possible spread a thread's share of a page has, over pages, from which
-owners change: with a dynamic schedule repeated r times, 1/r of it. A schedule that changes owners
-more than some 60 times is as good as evenly shared."""
+MIN_USER_SPREAD = 0.015
+"""Variance of a thread's share of a page over pages, relative to its largest possible value, from
+which pages change users. A dynamic schedule repeated r times gives 1/r. More than about 60 changes
+are the same as evenly shared."""
 
-RUNS = 4
-"""Runs of pages with the same users, per thread, above which pages are dealt out at random rather
-than in blocks."""
+MAX_BLOCK_RUNS = 4
+"""Runs of pages with the same users, per thread, above which pages are assigned at random and not
+in blocks."""
 
-PERIODIC = 0.5
-"""Correlation of the pages' users with those some pages further, from which they are dealt out in a
-regular pattern, as the columns of a matrix are."""
+MIN_PERIODIC_CORRELATION = 0.5
+"""Correlation of the users of pages at a fixed distance, from which pages are assigned in a regular
+pattern, such as the columns of a matrix."""
 
-VECTOR_STEP = 0.1
-"""Half the sum of the differences of two pages' shares by thread, from which their users differ."""
+MIN_USER_DIFFERENCE = 0.1
+"""Half the sum of the absolute differences of two pages' shares by thread, from which their users
+differ."""
 
-OWN_PHASE = 0.1
-"""Share of a structure's work that a phase must have for its owners to be compared with others'."""
+MIN_PHASE_WORK = 0.1
+"""Share of a structure's parallel work that a phase must have for its users to be compared with
+those of other phases."""
 
-CHANGED_OWNER = 0.3
-"""Share of the accesses, in phases, on pages whose owner is another in the whole work."""
+MIN_CHANGED_SHARE = 0.3
+"""Share of the accesses in phases, on pages whose user in the whole run is another thread."""
 
-HUGE_PAGES = 4
-"""Whole pages of 2 MiB in a structure, from which parts that meet in them are worth a word: what is
-smaller fits into the last cache of most server processors."""
+MIN_HUGE_PAGES = 4
+"""Whole 2 MiB pages in a structure, from which false sharing of them is reported. Smaller
+structures fit into the last-level cache of most server processors."""
 
-PILED = 0.75
-"""Share of the accesses that one node's memory serves, from which it is the bottleneck, given that
-no more than SPREAD of them come from its own threads."""
+MIN_ONE_NODE_SHARE = 0.75
+"""Share of the accesses that the memory of one node serves, from which it is the bottleneck, if
+threads of no node make more than MAX_ONE_NODE_THREADS of them."""
 
-SPREAD = 0.6
-"""Share of the accesses that threads of one node may make for the work to be spread over nodes."""
+MAX_ONE_NODE_THREADS = 0.6
+"""Largest share of the accesses by threads of one node for the work to be spread over nodes."""
 
-DISPLACED = 0.1
-"""Share of a structure's pages that are not on their first toucher's node, from which that matters
-as a cause of its own."""
+MIN_DISPLACED_SHARE = 0.1
+"""Share of a structure's pages that are not on their first toucher's node, from which this is
+reported as a cause."""
 
-FULL = 0.8
-"""Probability that a displaced page was touched later than one in its place, from which the node
-was full; 0.5 is chance, as with pages that a policy spread."""
+MIN_FULL_NODE_PROBABILITY = 0.8
+"""Probability that a displaced page was touched later than a page in its place, from which the node
+was full. Chance gives 0.5, as for pages that a policy spreads."""
 
-DEALT = 1.3
-"""How much more than the mean the node with most pages may have for them to be interleaved."""
+MAX_INTERLEAVED_RATIO = 1.3
+"""Ratio of the pages on the fullest node to the mean, up to which pages count as interleaved."""
 
-REMOTE = 0.1
+MAX_REMOTE_SHARE = 0.1
 """Share of a structure's accesses that go to another node, below which its pages are well placed,
-whoever touched them first."""
+whichever thread touched them first."""
 
-SMALL_GAIN = 0.01
-"""Share of the run's accesses, or of its predicted time, below which a finding is left out, for
-MINOR's reason."""
+MIN_GAIN = 0.01
+"""Share of the run's accesses, or of its predicted time, below which a finding is left out, for the
+same reason as MIN_STRUCTURE_SHARE."""
 
 
 def sureness(value: float, threshold: float, certain: float) -> float:
-    """Confidence from how far a value is beyond its threshold: 0.5 at it, 1 at `certain`."""
+    """Return a confidence: 0.5 for a value at its threshold, 1 for one at `certain`."""
     return min(1.0, max(0.5, 0.5 + 0.5 * (value - threshold) / (certain - threshold)))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which accesses are the work on a structure, rather than its initialisation or a check.
+"""Separates the work on a structure from its initialisation and from checks.
 
-How threads share a structure is judged on the work alone: a matrix that one thread fills and sums
-up is still split among the threads that compute it.
+The sharing of a structure is judged by the work alone. For example, one thread may fill a matrix
+and sum it up, while several threads compute it: the matrix still counts as split among these
+threads.
 
 Accesses are work when they happen in a parallel region, or a phase marked by the program, in which
 several threads use the structure. Outside such phases (a program that makes its threads itself has
@@ -15,16 +16,23 @@ from __future__ import annotations
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.thresholds import AS_MUCH, MUCH_MORE, ORDERLY, PARALLEL, PART, SERIAL
+from numascape.findings.thresholds import (
+    MAX_PARALLEL_SHARE,
+    MAX_PART_OF_PAGES,
+    MAX_WORK_OF_INITIALISER,
+    MIN_ORDERED_SHARE,
+    MIN_SERIAL_SHARE,
+    MIN_WORK_OF_INITIALISER,
+)
 from numascape.trace import Trace
-from numascape.trace.phases import is_time_slice
+from numascape.trace.phase import is_time_slice
 
 PAGE_BYTES = 4096
 _COUNT = pl.col("reads") + pl.col("writes")
 
 
 def loose_phases(trace: Trace) -> list[int]:
-    """The phases that are no region and no mark: outside of all others, or a slice of time."""
+    """The phases that are neither a region nor a mark: outside of all others, or time slices."""
     return [
         phase
         for phase, name, file in trace.phases.select("phase", "name", "file").iter_rows()
@@ -43,7 +51,7 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     free = used.filter(loose)
     free = free.join(initialisers, on=["structure", "thread"], how="anti")
     free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
-    # Beside regions, what a single thread does in passing is no work of several.
+    # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
     beside = beside.join(_parallel(beside), on=["structure", "phase"], how="semi")
     alone = free.join(bound.select("structure").unique(), on="structure", how="anti")
@@ -56,38 +64,43 @@ def _parallel(accesses: pl.DataFrame) -> pl.DataFrame:
     return (
         by_thread.group_by("structure", "phase")
         .agg(top=pl.col("count").max(), total=pl.col("count").sum(), threads=pl.len())
-        .filter(pl.col("threads") > 1, pl.col("top") <= PARALLEL * pl.col("total"))
+        .filter(pl.col("threads") > 1, pl.col("top") <= MAX_PARALLEL_SHARE * pl.col("total"))
         .select("structure", "phase")
     )
 
 
 def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
-    """structure, thread: who touched nearly all of its pages first, and works unlike others there.
+    """structure, thread: threads that touched nearly all pages first, and work unlike others.
 
-    Only of structures that others use, too.
+    Only for structures that other threads use, too.
     """
     touched = trace.first_touch.join(used.select("structure").unique(), on="structure", how="semi")
     touchers = touched.group_by("structure", "thread").agg(pages=pl.len())
-    serial = touchers.filter(pl.col("pages") >= SERIAL * pl.col("pages").sum().over("structure"))
+    serial = touchers.filter(
+        pl.col("pages") >= MIN_SERIAL_SHARE * pl.col("pages").sum().over("structure")
+    )
     by_thread = used.group_by("structure", "thread").agg(
         pl.col("reads", "writes").sum(), count=_COUNT.sum()
     )
     rest = by_thread.join(serial, on=["structure", "thread"], how="anti")
     mean = rest.group_by("structure").agg(mean=pl.col("count").mean())
-    # What it does beside writing everything once: byte by byte, as `rep stosb` counts.
+    # Accesses besides writing each byte once. `rep stosb` counts one write per byte.
     again = pl.col("writes").cast(pl.Float64) - pl.col("pages") * PAGE_BYTES
     beside = pl.col("reads") + again.clip(lower_bound=0)
     return (
         serial.join(by_thread, on=["structure", "thread"], how="left")
         .with_columns(pl.col("reads", "writes").fill_null(0))
         .join(mean, on="structure")
-        .filter((beside < AS_MUCH * pl.col("mean")) | (beside > MUCH_MORE * pl.col("mean")))
+        .filter(
+            (beside < MIN_WORK_OF_INITIALISER * pl.col("mean"))
+            | (beside > MAX_WORK_OF_INITIALISER * pl.col("mean"))
+        )
         .select("structure", "thread")
     )
 
 
 def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
-    """structure, thread: the main thread, where it uses nearly all pages and others a part each."""
+    """structure, thread: the main thread, if it uses nearly all pages and others a part each."""
     main = trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
     pages = used.select("structure", "thread", *PAGE[1:]).unique()
     is_main = pl.col("thread").is_in(main)
@@ -109,8 +122,8 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
         .join(mean, on="structure")
         .filter(
             pl.col("others") > 1,
-            pl.col("covered") >= ORDERLY * pl.col("total"),
-            pl.col("mean") < PART * pl.col("total"),
+            pl.col("covered") >= MIN_ORDERED_SHARE * pl.col("total"),
+            pl.col("mean") < MAX_PART_OF_PAGES * pl.col("total"),
         )
         .select("structure", "thread")
     )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of this host's nodes: what fills it, whether an allocation stays local, how to free it."""
+"""The memory of this host's nodes: what fills it, whether allocations stay local, freeing it."""

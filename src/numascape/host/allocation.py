@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Will an allocation be local? What the kernel's allocator would do, node by node.
+"""Predicts whether an allocation will be local, by the rules of the kernel's page allocator.
 
-Under the default policy a page comes from the first node of its node's order that has memory above
-the low watermark (mm/page_alloc.c, get_page_from_freelist); page cache is not given up for it
-unless every node is that full, or zone_reclaim_mode says so (mm/vmscan.c, node_reclaim).
+Under the default policy, a page comes from the first node in the fallback order of the thread's
+node that has free memory above the low watermark (mm/page_alloc.c, get_page_from_freelist). Page
+cache is only freed for it if no node has, or if zone_reclaim_mode is set (mm/vmscan.c,
+node_reclaim).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from numascape.host.node_memory import NodeMemory
 from numascape.host.state import HostState
 
-# Page cache that node_reclaim leaves: the default of vm.min_unmapped_ratio, of the node.
+# The share of a node that node_reclaim leaves as page cache: the default of vm.min_unmapped_ratio.
 _UNMAPPED_LEFT: Final = 0.01
 
 
@@ -22,8 +23,8 @@ _UNMAPPED_LEFT: Final = 0.01
 class Share:
     """A node's part of the allocation, in bytes.
 
-    `local` fits there; `elsewhere` says which nodes take the rest; `reclaimed` is more than all
-    free memory, so that page cache will be given up for it, wherever it is; `missing` has no place.
+    `local` fits on the node, and `elsewhere` are the bytes on other nodes. `reclaimed` exceeds all
+    free memory: the kernel frees page cache for it, on any node. `missing` does not fit at all.
     """
 
     node: int
@@ -36,25 +37,25 @@ class Share:
 
     @property
     def spilled(self) -> int:
-        """Bytes that will not, or not surely, be on the node."""
+        """Bytes that will not, or not certainly, be on the node."""
         return self.wanted - self.local
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Where it would go; `over_limit` is how much more it is than a control group allows."""
+    """The predicted placement; `over_limit` is by how much it exceeds a control group's limit."""
 
     shares: tuple[Share, ...]
     over_limit: int
 
     @property
     def local(self) -> bool:
-        """Whether all of it would be local, and allowed."""
+        """Whether all memory would be local, and within the limit."""
         return not self.over_limit and not any(share.spilled for share in self.shares)
 
 
 def available(node: NodeMemory, zone_reclaim_mode: int | None) -> int:
-    """Bytes that an allocation gets from its own node before it goes elsewhere."""
+    """Bytes that an allocation gets from its own node before it goes to other nodes."""
     given_up = 0
     if (zone_reclaim_mode or 0) & 1:
         given_up = max(0, node.clean - int(_UNMAPPED_LEFT * node.total))
@@ -62,9 +63,9 @@ def available(node: NodeMemory, zone_reclaim_mode: int | None) -> int:
 
 
 def predict(state: HostState, wanted: dict[int, int]) -> Prediction:
-    """Where memory would land that threads on these nodes touch first, in bytes by node.
+    """Predict where the memory is placed that threads on these nodes touch first; bytes by node.
 
-    Every node serves its own first; what is left spills in the order of the nodes' numbers.
+    Each node serves its own threads first. Then the rest spills, in order of the nodes' numbers.
     """
     mode = state.settings.zone_reclaim_mode
     free = {node.node: available(node, mode) for node in state.nodes if state.allowed(node.node)}
@@ -87,7 +88,7 @@ def predict(state: HostState, wanted: dict[int, int]) -> Prediction:
         reclaimed = min(left, reclaimable)
         reclaimable -= reclaimed
         if len(free) == 1 and number in free:
-            # What is freed for it can only be here.
+            # All reclaimed memory is on this node.
             local[number] += reclaimed
             reclaimed = 0
         shares.append(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why an allocation would not be local, and what this user can do about it."""
+"""Finds why an allocation would not be local, and what this user can do about it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Final
 from numascape.host.allocation import Prediction, Share
 from numascape.host.node_memory import NodeMemory
 from numascape.host.state import HostState
-from numascape.machine.wording import bytes_text
+from numascape.quantities import bytes_text
 
-# A smaller part of what spills is not worth a line.
+# Causes with a smaller share of the spilled bytes are left out.
 _WORTH_NAMING: Final = 0.05
-_MOST_MOUNTS: Final = 3
+_MAX_MOUNTS: Final = 3
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What takes a node's memory, how many bytes of it, and the cure: a sentence, or a command."""
+    """What uses a node's memory, how many bytes it uses, and the fix: a sentence, or a command."""
 
     node: int | None
     what: str
     size: int
-    cure: str
+    fix: str
 
 
 def find_causes(state: HostState, prediction: Prediction, root_user: bool) -> list[Cause]:
-    """The causes for each node that spills, until they explain all of it; then those of limits.
+    """The causes for each node that spills, until they explain all of it, and then the limits.
 
-    What is cured most easily comes first.
+    Causes that are easy to fix come first.
     """
     causes = []
     for share in prediction.shares:
@@ -76,7 +76,7 @@ def _caches(node: NodeMemory, root_user: bool) -> list[Cause]:
 def _kept(state: HostState, node: NodeMemory) -> list[Cause]:
     number = node.node
     mounts = ", ".join(
-        f"{files.path} ({bytes_text(files.used)})" for files in state.temporary_files[:_MOST_MOUNTS]
+        f"{files.path} ({bytes_text(files.used)})" for files in state.temporary_files[:_MAX_MOUNTS]
     )
     delete = f"delete files in {mounts}" if mounts else "end the programs that share memory"
     return [

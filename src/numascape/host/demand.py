@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory a recorded program had on each node."""
+"""Reads from a trace how much memory a program had on each node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numascape.trace import Trace
 def traced_bytes(path: Path, known: list[int]) -> dict[int, int]:
     """Bytes by node of the pages in the trace's table `placement`.
 
-    Raises NumascapeError when there are none, or a node is not among `known`.
+    Raises NumascapeError if there are none, or if a node is not in `known`.
     """
     trace = Trace.read(path)
     counts = trace.placement.group_by("node").agg(pl.len()).sort("node")
@@ -25,6 +25,7 @@ def traced_bytes(path: Path, known: list[int]) -> dict[int, int]:
     strange = sorted(set(found) - set(known))
     if strange:
         raise NumascapeError(
-            f"{path} has pages on node {strange[0]}, which is not here: give --bytes-per-node"
+            f"{path} has pages on node {strange[0]}, which this "
+            "machine does not have: give --bytes-per-node"
         )
     return found

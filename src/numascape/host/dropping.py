@@ -10,9 +10,9 @@ from numascape.errors import NumascapeError
 
 
 def drop_caches(root: Path) -> None:
-    """Write dirty pages, then let all clean page cache and slab caches go (drop_caches of proc(5)).
+    """Write dirty pages, then free all clean page cache and slab caches (drop_caches of proc(5)).
 
-    Raises NumascapeError when that is not permitted, as in most containers.
+    Raises NumascapeError if this is not permitted, as in most containers.
     """
     os.sync()
     path = root / "proc/sys/vm/drop_caches"

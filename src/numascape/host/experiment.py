@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment: how page cache of a file moves a later program's pages, and what helps.
+"""The experiment: how a file's page cache displaces a later program's pages, and what helps.
 
-For each size of file and each way of running: empty the cache, write the file from the first node,
-and run a vector triad that fills a part of the memory, one worker per node or more.
+For each size of the file and each way of running, it empties the cache, writes the file from the
+first node, and runs a vector triad that fills a part of the memory, with at least one worker per
+node.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numascape.host.state import HostState, read_state
 from numascape.host.sweeping import sweep
 from numascape.host.triads import Policy, Triad, run_triad
 from numascape.machine.kernel_files import node_cpus
-from numascape.machine.wording import bytes_text
+from numascape.quantities import bytes_text
 
 WAYS: Final[dict[str, Policy]] = {
     "first touch": "first-touch",
@@ -34,18 +35,18 @@ WAYS: Final[dict[str, Policy]] = {
     "dropped": "first-touch",
     "interleaved": "interleave",
 }
-"""Ways of running, and the triad's policy in each."""
+"""The ways of running, with the memory policy of the triad."""
 _ROOT: Final = Path("/")
-# Pages of all kinds that were freed, by kswapd and by allocations (mm/vmscan.c).
+# Counters of freed pages: by kswapd, and by allocations (mm/vmscan.c).
 _FREED: Final = ("pgsteal_kswapd", "pgsteal_direct")
 _BLOCK: Final = 4 << 20
-# Of what is free or can be freed; the rest is for everybody else.
+# Most that is used of the memory that is free or can be freed; the rest is for other programs.
 _MOST: Final = 0.8
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure: sizes of file in bytes, ways, and the triad's bytes over its workers."""
+    """What to measure: sizes of the file, ways of running, and bytes of all the triad's workers."""
 
     sizes: tuple[int, ...]
     ways: tuple[str, ...]
@@ -58,11 +59,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """One size and way; `cache` is the file cache in bytes by node when the triad began.
+    """The result of one size and way; `cache` is the page cache by node in bytes before the triad.
 
-    `freed` are pages that had to be freed while it ran: by the nodes' kswapd, which runs beside the
-    program, and by the program's own allocations, which waited for it. 0 where the kernel does not
-    say.
+    `freed` are the pages that were freed while it ran: by kswapd, which runs in parallel to the
+    program, and by the program's own allocations, which wait for it. 0 if the kernel does not tell.
     """
 
     size: int
@@ -73,13 +73,13 @@ class Result:
 
 
 def plan_sizes(state: HostState, steps: int = 8) -> tuple[int, ...]:
-    """From nothing to all memory."""
+    """Sizes of the file, from 0 to all memory."""
     total = sum(node.total for node in state.nodes)
     return tuple(total * step // steps for step in range(steps + 1))
 
 
 def fitting_bytes(state: HostState, share: float) -> int:
-    """The triad's bytes: that share of memory. Raises NumascapeError when it does not fit."""
+    """The bytes of this share of the memory. Raises NumascapeError if the triad does not fit."""
     size = int(share * sum(node.total for node in state.nodes))
     can_be_free = sum(
         node.free + node.reclaimable for node in state.nodes if state.allowed(node.node)
@@ -96,7 +96,7 @@ def fitting_bytes(state: HostState, share: float) -> int:
 
 
 def measure(plan: Plan, size: int, way: str) -> Result:
-    """One point. Leaves no file behind, whatever happens; raises NumascapeError or OSError."""
+    """Measure one point; never leaves the file behind. Raises NumascapeError or OSError."""
     nodes = read_state(_ROOT).numbers
     empty_cache(nodes)
     with cached_file(plan.folder, size, nodes[0]):
@@ -114,7 +114,7 @@ def measure(plan: Plan, size: int, way: str) -> Result:
 
 
 def empty_cache(nodes: list[int]) -> None:
-    """As root drop all cache; as another user sweep."""
+    """Drop all cache as root; sweep as another user."""
     if os.geteuid() == 0:
         try:
             drop_caches(_ROOT)
@@ -127,10 +127,10 @@ def empty_cache(nodes: list[int]) -> None:
 
 @contextmanager
 def cached_file(folder: Path, size: int, node: int) -> Iterator[None]:
-    """A file of that size whose cache is clean, written from the node's CPUs, while entered.
+    """Provide a file with clean cache, written from the node's CPUs, while the context is entered.
 
-    It has no name: even when this process is killed, it does not stay. Raises NumascapeError when
-    the disk has not enough space.
+    The file has no name, so it disappears even if this process is killed. Raises NumascapeError if
+    the disk does not have enough space.
     """
     free = os.statvfs(folder)
     if size > free.f_bavail * free.f_frsize:
@@ -167,7 +167,7 @@ def _running_on(node: int) -> Iterator[None]:
 
 
 def results_csv(results: list[Result]) -> str:
-    """A line for each point: file, way, MFlop/s, local share, freed pages; pages, cache by node."""
+    """A CSV row per point: file, way, MFlop/s, local share, freed pages; pages, cache by node."""
     nodes = sorted({node for result in results for node in result.cache})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which nodes the pages of files are, and evicting one's own files.
+"""Finds the nodes of files' pages in memory, and evicts the user's own files.
 
-What the kernel tells of whom, and why nothing is read into memory for it, is in the native
-program's own words: src/native/host/file_pages.cpp.
+src/native/host/file_pages.cpp describes what the kernel tells about which files, and why no page is
+read into memory.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from numascape.installation import installed_file
 
 @dataclass(frozen=True)
 class FilePages:
-    """A file's pages in memory. None is unknown: the kernel does not tell, or not this user.
+    """A file's pages in memory. None: the kernel does not tell, or not to this user.
 
-    `nodes` has the pages by node, -1 for those whose node is unknown. `error` says why the file
-    could not be looked at.
+    `nodes` has the number of pages by node, with -1 for unknown nodes. `error` says why the file
+    could not be examined.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class FilePages:
     error: str | None = None
 
     def on(self, node: int) -> int:
-        """Pages known to be on the node."""
+        """The number of pages that are known to be on the node."""
         return (self.nodes or {}).get(node, 0)
 
 
@@ -53,10 +53,10 @@ _ANSWER = TypeAdapter(_Answer)
 
 
 def regular_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """The regular files that are named, or lie below what is named, of the same file system.
+    """The named regular files, and those below named folders on the same file system.
 
-    Links below a folder are not followed, and a folder that cannot be read is passed over. Raises
-    NumascapeError when a path that was named does not exist.
+    Links below a folder are not followed, and unreadable folders are skipped. Raises NumascapeError
+    if a named path does not exist.
     """
     for path in paths:
         try:
@@ -89,7 +89,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def look_at(paths: Iterable[Path]) -> list[FilePages]:
-    """Ask the kernel about each file; in their order."""
+    """Ask the kernel about each file; the results are in the same order."""
     named = list(paths)
     result = subprocess.run(
         [str(installed_file("_host/file-pages"))],
@@ -99,7 +99,7 @@ def look_at(paths: Iterable[Path]) -> list[FilePages]:
     )
     lines = result.stdout.splitlines()
     if result.returncode != 0 or len(lines) != len(named):
-        raise NumascapeError(f"looking at files ended early, with status {result.returncode}")
+        raise NumascapeError(f"the reader of files ended with status {result.returncode}")
     return [_file_pages(path, line) for path, line in zip(named, lines, strict=True)]
 
 
@@ -115,7 +115,7 @@ def _file_pages(path: Path, line: bytes) -> FilePages:
 
 @dataclass(frozen=True)
 class Eviction:
-    """Pages by node that left, and files that were left alone because they are others'."""
+    """The number of evicted pages by node, and of files that were skipped as they are others'."""
 
     freed: dict[int, int]
     kept: int
@@ -124,9 +124,9 @@ class Eviction:
 
 
 def evict(paths: Iterable[Path], node: int | None) -> Eviction:
-    """Evict the clean pages of this user's own files (posix_fadvise); dirty and mapped ones stay.
+    """Evict the clean pages of this user's own files (posix_fadvise), not dirty and mapped ones.
 
-    With `node`, only of files that have pages there.
+    With `node`, only files with pages on this node are used.
     """
     mine, foreign = [], 0
     for path in paths:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits this process' memory: control groups (versions 1 and 2) and cpusets.
+"""Reads the limits of this process' memory: control groups (versions 1 and 2) and cpusets.
 
-Every reader takes a root path. Sources: Documentation/admin-guide/cgroup-v2.rst and
+All functions take a root path. Sources: Documentation/admin-guide/cgroup-v2.rst and
 cgroup-v1/memory.rst of the Linux kernel.
 """
 
@@ -19,9 +19,9 @@ _NO_LIMIT: Final = 1 << 60
 
 @dataclass(frozen=True)
 class GroupLimit:
-    """The tightest limit of the control groups that this process is in; bytes.
+    """The lowest limit of the control groups that this process is in; in bytes.
 
-    `cache` is the group's own page cache, clean or dirty: it leaves before the limit is hit.
+    `cache` is the group's own page cache, clean or dirty; it is freed before the limit is hit.
     """
 
     group: str
@@ -31,13 +31,13 @@ class GroupLimit:
 
     @property
     def left(self) -> int:
-        """Bytes that can still be allocated, its own cache being given up."""
+        """Bytes that can still be allocated if the group's cache is freed."""
         return max(0, self.limit - self.used + self.cache)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`nodes` is None when the kernel does not say which may be used."""
+    """`nodes` is None if the kernel does not tell which nodes may be used."""
 
     group: GroupLimit | None
     nodes: tuple[int, ...] | None
@@ -45,7 +45,7 @@ class Limits:
 
 
 def read_limits(root: Path) -> Limits:
-    """The limits of this process, which is the one that `root`/proc/self names."""
+    """The limits of the process of `root`/proc/self."""
     status = _fields(root / "proc/self/status", ":")
     return Limits(
         _group_limit(root),
@@ -72,7 +72,7 @@ def _group_limit(root: Path) -> GroupLimit | None:
 
 
 def _memory_groups(root: Path) -> list[tuple[Path, int]]:
-    """Folder and version of each group that may limit memory: this process' and those above."""
+    """Folder and version of this process' memory groups and of all groups above them."""
     groups: list[tuple[Path, int]] = []
     for line in _text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
@@ -88,7 +88,7 @@ def _memory_groups(root: Path) -> list[tuple[Path, int]]:
 
 def _upwards(mount: Path, path: str) -> list[Path]:
     parts = [part for part in path.split("/") if part not in {"", ".", ".."}]
-    # In a container the path may be that of the host, and the mount the container's own group.
+    # In a container, the path may be that of the host, while the mount is the container's group.
     return [mount.joinpath(*parts[:count]) for count in range(len(parts), -1, -1)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fills the memory of each node, as the kernel's files say. Every reader takes a root path.
+"""Reads from the kernel's files what fills the memory of each node; functions take a root path.
 
 Sources: Documentation/admin-guide/numastat.rst, drivers/base/node.c (meminfo), mm/vmstat.c
 (zoneinfo) of the Linux kernel.
@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Final
 
 _NODES: Final = "sys/devices/system/node"
-# zoneinfo counts pages of its kernel; a copy of another host's is taken to have this host's size.
+# zoneinfo counts pages. Files copied from another host are assumed to have this host's page size.
 PAGE: Final = mmap.PAGESIZE
 
 
 @dataclass(frozen=True)
 class Watermarks:
-    """Free bytes of a node at which the kernel acts, summed over its zones.
+    """The watermarks of a node's free memory in bytes, summed over its zones.
 
-    At `low` an allocation that may go elsewhere goes elsewhere, at `minimum` one that may not
-    has to wait for pages to be freed. `reserved` is kept for allocations that need low addresses
+    Below `low`, an allocation goes to another node if it may. Below `minimum`, other allocations
+    wait until pages are freed. `reserved` is kept for allocations that need low addresses
     (lowmem_reserve).
     """
 
@@ -34,7 +34,7 @@ class Watermarks:
 
 @dataclass(frozen=True)
 class Counters:
-    """Pages allocated since the system started: numastat's own words."""
+    """Pages allocated since the system started, with the names of numastat."""
 
     hit: int
     miss: int
@@ -46,12 +46,12 @@ class Counters:
 
 @dataclass(frozen=True)
 class NodeMemory:
-    """A node's memory in bytes; what the kernel does not tell is 0, or None for a whole part.
+    """A node's memory in bytes; unknown values are 0, and unknown groups of values None.
 
-    `cache` is page cache of files on disks; of it `dirty` must be written before it can leave and
-    `mapped` is in use by programs, so `clean` is what leaves at once. `shared` is tmpfs and shared
-    memory: it looks like cache, but leaves only when it is deleted. `huge_free` of the bytes set
-    aside as huge pages are unused.
+    `cache` is page cache of files on disks. Of it, `dirty` must be written before it can be freed,
+    `mapped` is in use by programs, and `clean`, the rest, can be freed at once. `shared` is tmpfs
+    and shared memory: it looks like cache, but is only freed when it is deleted. `huge_free` is the
+    unused part of the huge pages.
     """
 
     node: int
@@ -69,35 +69,35 @@ class NodeMemory:
     unevictable: int
     watermarks: Watermarks | None
     counters: Counters | None
-    # Nodes by distance, this one first: where its allocations go when it is full.
+    # The fallback order: nodes by distance, starting with this one.
     fallback: tuple[int, ...]
 
     @property
     def clean(self) -> int:
-        """Page cache that leaves without being written: neither dirty nor mapped."""
+        """Page cache that can be freed at once: neither dirty nor mapped."""
         return max(0, self.cache - self.dirty - self.mapped)
 
     @property
     def usable(self) -> int:
-        """Free bytes that programs get before the kernel looks at other nodes."""
+        """Free bytes that programs get before the kernel uses other nodes."""
         if self.watermarks is None:
             return self.free
         return max(0, self.free - self.watermarks.low - self.watermarks.reserved)
 
     @property
     def reclaimable(self) -> int:
-        """Bytes that leave when memory is needed: clean page cache and the kernel's own caches."""
+        """Bytes that are freed when memory is needed: clean page cache and the kernel's caches."""
         return self.clean + self.slab_reclaimable
 
     @property
     def other(self) -> int:
-        """Bytes in use for nothing of the above: the kernel's, page tables, drivers."""
+        """Other used bytes: of the kernel, page tables, drivers."""
         known = self.free + self.cache + self.shared + self.anonymous + self.slab + self.huge
         return max(0, self.total - known)
 
 
 def read_nodes(root: Path) -> list[NodeMemory]:
-    """The nodes that have memory, ascending; one, from /proc, where the kernel shows no nodes."""
+    """The nodes that have memory, ascending; one from /proc if the kernel shows no nodes."""
     folders = {
         int(folder.name.removeprefix("node")): folder
         for folder in (root / _NODES).glob("node[0-9]*")
@@ -122,7 +122,7 @@ def read_nodes(root: Path) -> list[NodeMemory]:
 
 
 def _like_a_nodes(values: dict[str, int]) -> dict[str, int]:
-    """The whole system's meminfo, in the words of a node's."""
+    """Rename the fields of the system's meminfo to those of a node's."""
     cached = values.get("Cached", 0) + values.get("Buffers", 0)
     size = values.get("Hugepagesize", 0)
     return {
@@ -159,7 +159,7 @@ def _node(
         node=node,
         total=values["MemTotal"],
         free=values.get("MemFree", 0),
-        # FilePages has pages that are locked, too; without it the lists are all there is.
+        # FilePages includes locked pages; without it, use the lists of pages.
         cache=file_pages if "FilePages" in values else cache,
         dirty=values.get("Dirty", 0) + values.get("Writeback", 0),
         mapped=values.get("Mapped", 0),
@@ -177,7 +177,7 @@ def _node(
 
 
 def meminfo(path: Path) -> dict[str, int]:
-    """A meminfo file's values, in bytes where it has kB; empty when it cannot be read."""
+    """A meminfo file's values, with kB converted to bytes; empty if it cannot be read."""
     values = {}
     for line in _text(path).splitlines():
         name, _, rest = line.partition(":")
@@ -207,7 +207,7 @@ def _counters(path: Path) -> Counters | None:
 
 
 def _watermarks(zoneinfo: Path) -> dict[int, Watermarks]:
-    """By node; zones without pages count nothing."""
+    """The watermarks by node, without zones that have no pages."""
     found: dict[int, Watermarks] = {}
     node, zone = -1, {"min": 0, "low": 0, "high": 0}
     for line in _text(zoneinfo).splitlines():
@@ -218,14 +218,14 @@ def _watermarks(zoneinfo: Path) -> dict[int, Watermarks]:
         elif len(words) == 2 and words[0] in {"min", "low", "high", "managed"}:
             zone.setdefault(words[0], int(words[1]) * PAGE)
         elif words[:1] == ["protection:"] and zone.get("managed", 0):
-            # The last entries are those of ordinary programs' allocations.
+            # The largest reserve is that for the allocations of ordinary programs.
             reserve = max(int(word.strip("(),")) for word in words[1:]) * PAGE
             before = found.get(node, Watermarks(0, 0, 0, 0))
             found[node] = Watermarks(
                 before.minimum + zone.get("min", 0),
                 before.low + zone.get("low", 0),
                 before.high + zone.get("high", 0),
-                # No more is kept from programs than the zone has.
+                # The reserve is at most the size of the zone.
                 before.reserved + min(reserve, zone["managed"]),
             )
     return found
@@ -239,7 +239,7 @@ def _distances(folder: Path) -> list[int]:
 def _fallback(
     node: int, nodes: list[int], distances: list[int], with_cpus: set[int]
 ) -> tuple[int, ...]:
-    """The order of mm/page_alloc.c (find_next_best_node), but for its balancing among equals."""
+    """The order of mm/page_alloc.c (find_next_best_node), without its load balancing."""
     row = dict(zip(nodes, distances, strict=False))
 
     def cost(other: int) -> tuple[int, int]:

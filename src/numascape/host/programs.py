@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a program with a policy of memory, in place of this process."""
+"""Replaces this process by a program with a memory policy."""
 
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,13 +23,15 @@ def nodes_of_cpus(state: HostState) -> list[int]:
 
 
 def replace_this_process(program: list[str], nodes: list[int]) -> NoReturn:
-    """Become the program, with memory from `nodes` only, or the default policy when empty.
+    """Become the program, with memory from `nodes` only, or with the default policy if empty.
 
-    Raises NumascapeError when there is no such program.
+    Raises NumascapeError if there is no such program.
     """
     command = [*bound_to(nodes), *program]
     if nodes:
         _check(program[0])
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -36,7 +39,7 @@ def replace_this_process(program: list[str], nodes: list[int]) -> NoReturn:
 
 
 def bound_to(nodes: list[int]) -> list[str]:
-    """The words before a program's that make it take memory from `nodes` only; none when empty."""
+    """The command prefix that binds a program's memory to `nodes`; empty if `nodes` is empty."""
     return [str(installed_file("_host/bound-run")), ",".join(map(str, nodes))] if nodes else []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of the kernel since the start of the system, or per second between two states."""
+"""The kernel's counters since the start of the system, or per second between two states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES = ("hit", "miss", "foreign", "local_node", "other_node", "interleave_hit"
 
 
 def counter_rows(state: HostState, before: HostState | None) -> list[tuple[str, list[float]]]:
-    """Each counter's name and its value by node, in the nodes' order; none when unknown.
+    """Each counter's name and its values by node, in the order of the nodes; none if unknown.
 
     With `before`, pages per second since then.
     """
@@ -30,7 +30,7 @@ def counter_rows(state: HostState, before: HostState | None) -> list[tuple[str, 
 
 
 def event_counts(root: Path, *names: str) -> list[int]:
-    """Events of /proc/vmstat since the start of the system; 0 where the kernel does not say."""
+    """Events of /proc/vmstat since the start of the system; 0 if unknown."""
     try:
         lines = (root / "proc/vmstat").read_text().splitlines()
     except OSError:

@@ -15,7 +15,7 @@ from numascape.host.node_memory import NodeMemory, read_nodes
 
 @dataclass(frozen=True)
 class Settings:
-    """Kernel settings that decide on where memory comes from; None when the kernel does not say."""
+    """Kernel settings that affect the placement of memory; None if unknown."""
 
     numa_balancing: int | None
     zone_reclaim_mode: int | None
@@ -35,7 +35,7 @@ class TemporaryFiles:
 
 @dataclass(frozen=True)
 class HostState:
-    """Everything; `time_s` is seconds of the monotonic clock, for rates."""
+    """The whole state; `time_s` is the monotonic clock in seconds, for rates."""
 
     time_s: float
     nodes: tuple[NodeMemory, ...]
@@ -59,11 +59,11 @@ class HostState:
 
 
 def read_state(root: Path) -> HostState:
-    """Read the files below `root`; raises NumascapeError when they say nothing of memory."""
+    """Read the files below `root`; raises NumascapeError if they have no information on memory."""
     nodes = tuple(read_nodes(root))
     if not nodes:
         raise NumascapeError(
-            f"{root / 'proc/meminfo'} says nothing of memory: mount /proc and /sys here"
+            f"{root / 'proc/meminfo'} has no information about memory: mount /proc and /sys here"
         )
     notes = []
     if not (root / "sys/devices/system/node/node0").exists() and len(nodes) == 1:
@@ -114,7 +114,7 @@ def _text(path: Path) -> str | None:
 
 
 def _temporary_files(root: Path) -> tuple[TemporaryFiles, ...]:
-    """The mounted tmpfs with something in them, largest first."""
+    """The mounted tmpfs that are not empty, largest first."""
     found = {}
     for line in (_text(root / "proc/self/mounts") or "").splitlines():
         words = line.split()

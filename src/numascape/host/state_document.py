@@ -34,7 +34,7 @@ def node_bytes(node: NodeMemory) -> dict[str, int]:
 
 
 def state_document(state: HostState) -> dict[str, Any]:
-    """The state as plain data; bytes, null where the kernel does not say."""
+    """The state as plain data, in bytes; null is unknown."""
     nodes = [
         {
             "node": node.node,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory of a node may be taken next so that clean cache leaves, and nobody is harmed."""
+"""Computes how much memory of a node a sweep may allocate next without harming other programs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Final
 
 from numascape.host.state import HostState
 
-# Left alone: part of what counts as clean cache is locked or in use for a moment.
+# A share of the clean cache that is not swept, because it may be locked or in use.
 _MARGIN: Final = 0.02
-# Of what seems to be possible; more programs than this one take memory meanwhile.
+# Only this share of the available memory is allocated per step, because other programs also
+# allocate.
 _AT_ONCE: Final = 0.25
 _LEAST: Final = 1 << 20
 _STEPS: Final = 64
@@ -18,10 +19,10 @@ _STEPS: Final = 64
 
 @dataclass(frozen=True)
 class Goal:
-    """What a sweep of one node is to reach, fixed at its start.
+    """The goal of the sweep of one node; it does not change during the sweep.
 
-    `most` is the number of bytes to take in all, `kept` the clean cache that stays; `sweeping` is
-    how many nodes are swept at the same time.
+    `most` is the number of bytes to allocate in total, `kept` the clean cache to keep, and
+    `sweeping` the number of nodes that are swept at the same time.
     """
 
     node: int
@@ -32,7 +33,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Step:
-    """Bytes to take next, or 0 and why it ends there; `full` if that is as far as was wanted."""
+    """Bytes to allocate next, or 0 and why the sweep ends; `full`: it has reached its goal."""
 
     size: int
     reason: str = ""
@@ -40,9 +41,9 @@ class Step:
 
 
 def goal(state: HostState, node: int, wanted: int | None, keep: float, sweeping: int = 1) -> Goal:
-    """The goal for a node: to take `wanted` bytes, or as much as is free or leaves.
+    """The goal for a node: to allocate `wanted` bytes, or all that is free or can be freed.
 
-    `keep` is the part of its clean cache that stays, 0 to 1.
+    `keep` is the share of its clean cache that stays, 0 to 1.
     """
     memory = state.node(node)
     kept = int(keep * memory.clean)
@@ -51,7 +52,7 @@ def goal(state: HostState, node: int, wanted: int | None, keep: float, sweeping:
 
 
 def next_step(state: HostState, wanted: Goal, held: int) -> Step:
-    """What to take after `held` bytes, so that neither watermarks nor a limit are reached."""
+    """The step after `held` bytes, such that neither a watermark nor a limit is reached."""
     memory = state.node(wanted.node)
     left = wanted.most - held
     if left < _LEAST:

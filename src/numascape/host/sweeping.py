@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps nodes: takes their memory, step by step, until clean cache has left, and gives it back."""
+"""Sweeps nodes: allocates their memory in steps until clean cache is freed, then frees it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROOT = Path("/")
 
 @dataclass(frozen=True)
 class Swept:
-    """One node: bytes taken and given back, and why it ended; `full` if as far as was wanted."""
+    """The result of one node: allocated bytes, why it ended, and whether it reached its goal."""
 
     node: int
     held: int
@@ -34,15 +34,15 @@ class Swept:
 
 
 Progress = Callable[[int, int, int], None]
-"""Called with a node, the bytes held, and those wanted."""
+"""Called with a node, the allocated bytes, and the goal in bytes."""
 
 
 def sweep(
     nodes: list[int], wanted: int | None, keep: float, flush: bool, progress: Progress
 ) -> list[Swept]:
-    """Sweep the nodes, all at the same time; `flush` writes dirty cache first, so it can leave.
+    """Sweep all nodes at the same time; `flush` first writes dirty cache, so that it can be freed.
 
-    Raises NumascapeError when memory of a node may not be used, or cannot be bound.
+    Raises NumascapeError if memory of a node may not be used, or cannot be bound.
     """
     if flush:
         os.sync()
@@ -53,14 +53,14 @@ def sweep(
     goals = [goal(state, node, wanted, keep, len(nodes)) for node in nodes]
     stop = Event()
     with ThreadPoolExecutor(len(goals)) as pool:
-        # All before any result: each waits for its own process.
+        # Start all before waiting for a result, because each waits for its own process.
         running = [
             pool.submit(_sweep_node, each, len(state.nodes), progress, stop) for each in goals
         ]
         try:
             return [future.result() for future in running]
         finally:
-            # An interruption or one node's mistake ends the others, too.
+            # An interruption, or the failure of one node, also ends the others.
             stop.set()
 
 
@@ -95,7 +95,7 @@ def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress, stop:
             holder.stdin.write(f"{step.size}\n")
             holder.stdin.flush()
         except BrokenPipeError:
-            pass  # its answer says why
+            pass  # its output says why
         pages = {int(node): count for node, count in _answer(holder, wanted.node)["pages"].items()}
         held += pages.get(wanted.node, 0) * PAGE
         progress(wanted.node, held, wanted.most)

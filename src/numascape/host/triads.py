@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the vector triad over MPI processes or threads; see src/native/host/triad.cpp."""
+"""Runs the vector triad in MPI processes or threads; see src/native/host/triad.cpp."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from numascape.installation import installed_file
 
 Policy = Literal["first-touch", "bind", "interleave"]
 _SECONDS: Final = 3600
-# Open MPI refuses root, and more processes than cores, unless told; and would bind processes, which
-# the program does itself. Of version 4, then 5. Other launchers ignore them.
+# By default, Open MPI refuses to run as root or with more processes than cores, and binds
+# processes, which the program does itself. These variables are for version 4, then 5. Other
+# launchers ignore them.
 _LAUNCHER: Final = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -32,7 +33,7 @@ _LAUNCHER: Final = {
 
 @dataclass(frozen=True)
 class Worker:
-    """One process or thread: its node, MFlop/s of all in each sample, its pages by node."""
+    """One process or thread: its node, the MFlop/s of all in each sample, and its pages by node."""
 
     worker: int
     node: int
@@ -42,7 +43,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Triad:
-    """What all workers together did: MFlop/s of each sample, and where their pages were."""
+    """The result of all workers: MFlop/s of each sample, and the nodes of their pages."""
 
     mflops: tuple[float, ...]
     pages: dict[int, int]
@@ -60,7 +61,7 @@ def mpi_launcher() -> str | None:
 def run_triad(
     size: int, nodes: list[int], policy: Policy, samples: int, workers: int, mpi: bool
 ) -> Triad:
-    """Run it over `size` bytes; raises NumascapeError when it fails."""
+    """Run the triad with `size` bytes; raises NumascapeError if it fails."""
     numbers = ",".join(map(str, nodes))
     command = [str(installed_file("_host/triad")), "--bytes", str(size), "--nodes", numbers]
     command += ["--policy", policy, "--samples", str(samples)]
@@ -94,7 +95,7 @@ def _run(command: list[str]) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NumascapeError(f"the triad found no end within {_SECONDS} s") from error
+        raise NumascapeError(f"the triad did not end within {_SECONDS} s") from error
     if result.returncode != 0:
         reason = " ".join(result.stderr.split()) or f"it ended with status {result.returncode}"
         hint = "" if command[0].endswith("triad") else " (without --mpi threads do it)"
@@ -103,7 +104,7 @@ def _run(command: list[str]) -> str:
 
 
 def summarised(workers: list[Worker]) -> Triad:
-    """The workers' lines as one; a sample is as slow as its slowest worker saw it."""
+    """Join the workers' results; the speed of a sample is that of its slowest worker."""
     pages: dict[int, int] = {}
     local = 0
     for worker in workers:

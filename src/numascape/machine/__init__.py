@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines: what they are made of, how fast their memory is, and how that is known."""
+"""Machines: their topology, the speed of their memory, and the sources of these values."""
 
 from numascape.machine.description import Machine, MachineNode, Matrix, Provenance
 from numascape.machine.document import read_machine, write_machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bandwidth of vector loops over their length, from the first cache to memory."""
+"""Measures the bandwidth of vector loops over their length, from the first cache to memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PER_OCTAVE: Final = 2
 
 @dataclass(frozen=True)
 class Series:
-    """A line of the plot: `threads` on `sockets` sockets, memory touched as `touch` says."""
+    """A line of the plot: `threads` on `sockets` sockets, with parallel or serial first touch."""
 
     threads: int
     sockets: int
@@ -35,7 +35,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """How the plot and the CSV call it: `4 threads, 2S, serial first touch`."""
+        """The name in plot and CSV: `4 threads, 2S, serial first touch`."""
         threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
         touch = "" if self.touch == "parallel" else ", serial first touch"
         return f"{threads}, {self.sockets}S{touch}"
@@ -43,7 +43,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Result:
-    """One point: bytes of all vectors of all threads, GB/s and its confidence interval."""
+    """One point: the bytes of all vectors of all threads, and GB/s with its confidence interval."""
 
     series: Series
     bytes: int
@@ -52,10 +52,10 @@ class Result:
     interrupted: int
 
 
-def plan(machine: Machine, sockets: int | None, most_threads: int | None) -> list[Series]:
-    """1, 2, 4, ... threads on one socket and on all; on several, with serial first touch too.
+def plan(machine: Machine, sockets: int | None, max_threads: int | None) -> list[Series]:
+    """Plan 1, 2, 4, ... threads on one socket and on all; on several, also with serial first touch.
 
-    One thread per core. Threads on several sockets are dealt out evenly.
+    There is one thread per core. Threads are distributed evenly over several sockets.
     """
     usable = set(machine.usable_cpus)
     packages = [
@@ -64,7 +64,7 @@ def plan(machine: Machine, sockets: int | None, most_threads: int | None) -> lis
     ]
     packages = [cores for cores in packages if cores]
     if sockets is not None and sockets > len(packages):
-        raise NumascapeError(f"{sockets} sockets are wanted, and there are {len(packages)}")
+        raise NumascapeError(f"{sockets} sockets are wanted, but there are only {len(packages)}")
     series: list[Series] = []
     for used in [1, len(packages)] if sockets is None else [sockets]:
         if used == 1 and series:
@@ -72,7 +72,7 @@ def plan(machine: Machine, sockets: int | None, most_threads: int | None) -> lis
         cores = _dealt(packages[:used])
         counts = [n for n in thread_counts(len(cores), [len(cores)]) if n >= used]
         for count in counts:
-            if most_threads is None or count <= most_threads:
+            if max_threads is None or count <= max_threads:
                 touches: tuple[Touch, ...] = ("parallel", "serial") if used > 1 else ("parallel",)
                 series += [Series(count, used, touch, tuple(cores[:count])) for touch in touches]
     return series
@@ -84,7 +84,7 @@ def _dealt(packages: list[list[int]]) -> list[int]:
 
 
 def lengths(machine: Machine, quick: bool) -> list[int]:
-    """Bytes of all vectors together: from the first cache to several times the last."""
+    """The bytes of all vectors together: from the first cache to several times the last cache."""
     return sweep(_SMALLEST, outside_bytes(machine, quick), 1 if quick else _PER_OCTAVE)
 
 
@@ -94,11 +94,11 @@ def run_series(
     """Measure one line of the plot."""
     home = {cpu: node.node for node in machine.nodes for cpu in node.cpus}
     parallel = series.touch == "parallel"
-    # Memory cannot be bound where a node has CPUs only; first touch then finds the nearest.
+    # If a node has CPUs only, memory cannot be bound to it; first touch uses the nearest node.
     bound = parallel and all(
         node.memory_bytes for node in machine.nodes if set(node.cpus) & set(series.cpus)
     )
-    # Below it a thread would have less than one block of each vector.
+    # Below this size, a thread would have less than one block of each vector.
     least = series.threads * 64 * BYTES_PER_ELEMENT[experiment]
     found: Measured = measure(
         "bandwidth",
@@ -115,7 +115,7 @@ def run_series(
 
 
 def results_csv(experiment: Experiment, results: list[Result]) -> str:
-    """A line per point; elements is the length of one vector, all threads' parts together."""
+    """A line per point; elements is the length of one vector, over all threads."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of this host disturbs measurements of its memory. Every reader takes a root path."""
+"""Finds conditions on this host that disturb measurements; functions take a root path."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 _THP = "sys/kernel/mm/transparent_hugepage/enabled"
 _LOAD_SECONDS = 0.2
-# Of all CPUs' time; below it are the kernel's own chores.
+# Share of all CPUs' time from which they are busy; the kernel's own work is below it.
 _BUSY = 0.05
 
 
 def conditions(root: Path, load_seconds: float = _LOAD_SECONDS) -> list[str]:
-    """A sentence for each condition that makes figures worse or less certain."""
+    """A sentence for each condition that makes values worse or less certain."""
     found = [_clock(root), _huge_pages(root), _balancing(root), _virtual(root)]
     found.append(_load(root, load_seconds))
     return [sentence for sentence in found if sentence]
@@ -69,7 +69,7 @@ def _load(root: Path, seconds: float) -> str:
 
 
 def _cpu_times(root: Path) -> tuple[int, int]:
-    """Idle and all ticks of all CPUs since the start (proc_stat(5)); zeros when unknown."""
+    """The idle and the total ticks of all CPUs since boot (proc_stat(5)); zeros if unknown."""
     words = _text(root / "proc/stat").splitlines()[:1]
     try:
         ticks = [int(word) for word in words[0].split()[1:9]]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine as every part of Numascape sees it: its topology, and what is known of its memory.
+"""The description of a machine: its topology, and the known speed of its memory.
 
 docs/machine.md gives meaning and unit of each field. Rows and columns of every matrix are the
 machine's nodes in their order: row i is CPUs of node i, column j is memory of node j; None is
-what nobody knows.
+an unknown value.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-# Larger ones than any machine that runs one kernel; they bound what an untrusted file can ask for.
-MOST_NODES: Final = 1024
-MOST_CPUS: Final = 1 << 16
+# Larger than any machine with one kernel; they limit what an untrusted file can ask for.
+MAX_NODES: Final = 1024
+MAX_CPUS: Final = 1 << 16
 
 
 def _fits_64_bits(value: int) -> int:
@@ -26,14 +26,14 @@ def _fits_64_bits(value: int) -> int:
 
 
 Count = Annotated[int, Field(ge=0), AfterValidator(_fits_64_bits)]
-Cpu = Annotated[int, Field(ge=0, lt=MOST_CPUS)]
+Cpu = Annotated[int, Field(ge=0, lt=MAX_CPUS)]
 CpuSet = tuple[Cpu, ...]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Rows = tuple[tuple[Positive | None, ...], ...]
 
-# From the best to the least: what this machine did, what its kernel says, what its firmware says
-# (HMAT: in physical units; SLIT: relative), what others wrote of such a machine, what a file said
-# without saying how it knew, and a guess.
+# From the best source to the worst: measured on this machine, told by its kernel, told by its
+# firmware (HMAT: in physical units; SLIT: relative), published for such a machine, given in a file
+# without a source, and assumed.
 ProvenanceKind = Literal["measured", "kernel", "hmat", "slit", "published", "given", "assumed"]
 Operation = Literal[
     "read",
@@ -50,7 +50,7 @@ Operation = Literal[
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a figure became known: the tool and its method, the table, or the citation."""
+    """The source of a value: the tool and its method, the table, or the citation."""
 
     kind: ProvenanceKind
     source: str = ""
@@ -61,7 +61,7 @@ class Provenance:
 class MachineNode:
     """A NUMA node: its number, its CPUs' numbers (CPU-less nodes have none), its memory.
 
-    `kind` is what the memory is made of where that is known, as hwloc names it: HBM, NVM, CXL...
+    `kind` is the kind of memory, if known, as hwloc names it: HBM, NVM, CXL...
     """
 
     node: Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -72,7 +72,7 @@ class MachineNode:
 
 @dataclass(frozen=True)
 class Cache:
-    """All caches of one kind and size: each group is the CPUs that share one of them."""
+    """All caches of one kind and size; each group is the set of CPUs that share one of them."""
 
     level: Annotated[int, Field(ge=1, le=9)]
     kind: Literal["data", "instruction", "unified", "memory-side"]
@@ -83,7 +83,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A figure for each pair of nodes; `spread` is the 95 % confidence interval's half width."""
+    """A value per pair of nodes; `spread` is the half width of the 95 % confidence interval."""
 
     values: Rows
     provenance: Provenance
@@ -93,7 +93,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Controllers:
-    """GB/s that each node's memory gives when all nodes' CPUs use it at once."""
+    """The bandwidth in GB/s of each node's memory when the CPUs of all nodes use it."""
 
     values: tuple[Positive | None, ...]
     provenance: Provenance
@@ -103,7 +103,7 @@ class Controllers:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order of x: for CPUs of a node and memory of a node, or of all nodes (None)."""
+    """Points in order of x, for the CPUs of a node and the memory of a node; None: all nodes."""
 
     points: tuple[tuple[Positive, Positive], ...]
     provenance: Provenance
@@ -114,11 +114,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine: its nodes, what its CPUs share, and what is known of its memory's speed.
+    """A machine: its nodes, the caches and cores of its CPUs, and the known speed of its memory.
 
     Units: ns for latencies, GB/s (10^9 bytes) for bandwidths. `distances` (SLIT) and `factors`
-    (NUMA factors that were published as such) are ratios. Where several matrices of one quantity
-    are known, the first one that has a pair counts. `latency_by_size` is ns over bytes,
+    (NUMA factors that were published as such) are ratios. If there are several matrices of one
+    quantity, the first one with a value for a pair counts. `latency_by_size` is ns over bytes,
     `loaded_latency` ns over GB/s, `scaling` GB/s over threads.
     """
 
@@ -148,15 +148,15 @@ class Machine:
 
     @property
     def usable_cpus(self) -> CpuSet:
-        """The CPUs that may be used: all, unless a cpuset or container allows fewer."""
+        """The CPUs that may be used: all, unless a cpuset or container allows only some."""
         if self.allowed_cpus is None:
             return self.cpus
         return tuple(sorted(set(self.allowed_cpus) & set(self.cpus)))
 
     def package_nodes(self) -> tuple[list[list[MachineNode]], list[MachineNode]]:
-        """The nodes of each package, and those of none.
+        """The nodes of each package, and the nodes without a package.
 
-        A node belongs to the package that has most of its CPUs, and without CPUs to none.
+        A node belongs to the package with most of its CPUs; without CPUs, it has no package.
         """
         owned: list[list[MachineNode]] = [[] for _ in self.packages]
         rest = []
@@ -169,7 +169,7 @@ class Machine:
         return owned, rest
 
     def position(self, node: int) -> int:
-        """The row and column of the node of this number; KeyError when there is none."""
+        """The row and column of the node with this number; KeyError if there is none."""
         for position, candidate in enumerate(self.nodes):
             if candidate.node == node:
                 return position
@@ -182,10 +182,10 @@ def cpu_nodes(machine: Machine) -> dict[int, int]:
 
 
 def problem(machine: Machine) -> str | None:
-    """What contradicts itself in a machine whose types are right; None when nothing does."""
+    """Describe a contradiction in a machine with valid types; None if there is none."""
     numbers = [node.node for node in machine.nodes]
-    if not 1 <= len(numbers) <= MOST_NODES:
-        return f"it has {len(numbers)} nodes, and 1 to {MOST_NODES} can be described"
+    if not 1 <= len(numbers) <= MAX_NODES:
+        return f"it has {len(numbers)} nodes, and 1 to {MAX_NODES} can be described"
     if len(set(numbers)) != len(numbers):
         return "two nodes have the same number"
     cpus = [cpu for node in machine.nodes for cpu in node.cpus]
@@ -225,7 +225,7 @@ def _problem_of_figures(machine: Machine) -> str | None:
 
 
 def symmetric(matrix: Matrix, tolerance: float = 0.1) -> bool:
-    """Whether both directions of each pair agree within a tenth, where both are known."""
+    """Whether the two directions of each pair, if known, agree within a tenth."""
     rows = matrix.values
     return all(
         there is None or back is None or math.isclose(there, back, rel_tol=tolerance)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine as a JSON document: reading that believes nothing, and writing that can be read.
+"""Reads and writes a machine as a JSON document. Files are not trusted; output is readable.
 
-Reading is strict about the fields named in `description`, and lenient about others, so that later
-versions may add some.
+The fields in `description` are checked strictly. Unknown fields are ignored, so that later versions
+can add fields.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from numascape.machine.description import Machine, problem
 
 FORMAT: Final = "numascape machine"
 VERSION: Final = 1
-# A machine of 64 nodes and 1024 CPUs with everything known needs a fiftieth of it.
+# A complete description of a machine with 64 nodes and 1024 CPUs needs a fiftieth of this.
 LARGEST_FILE: Final = 16 << 20
 
 
 @dataclass(frozen=True)
 class _Header:
-    """What every version of the document has."""
+    """The fields that every version of the document has."""
 
     format: str
     version: int
@@ -43,11 +43,11 @@ def read_machine(path: Path) -> Machine:
 
 
 def read_bounded(path: Path) -> bytes:
-    """The file's content; NumascapeError when it cannot be read or is too large."""
+    """The file's content; NumascapeError if it cannot be read or is too large."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise NumascapeError(
-                f"{path} is no machine: it is larger than {LARGEST_FILE >> 20} MiB"
+                f"{path} is not a machine: it is larger than {LARGEST_FILE >> 20} MiB"
             )
         return path.read_bytes()
     except OSError as error:
@@ -55,27 +55,27 @@ def read_bounded(path: Path) -> bytes:
 
 
 def decode_machine(text: bytes, name: str) -> Machine:
-    """The machine in a document's text; `name` is where it came from, for errors."""
+    """Decode the text of a document; `name` is its source, for errors."""
     try:
         header = _HEADER.validate_json(text)
         if header.format != FORMAT:
-            raise NumascapeError(f"{name} is no machine: its format is {header.format[:40]!r}")
+            raise NumascapeError(f"{name} is not a machine: its format is {header.format[:40]!r}")
         if header.version != VERSION:
             raise NumascapeError(
-                f"{name} has format version {header.version}, and this Numascape reads version "
+                f"{name} has format version {header.version}, but this Numascape reads version "
                 f"{VERSION}: write it again with `numascape machine probe` or export"
             )
         machine = _MACHINE.validate_json(text, strict=True)
     except ValidationError as error:
-        raise NumascapeError(f"{name} is no valid machine: {_first_problem(error)}") from error
+        raise NumascapeError(f"{name} is not a valid machine: {_first_problem(error)}") from error
     wrong = problem(machine)
     if wrong is not None:
-        raise NumascapeError(f"{name} is no valid machine: {wrong}")
+        raise NumascapeError(f"{name} is not a valid machine: {wrong}")
     return machine
 
 
 def encode_machine(machine: Machine) -> bytes:
-    """The document's text: fields that say nothing are left out, a matrix has a line per row."""
+    """Encode a machine, without empty fields, and with a line per row of a matrix."""
     fields: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     for field in dataclasses.fields(machine):
         value = getattr(machine, field.name)
@@ -103,7 +103,7 @@ def _plain(value: Any) -> Any:
 
 
 def _text(value: Any, depth: int) -> str:
-    """JSON with lists of numbers on one line each."""
+    """JSON text with each list of numbers on one line."""
     inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
     if isinstance(value, dict) and value:
         items = (f"{json.dumps(key)}: {_text(item, depth + 1)}" for key, item in value.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine as hwloc's XML, with latency and bandwidth as memory attributes.
+"""Exports a machine as hwloc's XML, with latency and bandwidth as memory attributes.
 
 `lstopo --memattrs` and every program that uses hwloc read it.
 """
@@ -14,17 +14,17 @@ from numascape.machine.description import Machine, MachineNode
 from numascape.machine.factors import Known, bandwidths, latencies
 from numascape.machine.kernel_lists import format_mask
 
-# hwloc/memattrs.h: a higher or a lower value is better, and it depends on the CPUs that ask.
+# Flags of hwloc/memattrs.h: higher or lower is better; the value depends on the initiator's CPUs.
 _HIGHER_FIRST, _LOWER_FIRST, _NEEDS_INITIATOR = 1, 2, 4
 _CACHE_TYPES = {"unified": "0", "data": "1", "instruction": "2"}
-# Objects with the same CPUs lie in each other in this order.
+# The nesting order of objects with the same CPUs.
 _DEPTH = {"Machine": 0, "Package": 1, "Group": 2, "L5": 3, "L4": 4, "L3": 5, "L2": 6, "L1": 7,
           "L1i": 8, "Core": 9, "PU": 10}  # fmt: skip
 
 
 @dataclass
 class _Object:
-    """An hwloc object to be: its CPUs, its attributes, and what lies in it."""
+    """A future hwloc object: its CPUs, its attributes, and the objects in it."""
 
     type: str
     cpus: frozenset[int]
@@ -95,13 +95,13 @@ def _insert(place: _Object, item: _Object) -> None:
         if item.cpus <= inner.cpus:
             return _insert(inner, item)
         if item.cpus & inner.cpus:
-            return None  # half in, half out: hwloc's tree has no place for it
+            return None  # it overlaps another object, which hwloc's tree does not allow
     place.inner.append(item)
     return None
 
 
 def _attach(place: _Object, node: MachineNode) -> None:
-    """Put the node's memory at the outermost object that has exactly its CPUs."""
+    """Attach the node's memory to the outermost object with exactly its CPUs."""
     for inner in place.inner:
         if node.cpus and place.cpus != set(node.cpus) and inner.cpus.issuperset(node.cpus):
             return _attach(inner, node)
@@ -110,7 +110,7 @@ def _attach(place: _Object, node: MachineNode) -> None:
 
 
 def _nodes_within(machine: Machine, item: _Object) -> list[int]:
-    """Numbers of the nodes that are local to the object's CPUs, or lie in it."""
+    """The numbers of the nodes that are local to the object's CPUs, or in the object."""
     within = [n.node for n in machine.nodes if item.cpus & set(n.cpus)]
     if item.type == "Machine":
         within += [n.node for n in machine.nodes if not n.cpus]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine for other programs: Scotch's target architecture, and matrices as CSV."""
+"""Exports a machine for other programs: Scotch's target architecture, and matrices as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Figure = Literal["factors", "latency", "bandwidth", "distances"]
 
 
 def matrix_csv(machine: Machine, figure: Figure) -> str:
-    """A line per node of CPUs, a column per node of memory; empty where nothing is known.
+    """A line per node of CPUs, a column per node of memory; unknown values are empty.
 
     NUMA factors have no unit, latencies are in ns, bandwidths in GB/s, distances are SLIT's.
     """
@@ -24,7 +24,7 @@ def matrix_csv(machine: Machine, figure: Figure) -> str:
     else:
         values = _figure(machine, figure).values
     if not any(value is not None for row in values for value in row):
-        raise NumascapeError(f"nothing is known of the {figure} of {machine.name}")
+        raise NumascapeError(f"the {figure} of {machine.name} is unknown")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["node", *(node.node for node in machine.nodes)])
@@ -40,15 +40,16 @@ def _figure(machine: Machine, figure: Figure) -> Known:
     return latencies(machine) if figure == "latency" else bandwidths(machine)
 
 
-# Scotch's distances are whole numbers: this one is between cores of a node, whose factor is 1.
+# The distance of cores within a node, whose factor is 1; Scotch's distances are integers.
 _UNIT = 10
 
 
 def scotch_architecture(machine: Machine) -> str:
     """The cores as terminals of a decomposition-defined target (`deco 0`; Scotch user's guide).
 
-    The binary tree of domains halves the list of cores, which stand in the order of their nodes.
-    Distance is 10 times the NUMA factor, the larger of both directions: Scotch knows one.
+    The binary tree of domains halves the list of cores, which are in the order of their nodes. The
+    distance is 10 times the NUMA factor; as Scotch has one distance per pair, it is the larger of
+    both directions.
     """
     place = {cpu: i for i, node in enumerate(machine.nodes) for cpu in node.cpus}
     cores = sorted((core for core in machine.cores if core), key=lambda core: place[core[0]])

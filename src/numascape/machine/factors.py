@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA factors from the best that is known of a machine, and which knowledge that was.
+"""Computes NUMA factors from the best known values of a machine, with their sources.
 
 NUMA factor (i, j) = read latency from node i to memory of node j / read latency on node i.
 """
@@ -13,13 +13,13 @@ from numascape.machine.description import Machine, Matrix, Provenance
 
 @dataclass(frozen=True)
 class Known:
-    """A matrix put together pair by pair, with the provenance of each value."""
+    """A matrix combined from several sources, with the provenance of each value."""
 
     values: tuple[tuple[float | None, ...], ...]
     provenance: tuple[tuple[Provenance | None, ...], ...]
 
     def sources(self) -> list[Provenance]:
-        """The provenances that occur, each once, the most frequent first; not that 1 is 1."""
+        """The distinct provenances, the most frequent first, without those of the factors 1."""
         every = [cell for row in self.provenance for cell in row if cell and cell != _LOCAL]
         return sorted(dict.fromkeys(every), key=every.count, reverse=True)
 
@@ -28,10 +28,10 @@ _LOCAL = Provenance("assumed", "memory of the same node, by definition")
 
 
 def numa_factors(machine: Machine) -> Known:
-    """The NUMA factor of each pair; rows of nodes without CPUs are unknown.
+    """The NUMA factor of each pair; unknown in rows of nodes without CPUs.
 
-    A pair takes the first that has it: measured, HMAT or published latencies in the machine's
-    order, factors published as such, and the ratio of SLIT distances.
+    The value of a pair is from the first source that has it: latencies (measured, HMAT or
+    published, in the machine's order), published factors, and the ratio of SLIT distances.
     """
     rows = []
     for i, node in enumerate(machine.nodes):
@@ -43,12 +43,12 @@ def numa_factors(machine: Machine) -> Known:
 
 
 def latencies(machine: Machine) -> Known:
-    """Read latency of each pair in ns, from the first matrix that has it."""
+    """The read latency of each pair in ns, from the first matrix that has it."""
     return _first(machine, machine.latencies)
 
 
 def bandwidths(machine: Machine, operation: str = "read") -> Known:
-    """Bandwidth of each pair in GB/s, from the first matrix of the operation that has it."""
+    """The bandwidth of each pair in GB/s, from the first matrix of the operation that has it."""
     return _first(machine, tuple(m for m in machine.bandwidths if m.operation == operation))
 
 

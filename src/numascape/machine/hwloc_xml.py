@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine from hwloc's XML, format 2, as our topology reader prints it.
+"""Reads a machine from hwloc's XML, format 2, as our topology reader prints it.
 
-hwloc lets nodes overlap: memory without CPUs of its own (HBM, CXL, NVM) lists the CPUs near it.
-Here a CPU is on one node: the one with the fewest CPUs that lists it, of ordinary memory before
-other, then the first. That is what the kernel says too; where its own files are at hand, `sources`
-takes it from there.
+hwloc lets nodes overlap: memory without own CPUs (HBM, CXL, NVM) lists the CPUs near it. Here, a
+CPU is on one node. It is the node with the fewest CPUs that lists it; if there are several, one
+with ordinary memory, then the first. The kernel usually does the same; if its own files are
+available, `sources` uses them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 from numascape.errors import NumascapeError
 from numascape.machine.description import (
-    MOST_NODES,
+    MAX_NODES,
     Cache,
     Machine,
     MachineNode,
@@ -29,7 +29,7 @@ from numascape.machine.description import (
 from numascape.machine.kernel_lists import format_cpu_list, parse_mask
 
 MEBIBYTE: Final = 1 << 20
-# hwloc/distances.h: where the values come from, and what they mean.
+# Flags of hwloc/distances.h: the source of the values, and their meaning.
 _FROM_OS, _MEANS_LATENCY, _MEANS_BANDWIDTH = 1, 4, 8
 _CACHE_KINDS: Final = {"0": "unified", "1": "data", "2": "instruction"}
 
@@ -46,16 +46,16 @@ class _Node:
 
 
 def machine_from_xml(text: bytes, name: str, firmware: bool) -> Machine:
-    """The machine in hwloc's XML; `name` is where it came from, for errors and provenance.
+    """The machine in hwloc's XML; `name` is its source, for errors and provenance.
 
-    `firmware` says that memory attributes come from HMAT, because hwloc itself has read the
-    kernel's files. Raises NumascapeError.
+    `firmware`: memory attributes come from HMAT, because hwloc itself has read the kernel's files.
+    Raises NumascapeError.
     """
     try:
         topology = ET.fromstring(text)
         root = topology.find("object")
         if topology.tag != "topology" or root is None:
-            raise NumascapeError(f"{name} holds no machine")
+            raise NumascapeError(f"{name} has no machine")
         machine = _machine(topology, root, name, firmware)
     except (ET.ParseError, ValueError, KeyError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"[:100]
@@ -70,7 +70,7 @@ def _machine(topology: ET.Element, root: ET.Element, name: str, firmware: bool) 
     cpus = {int(pu.attrib["os_index"]) for pu in _objects(root, "PU")}
     nodes = [_node(element, cpus) for element in _objects(root, "NUMANode")]
     nodes.sort(key=lambda node: node.number)
-    if len(nodes) > MOST_NODES:
+    if len(nodes) > MAX_NODES:
         raise ValueError(f"{len(nodes)} nodes")
     own = _own_cpus(nodes, cpus)
     distances = _distances(topology, nodes, name)
@@ -183,7 +183,7 @@ def _topology_provenance(root: ET.Element, name: str, kernel: bool) -> Provenanc
 
 
 def _distances(topology: ET.Element, nodes: Sequence[_Node], name: str) -> list[tuple[str, Matrix]]:
-    """The matrices between nodes, each with what it means: "latency" or "bandwidth"."""
+    """The matrices between nodes, each with its meaning: "latency" or "bandwidth"."""
     found = []
     for element in topology.iter("distances2"):
         kind = int(element.get("kind", "0"))
@@ -216,9 +216,9 @@ def _attribute(
     unit: float,
     provenance: Provenance,
 ) -> tuple[Matrix, ...]:
-    """The first of the memory attributes that is there, as a matrix; `unit` is what 1 stands for.
+    """The first existing memory attribute as a matrix; values are multiplied by `unit`.
 
-    A value for a set of CPUs counts for each node whose CPUs all are in it.
+    A value for a set of CPUs counts for each node whose CPUs are all in the set.
     """
     targets = {node.gp_index: j for j, node in enumerate(nodes)}
     for name in names:
@@ -244,7 +244,7 @@ def _rows(rows: list[list[float | None]]) -> Rows:
 
 
 def _with_notes(machine: Machine, root: ET.Element, cpus: set[int]) -> Machine:
-    """The machine with what its reader should be told: what is missing, and what is odd."""
+    """The machine with notes about missing and unusual values."""
     notes = []
     complete = root.get("complete_cpuset", "0x0")
     offline = set() if "0xf...f" in complete else set(parse_mask(complete)) - cpus

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel's own files say of nodes, CPUs and memory. Every reader takes a root path."""
+"""Reads nodes, CPUs and memory from the kernel's files; functions take a root path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NODES = "sys/devices/system/node"
 
 
 def node_cpus(root: Path) -> dict[int, tuple[int, ...]]:
-    """The CPUs of each online node: empty for one without, no nodes on a kernel without NUMA."""
+    """The CPUs of each online node (maybe none); no nodes with a kernel without NUMA."""
     found = {}
     for folder in (root / _NODES).glob("node[0-9]*"):
         number = folder.name.removeprefix("node")
@@ -35,7 +35,7 @@ def _parsed(path: Path, parse: Callable[[str], Sequence[int]]) -> tuple[int, ...
 
 
 def memory_bytes(meminfo: Path) -> int:
-    """MemTotal of a meminfo file, in bytes; 0 when it cannot be read."""
+    """MemTotal of a meminfo file, in bytes; 0 if it cannot be read."""
     try:
         for line in meminfo.read_text().splitlines():
             name, _, rest = line.partition(":")

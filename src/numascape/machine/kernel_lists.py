@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of CPUs and nodes as the kernel and hwloc write them: lists, masks."""
+"""Parses and formats sets of CPUs and nodes like the kernel and hwloc: lists, masks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from numascape.machine.description import MOST_CPUS
+from numascape.machine.description import MAX_CPUS
 
 
 def parse_cpu_list(text: str) -> list[int]:
-    """The numbers in a kernel list such as `0-3,8,10-11`; raises ValueError when it is none."""
+    """The numbers in a kernel list such as `0-3,8,10-11`; raises ValueError if it is not one."""
     numbers: list[int] = []
     for part in text.strip().split(","):
         if part:
             first, dash, last = part.partition("-")
             if dash and not last.isdecimal():
-                raise ValueError(f"{part!r} is no range of CPUs")
+                raise ValueError(f"{part!r} is not a range of CPUs")
             low, high = int(first), int(last or first)
-            if high >= MOST_CPUS:
-                raise ValueError(f"{part!r} is beyond the {MOST_CPUS} CPUs that Numascape knows")
+            if high >= MAX_CPUS:
+                raise ValueError(f"{part!r} is beyond the {MAX_CPUS} CPUs that Numascape knows")
             numbers.extend(range(low, high + 1))
     return numbers
 
@@ -35,18 +35,18 @@ def format_cpu_list(numbers: Iterable[int]) -> str:
 
 
 def parse_mask(text: str) -> tuple[int, ...]:
-    """The numbers in words of 32 bits such as `0x0000ffff,0xffffffff`, the last one the lowest.
+    """The numbers in 32-bit words such as `0x0000ffff,0xffffffff`; the last word is the lowest.
 
-    Raises ValueError when it is no such mask, or one of infinitely many bits.
+    Raises ValueError if it is not such a mask, or if it has infinitely many bits.
     """
     words = text.strip().split(",")
-    if len(words) > MOST_CPUS // 32:
+    if len(words) > MAX_CPUS // 32:
         raise ValueError("it has more words than Numascape knows CPUs")
     numbers: list[int] = []
     for position, word in enumerate(reversed(words)):
         bits = int(word or "0", 16)
         if not 0 <= bits < 1 << 32:
-            raise ValueError(f"{word[:20]!r} is no word of a mask")
+            raise ValueError(f"{word[:20]!r} is not a word of a mask")
         numbers += [position * 32 + bit for bit in range(32) if bits >> bit & 1]
     return tuple(numbers)
 

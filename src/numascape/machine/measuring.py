@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the native probe, reads what it measured, and refuses what cannot be trusted."""
+"""Starts the native probe, reads its measurements, and rejects unreliable ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECONDS: Final = 600
 
 @dataclass(frozen=True)
 class Setting:
-    """Where the probe's memory was, by the kernel's word, and how much of it in huge pages."""
+    """The node of the probe's memory, as the kernel reports it, and its share in huge pages."""
 
     instructions: str
     bound: bool
@@ -32,7 +32,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Point:
-    """The samples at one size or delay: ns of a load, or GB/s; `load_gb_s` ran beside it."""
+    """The samples at one size or delay, in ns or GB/s; `load_gb_s` is the load meanwhile."""
 
     at: float
     samples: tuple[float, ...]
@@ -58,9 +58,9 @@ _POINT: Final = TypeAdapter(Point)
 
 
 def measure(kind: str, **options: object) -> Measured:
-    """Run the probe: options are its own, lists are joined by commas; see probe.cpp.
+    """Run the probe; see probe.cpp for its options. Lists are joined by commas.
 
-    Raises NumascapeError when it fails.
+    Raises NumascapeError if it fails.
     """
     command = [str(installed_file("_machine/probe")), kind]
     for name, value in options.items():
@@ -76,7 +76,7 @@ def measure(kind: str, **options: object) -> Measured:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NumascapeError(f"the probe found no end within {_SECONDS} s") from error
+        raise NumascapeError(f"the probe did not end within {_SECONDS} s") from error
     if result.returncode != 0:
         reason = result.stderr.strip() or f"it ended with status {result.returncode}"
         raise NumascapeError(f"the probe failed: {reason[:200]}")
@@ -90,9 +90,9 @@ def measure(kind: str, **options: object) -> Measured:
 
 
 def check_placement(measured: Measured, node: int, alone: bool) -> None:
-    """Raise NumascapeError unless the memory was on the node, by the kernel's word.
+    """Raise NumascapeError unless the kernel reports that the memory was on the node.
 
-    `alone` says that the machine has no other node, so that it cannot be elsewhere.
+    `alone`: the machine has no other node, so the memory cannot be elsewhere.
     """
     setting = measured.setting
     if setting.elsewhere:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a machine: which figures, with how much memory, from which CPUs; and judges them."""
+"""Plans and makes the measurements of a machine, and rejects uncertain ones."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _OPERATIONS: Final[tuple[Operation, ...]] = (
 )  # fmt: skip
 # Pauses between blocks of 4 KiB, from none to almost no load.
 _DELAYS: Final = (0, 5, 20, 50, 100, 200, 500, 1000, 5000)
-# A figure whose spread is too large is measured again before it is refused.
+# A value with a large spread is measured again before it is rejected.
 _ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """How to probe; `spread` is the largest confidence interval's half width over its median."""
+    """How to probe; `spread` is the largest allowed half width of an interval over its median."""
 
     quick: bool = False
     spread: float = 0.1
@@ -43,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Step:
-    """A measurement to come: what it is, and the function that makes it."""
+    """A planned measurement: its name, and the function that makes it."""
 
     name: str
     run: Callable[[], object]
@@ -53,7 +53,7 @@ class Probe:
     """The measurements of one machine, as steps to run one after the other."""
 
     def __init__(self, machine: Machine, wanted: Wanted) -> None:
-        """Plan for `machine`, which must be this host."""
+        """Plan the probe of `machine`, which must be this host."""
         self.machine = machine
         self.wanted = wanted
         usable = set(machine.usable_cpus)
@@ -67,7 +67,7 @@ class Probe:
             if node.memory_bytes and (allowed is None or node.node in allowed)
         ]
         if not usable or not self.askers or not self.targets:
-            raise NumascapeError("there is no CPU or no memory here that may be used")
+            raise NumascapeError("this process may not use any CPU, or any memory")
         self.outside = outside_bytes(machine, wanted.quick)
         self.huge = True
         self.interrupted = 0
@@ -80,7 +80,7 @@ class Probe:
         self.notes: list[str] = []
 
     def steps(self) -> Iterator[Step]:
-        """Everything to measure; run each step once, in this order."""
+        """All measurements; run each step once, in this order."""
         yield from self._latency_steps()
         yield from self._bandwidth_steps()
         for j, node in self.targets:
@@ -90,7 +90,7 @@ class Probe:
         yield Step("latency under load", self._load)
 
     def result(self) -> Machine:
-        """The machine with what was measured before what was known already."""
+        """The machine, with measured values before those that were known already."""
         machine, made = self.machine, self._provenance("random pointer chase")
         moved = self._provenance("vector loops, one thread per core")
         bandwidths = [
@@ -175,7 +175,7 @@ class Probe:
         )
 
     def _scale(self, operation: Operation) -> None:
-        """Threads fill node after node, each with memory of its own node where there is some."""
+        """Threads fill node after node; each uses memory of its own node, if there is any."""
         placed = [(cpu, self._home(i)) for i, cores in self.askers for cpu in cores]
         points = []
         for count in thread_counts(len(placed), [len(cores) for _, cores in self.askers]):
@@ -192,7 +192,7 @@ class Probe:
         i, cores = self.askers[0]
         others = cores[1:] or [cpu for k, more in self.askers if k != i for cpu in more]
         if not others:
-            return  # with one CPU there is nobody to make a load
+            return  # with one CPU, no other CPU can make a load
         j = next((j for j, _ in self.targets if j == i), self.targets[0][0])
         node = self.machine.nodes[j]
         part = min(self._bytes(j), self._room(j) // (len(others) + 1))
@@ -239,9 +239,9 @@ class Probe:
         )
 
     def _certain_points(self, what: str, run: Callable[[], Measured]) -> list[Point]:
-        """The points of a curve that are certain enough, each from the best of a few attempts.
+        """The certain points of a curve, each from the best of a few attempts.
 
-        Those that stay uncertain are left out, and a note of the machine says how many.
+        Uncertain points are left out, and a note of the machine has their number.
         """
         best: dict[float, Point] = {}
         for _ in range(_ATTEMPTS):
@@ -260,7 +260,7 @@ class Probe:
         return certain
 
     def _home(self, i: int) -> int:
-        """The node of memory for threads of node i: its own, else the first one."""
+        """The node of memory for threads of node i: its own, or else the first with memory."""
         numbers = [node.node for _, node in self.targets]
         own = self.machine.nodes[i].node
         return own if own in numbers else numbers[0]
@@ -269,7 +269,7 @@ class Probe:
         return self.machine.nodes[j].memory_bytes // 4
 
     def _bytes(self, j: int) -> int:
-        """Several times the last cache, if the node has the room."""
+        """Several times the last cache, if the node has enough memory."""
         return max(min(self.outside, self._room(j)), 1 << 20)
 
     def _provenance(self, method: str) -> Provenance:

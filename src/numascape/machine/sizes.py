@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory and how many threads to measure with."""
+"""Chooses how much memory and how many threads to measure with."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 from numascape.machine.description import Machine
 
-_LEAST_OUTSIDE: Final = 64 << 20
-_MOST_OUTSIDE: Final = 4 << 30
-_MOST_QUICK: Final = 512 << 20
+_MIN_OUTSIDE: Final = 64 << 20
+_MAX_OUTSIDE: Final = 4 << 30
+_MAX_QUICK: Final = 512 << 20
 
 
 def outside_bytes(machine: Machine, quick: bool) -> int:
-    """Memory that no cache holds: four times the caches of the last level that a node has."""
+    """Bytes that no cache holds: four times the last-level caches of a node."""
     last = max((cache.level for cache in machine.caches if cache.kind == "unified"), default=0)
     total = max(
         (
@@ -24,13 +24,13 @@ def outside_bytes(machine: Machine, quick: bool) -> int:
         ),
         default=0,
     )
-    wanted = max(4 * total, _LEAST_OUTSIDE)
-    most = max(_MOST_QUICK, 2 * total) if quick else _MOST_OUTSIDE
-    return min(wanted, most, _MOST_OUTSIDE)
+    wanted = max(4 * total, _MIN_OUTSIDE)
+    most = max(_MAX_QUICK, 2 * total) if quick else _MAX_OUTSIDE
+    return min(wanted, most, _MAX_OUTSIDE)
 
 
 def sweep(smallest: int, largest: int, per_octave: int) -> list[int]:
-    """Sizes from `smallest` to `largest`, `per_octave` to each doubling, in whole cache lines."""
+    """Sizes from `smallest` to `largest`, `per_octave` per doubling, in whole cache lines."""
     sizes, step = [], 0
     while (size := smallest * 2 ** (step / per_octave)) < 0.9 * largest:
         sizes.append(int(size) // 64 * 64)
@@ -39,7 +39,7 @@ def sweep(smallest: int, largest: int, per_octave: int) -> list[int]:
 
 
 def thread_counts(total: int, per_node: list[int]) -> list[int]:
-    """1, 2, 4, ... and whole nodes, up to all."""
+    """The numbers 1, 2, 4, ... and those of whole nodes, up to `total`."""
     counts = {1 << k for k in range(total.bit_length()) if 1 << k <= total}
     filled = 0
     for cores in per_node:

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unpacks a tarball of a machine's /sys and /proc, such as hwloc-gather-topology makes.
 
-It may come from anybody: only regular files below sys/ and proc/ that describe processors and
-memory are written, their number and sizes bounded. A link becomes an empty folder: what hwloc
-reads of links is that they exist, and none is ever followed.
+The tarball is not trusted. Only regular files below sys/ and proc/ that describe processors and
+memory are written, and their number and sizes are limited. A link becomes an empty folder, because
+hwloc only checks that links exist. No link is ever followed.
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
 import tarfile
+import zlib
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import IO, Final, cast
 
 from numascape.errors import NumascapeError
 
-# hwloc's largest tarball, of 64 nodes, unpacks to 20 000 small files.
-MOST_MEMBERS: Final = 500_000
+# hwloc's largest test tarball, of 64 nodes, has 20 000 small files.
+MAX_MEMBERS: Final = 500_000
 LARGEST_MEMBER: Final = 4 << 20
 LARGEST_TOTAL: Final = 256 << 20
 _WANTED: Final = re.compile(
@@ -25,35 +29,48 @@ _WANTED: Final = re.compile(
     r"|proc/(cpuinfo|meminfo|cmdline|mounts|cgroups|device-tree|self|sys/kernel|driver)"
     r"|var/run/hwloc|dev/cpuset)(/|$)"
 )
-# Thousands of files on a large machine, of which hwloc reads none.
+# A large machine has thousands of these files, and hwloc does not read them.
 _SKIPPED: Final = re.compile(
     r"/(cpuidle|thermal_throttle|microcode|power|uevent|crash_notes\w*|vmstat|numastat|memory\d+)(/|$)"
 )
 
 
 def unpack(tarball: Path, folder: Path) -> Path:
-    """Unpack into `folder`; return where in it sys/ or proc/ is. Raises NumascapeError."""
+    """Unpack into `folder`; return the folder that has sys/ or proc/. Raises NumascapeError."""
     total = members = 0
     try:
-        with tarfile.open(tarball, "r|*") as archive:
+        # tarfile's own decompression copies what it has not read yet, again for each member.
+        with _decompressed(tarball) as content, tarfile.open(fileobj=content, mode="r|") as archive:
             for member in archive:
                 members += 1
                 total += max(member.size, 0)
-                if members > MOST_MEMBERS or total > LARGEST_TOTAL:
+                if members > MAX_MEMBERS or total > LARGEST_TOTAL:
                     raise NumascapeError(f"{tarball} is too large to be a machine's /sys and /proc")
                 place = _place(member.name)
                 if place is not None:
                     _write(archive, member, folder / place)
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError) as error:
         raise NumascapeError(f"{tarball} cannot be unpacked: {error}") from error
     for root in [folder, *sorted(folder.iterdir())]:
         if (root / "sys").is_dir() or (root / "proc").is_dir():
             return root
-    raise NumascapeError(f"{tarball} is no machine: it holds neither sys/ nor proc/")
+    raise NumascapeError(f"{tarball} is not a machine: it has neither sys/ nor proc/")
+
+
+def _decompressed(tarball: Path) -> IO[bytes]:
+    with tarball.open("rb") as file:
+        start = file.read(6)
+    if start.startswith(b"BZh"):
+        return cast(IO[bytes], bz2.open(tarball))
+    if start.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.open(tarball))
+    if start == b"\xfd7zXZ\0":
+        return cast(IO[bytes], lzma.open(tarball))
+    return tarball.open("rb")
 
 
 def _place(name: str) -> PurePosixPath | None:
-    """Where the member goes, below one folder at most; None when it is not wanted."""
+    """The path for the member, below at most one folder; None if it is not needed."""
     parts = [part for part in PurePosixPath(name).parts if part != "."]
     if ".." in parts or "/" in parts or "\0" in name or _SKIPPED.search(name):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where machines come from: this host, files, folders, texts, and the ones that are shipped."""
+"""Opens machines: this host, files, folders, synthetic descriptions, and shipped machines."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SYNTHETIC: Final = re.compile(
 
 
 def open_machine(source: str | None) -> Machine:
-    """The machine that `source` names; this host for None.
+    """Open the machine that `source` names; None is this host.
 
-    A file: Numascape's JSON, hwloc's XML, or a tarball of /sys and /proc. A folder: a copy of /sys
-    and /proc, or `/`. Else the name of a shipped machine, or a synthetic description for hwloc,
-    such as `package:2 node:2 core:8 pu:1`. Raises NumascapeError.
+    A file is Numascape's JSON, hwloc's XML, or a tarball of /sys and /proc. A folder is a copy of
+    /sys and /proc, or `/`. Otherwise it is the name of a shipped machine, or a synthetic
+    description for hwloc, such as `package:2 node:2 core:8 pu:1`. Raises NumascapeError.
     """
     if source is None:
         return read_host()
@@ -53,7 +53,7 @@ def open_machine(source: str | None) -> Machine:
 
 
 def read_host() -> Machine:
-    """This host, as hwloc sees it."""
+    """This host, read by hwloc."""
     machine = machine_from_xml(topology_xml("host", "", "this host"), "this host", firmware=True)
     return _by_kernel(machine, Path("/"))
 
@@ -63,16 +63,16 @@ def read_root(root: Path, name: str) -> Machine:
     if folder_text(root) == "/":
         return read_host()
     if not (root / "sys").is_dir() and not (root / "proc").is_dir():
-        raise NumascapeError(f"{name} is no machine: the folder holds neither sys/ nor proc/")
+        raise NumascapeError(f"{name} is not a machine: the folder has neither sys/ nor proc/")
     text = topology_xml("root", folder_text(root), name)
     return _by_kernel(machine_from_xml(text, name, firmware=True), root)
 
 
 def read_synthetic(text: str) -> Machine:
-    """The machine of a synthetic description for hwloc; nothing is known of its memory's speed."""
+    """The machine of a synthetic description for hwloc, without the speed of its memory."""
     name = f"{text[:80]!r}"
     machine = machine_from_xml(topology_xml("synthetic", text, name), name, firmware=False)
-    # hwloc gives every synthetic node the same invented distances or memory: an assumption.
+    # hwloc invents the same distances and memory for each synthetic node: an assumption.
     assumed = Provenance("assumed", "hwloc's default for synthetic machines")
     if machine.distances is not None:
         machine = replace(machine, distances=replace(machine.distances, provenance=assumed))
@@ -119,15 +119,15 @@ def _read_file(path: Path) -> Machine:
     if path.is_file() and tarfile.is_tarfile(path):
         return read_tarball(path)
     raise NumascapeError(
-        f"{path} is no machine: it is neither JSON nor hwloc XML nor a tarball of /sys and /proc"
+        f"{path} is not a machine: it is neither JSON nor hwloc XML nor a tarball of /sys and /proc"
     )
 
 
 def _by_kernel(machine: Machine, root: Path) -> Machine:
-    """The machine with its CPUs on the nodes on which the kernel has them.
+    """The machine, with each CPU on the node that the kernel's files say.
 
-    Without NUMA in the kernel, or when its files do not agree with hwloc on which CPUs there are,
-    hwloc's nodes stay.
+    If the kernel does not support NUMA, or if its files have other CPUs than hwloc, hwloc's nodes
+    are kept.
     """
     machine = replace(machine, name=processor(root) or machine.name)
     kernel, every = node_cpus(root), set(machine.cpus)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What repeated measurements say: a median and how well it is known."""
+"""Estimates the median of repeated measurements and its confidence interval."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ class Estimate:
 
 
 def estimate(samples: Sequence[float]) -> Estimate:
-    """The median, and an interval that holds the true one with 95 % confidence at least.
+    """The median, and its interval with a confidence of at least 95 %.
 
-    The interval is between two samples, chosen by the binomial distribution of how many lie below
-    the median (order statistics; H. A. David, "Order Statistics", 1970): nothing is assumed of how
-    the samples are distributed. With fewer than six, no two samples suffice: it is their range.
+    The interval is between two samples, which are chosen by the binomial distribution of the number
+    of samples below the median (order statistics; H. A. David, "Order Statistics", 1970). It
+    assumes nothing about the distribution of the samples. With fewer than six samples, no two
+    suffice; the interval is then their range.
     """
     ordered = sorted(samples)
     count = len(ordered)
@@ -48,7 +49,7 @@ def estimate(samples: Sequence[float]) -> Estimate:
 
 
 def _samples_outside(count: int) -> int:
-    """How many samples at each end may be left out and still cover the confidence."""
+    """The number of samples that may be left out at each end at this confidence."""
     tail, below = 0.0, 0
     while below < count // 2:
         tail += math.comb(count, below) / 2**count

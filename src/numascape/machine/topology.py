@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the topology reader, the process in which hwloc reads what may come from anybody."""
+"""Starts the topology reader: a separate process in which hwloc reads untrusted input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 
-# hwloc's XML of a machine of 192 nodes is 2 MB.
+# hwloc's XML of a machine with 192 nodes has 2 MB.
 _LARGEST = 64 << 20
 _SECONDS = 120
 
@@ -18,9 +18,9 @@ _SECONDS = 120
 def topology_xml(
     kind: Literal["host", "root", "xml", "synthetic"], source: str, name: str
 ) -> bytes:
-    """XML of hwloc, format 2, of a host, a folder, a file or a text; `name` is for errors.
+    """The XML (hwloc's format 2) of a host, a folder, a file or a text; `name` is for errors.
 
-    Raises NumascapeError when there is no machine in it.
+    Raises NumascapeError if there is no machine in it.
     """
     reader = installed_file("_machine/topology-reader")
     command = [str(reader), kind, *([] if kind == "host" else [source])]
@@ -29,7 +29,7 @@ def topology_xml(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise NumascapeError(f"{name}: hwloc finds no end in it") from error
+        raise NumascapeError(f"{name}: hwloc does not finish reading it") from error
     except (OSError, ValueError) as error:
         raise NumascapeError(f"cannot start {reader}: {error}") from error
     if result.returncode < 0:

@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine's parts as people write them: sizes, caches of a node, provenance."""
+"""Text for parts of a machine: the caches of a node, provenance."""
 
 from __future__ import annotations
 
 from numascape.machine.description import Cache, Machine, MachineNode, Provenance
-
-
-def bytes_text(number: int) -> str:
-    """Bytes in the largest unit that leaves a number above 1: 48 KiB, 1.5 MiB, 32 GiB."""
-    value = float(number)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            return f"{value:.4g} {unit}"
-        value /= 1024
-    return f"{value:.4g} TiB"
+from numascape.quantities import bytes_text
 
 
 def cache_text(machine: Machine, node: MachineNode) -> str:
-    """The node's caches of data: `L1 32 KiB, L2 1 MiB, 2 x L3 32 MiB (16 CPUs each)`."""
+    """The node's data caches: `L1 32 KiB, L2 1 MiB, 2 x L3 32 MiB (16 CPUs each)`."""
     parts = []
     for cache in machine.caches:
         if cache.kind == "instruction" or not cache.bytes:

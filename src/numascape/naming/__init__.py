@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of a program's structures: the variable or field that an allocation's result goes to."""
+"""Finds names of structures: the variable or field that the result of an allocation goes to."""
 
 from numascape.naming.allocations import (
     AllocationName,

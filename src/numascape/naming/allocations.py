@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name of an allocation, from its call stack and the sources of the functions in it."""
+"""Names an allocation by its call stack and the sources of the functions in it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ from numascape.naming.sources import Source, read_source
 
 @dataclass(frozen=True)
 class AllocationName:
-    """What a block of memory is called, and the place in the program that says so.
+    """The name of a block of memory, and the place in the program that gives it.
 
-    `name` is the variable or field the block goes to; where that cannot be known,
-    `function+line`, or without debug information `function+0xoffset`. `function`, `file` and
-    `line` are those of the frame in which the name was found; `line` is 0 when unknown.
+    `name` is the variable or field that the block goes to. If this is unknown, it is
+    `function+line`, or without debug information `function+0xoffset`. `function`, `file` and `line`
+    are those of the frame in which the name was found; `line` is 0 if unknown.
     """
 
     name: str
@@ -45,20 +45,20 @@ class AllocationName:
 def name_allocation(frames: Sequence[CallFrame]) -> AllocationName:
     """The name of the memory allocated with the call stack `frames`.
 
-    `frames` are innermost first and start at the allocation function's caller. Functions of
-    language libraries are skipped; functions that hand the block to their caller (by returning
-    it, through an argument, or as a member of the caller's object) are seen through.
+    `frames` are innermost first and start with the caller of the allocation function. Functions of
+    language libraries are skipped. If a function hands the block to its caller (by returning it,
+    through an argument, or as a member of the caller's object), the caller is examined.
     """
     return _resolve(frames)[0]
 
 
 @dataclass(frozen=True)
 class AllocationSite:
-    """The name, and what it takes to tell apart the call stacks of a statement.
+    """The name, with data to distinguish the call stacks of one statement.
 
-    `parts` are the names when one statement allocates several variables: the call at the lowest of
-    its `offset`s is the first one's. `decided` is the number of innermost frames that decide the
-    name, 0 when that takes all.
+    If one statement allocates several variables, `parts` are their names; the call at the lowest
+    `offset` allocates the first variable. `decided` is the number of innermost frames that
+    determine the name, or 0 if all do.
     """
 
     name: AllocationName
@@ -68,16 +68,16 @@ class AllocationSite:
 
 
 def allocation_site(frames: Sequence[CallFrame]) -> AllocationSite:
-    """What `name_allocation` says, for who meets the call stacks of a program one by one."""
+    """Like `name_allocation`, for callers that get the call stacks of a program one by one."""
     name, parts, decided = _resolve(frames)
     return AllocationSite(name, parts, _offset_at(frames, name) if parts else 0, decided)
 
 
 def name_allocations(stacks: Sequence[Sequence[CallFrame]]) -> list[AllocationName]:
-    """The names of many allocations, as `name_allocation` gives them, in the same order.
+    """The names of many allocations by `name_allocation`, in the same order.
 
-    Where one statement allocates several variables (Fortran's `allocate(u(n), v(n))`), knowing
-    all its call stacks tells them apart: the compiler keeps the order of the statement.
+    If one statement allocates several variables (Fortran's `allocate(u(n), v(n))`), all its call
+    stacks together distinguish them, because the compiler keeps the order of the statement.
     """
     resolved = [_resolve(frames) for frames in stacks]
     sites: dict[tuple[AllocationName, tuple[str, ...]], set[int]] = defaultdict(set)
@@ -95,7 +95,7 @@ def name_allocations(stacks: Sequence[Sequence[CallFrame]]) -> list[AllocationNa
 
 
 def _offset_at(frames: Sequence[CallFrame], name: AllocationName) -> int:
-    """The offset of the code, within its function, of the frame that gave `name`."""
+    """The offset of the code, within its function, in the frame that gave `name`."""
     for frame in frames:
         if (frame.function, frame.file, frame.line) == (name.function, name.file, name.line):
             return int(getattr(frame, "offset", 0))
@@ -103,10 +103,10 @@ def _offset_at(frames: Sequence[CallFrame], name: AllocationName) -> int:
 
 
 def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ...], int]:
-    """The name, its parts, and how many frames decided (0: all)."""
+    """The name, its parts, and how many frames determine it (0: all)."""
     runtime = runtime_objects.runtime_name(frames)
     if runtime is not None:
-        # One structure for all statements that caused some of it.
+        # One structure, whichever statements caused its allocations.
         return AllocationName(runtime[0], "", "", 0), (), 0
     wanted = Wanted()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
@@ -114,7 +114,7 @@ def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ..
         if not is_library(frame) and frame.file and frame.line:
             destination = _destination(frame, wanted)
             if destination is None and base_name(frame.function) == wanted.callee:
-                continue  # gcc splits functions: the rest of one is then inlined into its start
+                continue  # gcc may split a function and inline the rest into its start
             if destination is None:
                 break
             if destination.name and (best is None or destination.kind is Kind.VARIABLE):
@@ -168,7 +168,7 @@ def _find(
 def _without_source(frames: Sequence[CallFrame]) -> AllocationName:
     """`function+line`, a Python-visible function, or a symbol of the innermost user's frame.
 
-    Not of one that is a `malloc` by its name, where its caller's is known: that says more.
+    Functions that are allocators by their name are skipped if their caller is known.
     """
     python = python_objects.python_name(frames)
     if python is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding the call that a line and column of C or C++ source stand for."""
+"""Finds the call at a line and column of C or C++ source."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def callee_name(call: Node) -> str:
 
 
 def calls_in(node: Node, callee: str) -> Iterator[Node]:
-    """The calls of `callee` in and around `node`; when there are none, `node` if it is a call."""
+    """The calls of `callee` in and around `node`; if there are none, `node` if it is a call."""
     found = [n for n in walk(node) if n.type == "call_expression" and callee_name(n) == callee]
     for ancestor in ancestors(node):
         if ancestor.type in _BLOCKS:
@@ -47,12 +47,13 @@ def calls_in(node: Node, callee: str) -> Iterator[Node]:
 
 
 def call_at(root: Node, row: int, column: int, callee: str) -> Node | None:
-    """The call that the compiler places at `row` and `column` (0-based; column -1: unknown).
+    """Find the call that the compiler places at `row` and `column` (0-based; column -1: unknown).
 
     It may be a `new`, or the declarator or initialiser of an object whose constructor is called.
 
-    gcc gives a call the place of the function's name or of one of its brackets, a constructor that
-    of its arguments' brackets, and everything in a macro's text that of the macro's name.
+    gcc gives a call the place of the function's name or of one of its brackets. A constructor has
+    the place of its arguments' brackets. Everything in a macro's text has the place of the macro's
+    name.
     """
     if row < 0:
         return None
@@ -74,7 +75,7 @@ def call_at(root: Node, row: int, column: int, callee: str) -> Node | None:
     for candidate in nodes_on_row(root, row):
         if candidate.type in ("init_declarator", "assignment_expression", "field_initializer"):
             return _value_of(candidate)
-        if candidate.type == "declaration":  # `Vector v(n);` looks like a function's declaration
+        if candidate.type == "declaration":  # `Vector v(n);` is parsed as a function's declaration
             declarator = candidate.child_by_field_name("declarator")
             if declarator is not None and declarator.type == "function_declarator":
                 return declarator
@@ -87,7 +88,7 @@ def _value_of(node: Node) -> Node:
 
 
 def _call_around(token: Node) -> Node | None:
-    """The call that a token belongs to."""
+    """The call that the token belongs to."""
     node = token
     for parent in ancestors(token):
         if parent.type in _CALLS:
@@ -121,7 +122,7 @@ def _inside_macro(call: Node, callee: str) -> Node:
 
 
 def assigned_parameter(node: Node, macro: str) -> int | None:
-    """The index of the parameter that a macro defined in this file assigns to; None if none is."""
+    """The index of the parameter that a macro of this file assigns to; None if there is none."""
     root = node
     for ancestor in ancestors(node):
         root = ancestor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the result of a call in C or C++ source goes."""
+"""Finds where the result of a call in C or C++ source goes."""
 
 import re
 
@@ -40,10 +40,10 @@ _STATUS_NAME = re.compile(
 def find_destination(
     source: Source, line: int, column: int, function_name: str | None, wanted: Wanted
 ) -> Destination | None:
-    """Where `wanted` of the call at `line` and `column` (0 = unknown) goes; None when unknown.
+    """Find where `wanted` of the call at `line` and `column` (0 = unknown) goes; None if unknown.
 
-    `function_name` is what the function around is called in the program: with another function
-    there, the source is not the one that the program was built from.
+    `function_name` is the name of the enclosing function in the program. If the source has another
+    function there, the program was not built from it.
     """
     call = call_at(source.root, line - 1, column - 1, wanted.callee)
     if call is None:
@@ -80,14 +80,14 @@ def _value(call: Node, function: Function | None, suffix: str) -> Destination | 
 
 
 def _is_status(call: Node, place: Place) -> bool:
-    """Whether the value is a status, so that the block comes by argument."""
+    """Whether the value is a status; the block is then returned through an argument."""
     if BY_ARGUMENT.match(callee_name(call)):
         return True
     return place.node is not None and bool(_STATUS_NAME.match(text(place.node)))
 
 
 def _through_call(place: Place, function: Function | None, suffix: str) -> Destination | None:
-    """For a value that only goes into calls: what the calls work on."""
+    """For a value that is only passed to calls: what these calls work on."""
     for call in place.calls:
         target = address_argument(call)
         if target is not None:
@@ -126,7 +126,7 @@ def _object(call: Node, function: Function | None, wanted: Wanted) -> Destinatio
         return _value(call, function, joint + wanted.member)
     called_for = receiver(call)
     if called_for is None or text(called_for) == "this":
-        # A call without receiver within a method is one for the same object.
+        # Within a method, a call without a receiver is for the same object.
         is_method = function is not None and _class_of(function) is not None
         if not is_method:
             return None
@@ -138,7 +138,7 @@ def _object(call: Node, function: Function | None, wanted: Wanted) -> Destinatio
 
 
 def _classify(target: Node, function: Function | None, suffix: str) -> Destination:
-    """Whose variable the expression `target` is: this function's, its caller's, its object's."""
+    """Decide whether `target` belongs to this function, to its caller, or to its object."""
     target = strip(target)
     name = _joined(target, suffix)
     plain = text(target)
@@ -169,7 +169,7 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
 
 
 def _is_handed_on(variable: str, target: Node, function: Function) -> bool:
-    """Whether a local variable only carries the block to `target`: `*result = p`, `v->x = tmp`."""
+    """Whether a local variable is only a temporary on the way to `target`, as in `*result = p`."""
     if target.type == "pointer_expression":
         pointer = target.child_by_field_name("argument")
         if pointer is not None and text(pointer) in function.parameters:
@@ -179,7 +179,7 @@ def _is_handed_on(variable: str, target: Node, function: Function) -> bool:
 
 
 def _joined(target: Node, suffix: str) -> str:
-    """The expression's text and the suffix: `*p` and `.x` are `p->x`."""
+    """Join the expression's text and the suffix: `*p` and `.x` are `p->x`."""
     return (
         joined(text(target), suffix)
         if target.type == "pointer_expression"
@@ -188,7 +188,7 @@ def _joined(target: Node, suffix: str) -> str:
 
 
 def _member(target: Node, function: Function) -> str:
-    """The member of the method's own object that `target` is (part of), or nothing."""
+    """The member of the method's own object that `target` is (part of), or empty."""
     root = target
     while True:
         inner = root.child_by_field_name("argument")
@@ -210,7 +210,7 @@ def _member(target: Node, function: Function) -> str:
 
 
 def _class_of(function: Function) -> str | None:
-    """The class that a function's definition says it belongs to; empty for the class around it."""
+    """The class of a method by its definition; empty for the enclosing class."""
     qualifier = re.sub(r"<.*>", "", function.name).rpartition("::")[0]
     if qualifier:
         return qualifier.rpartition("::")[2].strip()

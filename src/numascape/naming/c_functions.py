@@ -20,7 +20,7 @@ _TRANSPARENT_SCOPES = (
 )
 _NAMED_CASTS = ("static_cast", "reinterpret_cast", "const_cast", "dynamic_cast")
 _TRANSPARENT_CALLS = ("std::move", "move", "std::forward")
-_MOST_NODES = 200_000
+_MAX_NODES = 200_000
 _DEEPEST_OPERATORS = 32
 
 
@@ -34,7 +34,7 @@ class Function:
     references: set[str] = field(default_factory=set)
     local: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
-    stored: dict[str, Node] = field(default_factory=dict)  # where a variable's value is put, first
+    stored: dict[str, Node] = field(default_factory=dict)  # first place of a value
 
     def declares(self, name: str) -> bool:
         """Whether `name` is a local variable or a parameter here."""
@@ -50,7 +50,7 @@ def enclosing_function(node: Node) -> Function | None:
 
 
 def strip(node: Node) -> Node:
-    """The expression inside of parentheses, casts and `std::move`."""
+    """The expression without parentheses, casts and `std::move`."""
     while True:
         inner = None
         if node.type == "parenthesized_expression":
@@ -66,7 +66,7 @@ def strip(node: Node) -> Node:
 
 
 def is_transparent(call: Node) -> bool:
-    """Whether a call is a named cast or `std::move`, which give back what they are given."""
+    """Whether a call is a named cast or `std::move`, which return their argument."""
     function = call.child_by_field_name("function")
     if function is None:
         return False
@@ -85,7 +85,7 @@ def call_arguments(call: Node) -> list[Node]:
 
 
 def declared_identifier(declarator: Node | None) -> Node | None:
-    """The name inside of a declarator (`*`, `&`, `[n]`, `= value` around it)."""
+    """The name in a declarator, without `*`, `&`, `[n]` and `= value`."""
     names = (
         "identifier",
         "field_identifier",
@@ -106,7 +106,7 @@ def declared_identifier(declarator: Node | None) -> Node | None:
 
 
 def class_fields(node: Node, class_name: str) -> set[str] | None:
-    """The fields that the class around or named as `class_name` declares; None when not found."""
+    """The fields of the class `class_name`, or the enclosing class; None if not found."""
     body = None
     for ancestor in ancestors(node):
         if ancestor.type in _CLASSES:
@@ -127,7 +127,7 @@ def class_fields(node: Node, class_name: str) -> set[str] | None:
 
 
 def file_scope_names(node: Node) -> set[str]:
-    """The variables that the file declares outside of functions and classes."""
+    """The variables that the file declares outside functions and classes."""
     names = set()
     pending = [_root(node)]
     while pending:
@@ -160,10 +160,10 @@ def _class_body(root: Node, class_name: str) -> Node | None:
 
 
 def walk(root: Node, skip: tuple[str, ...] = ()) -> Iterator[Node]:
-    """`root` and the nodes below it in the text's order, without those below `skip`'s types."""
+    """`root` and the nodes below it in text order, without those below nodes of types `skip`."""
     pending = [root]
     count = 0
-    while pending and count < _MOST_NODES:
+    while pending and count < _MAX_NODES:
         node = pending.pop()
         count += 1
         yield node
@@ -207,7 +207,7 @@ def _add_parameters(declarator: Node, function: Function) -> None:
 
 
 def _add_body(body: Node, function: Function) -> None:
-    copies = []  # (from, to): local pointers handed on within the function
+    copies = []  # (from, to): local pointers that are copied within the function
     for node in walk(body, skip=("lambda_expression",)):
         if node.type == "declaration" and not _is_static(node):
             for declarator in node.children_by_field_name("declarator"):
@@ -230,7 +230,7 @@ def _add_body(body: Node, function: Function) -> None:
 
 
 def _values(expression: Node, depth: int = 0) -> set[str]:
-    """The variables whose value an expression may have: `p` in `(T *)p`, `p + 16`, `ok ? p : 0`."""
+    """The variables that an expression may equal or point into: `p` in `p + 16`, `ok ? p : 0`."""
     expression = strip(expression)
     if depth > _DEEPEST_OPERATORS:
         return set()

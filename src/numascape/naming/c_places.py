@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places in C and C++ source that values are put: variables, fields, arguments."""
+"""Finds where values are stored in C and C++ source: variables, fields, arguments."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numascape.naming.c_calls import assigned_parameter, callee_name
 from numascape.naming.c_functions import call_arguments, declared_identifier, strip, walk
 from numascape.naming.sources import DEEPEST_NODE, text
 
-# Functions that give the block through an argument, and a status as their value.
+# Functions that return a status, and the block through an argument.
 BY_ARGUMENT = re.compile(
     r"posix_memalign|v?asprintf|getline|getdelim|MPI_Alloc_mem|(cuda|hip)(Malloc\w*|HostAlloc)"
     r"|memkind_posix_memalign|H5\w+"
@@ -36,7 +36,7 @@ _STATEMENTS = (
 
 
 class Slot(Enum):
-    """How a value is put in its place."""
+    """How a value is stored."""
 
     EXPRESSION = auto()  # assigned to the expression `node`
     DECLARED = auto()  # initialises the variable `node` names
@@ -48,17 +48,17 @@ class Slot(Enum):
 
 @dataclass
 class Place:
-    """What was found on the way from a call outwards."""
+    """The result of following a call's value outwards."""
 
     slot: Slot
     node: Node | None
     suffix: str  # the part of an aggregate: `.values`, `[1]`
-    calls: list[Node]  # that the value passes through, inner ones first
+    calls: list[Node]  # the calls that the value passes through, inner ones first
     makes_object: bool  # through `new` or `make_unique`
 
 
 def follow(node: Node) -> Place:
-    """Goes from a call outwards to the place that its value is put."""
+    """Follow the value of a call outwards to where it is stored."""
     place = Place(Slot.NOWHERE, None, "", [], False)
     for _ in range(DEEPEST_NODE):
         if node.type in ("call_expression", "new_expression"):
@@ -76,7 +76,7 @@ def follow(node: Node) -> Place:
 
 
 def _settle(node: Node, parent: Node, place: Place) -> bool:
-    """Whether `parent` puts the value of `node` somewhere; noted in `place`."""
+    """Whether `parent` stores the value of `node`; if so, `place` gets the result."""
     if parent.type == "assignment_expression":
         left = parent.child_by_field_name("left")
         is_right = node == parent.child_by_field_name("right")
@@ -118,7 +118,7 @@ def _aggregate_part(node: Node, parent: Node) -> str:
 
 
 def address_argument(call: Node, depth: int = 0) -> Node | None:
-    """`x` of the first argument `&x`; else the first argument of a function of `BY_ARGUMENT`."""
+    """`x` of the first argument `&x`, or the first argument of a function of `BY_ARGUMENT`."""
     arguments = [strip(argument) for argument in call_arguments(call)]
     for argument in arguments:
         if argument.type == "pointer_expression" and text(argument).startswith("&"):
@@ -141,7 +141,7 @@ def receiver(call: Node) -> Node | None:
 
 
 def macro_target(call: Node) -> Node | None:
-    """What a macro call like `ALLOCATE(p, n)` or `CHECK(p = get())` assigns, as far as it shows."""
+    """What a macro call like `ALLOCATE(p, n)` or `CHECK(p = get())` assigns, if visible."""
     if not re.fullmatch(r"[A-Z][A-Z0-9_]*", callee_name(call)):
         return None
     for node in walk(call):

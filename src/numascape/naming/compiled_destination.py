@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a call's result goes, as numascape-cc and its like saw it: exactly, and without a source.
+"""Finds where the result of a call goes, from the notes of numascape-cc, without a source file.
 
-They note it beside the debug information (src/native/llvm-pass/names.cpp).
+The compilers write the notes next to the debug information (src/native/llvm-pass/names.cpp).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Note:
 
 
 def find_destination(call_notes: str, wanted: Wanted) -> Destination | None:
-    """Where `wanted` of the call with these notes goes; None when they do not say."""
+    """Find where `wanted` of the call with these notes goes; None if they do not say."""
     notes = _read(call_notes)
     if wanted.argument >= 0:
         return _only(notes, str(wanted.argument), wanted.suffix)
@@ -65,7 +65,7 @@ def _only(notes: Sequence[_Note], slot: str, suffix: str) -> Destination | None:
 
 
 def _one_of_several(values: Sequence[_Note], suffix: str) -> Destination | None:
-    """For the calls that a macro makes at one place: their order tells them apart."""
+    """For the calls that a macro makes at one place: their order distinguishes them."""
     if any(note.kind is not Kind.VARIABLE for note in values):
         return None
     parts = tuple(joined(note.name, suffix) for note in values)
@@ -73,7 +73,7 @@ def _one_of_several(values: Sequence[_Note], suffix: str) -> Destination | None:
 
 
 def _is_handed_on(variable: str, to: _Note) -> bool:
-    """Whether a local variable only carries the block, as in c_destination."""
+    """Whether a local variable is only a temporary, as in c_destination."""
     return to.kind in (Kind.RETURNED, Kind.PARAMETER) or bool(TEMPORARY_NAME.fullmatch(variable))
 
 

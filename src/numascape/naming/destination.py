@@ -1,30 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a call's result goes: what each language's reader finds in a source statement."""
+"""Data types for where the result of a call goes; each language has its own finder."""
 
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
 LONGEST_NAME = 200
-# Names of variables that hold a block until it is known to be one (`tmp = realloc(v->x, n)`).
+# Names of temporary variables, which hold a block until it is checked (`tmp = realloc(v->x, n)`).
 TEMPORARY_NAME = re.compile(r"p|q|ptr|raw|te?mp\w*|new\w*|\w+_new|\w+New|\w+_te?mp")
 
 
 class Kind(Enum):
-    """Who knows the name of the memory."""
+    """Which frame has the name of the memory."""
 
     VARIABLE = auto()  # this frame: `name` is the variable
     RETURNED = auto()  # the caller: the function returns it
-    PARAMETER = auto()  # the caller: it goes to what argument number `argument` refers to
-    MEMBER = auto()  # the caller: it goes to `member` of the object the function works on
+    PARAMETER = auto()  # the caller: it is stored where argument number `argument` points
+    MEMBER = auto()  # the caller: it is stored in `member` of the function's object
 
 
 @dataclass(frozen=True)
 class Destination:
-    """The place a value goes to.
+    """The place where a value is stored.
 
-    `name` is the best name known in this frame (maybe empty); where the caller knows a better one,
-    `suffix` (`.vx`) follows that. `parts` are the names when one statement allocates several.
+    `name` is the best name in this frame (maybe empty). If the caller has a better name, `suffix`
+    (`.vx`) is appended to it. If one statement allocates several variables, `parts` are their
+    names.
     """
 
     kind: Kind
@@ -37,11 +38,11 @@ class Destination:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of a frame's statement.
+    """The question about a frame's statement.
 
-    With no `argument` and no `member`, where the value of the call goes; else what the call's
-    argument number `argument` refers to, or the object whose `member` it fills. `callee` is the
-    name of the function called, empty when unknown; `suffix` follows the name found.
+    By default: where does the value of the call go? With `argument`: where does argument number
+    `argument` point? With `member`: which object's `member` is filled? `callee` is the name of the
+    called function, or empty; `suffix` is appended to the name that is found.
     """
 
     callee: str = ""
@@ -52,14 +53,14 @@ class Wanted:
 
 
 def joined(name: str, suffix: str) -> str:
-    """An expression and the suffix that follows it: `*p` and `.x` are `p->x`."""
+    """Join an expression and a suffix: `*p` and `.x` are `p->x`."""
     if name.startswith("*") and suffix.startswith("."):
         name, suffix = name[1:], "->" + suffix[1:]
     return tidy(name + suffix)
 
 
 def tidy(text: str) -> str:
-    """`text` of a source on one line, without control characters and of bounded length."""
+    """The source text on one line, without control characters and of bounded length."""
     printable = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_NAME])
     line = " ".join(printable.split())
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"

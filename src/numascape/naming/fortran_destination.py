@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variable a statement of Fortran source allocates."""
+"""Finds which variable a statement of Fortran source allocates."""
 
 from tree_sitter import Node
 
@@ -18,13 +18,14 @@ _PROCEDURES = ("subroutine", "function", "module_procedure", "program")
 def find_destination(
     source: Source, line: int, function_name: str | None, wanted: Wanted
 ) -> Destination | None:
-    """What the statement on `line` allocates; None when it allocates nothing that has a name.
+    """Find what the statement on `line` allocates; None if it has no name.
 
-    `function_name` is what the procedure around is called in the program: in another procedure,
-    the source is not the one that the program was built from.
+    `function_name` is the name of the enclosing procedure in the program. If the source has another
+    procedure there, the program was not built from it.
 
-    gfortran places an `allocate` at the statement's last line, and the allocation of an automatic
-    array (local, with a size known at run time) at the procedure's first line or the declaration.
+    gfortran places an `allocate` at the statement's last line. It places the allocation of an
+    automatic array (local, with a size known at run time) at the procedure's first line or the
+    declaration.
     """
     row = line - 1
     nodes = list(nodes_on_row(source.root, row))
@@ -79,7 +80,7 @@ def _assigned(statement: Node, wanted: Wanted) -> Destination | None:
 
 
 def _called(statement: Node, wanted: Wanted) -> Destination | None:
-    """A temporary for a call's argument, or memory that the callee keeps."""
+    """A temporary array for a call's argument, or memory that the callee keeps."""
     subroutine = statement.child_by_field_name("subroutine")
     if subroutine is None:
         return None
@@ -106,7 +107,7 @@ def _actual_argument(statement: Node, wanted: Wanted) -> Destination | None:
 
 
 def _of_procedure(statement: Node, name: str) -> Destination:
-    """`name`, unless the procedure gives the variable to its caller."""
+    """The variable `name`, or the caller's variable if the procedure returns it."""
     for procedure in ancestors(statement):
         if procedure.type not in _PROCEDURES or not procedure.named_children:
             continue
@@ -140,7 +141,7 @@ def _dummy_arguments(heading: Node) -> list[str]:
 
 
 def _automatic(nodes: list[Node]) -> Destination | None:
-    """A procedure's automatic arrays, when the row is that of its heading or of one of them."""
+    """A procedure's automatic arrays, if the row is its heading or the declaration of one."""
     for node in nodes:
         if node.type == "variable_declaration":
             names = _automatic_arrays(node, ())
@@ -163,7 +164,7 @@ def _automatic(nodes: list[Node]) -> Destination | None:
 
 
 def _automatic_arrays(declaration: Node, arguments: tuple[str, ...]) -> list[str]:
-    """The arrays in a declaration whose size a variable gives."""
+    """The arrays in a declaration with a variable size."""
     attributes = [text(node).lower() for node in declaration.children_by_field_name("attribute")]
     if any(word in ("allocatable", "pointer", "parameter", "save") for word in attributes):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kind of code the frames of a call stack belong to."""
+"""Classifies the code of the frames of a call stack."""
 
 import re
 from functools import lru_cache
@@ -9,21 +9,21 @@ from typing import Protocol
 class CallFrame(Protocol):
     """A function active in a call stack, as `numascape._native.symbols.Frame` describes it.
 
-    `column` (1-based, bytes), `offset` (bytes from the function's start) and `call_notes` (what
-    numascape-cc says of the calls there) are used when present.
+    `column` (1-based, bytes), `offset` (bytes from the function's start) and `call_notes` (of
+    numascape-cc, about the calls there) are used if present.
     """
 
     @property
     def function(self) -> str:
-        """Readable name, hexadecimal address when unknown."""
+        """Readable name; the hexadecimal address if unknown."""
 
     @property
     def file(self) -> str:
-        """Source file, empty when unknown."""
+        """Source file; empty if unknown."""
 
     @property
     def line(self) -> int:
-        """Line in `file`, 1-based, 0 when unknown."""
+        """Line in `file`, 1-based; 0 if unknown."""
 
     @property
     def module(self) -> str:
@@ -38,10 +38,10 @@ _LIBRARY_FUNCTION = re.compile(
     r"|(__libc_|__GI_)?_*(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|mmap)\b"
 )
 
-# Rust's, where there is no file to tell them from C++ namespaces of these names.
+# Rust's crates. Without a file name, they could also be C++ namespaces with the same name.
 _RUST_LIBRARY_FUNCTION = re.compile(r"(alloc|core|hashbrown)::")
 
-# Headers of compilers and packages: templates and inline functions a user's code is built from.
+# Headers of compilers and packages: templates and inline functions.
 _LIBRARY_FILE = re.compile(
     r"/usr/include/|/usr/lib/|/c\+\+/|/rustc/|/rust/library/|/library/alloc/"
 )
@@ -62,17 +62,17 @@ def module_name(frame: CallFrame) -> str:
 
 
 def is_library_module(name: str) -> bool:
-    """Whether a module of this file name is a language's or the system's own library."""
+    """Whether a module of this file name is a library of a language or of the system."""
     return _LIBRARY_MODULE.match(name) is not None
 
 
 def is_library_code(function: str, file: str) -> bool:
-    """Whether a place in the source is a language's own library, by its names."""
+    """Whether a place in the source belongs to a language's own library, by its names."""
     return bool(_LIBRARY_FUNCTION.match(function) or _LIBRARY_FILE.search(file))
 
 
 def is_library(frame: CallFrame) -> bool:
-    """Whether the frame is part of a language's own library: its user's frame is further out."""
+    """Whether the frame belongs to a language's own library; the user's frame is further out."""
     return bool(
         is_library_code(frame.function, frame.file)
         or (not frame.file and _RUST_LIBRARY_FUNCTION.match(frame.function))
@@ -99,19 +99,20 @@ def base_name(function: str) -> str:
 
 
 def source_function(frame: CallFrame) -> str | None:
-    """The name that the frame's function has in its source, None when it has none there.
+    """The name of the frame's function in the source; None if it has none there.
 
-    OpenMP's outlined regions (`main._omp_fn.0`, `.omp_outlined.`) lie in their function's text;
-    lambdas and operators are not looked for by name.
+    The text of OpenMP's outlined regions (`main._omp_fn.0`, `.omp_outlined.`) is in their function.
+    Lambdas and operators are not searched by name.
     """
     name = base_name(frame.function).split("._omp_fn")[0]
     return name if re.fullmatch(r"~?[A-Za-z_]\w*", name) and name != "operator" else None
 
 
 def is_allocator(function: str) -> bool:
-    """Whether a function hands memory on, by its name: `xmalloc`, `Memory::srealloc`, `g_malloc0`.
+    """Whether a function is an allocator by its name: `xmalloc`, `Memory::srealloc`, `g_malloc0`.
 
-    Not `allocate_grid`, which knows what for, nor an `allocate` of a class, which may.
+    `allocate_grid` is not, because it knows the purpose of the memory. An `allocate` of a class may
+    know the purpose, so it is not either.
     """
     return _ALLOCATOR.search(base_name(function)) is not None
 

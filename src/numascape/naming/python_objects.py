@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of Python programs in Python's words, from the C functions of CPython and NumPy."""
+"""Names the memory of Python programs by the C functions of CPython and NumPy."""
 
 import re
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ _CPYTHON_FUNCTIONS = {
 
 
 def python_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
-    """What a Python program's user calls the memory, with the frame that says so.
+    """The memory's name for a Python programmer, with the frame that gives it.
 
     A NumPy function as Python sees it (`numpy.empty`, `numpy.ndarray.copy`), or a built-in type.
-    None when the allocation is neither NumPy's nor the interpreter's.
+    None if the allocation is neither NumPy's nor the interpreter's.
     """
     own: CallFrame | None = None
     caller: CallFrame | None = None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that a runtime library allocates for itself, on whatever the program did.
+"""Names memory that a runtime library allocates for itself.
 
-No statement of the program names such a block: the statement that happened to cause it (the first
+Such a block is not named after a statement of the program: the statement that caused it (the first
 parallel region, the first `printf`) would be a misleading name.
 """
 
@@ -15,7 +15,7 @@ _C_LIBRARY = re.compile(r"libc([-.]|$)")
 _OPENMP = re.compile(r"lib(gomp|omp|iomp5)[.-]")
 _FORTRAN = re.compile(r"libgfortran[.-]")
 
-# The program's own allocations by OpenMP's functions.
+# OpenMP's functions that allocate for the program.
 _OPENMP_ALLOCATES = re.compile(r"(GOMP|omp|__kmpc)_(aligned_)?(alloc|calloc|realloc)")
 _FORTRAN_INPUT_OUTPUT = re.compile(r"_gfortran_(st|transfer)_\w+")
 _THREAD_LOCAL = re.compile(r"_?_?(_dl_)?(allocate_(tls|dtv)|tls_get_addr|allocate_and_init)\w*")
@@ -33,10 +33,10 @@ RUNTIME_NAMES = frozenset({_OF_FORTRAN, _OF_OPENMP, _LOCAL, _OF_LINKER, *_C_FUNC
 
 
 def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
-    """What a runtime library's own memory is called, with the frame that says so.
+    """The name of a runtime library's own memory, with the frame that gives it.
 
-    None when the innermost frames are not those of such a library, or when it allocates for the
-    program (an array, `omp_alloc`).
+    None if the innermost frames are not those of such a library, or if it allocates for the program
+    (an array, `omp_alloc`).
     """
     fortran: CallFrame | None = None
     for frame in frames:
@@ -59,12 +59,12 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
                 if re.fullmatch(functions, frame.function):
                     return name, frame
         elif fortran is not None and fortran.function.startswith("0x"):
-            return _OF_FORTRAN, fortran  # what it does for programs has names
+            return _OF_FORTRAN, fortran  # its allocations for programs have names
         else:
             return None
     return None if fortran is None else (_OF_FORTRAN, fortran)
 
 
 def _is_allocation_function(frame: CallFrame) -> bool:
-    """Whether the frame is the linker's malloc: who calls it says what for."""
+    """Whether the frame is the dynamic linker's malloc; its caller shows the purpose."""
     return frame.function in ("malloc", "calloc", "realloc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the result of a call in Rust source goes."""
+"""Finds where the result of a call in Rust source goes."""
 
 from tree_sitter import Node
 
@@ -20,10 +20,10 @@ _FUNCTIONS = ("function_item", "closure_expression")
 def find_destination(
     source: Source, line: int, column: int, function_name: str | None, wanted: Wanted
 ) -> Destination | None:
-    """Where the value of the call at `line` and `column` (0 = unknown) goes; None when unknown.
+    """Find where the value of the call at `line` and `column` (0 = unknown) goes, or None.
 
-    `function_name` is what the function around is called in the program: in another function, the
-    source is not the one that the program was built from.
+    `function_name` is the name of the enclosing function in the program. If the source has another
+    function there, the program was not built from it.
     """
     call = _call_at(source.root, line - 1, column - 1)
     if call is None or not _is_in(call, function_name):
@@ -63,7 +63,7 @@ def _is_in(call: Node, function_name: str | None) -> bool:
 
 
 def _call_at(root: Node, row: int, column: int) -> Node | None:
-    """The call at a place; rustc gives that of the expression's or of the method name's start."""
+    """The call at a place; rustc uses the start of the expression or of the method's name."""
     if row < 0:
         return None
     if column >= 0:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files, parsed: the only part of naming that touches the file system.
+"""Reads and parses source files; no other module of naming uses the file system.
 
-Files may have changed since the program was built, be gone, or be anything at all: what cannot be
-read or parsed in reasonable time counts as missing.
+Files are not trusted, and may have changed since the program was built. A file that cannot be read
+or parsed in reasonable time counts as missing.
 """
 
 import os
@@ -23,7 +23,7 @@ import tree_sitter_rust
 LARGEST_FILE = 16 << 20
 LONGEST_LINE = 64 << 10
 PARSE_SECONDS = 5.0  # of CPU time
-# Real code nests far less; what is deeper makes walks from node to node quadratic.
+# Real code nests far less; with deeper nodes, walks from node to node take quadratic time.
 DEEPEST_NODE = 400
 
 _FORTRAN_FREE = {".f90", ".f95", ".f03", ".f08", ".f15", ".f18", ".fpp"}
@@ -46,9 +46,9 @@ class Source:
 
 
 def read_source(path: str) -> Source | None:
-    """The parsed file at `path`; None when it is missing, too large, or not to be parsed.
+    """The parsed file at `path`; None if it is missing, too large, or cannot be parsed.
 
-    The same object as long as the file stays the same.
+    It is the same object as long as the file does not change.
     """
     try:
         status = Path(path).stat()
@@ -74,9 +74,9 @@ def _read_version(path: str, _version: tuple[int, int, int]) -> Source | None:
 
 
 def read_regular_file(path: str) -> bytes | None:
-    """The content of the text file at the absolute `path`; None when it is anything else.
+    """The content of the text file at the absolute `path`; None if it is not a text file.
 
-    Never waits, as opening a pipe would. Lines and files of absurd length count as no text.
+    Never blocks, as opening a pipe would. A file with extremely long lines is not text.
     """
     if not path.startswith("/"):
         return None
@@ -123,7 +123,7 @@ _FIXED_CONTINUATION = re.compile(rb" {5}[^ 0\n]|\t[1-9]")
 
 
 def _free_form(content: bytes) -> bytes:
-    """Fixed-form Fortran with the comments and continuations of free form, line for line."""
+    """Convert the comments and continuations of fixed-form Fortran to free form, line by line."""
     lines = content.split(b"\n")
     statement = -1  # the line that a continuation continues
     for index, line in enumerate(lines):
@@ -140,7 +140,7 @@ def _free_form(content: bytes) -> bytes:
 
 
 def ancestors(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """The nodes around `node`, from the inside out; at most DEEPEST_NODE of them."""
+    """The nodes around `node`, innermost first; at most DEEPEST_NODE."""
     parent = node.parent
     for _ in range(DEEPEST_NODE):
         if parent is None:
@@ -150,7 +150,7 @@ def ancestors(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def nodes_on_row(root: tree_sitter.Node, row: int) -> Iterator[tree_sitter.Node]:
-    """All nodes that cover a part of line number `row` (0-based), outer ones first."""
+    """All nodes that cover a part of line `row` (0-based), outer ones first."""
     pending = [(root, 0)]
     while pending:
         node, depth = pending.pop()

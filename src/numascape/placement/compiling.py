@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan for one run on this host, in the form that the placer reads.
+"""Compiles a plan for one run on this host into the file that the placer reads.
 
-src/native/placer/plan_format.h is the other side of the formats here.
+src/native/placer/plan_format.h describes the format.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numascape.errors import NumascapeError
 from numascape.host.state import read_state
 from numascape.machine.kernel_files import node_cpus
 from numascape.machine.kernel_lists import format_cpu_list
-from numascape.placement.number_lists import parse_numbers
-from numascape.placement.plan import Plan, StructureRule, ThreadRule
+from numascape.plan.number_lists import parse_numbers
+from numascape.plan.plan import Plan, StructureRule, ThreadRule
 
 MAGIC: Final = b"NUMAPLAN"
 VERSION: Final = 1
@@ -32,21 +32,21 @@ POLICIES: Final = (
     "preferred",
     "parts",
 )
-MOST_THREADS: Final = 1 << 15
+MAX_THREADS: Final = 1 << 15
 _HEADER: Final = struct.Struct("<8s6I" + 12 * "2I")
 _PLACES_BLOCKS, _PLACES_VARIABLES = 1, 2
 
 
 @dataclass(frozen=True)
 class Host:
-    """What this process may use: its CPUs, each node's, and the nodes with memory."""
+    """What this process may use: all CPUs, the CPUs of each node, and the nodes with memory."""
 
     cpus: tuple[int, ...]
     node_cpus: dict[int, tuple[int, ...]]
     memory_nodes: tuple[int, ...]
 
     def together_with(self, cpu: int) -> tuple[int, ...]:
-        """The CPUs of the node of `cpu` that may be used."""
+        """The usable CPUs of the node of `cpu`."""
         for cpus in self.node_cpus.values():
             if cpu in cpus:
                 return tuple(sorted(set(cpus) & set(self.cpus)))
@@ -54,7 +54,7 @@ class Host:
 
 
 def this_host() -> Host:
-    """The host, as this process may use it."""
+    """The CPUs and nodes that this process may use."""
     state = read_state(Path("/"))
     return Host(
         tuple(sorted(os.sched_getaffinity(0))),
@@ -65,7 +65,7 @@ def this_host() -> Host:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thread runs: by which rule (the lowest counts), and on which CPUs."""
+    """The CPUs of a thread, and the rule that gives them (the lowest rule counts)."""
 
     rule: int
     cpus: tuple[int, ...]
@@ -73,14 +73,14 @@ class Place:
 
 @dataclass(frozen=True)
 class CompiledPlan:
-    """The placer's file, and what its numbers mean: CPUs by mask."""
+    """The placer's file, and the CPUs of its numbered masks."""
 
     content: bytes
     masks: tuple[tuple[int, ...], ...]
 
 
 def check_host(plan: Plan, host: Host, name: str) -> None:
-    """Raise NumascapeError when the plan names CPUs or nodes that cannot be used here."""
+    """Raise NumascapeError if the plan has CPUs or nodes that cannot be used here."""
     for number, thread in enumerate(plan.threads, start=1):
         absent = sorted(set(thread.cpus) - set(host.cpus))
         if absent:
@@ -99,10 +99,10 @@ def check_host(plan: Plan, host: Host, name: str) -> None:
 
 
 def thread_count(plan: Plan, given: int | None, environment: dict[str, str], host: Host) -> int:
-    """The number of threads of this run; 0 when it is that of the plan.
+    """The number of threads of this run; 0 if it is that of the plan.
 
-    `given` by the user, else what OpenMP's variable says, else OpenMP's own default for a plan
-    about OpenMP's threads.
+    It is `given` by the user, or by OpenMP's variable, or OpenMP's default if the plan is for
+    OpenMP threads.
     """
     if given is not None:
         return given
@@ -113,20 +113,20 @@ def thread_count(plan: Plan, given: int | None, environment: dict[str, str], hos
 
 
 def places(plan: Plan, field: str, threads: int, host: Host) -> list[Place | None]:
-    """Where the threads of each number run, `field` being `order` or `openmp`."""
+    """The place of each thread by its number; `field` is `order` or `openmp`."""
     by_recorded: dict[int, Place] = {}
     for index, rule in enumerate(plan.threads):
         for k, number in enumerate(parse_numbers(getattr(rule, field))):
             by_recorded.setdefault(number, Place(index, _cpus(rule, k)))
     recorded = plan.recorded_threads
     if not (threads and recorded and threads != recorded):
-        count = min(max(by_recorded, default=-1) + 1, MOST_THREADS)
+        count = min(max(by_recorded, default=-1) + 1, MAX_THREADS)
         return [by_recorded.get(number) for number in range(count)]
     found: list[Place | None] = []
-    for number in range(min(threads, MOST_THREADS)):
+    for number in range(min(threads, MAX_THREADS)):
         place = by_recorded.get(number * recorded // threads)
         if place is not None and threads > recorded and len(place.cpus) == 1:
-            # Several threads take this place: one CPU would be all they had.
+            # Several threads have this place: give them the whole node instead of one CPU.
             place = Place(place.rule, host.together_with(place.cpus[0]))
         found.append(place)
     return found
@@ -139,7 +139,7 @@ def _cpus(rule: ThreadRule, k: int) -> tuple[int, ...]:
 def compile_plan(
     plan: Plan, host: Host, threads: int, socket: Path, folder: Path, verifies: bool
 ) -> CompiledPlan:
-    """The placer's file; `threads` as thread_count says, `socket` and `folder` to be told there."""
+    """Compile the plan for `threads` (of thread_count), with the paths `socket` and `folder`."""
     masks = _Masks(host.cpus)
     orders, openmp = (_pack_places(places(plan, f, threads, host), masks)
                       for f in ("order", "openmp"))  # fmt: skip
@@ -168,21 +168,21 @@ def compile_plan(
 
 
 class _Masks:
-    """Sets of CPUs by number; number 0 is what the run was given."""
+    """Numbered sets of CPUs; number 0 is the set of the whole run."""
 
     def __init__(self, given: tuple[int, ...]) -> None:
         self.found = [given]
         self._numbers = {given: 0}
 
     def number(self, cpus: tuple[int, ...]) -> int:
-        """The number of a set, which may have been met."""
+        """The number of a set; equal sets have the same number."""
         if cpus not in self._numbers:
             self._numbers[cpus] = len(self.found)
             self.found.append(cpus)
         return self._numbers[cpus]
 
     def add_all(self, rule: ThreadRule) -> tuple[int, int]:
-        """New numbers, one after the other, for the threads of a name: the first, how many."""
+        """Add consecutive numbers for the threads of a name; return the first and their count."""
         sets = [_cpus(rule, k) for k in range(1 if rule.together else len(rule.cpus))]
         first = len(self.found)
         self.found += sets
@@ -190,7 +190,7 @@ class _Masks:
 
 
 class _Parts:
-    """What follows the header, each part at a multiple of 8 bytes."""
+    """The parts after the header, each at a multiple of 8 bytes."""
 
     def __init__(self, start: int) -> None:
         self._start = start
@@ -238,7 +238,7 @@ def _add_names(
 
 
 def _add_stacks(parts: _Parts, rules: Sequence[StructureRule]) -> tuple[int, int]:
-    """Stacks, which are named `Stack#3` for the thread of that number."""
+    """Add the stacks; `Stack#3` is that of thread 3."""
     rows = [
         struct.pack("<2I", int(match[1]), index)
         for index, rule in enumerate(rules)
@@ -249,7 +249,7 @@ def _add_stacks(parts: _Parts, rules: Sequence[StructureRule]) -> tuple[int, int
 
 
 def _add_rules(parts: _Parts, rules: Sequence[StructureRule]) -> list[tuple[int, int]]:
-    """The rules, then all their nodes, weights and posts."""
+    """Add the rules, then all their nodes, weights and posts."""
     nodes: list[int] = []
     weights: list[int] = []
     posts: list[float] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dividing a structure into contiguous parts, each on the node where it costs least."""
+"""Divides a structure into contiguous parts, each on the node with the lowest cost."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from numascape.balance.graph import Floats, Numbers
 _ROUNDS: Final = 40
 
 
-def contiguous_parts(cost: Floats, boundary_cost: float, most_parts: int) -> Numbers:
-    """The node of each piece: the division with the least cost.
+def contiguous_parts(cost: Floats, boundary_cost: float, max_parts: int) -> Numbers:
+    """The node of each piece in the division with the lowest cost.
 
-    `cost` is pieces x nodes: what a piece costs on a node. Each boundary costs `boundary_cost`,
-    which is raised until there are at most `most_parts` parts. By dynamic programming, exact for
-    the price at which it ends: pieces x nodes steps.
+    `cost` (pieces x nodes) is the cost of a piece on a node. Each boundary costs `boundary_cost`,
+    which is raised until there are at most `max_parts` parts. Dynamic programming finds the exact
+    optimum for the last boundary cost in pieces x nodes steps.
     """
     price = boundary_cost
     while True:
         nodes = _cheapest(cost, price)
-        if 1 + np.count_nonzero(np.diff(nodes)) <= most_parts:
+        if 1 + np.count_nonzero(np.diff(nodes)) <= max_parts:
             return nodes
         price = max(4.0 * price, float(cost.max()) * 1e-6, 1e-300)
 
 
 def parts_that_fit(
-    cost: Floats, size: Floats, room: Floats, boundary_cost: float, most_parts: int
+    cost: Floats, size: Floats, room: Floats, boundary_cost: float, max_parts: int
 ) -> Numbers | None:
-    """As contiguous_parts, with at most `room` bytes on each node; None when none was found.
+    """Like contiguous_parts, with at most `room` bytes on each node; None if none was found.
 
-    A node that is too full gets dearer by a price per byte, until it is not: the best of 40 rounds.
+    Each byte on a node that is too full costs extra. The cost rises until the parts fit. The best
+    of 40 rounds is returned.
     """
-    nodes = contiguous_parts(cost, boundary_cost, most_parts)
+    nodes = contiguous_parts(cost, boundary_cost, max_parts)
     if _fits(nodes, size, room):
         return nodes
     total = max(float(size.sum()), 1.0)
@@ -44,9 +45,9 @@ def parts_that_fit(
     best, least = None, np.inf
     for taken in range(1, _ROUNDS + 1):
         used = np.bincount(nodes, size, len(room))
-        # A subgradient's steps: each node's price follows its own excess, less and less.
+        # Subgradient method: each node's price changes with its excess, with decreasing steps.
         prices = np.maximum(prices + 4.0 * step / taken * (used - room) / total, 0.0)
-        nodes = contiguous_parts(cost + size[:, None] * prices, boundary_cost, most_parts)
+        nodes = contiguous_parts(cost + size[:, None] * prices, boundary_cost, max_parts)
         if _fits(nodes, size, room):
             found = cost[pieces, nodes].sum() + boundary_cost * np.count_nonzero(np.diff(nodes))
             best, least = (nodes, found) if found < least else (best, least)
@@ -58,7 +59,7 @@ def _fits(nodes: Numbers, size: Floats, room: Floats) -> bool:
 
 
 def _cheapest(cost: Floats, boundary: float) -> Numbers:
-    """The best node of each piece when each boundary costs so much."""
+    """The best node of each piece for this cost of a boundary."""
     pieces = len(cost)
     total = cost[0].copy()
     stays = np.ones(cost.shape, bool)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine's nodes as the choice of a placement sees them: factors, memory's speed, room."""
+"""The nodes of a machine for placement decisions: NUMA factors, memory speed, free memory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from numascape.machine import Machine, Matrix, Provenance
 from numascape.prediction.speeds import Speeds
 
 KEPT_FREE: Final = 0.05
-"""Of a node's memory: kernel, programs' code, page cache in use."""
+"""Share of a node's memory that is left for the kernel, code and used page cache."""
 _SHARPNESS: Final = 4
-"""Of the larger of latency and load, rounded so that the smaller one still counts a little."""
+"""Exponent of the norm that combines latency and load; the smaller one also counts a little."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeModel:
-    """Matrices and vectors over the machine's nodes in their order.
+    """Matrices and vectors over the machine's nodes, in order.
 
-    `factor` is the NUMA factor (row: where the thread runs), `cores` how many each node has,
-    `speed` the bandwidth of its memory over the mean one's, `room` the bytes that it can take.
+    `factor` is the NUMA factor (row: the thread's node), `cores` the number of cores of each node,
+    `speed` the bandwidth of its memory relative to the mean, `room` its available bytes.
     """
 
     numbers: tuple[int, ...]
@@ -36,18 +36,19 @@ class NodeModel:
 
     @property
     def with_cpus(self) -> Numbers:
-        """The positions of nodes that have CPUs to use."""
+        """The positions of nodes with usable CPUs."""
         return np.flatnonzero(self.cores)
 
     def seconds(self, traffic: Floats, parallelism: float) -> float:
-        """What `traffic` takes, as a ratio: for comparing placements only.
+        """The relative time for `traffic`, only for comparing placements.
 
-        `traffic` is 2 x nodes x nodes: lines while several threads work, and while one does; row
-        the threads' node, column the memory's. `parallelism` is how many threads' full work the
-        first makes up: fewer than work when they do so unevenly. 1 is all of it local, on as many
-        controllers as there are threads for. The longer of the threads' time at each line's
-        latency, and of the busiest controller's, which is fully used by its own node's cores when
-        all that they take is local.
+        `traffic` (2 x nodes x nodes) has the lines while several threads work, and while one thread
+        works; the row is the threads' node, the column the memory's. `parallelism` is the number of
+        threads that would do the parallel work if all worked equally; with load imbalance, it is
+        lower than the number of threads. The time is the longer one of two: the threads' time to
+        wait for all lines, and the busiest controller's time. A controller is fully used when all
+        cores of its node access it and nothing else. The result is 1 if all lines are local and
+        spread over as many controllers as there are threads for.
         """
         total = traffic.sum()
         if not total:
@@ -61,9 +62,10 @@ class NodeModel:
         return float(seconds / total)
 
     def nodes_for(self, size: float) -> Numbers:
-        """The nodes with CPUs on which so many bytes can be spread evenly.
+        """The nodes with CPUs over which so many bytes can be spread evenly.
 
-        Where these have no room for it, all nodes that have; without any, the nodes with CPUs.
+        If they do not have enough room, all nodes that have; if there are none, the nodes with
+        CPUs.
         """
         every = np.argsort(-self.room, kind="stable")
         for candidates in (every[self.cores[every] > 0], every):
@@ -73,9 +75,9 @@ class NodeModel:
         return self.with_cpus
 
     def spilled(self, bytes_wanted: Floats, room: Floats) -> Floats:
-        """Row j: the shares of what is wanted on node j that each node gets, as nodes fill up.
+        """Row j: the share of the bytes wanted on node j that each node gets, as nodes fill up.
 
-        What does not fit goes to the next nearest node that has room; beyond all, it stays.
+        Bytes that do not fit go to the nearest node with room; if there is none, they stay.
         """
         shares = np.eye(len(room))
         fits = np.minimum(bytes_wanted, np.maximum(room, 0.0))
@@ -95,16 +97,16 @@ class NodeModel:
 
 
 def node_model(machine: Machine, speeds: Speeds, free_bytes: Mapping[int, int] | None) -> NodeModel:
-    """The machine's nodes; `free_bytes` by the nodes' numbers, or else their memory.
+    """Model the machine's nodes with `free_bytes` by number, or else with their whole memory.
 
-    A node that `free_bytes` does not name takes nothing.
+    A node that is not in `free_bytes` has no room.
     """
     factor = speeds.latency / np.diagonal(speeds.latency)[:, None]
-    # No thread runs there: the factors of such a row are nobody's.
+    # No thread runs on such a node, so its row of factors is not used.
     factor[speeds.cpus == 0] = 1.0
     if free_bytes is None:
         given = [node.memory_bytes * (1.0 - KEPT_FREE) for node in machine.nodes]
-        # A size of 0 is one that nobody knows.
+        # A size of 0 is unknown.
         room = [bytes_free if bytes_free else np.inf for bytes_free in given]
     else:
         room = [float(free_bytes.get(number, 0)) for number in speeds.nodes]
@@ -114,7 +116,7 @@ def node_model(machine: Machine, speeds: Speeds, free_bytes: Mapping[int, int] |
 
 
 def balancing_target(machine: Machine, speeds: Speeds) -> Target:
-    """The machine for the balancer, with what is assumed where a factor is unknown."""
+    """The machine for the balancer; unknown factors have their assumed values."""
     factor = speeds.latency / np.diagonal(speeds.latency)[:, None]
     rows = tuple(tuple(float(cell) for cell in row) for row in factor)
     assumed = Matrix(rows, Provenance("assumed", "for computing a plan"))
@@ -122,7 +124,7 @@ def balancing_target(machine: Machine, speeds: Speeds) -> Target:
 
 
 def target_nodes(machine: Machine, target: Target) -> list[int]:
-    """The position in the machine's nodes of each of the target's."""
+    """The position of each of the target's nodes in the machine."""
     node_of = {cpu: i for i, node in enumerate(machine.nodes) for cpu in node.cpus}
     first: dict[int, int] = {}
     for cpu, node in zip(target.cpus, target.core_node.tolist(), strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory a plan wants on each node."""
+"""Computes how much memory a plan needs on each node."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 from numascape.errors import NumascapeError
 from numascape.machine import Machine
 from numascape.machine.description import cpu_nodes
-from numascape.placement.plan import Plan, StructureRule
+from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.demand import PAGE_BYTES
 from numascape.prediction.policies import placed_by_plan
 from numascape.trace import Trace
 
 
 def planned_bytes(plan: Plan, machine: Machine) -> dict[int, int]:
-    """Bytes by node of the plan's structures, as large as they were when it was made.
+    """Bytes by node of the plan's structures, with the sizes of the recorded run.
 
-    First touch is taken to be spread evenly over the nodes of the plan's threads. Raises
-    NumascapeError when the plan does not say how large its structures are, or names CPUs or nodes
-    that the machine does not have.
+    Memory with first touch is assumed to be spread evenly over the nodes of the plan's threads.
+    Raises NumascapeError if the plan has no sizes of structures, or has CPUs or nodes that the
+    machine does not have.
     """
     if not any(rule.bytes for rule in plan.structures):
         raise NumascapeError(
@@ -30,7 +30,7 @@ def planned_bytes(plan: Plan, machine: Machine) -> dict[int, int]:
     for rule in plan.threads:
         for cpu in rule.cpus:
             if cpu not in node_of:
-                raise NumascapeError(f"the plan names CPU {cpu}, which is not here")
+                raise NumascapeError(f"the plan names CPU {cpu}, which this machine does not have")
             threads.append(node_of[cpu])
     running = sorted(set(threads)) or sorted(set(node_of.values()))
     found: dict[int, float] = {}
@@ -41,19 +41,19 @@ def planned_bytes(plan: Plan, machine: Machine) -> dict[int, int]:
 
 
 def planned_bytes_of_run(plan: Plan, trace: Trace, machine: Machine) -> dict[int, int]:
-    """Bytes by node of all that a recorded run touched, if it were run under the plan."""
+    """Bytes by node of all memory that a recorded run touched, if it ran under the plan."""
     sums = placed_by_plan(trace, plan, machine).group_by("node").sum().select("node", "share")
     return _whole({node: share * PAGE_BYTES for node, share in sums.iter_rows()}, machine)
 
 
 def _shares(rule: StructureRule, running: list[int]) -> dict[int, float]:
-    """The part of a structure's pages that its rule puts on each node."""
+    """The share of a structure's pages that its rule puts on each node."""
     if rule.policy == "first-touch" or not rule.nodes:
         return dict.fromkeys(running, 1.0 / len(running))
     if rule.policy == "parts":
         weights = np.diff(rule.parts)
     elif rule.policy in ("bind", "preferred"):
-        # The first is filled first.
+        # The first node is filled first.
         weights = np.array([1.0] + [0.0] * (len(rule.nodes) - 1))
     else:
         weights = np.array(rule.weights or [1] * len(rule.nodes), float)
@@ -67,5 +67,7 @@ def _whole(found: dict[int, float], machine: Machine) -> dict[int, int]:
     known = {node.node for node in machine.nodes}
     strange = sorted(set(found) - known)
     if strange:
-        raise NumascapeError(f"the plan puts memory on node {strange[0]}, which is not here")
+        raise NumascapeError(
+            f"the plan puts memory on node {strange[0]}, which this machine does not have"
+        )
     return {node: round(size) for node, size in sorted(found.items()) if size >= 1}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computing a plan: threads' nodes from what threads share, then structures' pages, jointly.
+"""Computes a plan: the nodes of threads, from what they share, and then those of structures.
 
-docs/planning.md says what is compared, and by which model.
+docs/planning.md describes the candidates and the model that compares them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from numascape.placement.node_model import (
     node_model,
     target_nodes,
 )
-from numascape.placement.plan import Plan
 from numascape.placement.structure_choices import (
     Choice,
     NodeUse,
@@ -44,6 +43,7 @@ from numascape.placement.structure_use import (
     working_accesses,
 )
 from numascape.placement.thread_groups import ThreadGroups, as_seen, possible_groups
+from numascape.plan.plan import Plan
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
@@ -52,17 +52,17 @@ from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.trace import Trace
 
 TOLERANCE: Final = 0.02
-"""Of the time that a structure or the run takes: what something less simple must gain."""
+"""Share of the time of a structure or the run that a less simple choice must save."""
 _SWEEPS: Final = 3
 
 
 def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | None = None) -> Plan:
-    """The plan for running the recorded program on `machine`; without rules where none helps.
+    """Make a plan for the recorded program on `machine`; without rules if no rule helps.
 
-    `free_bytes`: what may be taken on each node, by its number; else all but a twentieth of its
-    memory. Structures' rules come in the order of their use of memory, most first. Of a run of
-    several processes the one with most accesses is planned. The plan is never predicted to take
-    longer than the observed placement, or than interleaving the same structures.
+    `free_bytes` is the available memory of each node by its number; the default is all but a
+    twentieth of the node's memory. The rules of structures are sorted by traffic, most first. In a
+    run of several processes, the one with most accesses is planned. The predicted time of the plan
+    is never longer than that of the observed placement, or of interleaving the same structures.
     """
     threads = program_threads(trace)
     plan = Plan(
@@ -73,7 +73,7 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
     if len(machine.nodes) < 2 or not trace.accesses.height:
         return plan
     speeds = speeds_of(machine)
-    # A plan is for larger runs too: it is chosen as if caches held nothing from phase to phase.
+    # A plan is also for larger runs, so it is chosen as if caches held nothing from phase to phase.
     large = demand_of(trace, replace(speeds, shared_cache=0.0, private_cache=0.0))
     plan = replace(plan, environment=_environment(trace))
     candidates = list(_candidates(plan, trace, machine, large, speeds, free_bytes))
@@ -85,7 +85,7 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
         placed.append((nodes, first_touch(trace, machine, nodes, free_bytes)))
     small = demand_of(trace, speeds)
     as_run = [_seconds(small, speeds, placement) for placement in placed]
-    # No slower than as it was, and than interleaving.
+    # Not slower than the observed placement, nor than interleaving.
     allowed = min(as_run[-1], as_run[-2])
     fit = [i for i in range(len(candidates)) if as_run[i] <= allowed]
     if not fit:
@@ -96,7 +96,7 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
 
 
 _Placement = tuple[npt.NDArray[np.int64], pl.DataFrame]
-"""Threads' nodes and pages' nodes, as predictions take them."""
+"""The nodes of threads and of pages, as predictions need them."""
 
 
 def _placement(
@@ -119,7 +119,7 @@ def _candidates(
     speeds: Speeds,
     free_bytes: Mapping[int, int] | None,
 ) -> Iterator[Plan]:
-    """Plans to compare, the simplest first, and interleaving everything last."""
+    """The candidate plans, the simplest first; the last one interleaves everything."""
     threads = program_threads(trace)
     model = node_model(machine, speeds, free_bytes)
     pages = page_uses(trace, demand)
@@ -160,15 +160,15 @@ def _place(
     model: NodeModel,
     parallelism: float,
 ) -> list[Choice]:
-    """Choose each structure's rule given all others', until none changes.
+    """Choose the rule of each structure given the rules of all others, until none changes.
 
-    Those with the most lines per byte come first, and so get a node's memory first.
+    Structures with most lines per byte come first, and so get a node's memory first.
     """
     nodes = len(model.numbers)
     by_nodes = [use_by_nodes(use, groups, nodes) for use in uses]
     others = use_by_nodes(rest, groups, nodes)
-    most_parts = parts_allowed(groups)
-    parts = [best_parts(use, model, most_parts) for use in by_nodes]
+    max_parts = parts_allowed(groups)
+    parts = [best_parts(use, model, max_parts) for use in by_nodes]
     density = [use.lines.sum() / max(use.bytes.sum(), 1.0) for use in by_nodes]
     order = sorted(range(len(uses)), key=lambda i: -density[i])
     chosen: dict[int, Choice] = {}
@@ -183,7 +183,7 @@ def _place(
             else:
                 traffic = traffic - _spread_evenly([by_nodes[i]], model)
             room = np.maximum(model.room - taken, 0.0)
-            offered = list(choices(rows[i], by_nodes[i], model, room, most_parts, parts[i]))
+            offered = list(choices(rows[i], by_nodes[i], model, room, max_parts, parts[i]))
             chosen[i] = _simplest_of_the_best(offered, traffic, model, parallelism)
             traffic = traffic + chosen[i].traffic
             taken = taken + chosen[i].bytes
@@ -193,7 +193,7 @@ def _place(
 
 
 def _spread_evenly(uses: Sequence[NodeUse], model: NodeModel) -> Floats:
-    """The traffic of structures as long as nothing is decided: interleaved."""
+    """The traffic of structures without a decision yet, as if interleaved."""
     shares = np.zeros(len(model.numbers))
     shares[model.with_cpus] = 1.0 / len(model.with_cpus)
     by_node: Floats = np.zeros((2, len(shares)))
@@ -206,7 +206,7 @@ def _spread_evenly(uses: Sequence[NodeUse], model: NodeModel) -> Floats:
 def _simplest_of_the_best(
     offered: Sequence[Choice], traffic: Floats, model: NodeModel, parallelism: float
 ) -> Choice:
-    """The first of `offered` that is within the tolerance of the best, beside other traffic."""
+    """The first of `offered` whose cost, with the other traffic, is near the lowest cost."""
     seconds = [model.seconds(traffic + choice.traffic, parallelism) for choice in offered]
     own = offered[0].traffic.sum()
     share = own / max(own + traffic.sum(), 1.0)
@@ -215,6 +215,6 @@ def _simplest_of_the_best(
 
 
 def _environment(trace: Trace) -> dict[str, str]:
-    """OpenMP's own binding of threads would undo the plan's."""
+    """Disable OpenMP's own binding of threads, which would undo that of the plan."""
     names = trace.structures["name"].to_list()
     return {"OMP_PROC_BIND": "false"} if "OpenMP runtime" in names else {}

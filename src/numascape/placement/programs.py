@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a library can be loaded into a program before it starts."""
+"""Checks whether a library can be preloaded into a program."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import Final
 from numascape.errors import NumascapeError
 
 _DYNAMIC_LINKER: Final = 3  # PT_INTERP
-_MOST_HEADERS: Final = 1 << 16
+_MAX_HEADERS: Final = 1 << 16
+_FIRST_LINE: Final = 256  # as much of it as Linux reads for the interpreter of a script
 _X86_64: Final = 62
 
 
 def check_program(name: str) -> None:
-    """Raise NumascapeError when `name` cannot be run, or not with a library loaded before it."""
+    """Raise NumascapeError if `name` cannot be run, or not with a preloaded library."""
     found = shutil.which(name)
     if found is None:
         raise NumascapeError(f"{name} cannot be run: there is no such program")
@@ -26,14 +27,14 @@ def check_program(name: str) -> None:
     try:
         _check_rights(path)
         with path.open("rb") as file:
-            start = file.read(64)
+            start = file.read(_FIRST_LINE)
             if start[:2] == b"#!":
                 interpreter = start[2:].split(b"\n")[0].split()
                 if interpreter and not interpreter[0].endswith(b"/env"):
                     _check_rights(Path(os.fsdecode(interpreter[0])))
                 return
             if start[:4] != b"\x7fELF" or len(start) < 64:
-                return  # what it is, the kernel may know
+                return  # another format, which the kernel may know
             if start[4:6] != b"\x02\x01" or struct.unpack_from("<H", start, 18)[0] != _X86_64:
                 raise NumascapeError(f"{name} is for another kind of processor than x86-64")
             offset, size, count = (
@@ -41,7 +42,7 @@ def check_program(name: str) -> None:
                 *struct.unpack_from("<2H", start, 54),
             )
             file.seek(min(offset, 1 << 40))
-            headers = file.read(min(size * count, _MOST_HEADERS * 56))
+            headers = file.read(min(size * count, _MAX_HEADERS * 56))
     except OSError as error:
         raise NumascapeError(f"{name} cannot be read: {error.strerror}") from error
     kinds = {headers[at : at + 4] for at in range(0, len(headers), max(size, 56))}
@@ -53,7 +54,7 @@ def check_program(name: str) -> None:
 
 
 def _check_rights(path: Path) -> None:
-    """Programs with more rights than their user load nobody's libraries."""
+    """Refuse programs with more rights than their user: they ignore preloaded libraries."""
     if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise NumascapeError(
             f"{path} runs with the rights of another user or group: no plan for it"

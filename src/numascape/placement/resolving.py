@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rule of a plan is about what a running program allocates: the same names as in a trace."""
+"""Finds the rule of a plan for an allocation of a running program, by the names as in a trace."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 
 from numascape._native.symbols import Frame, Global, Module, Symbols
 from numascape.naming import AllocationSite, allocation_site
-from numascape.placement.plan import StructureRule
+from numascape.plan.plan import StructureRule
 
 PAGE: Final = 4096
 
 
 @dataclass(frozen=True)
 class LoadedModule:
-    """An ELF file in a process, as `numascape._native.symbols.Module` wants it."""
+    """An ELF file in a process, as `numascape._native.symbols.Module` needs it."""
 
     path: str
     start: int
@@ -33,7 +33,7 @@ class LoadedModule:
 
 @dataclass(frozen=True)
 class PlacedVariable:
-    """A variable that a rule is about; pages [first, end) are placed with it."""
+    """A variable with a rule; the rule applies to pages [first, end)."""
 
     address: int
     size: int
@@ -43,26 +43,26 @@ class PlacedVariable:
 
 
 class Resolver:
-    """Answers for all processes of a run. Not for several threads."""
+    """Finds the rules for all processes of a run. Not thread-safe."""
 
     def __init__(self, rules: Sequence[StructureRule]) -> None:
         self._rules = rules
         self._nowhere = Symbols([])
-        # Each file is opened once, as if it were loaded at 0, however many processes and loads.
+        # Each file is opened only once for all processes, as if it were loaded at address 0.
         self._symbols: dict[LoadedModule, Symbols] = {}
         self._globals: dict[LoadedModule, list[Global]] = {}
-        # Where a statement allocates several variables: the code of the calls seen so far.
+        # For statements that allocate several variables: the offsets of the calls so far.
         self._offsets: dict[AllocationSite, list[int]] = defaultdict(list)
 
     def stack(
         self, modules: tuple[LoadedModule, ...], addresses: Sequence[int], is_mapping: bool
     ) -> tuple[int | None, int]:
-        """The rule about what is allocated with this call stack: return addresses, innermost first.
+        """The rule for allocations with this call stack of return addresses, innermost first.
 
-        With it, how many of the addresses decide that; 0 when all do.
+        Also returns how many of the addresses determine the rule; 0 if all do.
         """
         frames: list[Frame] = []
-        ends = []  # after how many frames each address is done
+        ends = []  # the number of frames up to and including each address
         for address in addresses:
             frames.extend(self._frames(modules, address - 1))
             ends.append(len(frames))
@@ -74,9 +74,9 @@ class Resolver:
         return rule, decided
 
     def variables(self, modules: tuple[LoadedModule, ...]) -> list[PlacedVariable]:
-        """The variables of a page or more that rules are about, and their pages.
+        """The variables of at least a page that have a rule, and their pages.
 
-        A page that a variable shares goes with it when at least half of it is the variable's.
+        A shared page belongs to a variable that covers at least half of it.
         """
         found = []
         for module in modules:
@@ -90,7 +90,7 @@ class Resolver:
         return found
 
     def _large_globals(self, module: LoadedModule) -> list[Global]:
-        """The file's variables of a page or more; smaller ones are one structure for each file."""
+        """The file's variables of at least a page; smaller ones form one structure per file."""
         file = module.unloaded
         if file not in self._globals:
             self._globals[file] = [g for g in self._opened(file).globals() if g.size >= PAGE]
@@ -108,9 +108,9 @@ class Resolver:
         return self._symbols[file]
 
     def _one_of(self, site: AllocationSite) -> str:
-        """Which of a statement's variables this call allocates.
+        """The variable of the statement that this call allocates.
 
-        The compiler keeps their order, so the calls that come first lie first in the code too.
+        The compiler keeps their order, so earlier calls are also earlier in the code.
         """
         offset, key = site.offset, AllocationSite(site.name, site.parts, 0, 0)
         offsets = self._offsets[key]
@@ -133,5 +133,5 @@ class Resolver:
 
 
 def _is_file(wanted: str, file: str) -> bool:
-    """Whether a rule's file is this one or its end: programs are built in this folder or that."""
+    """Whether a rule's file is this file or the end of its path, as build folders differ."""
     return wanted in ("", file) or file.endswith("/" + wanted.lstrip("/"))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers the placer's questions over a socket, for as long as a program runs.
+"""Answers the questions of the placer over a socket, while a program runs.
 
-src/native/placer/plan_format.h is the other side. Who asks is a process of the same user, but its
-memory may be damaged: what it sends is checked, and bad questions get no answer.
+src/native/placer/plan_format.h describes the messages. The process that asks belongs to the same
+user, but its memory may be damaged. Questions are therefore checked, and invalid ones get no
+answer.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _PATIENCE_S: Final = 10.0
 
 
 class QuestionError(Exception):
-    """What was sent is no question."""
+    """The received data is not a valid question."""
 
 
 @contextmanager
 def serving(resolver: Resolver, path: Path) -> Iterator[None]:
-    """Answer questions at a socket of this path while entered, in a thread."""
+    """Answer questions at a socket of this path, in a thread, while the context is entered."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen(128)
@@ -88,7 +89,7 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 
 
 def answer(question: bytes, resolver: Resolver) -> bytes:
-    """The answer to a question; raises QuestionError when it is none."""
+    """Return the answer to a question. Raises QuestionError if the question is not valid."""
     _, kind, modules, addresses, module_bytes, is_mapping = _QUESTION.unpack_from(question)
     rest = question[_QUESTION.size :]
     if module_bytes + addresses * 8 != len(rest) or addresses > _DEEPEST:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways to place one structure that are worth comparing, and what each means for the nodes."""
+"""Finds the candidate placements of one structure, with the traffic of each."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from numascape.balance.graph import Floats, Numbers
 from numascape.placement.contiguous_parts import contiguous_parts, parts_that_fit
 from numascape.placement.node_model import NodeModel
-from numascape.placement.plan import StructureRule
 from numascape.placement.structure_use import StructureUse
 from numascape.placement.thread_groups import ThreadGroups
+from numascape.plan.plan import StructureRule
 
 SINGLE_USER: Final = 0.8
-"""Of a structure's lines: with more from one node, it may lie there as a whole."""
+"""Share of a structure's lines by one node from which all of it may be on this node."""
 CLEARLY: Final = 0.9
-"""Parts must leave at most so much of the remote lines' extra latency that interleaving has."""
+"""Most of the extra latency of remote lines that parts may have, relative to interleaving."""
 _BOUNDARY: Final = 0.0005
-"""Of a structure's lines: what a boundary between parts must save. 1024 threads' own parts do."""
+"""Share of a structure's lines that a boundary must save; boundaries of 1024 threads' parts do."""
 _PARTS_PER_THREAD: Final = 2
-"""A schedule may give each thread several contiguous parts; more are an accident of one run."""
+"""Most contiguous parts per thread; more are not from a schedule, but by chance in one run."""
 _WEIGHTS: Final = 30
 """The largest weight of a node in weighted interleaving."""
 
@@ -32,8 +32,8 @@ _WEIGHTS: Final = 30
 class Choice:
     """A rule with its traffic in lines and its bytes by node.
 
-    `traffic` is 2 x nodes x nodes: while several threads work, and while one does; row the
-    threads' node, column the memory's.
+    `traffic` is 2 x nodes x nodes: while several threads work, and while one thread works; the row
+    is the threads' node, the column the memory's.
     """
 
     rule: StructureRule
@@ -43,9 +43,9 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class NodeUse:
-    """A structure's use by nodes, while several threads work and while one does.
+    """A structure's use by nodes, while several threads work and while one thread works.
 
-    `lines` is 2 x parts x nodes; by first touch `touched` is 2 x nodes x nodes.
+    `lines` is 2 x parts x nodes. `touched` is the traffic with first touch, 2 x nodes x nodes.
     """
 
     lines: Floats
@@ -56,15 +56,15 @@ class NodeUse:
 
     @property
     def by_node(self) -> Floats:
-        """2 x nodes: what each node's threads take in all."""
+        """All lines that each node's threads use, 2 x nodes."""
         total: Floats = self.lines.sum(axis=1)
         return total
 
 
 def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> NodeUse:
-    """What the threads of each node do with a structure when they run as `groups` says.
+    """The use of a structure by the threads of each node, with threads in `groups`.
 
-    Threads of other processes are left out.
+    It is without threads of other processes.
     """
     node = groups.nodes
     lines = np.zeros((2, use.parts, nodes))
@@ -81,12 +81,12 @@ def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> NodeUse
 
 
 def parts_allowed(groups: ThreadGroups) -> int:
-    """How many parts a structure may have: a schedule's chunks, and not one run's accidents."""
+    """The largest number of parts of a structure: more than a schedule makes are by chance."""
     return _PARTS_PER_THREAD * max(int(groups.busy.sum()), 2)
 
 
 def named_rule(row: dict[str, Any]) -> StructureRule:
-    """The rule that leaves a structure, a row of `structures`, to first touch."""
+    """A first-touch rule for a structure, which is a row of `structures`."""
     texts = {field: row[field] for field in ("name", "kind", "function", "file", "line")}
     return StructureRule(policy="first-touch", **texts)
 
@@ -96,13 +96,13 @@ def choices(
     use: NodeUse,
     model: NodeModel,
     room: Floats,
-    most_parts: int,
+    max_parts: int,
     parts: Numbers,
 ) -> Iterator[Choice]:
-    """The ways to place a structure, the simplest first; `row` is its row of `structures`.
+    """The candidate placements of a structure, the simplest first; `row` is in `structures`.
 
-    `room` is what is left on each node, `parts` are those of best_parts. Where a node is too small,
-    the traffic is that after its pages have spilled.
+    `room` is the free memory of each node, `parts` is the result of best_parts. If a node is too
+    small, the traffic is that after its pages have spilled.
     """
     named = named_rule(row)
     total = float(use.bytes.sum())
@@ -134,29 +134,29 @@ def choices(
         )
         yield _spilled(_spread(rule, by_node, total, shares), model, room)
     fair = CLEARLY * _extra(interleaved, model)
-    parted = _in_parts(named, use, model, room, candidates, most_parts, parts)
+    parted = _in_parts(named, use, model, room, candidates, max_parts, parts)
     if parted is not None and _extra(parted, model) <= fair:
         yield parted
 
 
-def best_parts(use: NodeUse, model: NodeModel, most_parts: int) -> Numbers:
-    """The position of the node for each part of a structure when all nodes with CPUs have room."""
+def best_parts(use: NodeUse, model: NodeModel, max_parts: int) -> Numbers:
+    """The position of the node for each part if all nodes with CPUs have enough room."""
     near = model.with_cpus
-    return near[contiguous_parts(*_parting(use, model, near), most_parts)]
+    return near[contiguous_parts(*_parting(use, model, near), max_parts)]
 
 
 def _parting(use: NodeUse, model: NodeModel, nodes: Numbers) -> tuple[Floats, float]:
-    """What each part costs on each of `nodes`, and what a boundary must save."""
+    """The cost of each part on each of `nodes`, and the saving that a boundary needs."""
     return use.lines.sum(axis=0) @ model.factor[:, nodes], _BOUNDARY * float(use.lines.sum())
 
 
 def _extra(choice: Choice, model: NodeModel) -> float:
-    """The sum over lines of what their latency is above that of the node's own memory."""
+    """The sum over lines of their latency beyond that of local memory."""
     return float((choice.traffic * (model.factor - 1.0)).sum())
 
 
 def _spread(rule: StructureRule, by_node: Floats, size: float, shares: Floats) -> Choice:
-    """Every page has the same `shares` of lying on each node."""
+    """The choice in which each page has the same probabilities `shares` of being on the nodes."""
     return Choice(rule, by_node[:, :, None] * shares, size * shares)
 
 
@@ -168,7 +168,7 @@ def _spilled(choice: Choice, model: NodeModel, room: Floats) -> Choice:
 
 
 def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Numbers:
-    """The nodes with CPUs; where these have no room for it, all nodes that have some."""
+    """The nodes with CPUs or, if their room is not enough, all nodes with room."""
     near = model.with_cpus
     near = near[room[near] > 0]
     if room[near].sum() >= size:
@@ -178,9 +178,9 @@ def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Numbers:
 
 
 def _weights(model: NodeModel, room: Floats, nodes: Numbers, size: float) -> Numbers | None:
-    """Weights by the memory's speed, as far as there is room; None when all are the same.
+    """Weights by the memory's speed, limited by the room; None if all are the same.
 
-    A node that has no room worth a weight has 0.
+    A node without enough room for the smallest weight has 0.
     """
     shares = model.speed[nodes] / model.speed[nodes].sum()
     limited = np.zeros(len(nodes), bool)
@@ -204,24 +204,24 @@ def _in_parts(
     model: NodeModel,
     room: Floats,
     nodes: Numbers,
-    most_parts: int,
+    max_parts: int,
     parts: Numbers,
 ) -> Choice | None:
-    """Contiguous parts, each on the node where its lines cost least; None where none fit.
+    """Contiguous parts, each on the node where its lines cost least; None if none fit.
 
-    `parts` are those of best_parts, which are taken if there is room for them.
+    `parts` is the result of best_parts, which is used if there is room for it.
     """
     on = parts
     if (np.bincount(parts, use.bytes, len(room)) > room).any():
         cost, boundary = _parting(use, model, nodes)
-        found = parts_that_fit(cost, use.bytes, room[nodes], boundary, most_parts)
+        found = parts_that_fit(cost, use.bytes, room[nodes], boundary, max_parts)
         if found is None:
             return None
         on = nodes[found]
     posts, starts = [0.0], [0]
     for start in np.flatnonzero(np.diff(on)) + 1:
         post = round(float(use.posts[start]), 6)
-        # A trace may give an instance another size than its pages have.
+        # In a trace, the size of an instance may differ from that of its pages.
         if posts[-1] < post < 1.0:
             posts.append(post)
             starts.append(int(start))

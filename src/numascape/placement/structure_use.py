@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan can place: who uses which part of each structure, and how large that part is.
+"""Computes which threads use which parts of the structures that a plan can place.
 
-Use is counted in what comes from memory, as predictions count it: what caches answer is nowhere.
+Use is counted in lines from memory, like in predictions; cache hits do not count.
 
-A part is one of up to `PARTS` equal fractions of a structure; all its instances are folded onto the
-same fractions, because a plan's rules hold for instances of any size.
+A part is one of up to `PARTS` equal fractions of a structure. All its instances are folded onto the
+same fractions, because a plan's rules apply to instances of any size.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 
 PARTS: Final = 2048
-"""A boundary is at most 1 / 4096 of a structure away from where it would be best."""
-LEAST_SHARE: Final = 0.001
-"""Of all that comes from memory, or of all bytes: below, a structure is left to first touch."""
+"""A boundary is at most 1 / 4096 of a structure away from its best place."""
+MIN_SHARE: Final = 0.001
+"""Share of all lines from memory, or of all bytes, below which a structure gets no rule."""
 
 ALONE: Final = 0.05
-"""Of the busiest thread's accesses in a phase: who makes fewer does not work in it."""
+"""Share of the busiest thread's accesses in a phase below which a thread does not work in it."""
 LONGEST_TEXT: Final = 4096
-"""Of a name in a plan's document."""
+"""Longest name in a plan's document."""
 
 _PAGE: Final = ["structure", "instance", "page"]
 _ACCESSES: Final = pl.col("reads") + pl.col("writes")
@@ -40,12 +40,12 @@ _ACCESSES: Final = pl.col("reads") + pl.col("writes")
 class StructureUse:
     """A structure's use and bytes, by parts.
 
-    `part`, `thread`, `serial` and `lines` are rows: of part `part` thread `thread` takes so many
-    lines from memory; `serial` is 1 for phases in which one thread works alone, else 0. `toucher`,
-    `user`, `touched_serial`, `touched_lines` are rows too: `user` takes so many from pages that
-    `toucher` touched first; `touched_bytes` are by toucher. `bytes` has one value per part: the
-    memory that was touched there, of the instances that live at the same time. Part k begins at
-    the fraction `posts[k]` of an instance's bytes.
+    `part`, `thread`, `serial` and `lines` are the columns of a table: thread `thread` fetches
+    `lines` lines of part `part` from memory; `serial` is 1 for phases in which one thread works
+    alone, else 0. `toucher`, `user`, `touched_serial` and `touched_lines` are columns of a second
+    table: `user` fetches so many lines of pages that `toucher` touched first. `touched_bytes` is by
+    toucher. `bytes` is by part: the touched memory, of the instances that live at the same time.
+    Part k begins at the fraction `posts[k]` of an instance's bytes.
     """
 
     structure: int
@@ -63,12 +63,12 @@ class StructureUse:
 
     @property
     def parts(self) -> int:
-        """How many there are."""
+        """The number of parts."""
         return len(self.bytes)
 
 
 def program_threads(trace: Trace) -> Numbers:
-    """The threads of the process that makes most accesses, in order of their creation."""
+    """The threads of the process with most accesses, in order of creation."""
     process = trace.threads["process"].to_numpy()
     made = trace.accesses.group_by("thread").agg(_ACCESSES.sum().alias("made"))
     totals = np.zeros(int(process.max()) + 1)
@@ -77,21 +77,21 @@ def program_threads(trace: Trace) -> Numbers:
 
 
 def working_accesses(demand: Demand) -> Floats:
-    """Each thread's accesses in the phases in which several work; in all, if there are none."""
+    """Each thread's accesses in phases in which several threads work, or else in all phases."""
     together = ~_one_works(demand)
     accesses: Floats = demand.accesses[together if together.any() else slice(None)].sum(axis=0)
     return accesses
 
 
 def _one_works(demand: Demand) -> npt.NDArray[np.bool_]:
-    """Whether of each phase's accesses one thread makes nearly all."""
+    """Whether one thread makes nearly all accesses, for each phase."""
     most = demand.accesses.max(axis=1, keepdims=True)
     working: Numbers = (demand.accesses > ALONE * most).sum(axis=1)
     return working < 2
 
 
 def page_uses(trace: Trace, demand: Demand) -> pl.DataFrame:
-    """A row per page, thread and `serial`: lines, and the thread that touched the page first.
+    """A row per page, thread and `serial`: the lines, and the first toucher of the page.
 
     `serial` is 1 in phases in which one thread works alone.
     """
@@ -115,19 +115,19 @@ def page_uses(trace: Trace, demand: Demand) -> pl.DataFrame:
 
 
 def evenly_working(pages: pl.DataFrame) -> float:
-    """How many threads would do the work if each did as much as the one that does most."""
+    """The number of threads that would do the work if each did as much as the busiest one."""
     together = pages.filter(pl.col("serial") == 0).group_by("thread").agg(pl.col("lines").sum())
     lines = together["lines"].to_numpy()
     return float(lines.sum() / lines.max()) if len(lines) and lines.max() > 0 else 1.0
 
 
 def placeable(trace: Trace, pages: pl.DataFrame, process: int) -> pl.DataFrame:
-    """The rows of `structures` that a plan can name and that are worth it, with their `lines`.
+    """The rows of `structures` that a plan can name and that are relevant, with their `lines`.
 
-    These are variables, heap blocks of a page or more, and anonymous mappings, allocated or
-    declared by the program or a library of its own. Stacks follow their threads; small blocks share
-    pages with others; constants are the page cache's; runtime libraries place their own memory.
-    `pages` is that of page_uses.
+    These are variables, heap blocks of at least a page, and anonymous mappings of the program or
+    its own libraries. Other memory is left out: stacks follow their threads, small blocks share
+    pages with others, constants are in the page cache, and runtime libraries place their own
+    memory. `pages` is the result of page_uses.
     """
     every = float(pages["lines"].to_numpy().sum())
     written = trace.accesses.group_by("structure").agg(pl.col("writes").sum())
@@ -141,13 +141,13 @@ def placeable(trace: Trace, pages: pl.DataFrame, process: int) -> pl.DataFrame:
         & pl.col("named")
         & ~name.is_in(list(RUNTIME_NAMES))
         & pl.col("kind").is_in(["global", "heap", "mapping"])
-        # Of a mapping without an allocating function the file is the name.
+        # A mapping without an allocating function is named after its file.
         & ((pl.col("kind") != "mapping") | (pl.col("function") != ""))
         & ((pl.col("kind") != "global") | ((pl.col("writes") > 0) & (pl.col("file") != "")))
     )
     touched = int(frame["touched"].to_numpy().sum())
     chosen = frame.filter(
-        (pl.col("lines") >= LEAST_SHARE * every) | (pl.col("touched") >= LEAST_SHARE * touched)
+        (pl.col("lines") >= MIN_SHARE * every) | (pl.col("touched") >= MIN_SHARE * touched)
     )
     chosen = chosen.sort("lines", "structure", descending=[True, False])
     kept = [_can_be_named(row) for row in chosen.iter_rows(named=True)]
@@ -155,7 +155,7 @@ def placeable(trace: Trace, pages: pl.DataFrame, process: int) -> pl.DataFrame:
 
 
 def _can_be_named(row: dict[str, Any]) -> bool:
-    """Whether a plan's document may hold the structure's texts, and it is not the system's own."""
+    """Whether a plan's document may contain the names, and the structure is not the system's."""
     texts = [row[column] for column in ("name", "function", "file")]
     return all(text.isprintable() and len(text) <= LONGEST_TEXT for text in texts) and not (
         is_library_module(row["module"].rpartition("/")[2])
@@ -165,7 +165,7 @@ def _can_be_named(row: dict[str, Any]) -> bool:
 def structure_uses(
     trace: Trace, pages: pl.DataFrame, structures: pl.DataFrame
 ) -> list[StructureUse]:
-    """How each of `structures`, rows of `placeable`, is used, in their order."""
+    """The use of each of `structures`, which are rows of `placeable`, in order."""
     chosen = structures.select("structure", most="pages").with_columns(
         parts=pl.col("most").clip(1, PARTS)
     )
@@ -198,17 +198,17 @@ def structure_uses(
 
 
 def remaining_use(trace: Trace, pages: pl.DataFrame, structures: pl.DataFrame) -> StructureUse:
-    """The use of everything but `structures`, as if it were one structure of one part."""
+    """The use of all memory outside `structures`, as if it were one structure with one part."""
     rest = pages.join(structures, on="structure", how="anti")
     rest = rest.with_columns(part=pl.lit(0, pl.Int64))
     return _use(rest, -1, np.zeros(1), float(trace.info.page_size), trace.threads.height)
 
 
 def _posts(parts: int, span: int, largest: dict[str, Any] | None, page_size: int) -> Floats:
-    """Where parts begin, as fractions of an instance's bytes.
+    """The start of each part, as a fraction of an instance's bytes.
 
-    Pages count from the one that holds the first byte, so a block's first page may be a part of
-    one. `span` is the bytes of all pages of the largest instance.
+    Pages count from the page with the first byte, so a block may cover only a part of its first
+    page. `span` is the bytes of all pages of the largest instance.
     """
     begin = np.arange(parts) / parts * span
     if largest is None:
@@ -245,14 +245,14 @@ def _use(
 
 
 def _instance_pages(trace: Trace) -> pl.DataFrame:
-    """The pages of each instance whose place is known."""
+    """The number of pages of each instance with a known address."""
     size = trace.info.page_size
     extent = (pl.col("address") % size + pl.col("size") + size - 1) // size
     return trace.instances.select("structure", "instance", extent=extent.cast(pl.UInt32))
 
 
 def _live_shares(trace: Trace, structures: pl.DataFrame) -> dict[int, float]:
-    """Per structure the addresses that its instances cover, over the sum of their sizes.
+    """By structure, the size of the addresses that its instances cover over the sum of their sizes.
 
     Blocks that are freed and allocated again cover the same addresses.
     """

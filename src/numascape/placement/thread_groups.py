@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which threads run on which node: those that use the same parts of structures run together."""
+"""Groups threads by node: threads that use the same parts of structures run together."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from numascape.balance.mapping import OURS, Options, Problem
 from numascape.balance.target import Target
 from numascape.machine import Machine
 from numascape.machine.kernel_lists import format_cpu_list
-from numascape.placement.plan import ThreadRule
 from numascape.placement.structure_use import StructureUse
+from numascape.plan.plan import ThreadRule
 
 BUSY: Final = 0.2
-"""Of the mean thread's accesses: with fewer, a thread waits for others, and needs no core."""
+"""Share of the mean thread's accesses below which a thread only waits, and needs no core."""
 
 
 @dataclass(frozen=True, eq=False)
 class ThreadGroups:
     """The node of each of a program's threads, as a position in the machine's nodes.
 
-    `nodes` has a value for every thread of the trace, -1 for those of other processes.
+    `nodes` has a value for each thread of the trace, -1 for those of other processes.
     """
 
     threads: Numbers
@@ -34,10 +34,10 @@ class ThreadGroups:
     nodes: Numbers
 
     def rules(self, machine: Machine) -> tuple[ThreadRule, ...]:
-        """One rule for each node that has threads: they may use all of the node's CPUs.
+        """One rule for each node with threads: they may use all CPUs of the node.
 
-        Bound to a node, not to a core, threads find idle cores also when there are more of them
-        than were recorded.
+        Threads that are bound to a node, and not to a core, find idle cores even if there are more
+        threads than recorded.
         """
         usable = set(machine.usable_cpus)
         rules = []
@@ -58,12 +58,12 @@ def possible_groups(
     target: Target,
     node_of: Numbers,
 ) -> list[ThreadGroups]:
-    """Ways to divide the program's `threads` among nodes, plain ones first.
+    """Candidate divisions of the program's `threads` among nodes, simple ones first.
 
-    In order of creation over all cores; and by what they share, over as many cores of each node as
-    are needed when all nodes are used, and over all cores. No core gets more threads than it must.
-    `work` is the threads' accesses, `every` the number of threads of the trace, `node_of` the
-    position among the machine's nodes of each of the target's.
+    They are: in order of creation over all cores; by shared memory over the same number of cores on
+    all nodes, as many as needed; and by shared memory over all cores. No core gets more threads
+    than necessary. `work` is the threads' accesses, `every` the number of threads of the trace,
+    `node_of` the position of each of the target's nodes in the machine.
     """
     shared = _sharing(uses, threads, every)
     busy = work >= BUSY * work.mean()
@@ -81,7 +81,7 @@ def possible_groups(
         closeness = np.zeros((len(threads), target.nodes))
         np.add.at(closeness.T, division, shared[:, busy].T)
         idle = closeness[~busy]
-        # The first of about equally close nodes, so that no accident decides.
+        # Take the first of about equally close nodes, so that small differences do not decide.
         close = idle >= 0.9 * idle.max(axis=1, keepdims=True)
         nodes[threads[~busy]] = node_of[close.argmax(axis=1)]
         if not any(np.array_equal(nodes, other.nodes) for other in found):
@@ -90,7 +90,7 @@ def possible_groups(
 
 
 def as_seen(groups: ThreadGroups, observed: Numbers) -> ThreadGroups | None:
-    """The groups in which the threads ran, by position; None when they moved between nodes."""
+    """The groups in which the threads ran, by position; None if they moved between nodes."""
     nodes = np.full(len(groups.nodes), -1, np.int64)
     nodes[groups.threads] = observed[groups.threads]
     if (nodes[groups.threads] < 0).any():
@@ -99,9 +99,9 @@ def as_seen(groups: ThreadGroups, observed: Numbers) -> ThreadGroups | None:
 
 
 def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floats:
-    """Of each pair of threads the lines that both take of the same parts of structures.
+    """For each pair of threads, the lines that both use of the same parts of structures.
 
-    Where one thread works alone, nothing is shared.
+    Phases in which one thread works alone do not count.
     """
     rank = np.full(every, -1)
     rank[threads] = np.arange(len(threads))
@@ -110,7 +110,7 @@ def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floa
         inside = (rank[use.thread] >= 0) & (use.serial == 0)
         part, thread = use.part[inside], rank[use.thread[inside]]
         lines = use.lines[inside]
-        # Rows are sorted by part: pair each with those further on in its part.
+        # Rows are sorted by part: pair each row with the later rows of its part.
         here: Numbers = np.arange(len(part))
         apart = 1
         while True:
@@ -125,7 +125,7 @@ def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floa
 
 
 def _core_choices(core_node: Numbers, workers: int) -> list[Numbers]:
-    """The cores that threads may take: the first few of each node, so that all are used; all."""
+    """The sets of cores to try: the first few of each node, such that all are used; all."""
     within: Numbers = np.zeros(len(core_node), np.int64)
     for node in np.unique(core_node):
         within[core_node == node] = np.arange((core_node == node).sum())
@@ -137,7 +137,7 @@ def _core_choices(core_node: Numbers, workers: int) -> list[Numbers]:
 
 
 def _by_sharing(shared: Floats, target: Target) -> Numbers:
-    """The node of each thread, by the balancer, with as few threads on each core as possible."""
+    """The node of each thread by the balancer, with as few threads per core as possible."""
     threads = len(shared)
     sender, receiver = shared.nonzero()
     most = -(-threads // target.cores)

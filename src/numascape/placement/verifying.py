@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planned against actual: what the placer's processes reported, added up.
+"""Verifies a plan: adds up the reports of the placer, planned against actual.
 
 src/native/placer/plan_format.h describes the reports.
 """
@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Final
 
 from numascape.placement.compiling import MAGIC, NOWHERE, VERSION
-from numascape.placement.plan import Plan
+from numascape.plan.plan import Plan
 
 _HEADER: Final = struct.Struct("<8s9I228s")
 _THREAD: Final = struct.Struct("<6I")
 _RULE: Final = struct.Struct("<5Q")
-_MOST_THREADS: Final = 8192
+_MAX_THREADS: Final = 8192
 _ENDINGS: Final = ("not seen", "exit", "signal")
 
 
 @dataclass(frozen=True)
 class StructureResult:
-    """A structures rule: its instances, and the pages that lay where it says, or not.
+    """The result of a structure's rule: its instances, and its pages as planned or not.
 
-    A page that was never touched lies nowhere. `nodes` are pages by node.
+    Pages that were never touched do not count. `nodes` is the number of pages by node.
     """
 
     name: str
@@ -42,14 +42,14 @@ class StructureResult:
 
     @property
     def share(self) -> float | None:
-        """The share of the touched pages that lay where planned; None without any."""
+        """The share of the touched pages that were where planned; None if none was touched."""
         touched = self.right + self.elsewhere
         return self.right / touched if touched else None
 
 
 @dataclass(frozen=True)
 class ThreadResult:
-    """A thread of a process: its CPUs by the plan (empty: none), and how it was at its end."""
+    """A thread of a process: its planned CPUs (empty: none), and its actual ones at its end."""
 
     process: int
     order: int
@@ -61,10 +61,10 @@ class ThreadResult:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """A process that the plan was about, how it ended, and what hindered the plan there.
+    """A process under the plan, how it ended, and what hindered the plan in it.
 
-    Call stacks that nobody named, system calls that the kernel refused, and blocks that were left
-    alone because the process had too many mappings.
+    These are call stacks without a name, system calls that the kernel refused, and blocks that were
+    not placed because the process had too many mappings.
     """
 
     process: int
@@ -77,7 +77,7 @@ class ProcessResult:
 
 @dataclass(frozen=True)
 class Verification:
-    """All of it. Structures are in the plan's order."""
+    """The whole verification. Structures are in the order of the plan."""
 
     structures: tuple[StructureResult, ...]
     threads: tuple[ThreadResult, ...]
@@ -85,7 +85,7 @@ class Verification:
 
     @property
     def pages(self) -> tuple[int, int]:
-        """Pages where the plan says, and elsewhere."""
+        """The number of pages as planned, and elsewhere."""
         return sum(s.right for s in self.structures), sum(s.elsewhere for s in self.structures)
 
 
@@ -103,7 +103,7 @@ def read_reports(folder: Path, plan: Plan, masks: Sequence[tuple[int, ...]]) -> 
             _HEADER.unpack_from(content)
         )
         row = _RULE.size + 8 * columns
-        start = _HEADER.size + _MOST_THREADS * _THREAD.size
+        start = _HEADER.size + _MAX_THREADS * _THREAD.size
         if (magic, version) != (MAGIC, VERSION) or len(content) != start + rules * row:
             continue
         name = program.split(b"\0")[0].decode(errors="replace")
@@ -138,7 +138,7 @@ def _threads(
     content: bytes, process: int, started: int, masks: Sequence[tuple[int, ...]]
 ) -> list[ThreadResult]:
     found = []
-    for index in range(min(started, _MOST_THREADS)):
+    for index in range(min(started, _MAX_THREADS)):
         identifier, order, openmp, mask, is_right, cpu = _THREAD.unpack_from(
             content, _HEADER.size + index * _THREAD.size
         )
@@ -157,7 +157,7 @@ def _threads(
 
 
 def _planned(policy: str, nodes: Sequence[int], weights: Sequence[int]) -> str:
-    """What a rule says of nodes, in a few words."""
+    """A short text for a rule's nodes."""
     if policy == "weighted-interleave":
         return ", ".join(f"{node} x {w}" for node, w in zip(nodes, weights, strict=True))
     if policy == "parts":

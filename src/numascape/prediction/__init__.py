@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions: what placing pages and threads otherwise would do to a run's time on a machine."""
+"""Predictions: the time of a run on a machine with another placement of pages and threads."""
 
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.model import PhasePrediction, Prediction, predict

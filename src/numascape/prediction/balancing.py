@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's NUMA balancing: which pages it would have moved by when, and what that costs.
+"""Models the kernel's NUMA balancing: which pages it moves, when, and at what cost.
 
-The kernel walks through a process's memory again and again and makes pages fault at their next
-use. A page's first such fault moves it to the node of the faulting CPU; later ones only when the
-fault before was from that node as well (kernel/sched/fair.c and mm/mempolicy.c; docs/prediction.md
-gives versions). Who faults is who accesses, so nodes fault in proportion to their accesses.
+The kernel scans a process's memory repeatedly and makes pages fault at their next use. The first
+such fault of a page moves it to the node of the faulting CPU. A later fault moves it only if the
+previous fault was from the same node (kernel/sched/fair.c and mm/mempolicy.c; docs/prediction.md
+gives versions). A fault needs an access, so nodes fault in proportion to their accesses.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from numascape.prediction.policies import SCHEMA, first_touch
 from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
 from numascape.trace import Trace
 
-_MOST_PASSES: Final = 64
-"""Walks through memory that are followed; then pages are where they stay."""
+_MAX_PASSES: Final = 64
+"""Number of simulated scans of the memory; after them, pages stay where they are."""
 _LINES_OF_A_FAULT: Final = 4
-"""Lines that a fault writes, and that another thread's CPU has: the address space's lock, taken and
-given back; the page table's entry, from who walked; the page's descriptor, from who faulted last.
+"""Cache lines that a fault writes and that the CPU of another thread has: the lock of the address
+space (twice: taken and released), the page table entry (from the thread that scanned), and the page
+descriptor (from the thread with the last fault).
 """
 _TENTHS_LOCAL: Final = 7
-"""Of 10 faults, how many must have been local for the kernel to take more time over a walk."""
+"""The number of local faults out of 10 from which the kernel scans more slowly."""
 
 
 @dataclass(frozen=True)
 class BalancingKernel:
-    """The kernel's settings, in their defaults, and what a fault and a move cost (assumed).
+    """The kernel's default settings, and the assumed cost of a fault and of a move.
 
-    `fault_s` is of a fault without waiting for lines that other threads' CPUs have.
-    `deferred_faults`: how many faults on shared pages a thread lets pass after one that came from
-    another node than the one before: 16 in Linux 3.13 and 3.14, which alone have it.
+    `fault_s` is the time of a fault, without waiting for cache lines of other threads' CPUs. If a
+    fault on a shared page is from another node than the page's previous fault, the thread's next
+    `deferred_faults` faults on shared pages move nothing: 16 in Linux 3.13 and 3.14, the only
+    versions with this rule.
     """
 
     scan_delay_s: float = 1.0
@@ -53,9 +55,9 @@ class BalancingKernel:
 
 @dataclass(frozen=True, eq=False)
 class BalancedPages:
-    """Where pages were on the mean of the run, and the seconds that each thread spent on moving.
+    """The mean placement of pages over the run, and the seconds that each thread spent on it.
 
-    `passes` is how often the kernel came through the whole memory.
+    `passes` is the number of scans of the whole memory.
     """
 
     pages: pl.DataFrame
@@ -73,10 +75,10 @@ def numa_balancing(
     free_bytes: Mapping[int, int] | None = None,
     kernel: BalancingKernel | None = None,
 ) -> BalancedPages:
-    """The pages of a run of so many seconds, which begins with first touch.
+    """Model the placement in a run of so many seconds, which begins with first touch.
 
-    `resident_bytes` is the memory that the kernel has to walk through, by default the trace's
-    pages: it is another when the trace stands for a larger run.
+    `resident_bytes` is the memory that the kernel has to scan, by default the trace's pages. It
+    differs if the trace stands for a larger run.
     """
     kernel = kernel or BalancingKernel()
     start = first_touch(trace, machine, thread_nodes, free_bytes)
@@ -100,17 +102,17 @@ def numa_balancing(
         for position, number in enumerate(speeds.nodes)
     ]
     pages = pl.concat(frames).filter(pl.col("share") > 0).cast(SCHEMA)
-    # The trace's pages stand for all of the run's.
+    # The trace's pages stand for all pages of the run.
     scale = resident / max(index.height * PAGE_BYTES, 1)
-    # Threads handle their faults at the same time, as far as there are cores for it.
+    # Threads handle faults in parallel, limited by the number of cores.
     at_once = min(trace.threads.height, HARDWARE_THREADS_GAIN * float(speeds.cores.sum()))
     return BalancedPages(pages, cost * scale / max(at_once, 1.0), passes)
 
 
 def _line_s(speeds: Speeds, position: npt.NDArray[np.int64]) -> float:
-    """Seconds to get a line that one of the threads, any of them, wrote last; nothing if oneself.
+    """Seconds to get a line that a random thread wrote last; 0 for the same thread.
 
-    A line comes from another CPU's cache in about the time that its node's memory would take.
+    A line from another CPU's cache takes about as long as from the memory of its node.
     """
     threads = len(position)
     on = np.bincount(position[position >= 0], minlength=len(speeds.nodes)).astype(np.float64)
@@ -135,10 +137,10 @@ def _users(
     shape: tuple[int, int],
     deferred: int,
 ) -> tuple[Floats, Floats]:
-    """Pages x nodes, twice: who uses a page, and who gets it at a later fault than its first.
+    """Two matrices of pages x nodes: the users of a page, and where its later faults move it.
 
-    The first is the part of a page's accesses that each node's CPUs make, 0 where it is unused; the
-    second the chance that a fault moves the page to the node, or keeps it there.
+    The first is the share of a page's accesses by each node's CPUs, or 0 if it is unused. The
+    second is the probability that a fault moves the page to the node or keeps it there.
     """
     used = (
         trace.accesses.join(index, on=PAGE)
@@ -153,12 +155,12 @@ def _users(
     fixed = np.flatnonzero(position >= 0)
     on[fixed, position[fixed]] = 1.0
     on[position < 0] = cpus / cpus.sum()
-    # Entries of one page, thread and node.
+    # Each entry is for one page, thread and node.
     entry, node = np.nonzero(on[thread])
     row, thread = row[entry], thread[entry]
     part = part[entry] * on[thread, node]
     users = _matrix(row, node, part, shape)
-    # The fault before was from the same node: by the same thread, or by another that is free to.
+    # The previous fault was from the same node, by the same thread or by another one.
     other = users[row, node] - part
     free = _not_deferred(thread, part, 1.0 - users[row, node], other, len(position), deferred)
     return users, _matrix(row, node, part * (part + other * free[thread]), shape)
@@ -172,10 +174,10 @@ def _not_deferred(
     threads: int,
     deferred: int,
 ) -> Floats:
-    """The chance for each thread that a fault of its on a shared page may move the page.
+    """The probability for each thread that its fault on a shared page may move the page.
 
-    It may when at none of the last so many of its faults on shared pages the fault before had come
-    from another node.
+    A fault may move the page if none of the thread's last `deferred` faults on shared pages was on
+    a page whose previous fault was from another node.
     """
     missed = np.bincount(thread, part * elsewhere, threads)
     shared = missed + np.bincount(thread, part * other, threads)
@@ -191,22 +193,22 @@ def _walks(
     resident: float,
     kernel: BalancingKernel,
 ) -> tuple[Floats, float, float]:
-    """Mean placement over the run, seconds of all threads for it, and the number of walks."""
+    """The mean placement over the run, all threads' seconds for it, and the number of scans."""
     period = max(kernel.scan_period_min_s, resident / kernel.scan_bytes_per_s)
     clock = min(kernel.scan_delay_s, seconds)
     mean, cost, passes = held * clock, 0.0, 0.0
     used = users.sum(axis=1, keepdims=True)
-    for number in range(_MOST_PASSES):
+    for number in range(_MAX_PASSES):
         left = seconds - clock
         if left <= 0 or not used.any():
             break
-        # The first fault moves a page; from then on two in a row from one node are needed.
+        # The first fault moves a page; later, two successive faults from one node are needed.
         moves = users if number == 0 else again
         after = held * (1.0 - moves.sum(axis=1, keepdims=True)) + moves
         part = min(1.0, left / period)
         moved = float((moves.sum(axis=1) - (held * moves).sum(axis=1)).sum())
         cost += part * (kernel.fault_s * float(used.sum()) + kernel.move_s * moved)
-        # During a walk the part that it has come through lies as after it.
+        # During a scan, the part that is scanned already has the placement after the scan.
         mean += (held * (1.0 - part / 2) + after * (part / 2)) * (part * period)
         clock += part * period
         passes += part

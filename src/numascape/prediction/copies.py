@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures of which every node could have a copy: who reads them, and that nobody writes."""
+"""Finds structures that could be copied to each node, because they are only read after filling."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from numascape.trace import Trace
 
 
 def worth_copying(trace: Trace) -> list[int]:
-    """The structures that several threads read and nobody writes once they are filled, by number.
+    """The ids of the structures that several threads read, and that no thread writes after filling.
 
-    Filling is what each page's first toucher writes to it, in phases that ran once, byte by byte at
-    most. Stacks are left out: their addresses are the threads' own. So is what has less than a
-    hundredth of the accesses: where that lies changes nothing that the model could tell.
+    Filling is the writes by each page's first toucher, in phases that ran once, with at most one
+    write per byte. Stacks are left out, because their addresses belong to threads. Structures with
+    less than a hundredth of the accesses are left out, because their placement hardly changes the
+    predicted time.
     """
     made = pl.col("reads") + pl.col("writes")
     least = 0.01 * float(trace.accesses.select(made.sum()).item() or 0)
@@ -54,10 +55,10 @@ def worth_copying(trace: Trace) -> list[int]:
 
 
 def bytes_of_copy(demand: Demand, structures: Sequence[int]) -> int:
-    """The memory of one copy: all pages of theirs that the run used."""
+    """The bytes of one copy: all pages of these structures that the run used."""
     return PAGE_BYTES * int(demand.pages["structure"].is_in(list(structures)).sum())
 
 
 def seconds_to_copy(size: int, speeds: Speeds) -> float:
-    """What it takes to make the copies: a thread of each other node reads all of it, and writes."""
+    """Return the cost of the copies: one thread per other node reads everything and writes it."""
     return 2.0 * size / (CORE_GB_S * 1e9) if len(speeds.cpu_nodes) > 1 else 0.0

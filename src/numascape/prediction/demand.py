@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded program asks of memory: lines per page, thread and phase, aggregated once.
+"""The memory traffic of a recorded program: lines per page, thread and phase, aggregated once.
 
-A trace counts accesses, and most accesses are answered by caches. Where the trace has the columns
-`memory_lines` and `written_lines` (recorded with a cache model), that is what came from memory and
-went back; otherwise it is estimated, and the estimate has a least and a most.
-docs/prediction.md describes it.
+A trace counts accesses, but most accesses hit caches. If the trace has the columns `memory_lines`
+and `written_lines` (recorded with a cache model), these are the lines from memory and back to it.
+Otherwise they are estimated, with a lower and an upper bound; see docs/prediction.md.
 """
 
 from __future__ import annotations
@@ -26,15 +25,16 @@ PAGE_BYTES: Final = 4096
 LINE_BYTES: Final = 64
 _LINES: Final = PAGE_BYTES // LINE_BYTES
 _ELEMENT: Final = 8
-"""Bytes of an element, where only its accesses are known."""
+"""Assumed bytes of an element if only accesses are known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Where pages and threads are.
+    """The placement of pages and threads.
 
-    `share` is pages x nodes of memory, `on` threads x nodes of CPUs: the part of each that is
-    there. Of the pages that are `copied`, each node has its own, and `share` says nothing.
+    `share` (pages x nodes of memory) and `on` (threads x nodes of CPUs) are the share of each page
+    or thread on each node. Each node has its own copy of the `copied` pages; their `share` is not
+    used.
     """
 
     share: Floats
@@ -42,7 +42,7 @@ class Placed:
     copied: npt.NDArray[np.bool_]
 
     def of(self, page: npt.NDArray[np.int64], thread: npt.NDArray[np.int64], node: int) -> Floats:
-        """The part of each page that its thread finds on a node."""
+        """The share of each page that its thread finds on a node."""
         part = self.share[page, node]
         if self.copied.any():
             part = np.where(self.copied[page], self.on[thread, node], part)
@@ -51,14 +51,14 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """A trace's use of memory, in rows of one page, thread and phase.
+    """The memory traffic of a trace, with one row per page, thread and phase.
 
-    `pages` has the columns structure, instance, page and row, and the rows 0, 1, ... that `page`
-    names. `counts` are accesses, `lines` what comes from memory in lines of 64 bytes, `moved` the
-    same with what goes back. `accesses` is phases x threads. `once` is for each phase the lines
-    that a page has, each time that the phase ran; `rounds` (per row) the part of these times in
-    which the thread used the page, 1 where unknown. `least` and `most` are what `lines` could be
-    less or more for being an estimate, as a factor; 1 when `counted`. `phased`: the run has phases.
+    `pages` has the columns structure, instance, page and row; `page` is an index of its rows.
+    `counts` are accesses, `lines` the lines of 64 bytes from memory, and `moved` the lines from
+    memory and back to it. `accesses` is phases x threads. `once` is, for each phase, the lines of a
+    page times the repetitions of the phase. `rounds` (per row) is the share of these repetitions in
+    which the thread used the page, or 1 if unknown. `least` and `most` are factors on `lines` for
+    the bounds of the estimate, or 1 if `counted`. `phased`: the run has phases.
     """
 
     pages: pl.DataFrame
@@ -78,7 +78,7 @@ class Demand:
     phased: bool = False
 
     def of_phases(self, wanted: Sequence[int]) -> Demand:
-        """What these phases ask, in the order of their numbers; pages stay as they are."""
+        """The demand of these phases, in the order of their numbers; pages stay the same."""
         kept = np.isin(self.phase, list(wanted))
         chosen = np.zeros(len(self.phase_names), bool)
         chosen[list(wanted)] = True
@@ -98,18 +98,18 @@ class Demand:
 
     @cached_property
     def again(self) -> Floats:
-        """Of `lines`, those that a thread fetched again while a phase ran once; 0 where unknown."""
+        """The part of `lines` that a thread fetched again while a phase ran once; 0 if unknown."""
         if not (self.counted and self.phased):
             return np.zeros_like(self.lines)
         return np.maximum(self.lines - self.once[self.phase] * self.rounds, 0.0)
 
     @property
     def threads(self) -> int:
-        """How many there are."""
+        """The number of threads."""
         return int(self.accesses.shape[1])
 
     def by_node(self, placed: Placed, amount: Floats) -> Floats:
-        """Phases x threads x nodes: `amount` (per row) times the part of its page on each node."""
+        """Phases x threads x nodes: `amount` (per row) times the share of its page on each node."""
         phases, threads = self.accesses.shape
         key = self.phase * threads + self.thread
         columns: list[Floats] = [
@@ -119,13 +119,13 @@ class Demand:
         return np.stack(columns, axis=-1).reshape(phases, threads, -1)
 
     def local_accesses(self, placed: Placed) -> float:
-        """Accesses to pages on the node that they are made from."""
+        """The number of accesses to pages on the node of the thread."""
         local = np.zeros(len(self.page))
         fixed = (placed.on.max(axis=1) == 1.0)[self.thread]
         home = placed.on.argmax(axis=1)[self.thread]
         local[fixed] = placed.share[self.page[fixed], home[fixed]]
         if not fixed.all():
-            # Whatever has no node of its own is on all alike.
+            # All threads without a fixed node are spread over the nodes in the same way.
             everywhere = placed.share @ placed.on[self.thread[~fixed][0]]
             local[~fixed] = everywhere[self.page[~fixed]]
         local[placed.copied[self.page]] = 1.0
@@ -134,7 +134,7 @@ class Demand:
     def shares(self, placed: pl.DataFrame, speeds: Speeds) -> Floats:
         """Pages x nodes from a frame structure, instance, page, node, share.
 
-        What the frame leaves unplaced of a page is on all nodes alike.
+        The share of a page that the frame does not place is spread evenly over all nodes.
         """
         size = (self.pages.height, len(speeds.nodes))
         found = placed.select(*PAGE, "node", "share").join(self.pages, on=PAGE)
@@ -149,7 +149,7 @@ class Demand:
 
 
 def demand_of(trace: Trace, speeds: Speeds) -> Demand:
-    """The trace's demand, with caches as large as the machine's. One pass over its accesses."""
+    """The demand of the trace, with the machine's cache sizes. Needs one pass over the accesses."""
     used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
     pages = (
         pl.concat([used.select(PAGE), trace.first_touch.select(PAGE)])
@@ -167,7 +167,8 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     key = phase * shape[1] + thread
     accesses = _summed(key, reads + writes, shape[0] * shape[1]).reshape(shape)
     least = most = 1.0
-    # A written line is read and written back; of one that is read more often than written, a part.
+    # A written line is fetched and written back. If a line is read more often than written, only a
+    # part counts as written back.
     back = np.divide(writes, reads, out=np.ones_like(writes), where=reads > writes)
     repetitions = np.maximum(trace.phases["repetitions"].to_numpy(), 1).astype(np.float64)
     counted = "memory_lines" in rows.columns
@@ -192,7 +193,7 @@ def _summed(key: npt.NDArray[np.int64], weights: Floats, size: int) -> Floats:
 
 
 def cache_share(speeds: Speeds, threads: int) -> float:
-    """Bytes of cache that each of so many threads has: its own, and its part of the shared one."""
+    """Bytes of cache per thread with so many threads: private, and a part of the shared one."""
     cpus = float(speeds.cpus.sum())
     sharing = max(1.0, speeds.sharers * threads / cpus)
     return speeds.shared_cache / sharing + speeds.private_cache
@@ -205,11 +206,12 @@ def _estimated(
     shape: tuple[int, int],
     speeds: Speeds,
 ) -> tuple[Floats, Floats, Floats]:
-    """Least, middle and most lines of each row, from its accesses.
+    """Estimate the lines of each row from its accesses: lower bound, middle, upper bound.
 
-    A page that stays in the cache comes once; one that does not comes at least once each time the
-    phase runs, and at most an element at a time in order. Between these lies their geometric mean,
-    and how much does not stay is the part of the thread's pages that the cache cannot hold.
+    The lines of a page that stays in the cache are fetched once. Other pages are fetched at least
+    once per repetition of the phase, and at most once for each line of consecutive elements. The
+    middle is the geometric mean of the bounds. The share of pages that do not stay is the share of
+    the thread's pages that exceeds its cache.
     """
     pages = np.bincount(key, minlength=shape[0] * shape[1])
     working_set = np.maximum(pages * float(PAGE_BYTES), 1.0)

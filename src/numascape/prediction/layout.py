@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which node each thread of a trace would run on a machine: the one place that decides it."""
+"""Decides on which node of a machine each thread of a trace would run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numascape.errors import NumascapeError
 from numascape.machine import Machine
 from numascape.machine.description import cpu_nodes
 from numascape.machine.kernel_lists import parse_cpu_list
-from numascape.placement.plan import Plan, ThreadRule
+from numascape.plan.plan import Plan, ThreadRule
 from numascape.trace import Trace
 
 Nodes = npt.NDArray[np.int64]
-"""A node's number for each thread; -1: anywhere, on all nodes with CPUs alike."""
+"""The node's number of each thread; -1: spread over all nodes with CPUs."""
 Layout = Literal["compact", "scatter", "numbered", "anywhere"]
 LAYOUTS: Final[dict[str, Layout]] = {name: name for name in get_args(Layout)}
 
@@ -28,10 +28,10 @@ _LARGEST_MAP: Final = 16 << 20
 def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Nodes:
     """The nodes of threads 0, 1, 2, ... by a rule.
 
-    compact: neighbours near each other, spread evenly over all usable CPUs in the order of nodes:
-    thread i of n on CPU i * CPUs // n. scatter: one node after the other, round and round, as the
-    kernel starts threads on the idlest node. numbered: thread i on the i-th usable CPU by number,
-    as GOMP_CPU_AFFINITY=0-63 has it. anywhere: -1.
+    compact: neighbours are close to each other, spread evenly over all usable CPUs in the order of
+    nodes: thread i of n is on CPU i * CPUs // n. scatter: round-robin over the nodes, as the kernel
+    starts threads on the idlest node. numbered: thread i is on the i-th usable CPU by number, as
+    with GOMP_CPU_AFFINITY=0-63. anywhere: -1.
     """
     if layout == "anywhere":
         return np.full(threads, -1, np.int64)
@@ -53,9 +53,9 @@ def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Node
 
 
 def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
-    """Where threads ran: the node each was seen on; compact when the trace is of another machine.
+    """The node each thread was seen on; compact if the trace is from another machine.
 
-    A thread seen on several nodes, or on none, ran anywhere.
+    A thread that was seen on several nodes, or on none, has -1 (anywhere).
     """
     numbers = {node.node for node in machine.nodes}
     recorded = {node.node for node in trace.info.machine.nodes}
@@ -66,16 +66,17 @@ def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
 
 
 def nodes_by_plan(trace: Trace, plan: Plan, machine: Machine) -> Nodes:
-    """Where the plan's rules have the threads; compact where no rule names one.
+    """The nodes of threads by the plan's rules; compact for threads without a rule.
 
-    OpenMP's numbers are taken for numbers in order of creation, which they are in a program whose
-    only threads are one team's.
+    OpenMP's numbers are assumed to be in order of creation, which is true if all threads of the
+    program are in one team.
     """
     threads = trace.threads.height
     nodes = laid_out(threads, machine)
     node_of = cpu_nodes(machine)
     names = trace.threads["name"].to_list()
-    # Another number of threads than recorded: each takes the place of one that was.
+    # If the number of threads differs from the recorded one, each takes the place of a recorded
+    # one.
     place = np.arange(threads)
     if plan.recorded_threads:
         place = place * plan.recorded_threads // max(threads, 1)
@@ -96,7 +97,7 @@ def nodes_by_plan(trace: Trace, plan: Plan, machine: Machine) -> Nodes:
 
 
 def _turn(rule: ThreadRule, place: int, thread: int, names: list[str]) -> int | None:
-    """Which of the rule's threads this one is; None when the rule does not name it."""
+    """The position of this thread among the rule's threads; None if it is not one of them."""
     if rule.name:
         mine = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, rule.name)]
         return mine.index(thread) if thread in mine else None
@@ -105,10 +106,10 @@ def _turn(rule: ThreadRule, place: int, thread: int, names: list[str]) -> int | 
 
 
 def read_thread_map(path: Path, threads: int) -> Nodes:
-    """A node's number per thread from a text file: one a line, or `thread node`; `#` comments."""
+    """Read the node of each thread from text: one per line, or `thread node`; `#` is a comment."""
     try:
         if path.stat().st_size > _LARGEST_MAP:
-            raise NumascapeError(f"{path} is no thread map: it is larger than 16 MiB")
+            raise NumascapeError(f"{path} is not a thread map: it is larger than 16 MiB")
         text = path.read_text(errors="replace")
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a placement makes of a demand: lines that threads wait for, and bytes of each memory."""
+"""Computes the load of a demand with a placement: lines that threads wait for, and bytes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from numascape.prediction.demand import LINE_BYTES, Demand, Placed
 from numascape.prediction.shared_fetches import fetched_together, last_level_caches
 from numascape.prediction.speeds import Floats, Speeds
 
-# What is varied, one at a time, for the interval, and by which factors.
+# Factors by which assumptions are varied, one at a time, to find the interval.
 _CORE_TIME: Final = (0.5, 2.0)
 _LINES_IN_FLIGHT: Final = (0.5, 2.0)
 _BANDWIDTH: Final = (0.85, 1.15)
 KERNEL_TIME: Final = (0.5, 2.0)
-"""Factors on what threads do besides, such as handling faults."""
+"""Factors on the time of other work, such as handling faults."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Factors on what the model takes for threads' time, and for the lines from memory.
+    """Factors on the model's times of threads, and on the lines from memory.
 
-    A thread's time is both its accesses' and its waiting, because a measured run cannot tell them
-    apart. 1 and 1 unless a measured run calibrates them (`calibrated`).
+    The time of a thread includes accesses and waiting, because a measured run cannot separate them.
+    Both factors are 1 unless a measured run calibrates them (`calibrated`).
     """
 
     thread_time: float = 1.0
@@ -37,22 +37,22 @@ class Tuning:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """Phases x threads x nodes of memory, in lines to wait for and bytes; and where threads run.
+    """Lines to wait for and bytes, as phases x threads x nodes of memory, and the nodes of threads.
 
-    `bytes` are between `least_bytes` and `most_bytes`, which is what the memories send when threads
-    fetch the lines that they share together, and when each fetches its own. `waits` are between
-    `least_waits` and `most_waits`, when all lines that come again are fetched in order, and when
-    all are where nobody could know. `on` is threads x nodes: the part of a thread that runs on each
-    node's CPUs.
+    `bytes` is between two bounds: with `min_bytes`, threads fetch shared lines once for all, and
+    with `max_bytes`, each thread fetches them separately. `waits` is between two bounds: with
+    `min_waits`, repeated lines are fetched in order (so that a prefetcher helps), and with
+    `max_waits`, in an unpredictable order. `on` is threads x nodes: the share of a thread that runs
+    on each node's CPUs.
     """
 
     accesses: Floats
     waits: Floats
-    least_waits: Floats
-    most_waits: Floats
+    min_waits: Floats
+    max_waits: Floats
     bytes: Floats
-    least_bytes: Floats
-    most_bytes: Floats
+    min_bytes: Floats
+    max_bytes: Floats
     on: Floats
 
     def traffic(self) -> Floats:
@@ -67,7 +67,7 @@ def placed_on(
     thread_nodes: npt.NDArray[np.int64],
     copied: Sequence[int] = (),
 ) -> Placed:
-    """Pages as in the frame, but a copy of these structures' on each node; threads on the nodes."""
+    """The placement of pages by the frame, with copies of some structures, and of threads."""
     position = speeds.positions(np.asarray(thread_nodes, np.int64))
     on = np.zeros((demand.threads, len(speeds.nodes)))
     fixed = np.flatnonzero(position >= 0)
@@ -79,21 +79,21 @@ def placed_on(
 
 
 def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> Load:
-    """The load that the demand makes there."""
+    """The load of the demand with this placement."""
     home = np.where(placed.on.max(axis=1) == 1.0, placed.on.argmax(axis=1), -1)
     together = fetched_together(demand, last_level_caches(home, speeds))
 
     def sent(part: Floats) -> Floats:
         found = demand.by_node(placed, demand.moved * part)
         if placed.copied.any():
-            # What is written goes to the other nodes' copies, too.
+            # Writes go to the copies on the other nodes, too.
             back = np.where(placed.copied[demand.page], demand.moved - demand.lines, 0.0)
             runs = Placed(np.zeros_like(placed.share), 1.0 * (speeds.cpus > 0) - placed.on,
                           placed.copied)  # fmt: skip
             found = found + demand.by_node(runs, back)
         return found * (LINE_BYTES * tuning.lines)
 
-    # Who shares a line waits for it with the one that fetches it.
+    # Each thread that shares a line waits for it, but the line is only fetched once.
     def awaited(lines: Floats) -> Floats:
         return demand.by_node(placed, lines) * (tuning.lines * tuning.thread_time)
 
@@ -116,10 +116,11 @@ def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> L
 
 
 def _longer(demand: Demand, speeds: Speeds) -> Floats:
-    """How much longer each row's thread waits for a line that no prefetcher could foresee.
+    """How many times longer each row's thread waits for a line that cannot be prefetched.
 
-    Then only the lines among the instructions that a core looks at together are in flight at once:
-    as many as the thread fetches in that many accesses, and the one that it waits for.
+    Without prefetching, only the lines within a core's instruction window are in flight together.
+    This is the number of lines that the thread fetches in as many accesses as the window holds, and
+    at least 1.
     """
     threads = demand.threads
     key = demand.phase * threads + demand.thread
@@ -130,7 +131,7 @@ def _longer(demand: Demand, speeds: Speeds) -> Floats:
 
 
 def variations(load: Load, speeds: Speeds, demand: Demand) -> list[tuple[Load, Speeds]]:
-    """What the model assumes, each once at either end of what it could be."""
+    """The loads and speeds with each assumption at its lower and its upper bound."""
     flying, faster = speeds.lines_in_flight, (speeds.controller, speeds.link)
     return [
         *((replace(load, accesses=load.accesses * factor), speeds) for factor in _CORE_TIME),
@@ -143,6 +144,6 @@ def variations(load: Load, speeds: Speeds, demand: Demand) -> list[tuple[Load, S
             (replace(load, waits=load.waits * factor, bytes=load.bytes * factor), speeds)
             for factor in (demand.least, demand.most)
         ),
-        *((replace(load, waits=waits), speeds) for waits in (load.least_waits, load.most_waits)),
-        *((replace(load, bytes=sent), speeds) for sent in (load.least_bytes, load.most_bytes)),
+        *((replace(load, waits=waits), speeds) for waits in (load.min_waits, load.max_waits)),
+        *((replace(load, bytes=sent), speeds) for sent in (load.min_bytes, load.max_bytes)),
     ]

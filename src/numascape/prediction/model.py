@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a run would take with its pages and threads on given nodes of a machine.
+"""Predicts the time of a run with its pages and threads on given nodes of a machine.
 
-The time of a phase is the largest of what each node's memory needs for its traffic, what each link
-between nodes needs, and what threads, and the cores that they share, need to execute accesses and
-to wait for lines. Waiting takes longer the busier memory is, which depends on the time of the
-phase: a fixed point, found by bisection. docs/prediction.md derives it and gives its sources.
+The time of a phase is the maximum of three: the time that each node's memory needs for its traffic,
+the time that each link between nodes needs, and the time that threads, and the cores that they
+share, need to execute accesses and to wait for lines. Waiting takes longer if memory is busier, and
+this depends on the time of the phase: a fixed point, found by bisection. docs/prediction.md derives
+the model and gives its sources.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ LimitKind = Literal["memory", "link", "cores", "thread", "nothing"]
 _STEPS: Final = 40
 _CLOSE: Final = 1e-7
 _BUSY: Final = 0.85
-"""Part of a phase's time from which on a memory or link is called its limit: waiting there is what
-threads do then."""
+"""Share of a phase's time from which a busy memory or link is called the limit of the phase:
+threads then mostly wait for it."""
 
 
 @dataclass(frozen=True)
 class PhasePrediction:
-    """A phase's time in seconds, all its repetitions together, and what it is limited by."""
+    """A phase's time in seconds over all its repetitions, and the resource that limits it."""
 
     name: str
     seconds: float
@@ -49,12 +50,13 @@ class PhasePrediction:
 class Prediction:
     """A predicted time, never a measured one.
 
-    `relative` is the time over the reference's (1 when there is none), between `low` and `high`
-    when what the model assumes is varied. `limit` is the resource that bounds most of the time.
-    `remote_share` is the part of memory's bytes that crosses between nodes, `remote_accesses` the
-    part of the accesses, cached or not, that are to other nodes' pages. `traffic`: bytes, row = the
-    node of the CPU, column = the node of the memory, in the order of `nodes`. `variants` are the
-    seconds for each variation, the first as assumed. `extra_bytes` is the memory of copies.
+    `relative` is the time over that of the reference (1 without a reference); it is between `low`
+    and `high` if the assumptions of the model are varied. `limit` is the resource that limits most
+    of the time. `remote_share` is the share of the memory traffic that crosses between nodes.
+    `remote_accesses` is the share of the accesses, cached or not, to pages on other nodes.
+    `traffic` is in bytes: the row is the node of the CPU, the column the node of the memory, in the
+    order of `nodes`. `variants` are the seconds with each variation; the first has none.
+    `extra_bytes` is the memory of copies.
     """
 
     label: str
@@ -76,7 +78,7 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class _Timing:
-    """Seconds of each phase, and what each memory, link, thread and node's cores need for it."""
+    """The seconds of each phase, and those that each memory, link, thread and node's cores need."""
 
     seconds: Floats
     memory: Floats
@@ -97,12 +99,12 @@ def predict(
     tuning: Tuning | None = None,
     copied: Sequence[int] = (),
 ) -> Prediction:
-    """The time of the run with its pages and threads on these nodes, as a prediction.
+    """Predict the time of the run with its pages and threads on these nodes.
 
-    `pages`: structure, instance, page, node (a number), share. `thread_nodes`: a node's number per
-    thread, or -1 for anywhere. `thread_seconds` is what each thread does besides, such as handling
-    faults. Who predicts several times passes a `Demand` and `Speeds` made once. Raises
-    NumascapeError when a node is not the machine's.
+    `pages`: structure, instance, page, node (a number), share. `thread_nodes`: the node's number of
+    each thread, or -1 for anywhere. `thread_seconds` is each thread's time for other work, such as
+    handling faults. To predict several times, pass a `Demand` and `Speeds` that are computed once.
+    Raises NumascapeError if the machine does not have a node.
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
@@ -150,10 +152,10 @@ def calibrated(
     thread_nodes: npt.NDArray[np.int64],
     seconds: float,
 ) -> Tuning:
-    """The tuning with which the run on these nodes takes the measured seconds.
+    """The tuning with which the predicted time of the run on these nodes is the measured time.
 
-    Threads take longer or shorter as long as memory's and links' time fits into the measured one;
-    when that alone would take longer, there were fewer lines.
+    The times of threads are scaled if memory and links need less than the measured time. Otherwise
+    the number of lines is reduced.
     """
     placed = placed_on(demand, speeds, pages, thread_nodes)
 
@@ -169,7 +171,7 @@ def calibrated(
 
 
 def _bisected(rising: Callable[[float], float], wanted: float) -> float:
-    """Where a rising function of a factor has a value; at most 10^12, where it never has."""
+    """The factor at which a rising function has the wanted value; at most 10^12."""
     low, high = 0.0, 1.0
     while rising(high) < wanted and high < 1e12:
         low, high = high, 2.0 * high
@@ -187,9 +189,9 @@ def _ratio(seconds: float, reference: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Needs:
-    """Seconds that each phase's memory, links and computing need, and lines to wait for.
+    """The seconds that memory, links and computing of each phase need, and the lines to wait for.
 
-    `waits` are seconds per ns of latency, `executing` the computing of each node's cores.
+    `waits` is in seconds per ns of latency; `executing` is the computing time of each node's cores.
     """
 
     memory: Floats
@@ -202,18 +204,18 @@ class _Needs:
 
     @cached_property
     def home(self) -> npt.NDArray[np.intp]:
-        """The position of the node that each thread runs on most."""
+        """The position of the main node of each thread."""
         return np.asarray(self.on.argmax(axis=1))
 
     @cached_property
     def anywhere(self) -> npt.NDArray[np.intp]:
-        """The threads that run on several nodes, all alike."""
+        """Which threads run on several nodes; all of them are spread in the same way."""
         return np.flatnonzero(self.on.max(axis=1) < 1.0)
 
     def threads_and_cores(
         self, speeds: Speeds, phases: npt.NDArray[np.int64], seconds: Floats
     ) -> tuple[Floats, Floats]:
-        """What each thread needs alone, and each node's cores, when these phases take so long."""
+        """The seconds that each thread and each node's cores need if these phases take so long."""
         with np.errstate(divide="ignore", invalid="ignore"):
             used = np.nan_to_num(self.memory[phases] / seconds[:, None], posinf=1.0)
             crossing = np.nan_to_num(self.link[phases] / seconds[:, None, None], posinf=1.0)
@@ -225,12 +227,12 @@ class _Needs:
             waiting[:, self.anywhere] = np.einsum(
                 "ptm,pm->pt", self.waits[np.ix_(phases, self.anywhere)], mean
             )
-        # A node's threads share its cores: whoever is done leaves its core to the others.
+        # A node's threads share its cores: a thread that is done leaves its core to the others.
         shared = self.executing[phases] + waiting @ self.on / self.cores
         return self.computing[phases] + waiting, shared
 
     def longest(self, speeds: Speeds, phases: npt.NDArray[np.int64], seconds: Floats) -> Floats:
-        """What the slowest thread or node of these phases needs."""
+        """The seconds that the slowest thread or node of these phases needs."""
         threads, shared = self.threads_and_cores(speeds, phases, seconds)
         alone = threads.max(axis=1, initial=0.0)
         return np.asarray(np.maximum(alone, shared.max(axis=1, initial=0.0)))
@@ -252,12 +254,13 @@ def _needs(load: Load, speeds: Speeds) -> _Needs:
 
 
 def _solve(load: Load, speeds: Speeds) -> _Timing:
-    """Each phase's time: the least that memory, links, threads and cores allow together."""
+    """Find each phase's time: the shortest that memory, links, threads and cores allow."""
     needs = _needs(load, speeds)
     every = np.arange(len(needs.memory))
     low = np.maximum(needs.memory.max(axis=1), needs.link.max(axis=(1, 2)))
-    # What is needed falls as a phase gets longer: it lies between memory's time and what is needed
-    # in that. `over` and `under` are how much more than the time is needed at either end.
+    # The needed time falls if a phase gets longer. The solution is therefore between the time of
+    # memory and the time that is needed if the phase takes only that. `over` and `under` are the
+    # needed time minus the phase's time at the two ends.
     over = needs.longest(speeds, every, low) - low
     high = low + np.maximum(over, 0.0)
     under = needs.longest(speeds, every, high) - high
@@ -289,7 +292,7 @@ def _phases(
 
 
 def _limit(timing: _Timing, speeds: Speeds, phase: int, seconds: float) -> tuple[str, LimitKind]:
-    """The busiest memory or link when it is busy for most of the time, else the slowest thread."""
+    """The busiest memory or link if it is busy for most of the time, or else the slowest thread."""
     node = int(timing.memory[phase].argmax())
     link = timing.link[phase]
     start, end = np.unravel_index(int(link.argmax()), link.shape)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies as plain data: on which node each page of a trace would lie, and with what probability.
+"""Computes the nodes of a trace's pages under a policy, with probabilities.
 
-Every policy makes a frame `structure, instance, page, node, share`: node is the kernel's number,
-and the shares of a page add up to 1. A page is 4 KiB, as in the trace. balancing.py has the
-kernel's NUMA balancing.
+Each policy returns a frame `structure, instance, page, node, share`. The node is the kernel's
+number, and the shares of a page add up to 1. A page is 4 KiB, as in the trace. The kernel's NUMA
+balancing is in balancing.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
-from numascape.placement.plan import Plan, StructureRule
+from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.demand import PAGE, PAGE_BYTES
 from numascape.prediction.layout import nodes_by_plan
 from numascape.trace import Trace
@@ -30,7 +30,7 @@ SCHEMA: Final = pl.Schema(
 def touched_pages(trace: Trace) -> pl.DataFrame:
     """The pages that the run used, in the order of their first touch: PAGE and thread.
 
-    Pages whose first touch was not seen come first; their thread is the one that uses them most.
+    Pages with an unknown first touch come first; their thread is the one that uses them most.
     """
     unseen = (
         trace.accesses.lazy()
@@ -52,11 +52,11 @@ def first_touch(
     thread_nodes: npt.NDArray[np.int64],
     free_bytes: Mapping[int, int] | None = None,
 ) -> pl.DataFrame:
-    """Each page on the node of the thread that touched it first; on the next one when it is full.
+    """Place each page on the node of its first toucher or, if this is full, on the next node.
 
-    `free_bytes`: what each node may hold; by default all its memory, and unlimited where that is
-    unknown. Pages that a thread of no node touched are on all nodes with CPUs alike, and count
-    towards none's capacity.
+    `free_bytes` is the capacity of each node; by default its memory, or unlimited if that is
+    unknown. Pages of a first toucher without a node are spread evenly over all nodes with CPUs, and
+    do not use any capacity.
     """
     pages = touched_pages(trace)
     nodes = np.asarray(thread_nodes, np.int64)[pages["thread"].to_numpy()]
@@ -67,10 +67,10 @@ def first_touch(
 
 
 def interleave(trace: Trace, machine: Machine, nodes: Sequence[int] | None = None) -> pl.DataFrame:
-    """Pages in turn on these nodes, by default all with memory: on each with the same probability.
+    """Interleave pages over these nodes, by default over all nodes with memory.
 
-    Which node a page gets depends on what the thread allocated before; a page's share is what is
-    certain.
+    The node of a page depends on the thread's earlier allocations, so each node has the same
+    probability.
     """
     return _shared_out(touched_pages(trace), nodes or _with_memory(machine))
 
@@ -78,7 +78,7 @@ def interleave(trace: Trace, machine: Machine, nodes: Sequence[int] | None = Non
 def weighted_interleave(
     trace: Trace, machine: Machine, weights: Mapping[int, float] | None = None
 ) -> pl.DataFrame:
-    """Pages in turn on the nodes, in proportion to weights: by default to memory's bandwidth."""
+    """Interleave pages in proportion to weights, by default to the bandwidth of memory."""
     from numascape.prediction.speeds import speeds_of
 
     if weights is None:
@@ -92,9 +92,9 @@ def weighted_interleave(
 
 
 def observed(trace: Trace, machine: Machine, thread_nodes: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """Where the pages were at the end of the run; by first touch where that is unknown.
+    """The nodes of pages at the end of the run; by first touch if unknown.
 
-    A trace of a machine with other nodes does not know either: its pages are by first touch.
+    In a trace from a machine with other nodes, all pages are by first touch.
     """
     fallback = first_touch(trace, machine, thread_nodes)
     if {n.node for n in machine.nodes} != {n.node for n in trace.info.machine.nodes}:
@@ -115,9 +115,9 @@ def placed_by_plan(
     free_bytes: Mapping[int, int] | None = None,
     thread_nodes: npt.NDArray[np.int64] | None = None,
 ) -> pl.DataFrame:
-    """Where the plan's rules place the pages; by first touch of its threads where none applies.
+    """Place pages by the plan's rules, and pages without a rule by first touch of its threads.
 
-    A full node spills as with first touch, except with `bind`, which gets no other memory.
+    A full node spills as with first touch, except with `bind`, which allows no other node.
     """
     if thread_nodes is None:
         thread_nodes = nodes_by_plan(trace, plan, machine)
@@ -151,13 +151,13 @@ def placed_by_plan(
 
 
 def replaced(base: pl.DataFrame, by: pl.DataFrame, structures: Sequence[int]) -> pl.DataFrame:
-    """The placement `base`, but for these structures as in `by`."""
+    """The placement `base`, in which these structures are placed as in `by`."""
     chosen = pl.col("structure").is_in(list(structures))
     return pl.concat([base.filter(~chosen), by.filter(chosen)])
 
 
 def _with_memory(machine: Machine) -> list[int]:
-    """Numbers of nodes that have memory; all when no node's size is known."""
+    """The numbers of nodes with memory; all nodes if no size is known."""
     known = any(node.memory_bytes for node in machine.nodes)
     return [node.node for node in machine.nodes if node.memory_bytes or not known]
 
@@ -165,7 +165,7 @@ def _with_memory(machine: Machine) -> list[int]:
 def _shared_out(
     pages: pl.DataFrame, nodes: Sequence[int], weights: Sequence[float] | None = None
 ) -> pl.DataFrame:
-    """Every page on these nodes, in proportion to the weights (alike without)."""
+    """Spread each page over these nodes in proportion to the weights, evenly without weights."""
     parts = np.asarray([1.0] * len(nodes) if weights is None else weights, np.float64)
     targets = pl.DataFrame(
         {"node": list(nodes), "share": parts / parts.sum()},
@@ -181,7 +181,7 @@ def _spilt(
     free_bytes: Mapping[int, int] | None,
     bound: npt.NDArray[np.bool_] | None = None,
 ) -> pl.DataFrame:
-    """The pages on the nodes wanted, in their order; once one is full, on the nearest with room."""
+    """Place pages on the wanted nodes, in order; if one is full, on the nearest with room."""
     result = nodes.copy()
     capacity = _capacity(machine, free_bytes)
     numbers, wanted = np.unique(nodes, return_counts=True)
@@ -200,7 +200,7 @@ def _spilt(
 
 
 def _capacity(machine: Machine, free_bytes: Mapping[int, int] | None) -> dict[int, float]:
-    """Pages that each node may hold."""
+    """The number of pages that each node can hold."""
     capacity = {}
     for node in machine.nodes:
         known = node.memory_bytes if free_bytes is None else free_bytes.get(node.node)
@@ -210,7 +210,7 @@ def _capacity(machine: Machine, free_bytes: Mapping[int, int] | None) -> dict[in
 
 
 def _by_distance(machine: Machine, number: int) -> list[int]:
-    """All nodes, nearest first, as the kernel's fallback list; of equally near ones the next."""
+    """All nodes, nearest first, like the kernel's fallback list; ties go to the next number."""
     here = machine.position(number)
     count = len(machine.nodes)
     factors = numa_factors(machine).values[here]
@@ -226,7 +226,7 @@ def _by_distance(machine: Machine, number: int) -> list[int]:
 def _near(
     wanted: npt.NDArray[np.int64], nodes: Sequence[int], machine: Machine
 ) -> npt.NDArray[np.int64]:
-    """For each wanted node the nearest of `nodes`; the first of them for a thread of no node."""
+    """The nearest of `nodes` for each wanted node; the first of `nodes` if no node is wanted."""
     nearest = {-1: nodes[0]}
     for node in np.unique(wanted[wanted >= 0]).tolist():
         nearest[node] = next(other for other in _by_distance(machine, node) if other in nodes)
@@ -236,7 +236,7 @@ def _near(
 def _parts(
     trace: Trace, rule: StructureRule, structure: int, pages: pl.DataFrame
 ) -> npt.NDArray[np.int64]:
-    """The node of each page by the part that its middle lies in."""
+    """The node of each page, by the part that contains its middle."""
     size = float(trace.structures.item(structure, "size"))
     sizes: npt.NDArray[np.float64] = np.full(pages.height, max(size, 1.0))
     mine = trace.instances.filter(pl.col("structure") == structure)
@@ -253,7 +253,7 @@ def _parts(
 
 
 def _rule_of_structures(trace: Trace, plan: Plan) -> dict[int, StructureRule]:
-    """The first rule that applies to each structure."""
+    """The first rule that applies, by structure."""
     found: dict[int, StructureRule] = {}
     for row in trace.structures.select(
         "structure", "name", "kind", "function", "file", "line"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run under several policies, each relative to the run as it was observed."""
+"""Predicts a run under several policies, relative to the run as observed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from numascape.errors import NumascapeError
 from numascape.machine import Machine
-from numascape.placement.plan import Plan
+from numascape.plan.plan import Plan
 from numascape.prediction import policies
 from numascape.prediction.balancing import numa_balancing
 from numascape.prediction.copies import worth_copying
@@ -29,15 +29,15 @@ PolicyName = Literal[
 POLICY_NAMES: Final[tuple[PolicyName, ...]] = get_args(PolicyName)
 
 _ROUNDS: Final = 20
-"""Of finding how long a run with balancing takes, which decides how much of it is balanced."""
+"""Iterations to find the time of a run with balancing, because this time affects the balancing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scenarios:
-    """What is common to all policies of one trace on one machine.
+    """The data that all policies of one trace on one machine need.
 
-    `threads` are the nodes of threads under every policy but a plan's. `seconds` is what the run
-    took as observed, when it was measured on that machine.
+    `threads` are the nodes of threads under all policies, except plans. `seconds` is the measured
+    time of the observed run on this machine, if known.
     """
 
     trace: Trace
@@ -49,16 +49,16 @@ class Scenarios:
 
     @cached_property
     def copied(self) -> list[int]:
-        """The structures of which each node has a copy with the policy `replicate`."""
+        """The structures that the policy `replicate` copies to each node."""
         return worth_copying(self.trace)
 
     def predict(
         self, names: Sequence[PolicyName], plans: Mapping[str, Plan] | None = None
     ) -> list[Prediction]:
-        """A prediction for each policy and plan, all relative to the observed placement.
+        """Predict each policy and plan, relative to the observed placement.
 
-        `replicate` is left out where there is nothing to copy. Raises NumascapeError when the trace
-        has no accesses, or the machine lacks a named node.
+        `replicate` is left out if there is nothing to copy. Raises NumascapeError if the trace has
+        no accesses, or the machine does not have a named node.
         """
         speeds = speeds_of(self.machine)
         demand = demand_of(self.trace, speeds)

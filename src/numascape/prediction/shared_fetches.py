@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that threads fetch through a last-level cache they share: how often memory sends them.
+"""Estimates how often memory sends the cache lines of threads that share a last-level cache.
 
-A recorder models a cache for each thread alone. Where threads that share a real one read the same
-lines about the same time, the first brings them and the others find them, or wait for them with
-it. A trace does not say when, so this is between two bounds: each line once for all threads of the
-cache, and once for each thread. docs/prediction.md derives them.
+A recorder models a separate cache for each thread. If threads that share a real cache read the same
+lines at about the same time, the first thread fetches them from memory, and the others find them in
+the cache or wait for the same fetch. A trace contains no times of accesses, so the result is
+between two bounds: each line is fetched once for all threads of the cache, or once for each thread.
+docs/prediction.md derives them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from numascape.prediction.speeds import Floats, Speeds
 
 
 def last_level_caches(position: npt.NDArray[np.int64], speeds: Speeds) -> npt.NDArray[np.int64]:
-    """The last-level cache that each thread uses, as a number; the same for those that share it.
+    """A number for the last-level cache of each thread; threads that share a cache have the same.
 
-    `position` is each thread's node, as its position in the machine, or -1. Where a node has
-    several such caches, its threads are dealt to them in order, neighbours together; a thread of
-    no node, or on a machine of which no cache is known to be shared, has one of its own.
+    `position` is the position of each thread's node in the machine, or -1. If a node has several
+    such caches, its threads are divided among them in order, so that neighbours share a cache. A
+    thread without a node has its own cache, and so has each thread if the machine has no known
+    shared cache.
     """
     threads = len(position)
     own = np.arange(threads)
@@ -38,14 +40,15 @@ def last_level_caches(position: npt.NDArray[np.int64], speeds: Speeds) -> npt.ND
 
 
 def fetched_together(demand: Demand, caches: npt.NDArray[np.int64]) -> Floats:
-    """The least part of each row's lines that comes from memory, by the sharing of caches.
+    """The smallest share of each row's lines that comes from memory if threads share caches.
 
-    Of a page, a cache gets at least as many lines as the thread that fetches most, and as many as
-    the page has for each time that the phase ran, as far as its threads fetch that many in all. So
-    what comes again and again to one thread still does, and what each thread fetches in another
-    repetition is not taken for shared. Only those share who do not write the page, and only if no
-    more of it is written than all of it each time that the phase ran, as by who fills it: writing
-    takes lines from other caches.
+    The lower bound of the lines of a page that a cache fetches is the maximum of two numbers. The
+    first is that of the thread that fetches most, so lines that one thread fetches repeatedly all
+    count. The second is all lines of the page once per repetition of the phase (limited by the sum
+    of the threads' lines), so fetches in different repetitions do not count as shared. Only threads
+    that do not write the page share fetches, because a write removes lines from other caches. For
+    the same reason, the page must not be written more than once per repetition, which allows one
+    thread to fill it.
     """
     result = np.ones(len(demand.page))
     pages = demand.pages.height

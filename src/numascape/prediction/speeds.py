@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a prediction needs of a machine, as matrices: known figures first, then stated assumptions.
+"""The values of a machine for predictions, as matrices: known values, or else stated assumptions.
 
-docs/prediction.md gives the source of every default. Rows and columns are the machine's nodes in
-their order: row i is CPUs of node i, column j is memory of node j.
+docs/prediction.md gives the source of every default. Rows and columns are the machine's nodes, in
+order: row i is for CPUs of node i, column j for memory of node j.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from numascape.machine.factors import bandwidths, latencies
 Floats = npt.NDArray[np.float64]
 
 LOCAL_NS: Final = 100.0
-"""Read latency of a node's own memory where unknown: the shipped machines have 102 to 160 ns."""
+"""Read latency in ns of a node's own memory if unknown; the shipped machines have 102 to 160 ns."""
 REMOTE_FACTOR: Final = 1.5
-"""NUMA factor of a pair where unknown."""
+"""NUMA factor of a pair if unknown."""
 CORE_GB_S: Final = 4.0
-"""GB/s of a node's memory per core where unknown: the geometric mean of the shipped machines."""
+"""GB/s of a node's memory per core if unknown: the geometric mean of the shipped machines."""
 CORE_NS: Final = 0.5
-"""Time of an access that a core's own caches answer: one per cycle at 2 GHz."""
+"""Time of an access that hits a core's own caches: one per cycle at 2 GHz."""
 LINES_IN_FLIGHT: Final = 10.0
-"""Lines that a core waits for at once: fill buffers of Intel's cores, Nehalem to Skylake."""
+"""Lines in flight per core: the fill buffers of Intel's cores from Nehalem to Skylake."""
 WINDOW: Final = 128 * 0.4
-"""Accesses among the instructions that a core looks at together: of Nehalem's 128, 4 in 10."""
+"""Accesses in a core's instruction window: 4 in 10 of Nehalem's 128 instructions."""
 HARDWARE_THREADS_GAIN: Final = 1.25
-"""What a core's hardware threads do together over what one does alone."""
+"""The speed of a core's hardware threads together, relative to one alone."""
 CACHE_BYTES: Final = 1.5 * (1 << 20)
-"""A thread's share of the caches where a machine's are unknown."""
+"""A thread's share of the caches if the machine's caches are unknown."""
 
-# Read latency over idle latency, by utilisation: what the loaded latencies of the shipped machines
-# (epyc-9354p-nps4, xeon-6980p-snc3) have in common.
+# Read latency over idle latency by utilisation, from the loaded latencies of the shipped machines
+# epyc-9354p-nps4 and xeon-6980p-snc3.
 _DEFAULT_CURVE: Final = (
     (0.0, 1.0), (0.5, 1.1), (0.7, 1.2), (0.8, 1.35), (0.9, 1.55), (1.0, 2.5),
 )  # fmt: skip
@@ -45,13 +45,13 @@ _DEFAULT_CURVE: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Speeds:
-    """A machine's memory in numbers, none missing; `assumed` says what of it nobody measured.
+    """The complete values of a machine's memory; `assumed` describes those that are assumptions.
 
-    `latency` ns and `link` GB/s are nodes x nodes (a node's link to itself is unlimited),
-    `controller` GB/s per node, `cores` and `cpus` how many of each node may be used, `curve` two
-    rows: utilisation from 0 to 1, and latency over idle latency there. `cache_bytes` is the last
-    level's and private bytes of one CPU when all CPUs are used, `shared_cache` and `sharers` the
-    size of a last-level cache and its CPUs.
+    `latency` in ns and `link` in GB/s are nodes x nodes (a node's link to itself is unlimited).
+    `controller` is in GB/s per node. `cores` and `cpus` are the usable numbers on each node.
+    `curve` has two rows: utilisation from 0 to 1, and latency over idle latency. `shared_cache` is
+    the size of a last-level cache, `sharers` the number of its CPUs, and `private_cache` the size
+    of a core's own caches.
     """
 
     nodes: tuple[int, ...]
@@ -71,11 +71,11 @@ class Speeds:
 
     @property
     def cpu_nodes(self) -> list[int]:
-        """Positions of the nodes that have CPUs to run on."""
+        """The positions of nodes with usable CPUs."""
         return [int(i) for i in np.flatnonzero(self.cpus)]
 
     def positions(self, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Positions of nodes given by number; -1 stays. NumascapeError when there is no such."""
+        """The positions of nodes by number; -1 stays. NumascapeError if a node does not exist."""
         place = {number: position for position, number in enumerate(self.nodes)} | {-1: -1}
         distinct, inverse = np.unique(numbers, return_inverse=True)
         for number in distinct.tolist():
@@ -86,12 +86,12 @@ class Speeds:
         return np.asarray(found[inverse], np.int64)
 
     def slowdown(self, utilisation: Floats) -> Floats:
-        """Loaded over idle latency at a utilisation; above 1 as at 1."""
+        """Loaded latency over idle latency at a utilisation; constant above 1."""
         return np.asarray(np.interp(utilisation, self.curve[0], self.curve[1]))
 
 
 def speeds_of(machine: Machine) -> Speeds:
-    """The machine's figures with what is assumed in their place where they are unknown."""
+    """The machine's values, with assumptions for unknown ones."""
     usable = set(machine.usable_cpus)
     cpus = np.array([len(usable & set(node.cpus)) for node in machine.nodes])
     if not cpus.any():
@@ -115,7 +115,7 @@ def _matrix(values: tuple[tuple[float | None, ...], ...]) -> Floats:
 
 
 def _latency(machine: Machine, assumed: list[str]) -> tuple[Floats, Floats]:
-    """Latencies in ns, and NUMA factors."""
+    """The latencies in ns, and the NUMA factors."""
     known, factor = _matrix(latencies(machine).values), _matrix(numa_factors(machine).values)
     np.fill_diagonal(factor, 1.0)
     runs = np.array([bool(node.cpus) for node in machine.nodes])
@@ -134,7 +134,7 @@ def _latency(machine: Machine, assumed: list[str]) -> tuple[Floats, Floats]:
 def _controllers(
     machine: Machine, cores: npt.NDArray[np.int64], assumed: list[str]
 ) -> tuple[Floats, Floats]:
-    """GB/s of each node's memory, and between nodes as far as known."""
+    """GB/s of each node's memory and, if known, between nodes."""
     given = _matrix(bandwidths(machine).values)
     result: Floats = np.full(len(machine.nodes), np.nan)
     for controllers in machine.controllers:
@@ -165,7 +165,7 @@ def _links(
 
 
 def _curve(machine: Machine, assumed: list[str]) -> Floats:
-    """The machine's loaded latency as utilisation and slowdown, rising; else the default."""
+    """The machine's loaded latency as rising utilisation and slowdown, or else the default."""
     for curve in machine.loaded_latency:
         points = np.array(curve.points).T
         if points.shape[1] >= 3:
@@ -178,7 +178,7 @@ def _curve(machine: Machine, assumed: list[str]) -> Floats:
 
 
 def _caches(machine: Machine, assumed: list[str]) -> tuple[float, int, float]:
-    """Bytes of a last-level cache, the CPUs that share it, and bytes of a core's own."""
+    """Bytes of a last-level cache, its number of CPUs, and bytes of a core's private caches."""
     kept = [c for c in machine.caches if c.kind in ("data", "unified") and c.groups and c.bytes]
     if not kept:
         assumed.append(f"caches: {CACHE_BYTES / (1 << 20):.1f} MiB for each thread")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways of observing a program; each leaves shards that become a trace."""
+"""The recorders of programs; each writes shards, which are converted to a trace."""

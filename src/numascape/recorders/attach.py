@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attaching: puts the binary recorder into a running process, and takes it out again."""
+"""Attaches the binary recorder to a running process, and detaches it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.cpu_sampler import CpuSampler
-from numascape.recorders.running import why_not_started
-from numascape.recorders.session import Ended, Session
+from numascape.recorders.running import launch_error, why_not_started
+from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
 # numascape-attach: the process could not be released, because it sleeps in a system call.
 _NOT_RELEASED = 1
+# numascape-attach: the process died; launch-error says how.
+_DIED = 2
 
 
 def command_of_process(pid: int) -> list[str]:
-    """The program and arguments of a running process; NumascapeError when there is none."""
+    """The program and arguments of a running process; NumascapeError if there is none."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError as error:
@@ -35,17 +37,18 @@ def command_of_process(pid: int) -> list[str]:
 
 def attach(
     session: Session, pid: int, seconds: float | None, progress: Callable[[str], None]
-) -> Ended:
-    """Record a running process for `seconds`, or until it ends, or until we are interrupted.
+) -> tuple[Ended, str]:
+    """Record a running process for `seconds`, until it ends, or until we are interrupted.
 
-    Raises NumascapeError when it cannot be recorded.
+    The text says how the process died, and is empty if it did not. Raises NumascapeError if it
+    cannot be recorded.
     """
     home = installed_file("_recorder")
     command = [
         str(home / "numascape-attach"),
         str(home),
         str(session.folder),
-        client_options(session),
+        client_options(session.options),
         str(pid),
         str(seconds or 0),
     ]
@@ -65,15 +68,17 @@ def attach(
         progress(
             f"Process {pid} sleeps in a system call: the recorder leaves it as soon as it wakes"
         )
-    return Ended(
+    ended = Ended(
+        exit_status=None,  # only its parent gets it
         wall_s=time.monotonic() - begin,
         cpu_s=max(0.0, after - before),
         cpus=sampler.cpus(),
     )
+    return ended, launch_error(session) if helper.returncode == _DIED else ""
 
 
 def _cpu_seconds(pid: int) -> float:
-    """User and system time of the process so far (proc(5): fields 14 and 15); 0 when it ended."""
+    """User and system time of the process so far (proc(5): fields 14 and 15); 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         ticks = int(fields[11]) + int(fields[12])

@@ -6,43 +6,48 @@ from __future__ import annotations
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.running import run_command, why_not_started
-from numascape.recorders.session import Ended, Session
+from numascape.recorders.shard_files import ShardFilesServer, refuse_small_files
+from numascape.recording.options import RecordOptions
+from numascape.recording.session import Ended, Session
 
 
-def client_options(session: Session) -> str:
-    """The client's options, as its launcher passes them on."""
-    options = [] if session.stack else ["-no-stack"]
-    if not session.lines:
-        options.append("-no-lines")
-    if session.every_s is not None or session.phases in ("marks", "none"):
-        options.append("-no-regions")
-    if session.every_s is not None or session.phases in ("regions", "none"):
-        options.append("-no-marks")
-    if session.every_s is not None:
-        options.append(f"-every {round(session.every_s * 1e9)}")
-    if session.cache is not None:
-        cache = session.cache
+def client_options(options: RecordOptions) -> str:
+    """The options of the DynamoRIO client, as its launcher passes them."""
+    words = [] if options.stack else ["-no-stack"]
+    if not options.lines:
+        words.append("-no-lines")
+    if not options.records_regions:
+        words.append("-no-regions")
+    if not options.records_marks:
+        words.append("-no-marks")
+    if options.every_s is not None:
+        words.append(f"-every {round(options.every_s * 1e9)}")
+    if options.cache is not None:
+        cache = options.cache
         bits = [(number.bit_length() - 1) for number in (cache.sets, cache.line_bytes)]
-        options.append(f"-cache {cache.ways} {bits[0]} {bits[1]}")
-    return " ".join(options)
+        words.append(f"-cache {cache.ways} {bits[0]} {bits[1]}")
+    return " ".join(words)
 
 
 def run(session: Session) -> Ended:
-    """Run the session's program recorded, on our own terminal and streams, until it ends.
+    """Run and record the session's program, on our own terminal and streams, until it ends.
 
-    Raises NumascapeError when it could not be started.
+    Raises NumascapeError if it could not be started.
     """
     home = installed_file("_recorder")
-    command = [
-        str(home / "numascape-launch"),
-        str(home),
-        str(session.folder),
-        client_options(session),
-        "--",
-        *session.program,
-    ]
-    ended = run_command(session, command)
+    refuse_small_files()
+    with ShardFilesServer(session.folder) as files:
+        command = [
+            str(home / "numascape-launch"),
+            str(home),
+            str(session.folder),
+            f"{files.options} {client_options(session.options)}",
+            "--",
+            *session.program,
+        ]
+        ended = run_command(session, command)
+    session.check_room()
     if not session.shards():
-        code = -ended.signal if ended.signal else ended.exit_status
+        code = -ended.signal if ended.signal else ended.exit_status or 0
         raise NumascapeError(why_not_started(session, session.program[0], code))
     return ended

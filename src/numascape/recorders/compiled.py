@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled recorder: runs a program that numascape-cc and its like built, with our runtime."""
+"""The compiled recorder: runs a program that our compilers built, with our runtime."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from numascape.compiler.elf_notes import is_compiled_for_counting, is_of_another_version
+from numascape.environment import users_environment
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.running import launch_error, run_command
-from numascape.recorders.session import Ended, Session
-from numascape.trace.elf_notes import is_compiled_for_counting, is_of_another_version
+from numascape.recording.session import Ended, Session
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _KEEP = 0xFFFFFFFF
@@ -28,27 +29,27 @@ def is_compiled(program: str) -> bool:
 
 
 def is_out_of_date(program: str) -> bool:
-    """Whether compilers of another version of ours built it, which this recorder cannot read."""
+    """Whether our compilers of another version built it; this recorder cannot record it then."""
     path = shutil.which(program)
     return path is not None and is_of_another_version(Path(path))
 
 
 def runtime_environment(session: Session, *options: str) -> dict[str, str]:
-    """The environment of a program that is to find our runtime, with these options besides."""
+    """The environment of a program with our runtime, which gets these additional options."""
     runtime = str(installed_file("_recorder/libnumascape_runtime.so"))
     preload = [runtime, *filter(None, [os.environ.get("LD_PRELOAD")])]
     return {
-        **os.environ,
+        **users_environment(),
         "LD_PRELOAD": ":".join(preload),
         "NUMASCAPE_COMPILED_DIRECTORY": str(session.folder),
-        "NUMASCAPE_COMPILED_OPTIONS": " ".join([client_options(session), *options]),
+        "NUMASCAPE_COMPILED_OPTIONS": " ".join([client_options(session.options), *options]),
     }
 
 
 def run(session: Session) -> Ended:
     """Run the session's program with the runtime preloaded, until it ends.
 
-    Raises NumascapeError when it could not be started, or was not built by our compilers.
+    Raises NumascapeError if it could not be started, or was not built by our compilers.
     """
     if is_out_of_date(session.program[0]):
         raise NumascapeError(
@@ -60,17 +61,18 @@ def run(session: Session) -> Ended:
     ended = run_under_helper(session, command)
     if why := launch_error(session):
         raise NumascapeError(why)
+    session.check_room()
     if not session.shards():
         raise NumascapeError(
-            f"{session.program[0]} ran, but nothing in it that numascape-cc, numascape-c++ or "
-            "numascape-fc compiled (a static program has no place for the recorder): "
+            f"{session.program[0]} ran, but none of its code was compiled by numascape-cc, "
+            "numascape-c++ or numascape-fc (static programs cannot be recorded): "
             "build it with them, or use --recorder binary"
         )
     return ended
 
 
 def run_under_helper(session: Session, command: list[str], *options: str) -> Ended:
-    """Run numascape-faults, which gives the program, not itself, our runtime."""
+    """Run numascape-faults, which preloads our runtime into the program, but not into itself."""
     environment = runtime_environment(session, *options)
     environment["NUMASCAPE_FAULTS_PRELOAD"] = environment.pop("LD_PRELOAD")
     if "LD_PRELOAD" in os.environ:
@@ -81,7 +83,7 @@ def run_under_helper(session: Session, command: list[str], *options: str) -> End
 
 @contextmanager
 def fixed_addresses() -> Iterator[None]:
-    """Children get no address space randomisation: counters are found by the address."""
+    """Disable address space randomisation for children, because counters are found by address."""
     personality = ctypes.CDLL(None).personality
     personality.argtypes = [ctypes.c_ulong]
     before = personality(_KEEP)

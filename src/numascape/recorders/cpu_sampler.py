@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples, from outside, on which CPU each recorded thread runs."""
+"""Samples the CPU of each recorded thread, from outside of the process."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 from types import TracebackType
 
 _INTERVAL_S = 0.05
-# With many threads a round takes long: then the interval grows, so that sampling stays a fiftieth
-# of one CPU; but only so far, since one slow round must not hide where threads ran for long.
-_MOST_SHARE = 0.02
+# With many threads, a round takes long. The interval then grows, so that sampling needs at most a
+# fiftieth of one CPU. It is limited, so that one slow round does not leave a long gap.
+_MAX_SHARE = 0.02
 _LONGEST_INTERVAL_S = 2.0
-# By then, a thread that binds itself has mostly done so. Time on a CPU, not since it was made: on a
-# busy machine it may wait long for its first time.
+# Most threads that bind themselves have done so after this CPU time. It is not the time since the
+# thread was created, because a thread may wait long on a busy machine.
 _BINDING_S = 0.1
-# Of a thread's time after that, on each CPU that counts: what is less may still have been before
-# it bound itself.
-_LEAST_SHARE = 0.1
-# Of /proc/PID/task/TID/stat, counted after the name (proc(5): fields 14, 15 and 39).
-_TIME_FIELDS = slice(11, 13)  # in the program and in the kernel; each in _TICK_S
+# A CPU with a smaller share of the thread's time after that does not count, because this time may
+# be from before the thread bound itself.
+_MIN_SHARE = 0.1
+# Fields of /proc/PID/task/TID/stat, counted after the name (proc(5): fields 14, 15 and 39).
+_TIME_FIELDS = slice(11, 13)  # user and system time, in units of _TICK_S
 _PROCESSOR_FIELD = 36
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -31,13 +31,13 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 class CpuSampler:
     """While entered, notes the CPUs of all threads of the processes with shards in `folder`.
 
-    Where a thread is before it ran for a while is left out, for it may be about to bind itself, and
-    so is where it ran for hardly any of its time.
+    The first CPUs of a thread are left out, because the thread may bind itself shortly after its
+    start. CPUs on which it ran for a very small part of its time are left out, too.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ran: dict[str, float] = {}  # seconds, when it was seen last
+        self._ran: dict[str, float] = {}  # CPU seconds when it was last seen
         self._seen: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
@@ -65,7 +65,7 @@ class CpuSampler:
             begin = time.thread_time()
             for pid in self._processes():
                 self._sample_process(pid)
-            wanted = (time.thread_time() - begin) / _MOST_SHARE
+            wanted = (time.thread_time() - begin) / _MAX_SHARE
             interval = min(max(_INTERVAL_S, wanted), _LONGEST_INTERVAL_S)
 
     def _processes(self) -> set[str]:
@@ -86,19 +86,19 @@ class CpuSampler:
             key = f"{pid}/{thread.name}"
             cpu, ran = found
             if ran >= _BINDING_S:
-                # What it ran before it was seen at all may have been anywhere.
+                # The CPUs are unknown for the time before the thread was first seen.
                 self._seen[key][cpu] += ran - self._ran.get(key, max(_BINDING_S, ran - _INTERVAL_S))
                 self._ran[key] = ran
 
 
 def cpus_that_count(seconds: Mapping[int, float]) -> list[int]:
-    """The CPUs, ascending, that had a good part of the `seconds` by CPU."""
-    least = _LEAST_SHARE * sum(seconds.values())
+    """The CPUs, ascending, with a large enough share of the `seconds` by CPU."""
+    least = _MIN_SHARE * sum(seconds.values())
     return sorted(cpu for cpu, spent in seconds.items() if spent >= least)
 
 
 def _cpu_of(thread: Path) -> tuple[int, float] | None:
-    """Where a thread last ran, and seconds in all, from its folder in /proc; None if it ended."""
+    """A thread's last CPU and its total seconds, from its folder in /proc; None if it has ended."""
     try:
         fields = (thread / "stat").read_bytes().rpartition(b")")[2].split()
         return int(fields[_PROCESSOR_FIELD]), sum(map(int, fields[_TIME_FIELDS])) * _TICK_S

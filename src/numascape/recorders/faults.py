@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault recorder: first touch only, of any program, from the kernel's page-fault events.
+"""The fault recorder: records the first touches of any program from page-fault events.
 
-The events come from outside (numascape-faults); what lies where comes from the compiled recorder's
-runtime, which is preloaded to log allocations, mappings, threads and where pages are, and counts
-nothing.
+The kernel's events are read by a separate process (numascape-faults). The runtime of the compiled
+recorder is preloaded. It logs allocations, mappings, threads and the nodes of pages, and counts no
+accesses.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.compiled import run_under_helper
 from numascape.recorders.running import why_not_started
-from numascape.recorders.session import Ended, Session
+from numascape.recording.session import Ended, Session
 
 
 def run(session: Session) -> Ended:
-    """Run the session's program, its page faults recorded, until it ends.
+    """Run the session's program and record its page faults, until it ends.
 
-    Raises NumascapeError when it could not be started, or the kernel does not allow it.
+    Raises NumascapeError if it could not be started, or if the kernel does not allow it.
     """
     helper = str(installed_file("_recorder/numascape-faults"))
     command = [helper, str(session.folder), "--faults", "--", *session.program]
     ended = run_under_helper(session, command, "-faults")
+    session.check_room()
     if not session.shards():
-        code = -ended.signal if ended.signal else ended.exit_status
+        code = -ended.signal if ended.signal else ended.exit_status or 0
         if not (session.folder / "faults").exists():
             raise NumascapeError(why_not_started(session, session.program[0], code))
         raise NumascapeError(
-            f"{session.program[0]} ran, but took no preloaded library (a static program does not, "
-            "nor one with set-user-id): use --recorder binary"
+            f"{session.program[0]} ran, but did not load our runtime (static programs and "
+            "set-user-id programs cannot load it): use --recorder binary"
         )
     return ended

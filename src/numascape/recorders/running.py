@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
+from numascape.child import start_child
+from numascape.environment import users_environment
 from numascape.errors import NumascapeError
 from numascape.recorders.cpu_sampler import CpuSampler
-from numascape.recorders.session import Ended, Session
+from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
-# The launcher leaves its reason here when it could not start the program.
+# The file in which the launcher says why it could not start the program.
 _LAUNCH_ERROR = "launch-error"
 
 
@@ -24,7 +25,7 @@ def run_command(
 ) -> Ended:
     """Run `command`, which records the session's program, until it ends.
 
-    Raises NumascapeError when it could not be started.
+    Raises NumascapeError if it could not be started.
     """
     sampler = CpuSampler(session.folder)
     ended = _run(session.program[0], command, environment, sampler)
@@ -32,9 +33,9 @@ def run_command(
 
 
 def run_natively(program: Sequence[str]) -> float:
-    """Run the program without recording, until it ends; its CPU time in seconds.
+    """Run the program without recording, until it ends; return its CPU time in seconds.
 
-    Raises NumascapeError when it could not be started, or when a signal ended it.
+    Raises NumascapeError if it could not be started, or if a signal ended it.
     """
     ended = _run(program[0], program, None, nullcontext())
     if ended.signal is not None:
@@ -54,7 +55,7 @@ def _run(
     begin = time.monotonic()
     with signals_passed_on() as receiver:
         try:
-            child = subprocess.Popen(command, env=environment)
+            child = start_child(command, environment or users_environment())
         except OSError as error:
             raise NumascapeError(f"cannot run {name}: {error.strerror}") from error
         receiver.becomes(child.pid)
@@ -71,12 +72,12 @@ def _run(
 
 
 def why_not_started(session: Session, what: str, code: int) -> str:
-    """The launcher's reason for not recording `what`, after it ended with `code`."""
+    """The launcher's reason for not recording `what`; its exit code was `code`."""
     return launch_error(session) or (f"{what} ended with status {code} before it could be recorded")
 
 
 def launch_error(session: Session) -> str:
-    """The launcher's own reason for not recording; empty when it left none."""
+    """Return the reason that the launcher gave for not recording; empty if it gave none."""
     try:
         return (session.folder / _LAUNCH_ERROR).read_text(errors="replace").strip()
     except OSError:

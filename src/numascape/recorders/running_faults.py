@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page faults of a process that runs already: nothing is put into it, it is only looked at."""
+"""Records page faults of a running process, only from outside of the process."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from numascape._native import shard as native
+from numascape.conversion.unseen import unseen_of_faults
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
@@ -27,13 +28,12 @@ from numascape.signals import signals_passed_on
 from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
-from numascape.trace.unseen import unseen_of_faults
 
 _INTERVAL_S = 0.05
-# By whether the kernel's balancing made the page fault.
+# The events; the second is for hinting faults of the kernel's NUMA balancing.
 _EVENTS = ("page-faults", "hinting")
 _PAGE = 4096
-_MOVE_PAGES = 279  # move_pages(2): without target nodes it only says where pages are
+_MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
 
 
@@ -42,7 +42,7 @@ _Key = tuple[int | str, ...]
 
 @dataclass
 class _Watched:
-    """What is known of the process: each thing once, from the last time it was not there."""
+    """The known state of the process; each thing is noted once, with the last time before it."""
 
     pid: int
     events: list[Event] = field(default_factory=list)
@@ -87,9 +87,9 @@ def _lines(path: Path) -> list[str]:
 def record_running(
     pid: int, command: list[str], seconds: float | None
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
-    """The trace's tables and description, after `seconds`, an interruption, or the process' end.
+    """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
-    Raises NumascapeError when the kernel does not allow it, and when nothing was touched.
+    Raises NumascapeError if the kernel does not allow it, or if nothing was touched.
     """
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
@@ -130,8 +130,8 @@ def record_running(
     ]
     if not faults:
         raise NumascapeError(
-            f"process {pid} touched no new page while it was looked at, so there is nothing to "
-            "show: look longer (--seconds), or while it takes memory"
+            f"process {pid} touched no new page during the recording, so there is nothing to "
+            "show: record longer (--seconds), or while it allocates memory"
         )
     machine = read_host()
     return convert_samples(
@@ -146,15 +146,16 @@ def record_running(
             moments=count_moments(log["time_ns"][is_hinting]),
             unseen=[
                 *unseen_of_faults(hinting, int(log["hinting_counted"]), int(log["lost"])),
-                "The program was running before: first touches and allocations from before are "
-                "unknown, and its heap, and other memory without a name, is one structure each.",
+                "The program was already running when the recording started. Earlier first "
+                "touches and allocations are unknown. The heap is shown as one structure, and so "
+                "is all other memory without a name.",
             ],
         )
     )
 
 
 def _nodes(pid: int, pages: np.ndarray) -> dict[int, int]:  # type: ignore[type-arg]
-    """The nodes of these pages, as far as the process still has them and we may ask."""
+    """The nodes of these pages, if the process still has them and we may ask."""
     addresses = np.ascontiguousarray(pages, dtype=np.uint64)
     status = np.full(len(pages), -1, dtype=np.int32)
     call = ctypes.CDLL(None, use_errno=True).syscall

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a report from a trace: measure on single pages, then fold for showing."""
+"""Makes a report from a trace: measures single pages, then folds them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 import polars as pl
 
 from numascape.analysis.facts import measure, per_thread_pages
+from numascape.analysis.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.analysis.loops import Loop
 from numascape.analysis.source_files import SourceFiles
+from numascape.analysis.source_places import source_places
 from numascape.analysis.text import printable
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
@@ -35,14 +37,13 @@ from numascape.report.entries import (
     structure_entry,
 )
 from numascape.report.findings import finding_cards
-from numascape.report.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.report.instances import (
     address_offsets,
     chosen_instances,
     instance_entries,
     with_instances,
 )
-from numascape.report.lines import lay_out_lines, shown_lines, source_places
+from numascape.report.lines import lay_out_lines, shown_lines
 from numascape.report.machine import shown_machine
 from numascape.report.memory_lines import lines_of_structures, measure_memory_lines
 from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
@@ -54,7 +55,7 @@ from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches, counted
 
 COLUMNS = 4096
-"""Columns with touched pages that a structure may have; a 4K screen shows no more."""
+"""Most columns with touched pages of a structure; a 4K screen shows no more."""
 MINOR_COLUMNS = 256
 """The same for a structure below MINOR_SHARE of the accesses, and of the memory lines."""
 MINOR_SHARE = 0.0001
@@ -62,7 +63,7 @@ MINOR_SHARE = 0.0001
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What a report shows one by one: phases, structures, and at least so many columns of each."""
+    """Limits of a report: phases, structures, and at least so many columns of each structure."""
 
     phases: int = PHASES
     structures: int = STRUCTURES
@@ -71,7 +72,7 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
-    """A report before its columns are laid out, so that its pages can be folded further."""
+    """A report before its columns are laid out; its pages can still be folded further."""
 
     run: dict[str, Any]
     threads: list[dict[str, Any]]
@@ -103,10 +104,10 @@ def from_trace(trace: Trace) -> Report:
 
 
 def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL) -> Draft:
-    """Measure ``trace`` and fold its pages into at most COLUMNS columns per structure.
+    """Measure ``trace``, and fold its pages into at most COLUMNS columns per structure.
 
-    Source text and loops come from ``files``; without it no source file is read. ``limits`` says
-    how much is shown one by one.
+    Source text and loops come from ``files``; without it, no source file is read. ``limits`` is how
+    much is shown separately.
     """
     trace = TraceOfTouches.of(trace)
     phases = shown_phases(trace, limits.phases)
@@ -169,7 +170,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
 
 
 def finish(started: Draft) -> Report:
-    """Lay out the columns of a draft and say what they fold."""
+    """Lay out the columns of a draft, and describe what they sum up."""
     columns, cells, first = lay_out(started.folded, len(started.structures), len(started.phases))
     width = dict(started.folded.width.select("position", "width").iter_rows())
     entries = tuple(
@@ -192,7 +193,7 @@ def finish(started: Draft) -> Report:
 
 
 def _by_phase(accesses: pl.DataFrame, phases: ShownPhases) -> pl.DataFrame:
-    """The trace's accesses with the positions of the phases shown."""
+    """The trace's accesses with the positions of the shown phases."""
     if not phases.folded:
         return accesses
     keys = ["structure", "instance", "page", "thread", "phase"]
@@ -204,7 +205,7 @@ def _by_phase(accesses: pl.DataFrame, phases: ShownPhases) -> pl.DataFrame:
 
 
 def _positions(ranked: pl.DataFrame, structures: int) -> pl.Series:
-    """By structure in the trace, its position in the report; null for those left out."""
+    """By structure in the trace, its position in the report; null if it is left out."""
     return (
         ranked.sort("structure")
         .select(pl.when(pl.col("position") < structures).then("position"))

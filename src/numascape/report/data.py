@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report holds, as plain data: everything the page shows and nothing about how.
+"""The content of a report as plain data, without anything about its appearance.
 
-A report is a run (one JSON-able dictionary), lists of structures and phases, and long tables of
-columns that all structures share. Sums are exact at every level of folding: the cells of a
-structure in a phase add up to the reads and writes of its rows in the trace's ``accesses`` table.
+A report is a run (one dictionary for JSON), lists of structures and phases, and long tables of
+columns that all structures share. Sums are exact at every level of folding: the sum over the cells
+of a structure in a phase is that over its rows in the trace's ``accesses`` table.
 
 In the shapes below, S is the number of whole structures, E of all entries (whole structures, then
 single instances of some), T of threads, P of phases, N of nodes.
@@ -14,17 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from numascape.analysis.loops import Loop
 from numascape.analysis.ownership import Owner
+from numascape.analysis.page_columns import Cells, Column, Columns, FirstTouches
 from numascape.findings.reading import Reading
 
 HUGE_PAGE = 2 << 20
 """Bytes of a huge page on most machines."""
-
-Column = npt.NDArray[np.unsignedinteger[Any]]
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,8 @@ class StructureEntry:
 
     A single instance has its number in ``instance`` and the position of its structure in
     ``parent``; both are -1 for a whole structure. ``address_offset`` is the address of the first
-    byte modulo HUGE_PAGE, or -1 when unknown; a whole structure's is that of its instances where
-    it is the same for all.
+    byte modulo HUGE_PAGE, or -1 if unknown. A whole structure has it if it is the same for all
+    instances.
     """
 
     structure: int
@@ -63,11 +59,12 @@ class StructureEntry:
 
 @dataclass(frozen=True)
 class FindingCard:
-    """Findings of one kind at one place, as the first panel shows them.
+    """Findings of one kind at one place, for the first panel.
 
-    ``positions`` are the structures concerned (none: the run as a whole), the most important one
-    first, and ``structures`` how many these are with those not shown. ``number`` and ``label`` say
-    what is at stake, ``why`` and ``advice`` are the first one's; ``evidence`` are its numbers.
+    ``positions`` are the affected structures (none: the whole run), the most important one first.
+    ``structures`` is their number, including those that are not shown. ``number`` and ``label`` are
+    the possible gain. ``why``, ``advice`` and the numbers in ``evidence`` are those of the first
+    finding.
     """
 
     kind: str
@@ -86,7 +83,7 @@ class FindingCard:
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase shown; times are of its first beginning and its last end. Counts are the run's."""
+    """A shown phase; times are its first start and its last end. Counts are those of the run."""
 
     name: str
     file: str
@@ -100,9 +97,9 @@ class Phase:
 
 @dataclass(frozen=True)
 class Spans:
-    """When the phases ran: positions in the phases, microseconds since the run's start.
+    """When the phases ran: positions of phases, and microseconds since the run's start.
 
-    In order of time; neighbouring spans of a phase are one where there are too many to show.
+    They are in order of time. If there are too many spans, neighbours are merged.
     """
 
     phase: Column
@@ -114,10 +111,10 @@ class Spans:
 class Sharing:
     """How much threads use the same pages.
 
-    ``accesses`` holds G x G matrices by row: that of the run, and, if there are several phases,
-    then each phase's. Element (i, j) is the sum over pages of min(accesses by i, accesses by j),
-    the diagonal the accesses by i, where i and j are ``groups`` = G groups of threads; ``group``
-    says which a thread is in (T).
+    ``accesses`` has G x G matrices by row: that of the run and, if there are several phases, that
+    of each phase. Indices i and j are groups of threads, of which there are ``groups`` = G;
+    ``group`` (T) is the group of each thread. Element (i, j) is the sum over pages of min(accesses
+    by i, accesses by j); the diagonal is the accesses by i.
     """
 
     groups: int
@@ -127,12 +124,12 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Accesses by the node of the thread and the node of the page, for the placement observed.
+    """Accesses by the node of the thread and the node of the page, with the observed placement.
 
-    ``nodes`` are node numbers; an index of N stands for several nodes or an unknown one.
-    thread_node: T; accesses: P x (N + 1) x (N + 1), by the thread's node, then the page's;
-    local, remote: S x P; thread_local, thread_remote: T x P. Accesses that are neither local nor
-    remote are unknown.
+    ``nodes`` are node numbers; the index N stands for several nodes or an unknown node. The shapes
+    are: thread_node: T; accesses: P x (N + 1) x (N + 1), by the thread's node, then the page's
+    node; local, remote: S x P; thread_local, thread_remote: T x P. It is unknown whether the
+    remaining accesses are local or remote.
     """
 
     nodes: tuple[int, ...]
@@ -146,10 +143,10 @@ class Traffic:
 
 @dataclass(frozen=True)
 class MemoryLines:
-    """What is not in the cells, in cache lines instead of accesses.
+    """Sharing and traffic in cache lines instead of accesses.
 
-    ``fetched`` from memory and ``written`` back to it: P. All others count both: ``shared`` is as
-    ``Sharing.accesses``, the rest as in :class:`Traffic`.
+    ``fetched`` (P) are lines from memory, ``written`` (P) lines back to it. All others count both:
+    ``shared`` is like ``Sharing.accesses``, the rest is like :class:`Traffic`.
     """
 
     fetched: Column
@@ -164,11 +161,11 @@ class MemoryLines:
 
 @dataclass(frozen=True)
 class Lines:
-    """Which source places read and write a structure, sorted by structure, place, phase.
+    """The source places that read and write a structure, sorted by structure, place, phase.
 
     ``begin[s] .. begin[s + 1]`` are the rows of the structure at position ``s`` (S + 1).
-    ``estimated``: how many of the reads and writes are known from samples only; none where the
-    trace does not say.
+    ``estimated`` is how many of the reads and writes are assigned by samples only; 0 if the trace
+    does not tell.
     """
 
     begin: Column
@@ -181,7 +178,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Places:
-    """Source places that touch pages first or use structures; index 0 is the unknown place.
+    """The source places that touch pages first or use structures; index 0 is the unknown place.
 
     ``loop`` is the index of the innermost loop around the place in the report's loops, or -1.
     """
@@ -194,7 +191,7 @@ class Places:
 
 @dataclass(frozen=True)
 class SourceWindow:
-    """A stretch of a source file's text, from line ``first`` on."""
+    """Consecutive lines of a source file, starting at line ``first``."""
 
     file: str
     first: int
@@ -202,55 +199,8 @@ class SourceWindow:
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The horizontal axis of every entry: runs of pages, ascending within an entry.
-
-    ``begin[e] .. begin[e + 1]`` are the columns of the entry at position ``e``. A column
-    covers ``pages`` pages from page ``start``, of which ``touched`` were touched.
-    """
-
-    begin: Column
-    start: Column
-    pages: Column
-    touched: Column
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Accesses per (thread, column) of an entry in a phase, sorted by row, then column.
-
-    ``begin[e * P + p] .. begin[e * P + p + 1]`` are those of entry ``e`` in phase ``p``.
-    ``row`` is a position in the report's thread list, ``column`` counts from the entry's first
-    column. Cells without an access are left out. ``memory_lines`` and ``written_lines`` are cache
-    lines from memory and back to it, None where the trace has none.
-    """
-
-    begin: Column
-    row: Column
-    column: Column
-    reads: Column
-    writes: Column
-    memory_lines: Column | None = None
-    written_lines: Column | None = None
-
-
-@dataclass(frozen=True)
-class FirstTouches:
-    """Pages first touched per (thread, column), sorted like :class:`Cells`.
-
-    ``place`` is the index in :class:`Places` of the code that touched most of them first.
-    """
-
-    begin: Column
-    row: Column
-    column: Column
-    pages: Column
-    place: Column
-
-
-@dataclass(frozen=True)
 class Report:
-    """Everything the page shows."""
+    """All data of the page."""
 
     run: dict[str, Any]
     threads: list[dict[str, Any]]
@@ -267,9 +217,9 @@ class Report:
     lines: Lines
     machine: dict[str, Any]
     memory_lines: MemoryLines | None = None
-    """None where the run was recorded without a model of the caches."""
+    """None if the run was recorded without a model of the caches."""
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
-    """None where the report was asked to hold no source text."""
+    """None if the report was requested without source text."""
     folded: tuple[str, ...] = field(default=())
-    """Sentences that say what the report sums up rather than shows one by one."""
+    """Sentences about data that the report only shows as sums."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as one compact block of text that fits into an HTML page.
+"""Encodes a report as one compact block of text for an HTML page.
 
 Layout of the block before compression (little endian):
 
@@ -24,13 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from numascape.report.data import Column, Report
+from numascape.analysis.page_columns import Column
+from numascape.report.data import Report
 
 FORMAT = "numascape-report"
 VERSION = 2
 
 TABLES = ("columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines")
-"""What of a report has columns."""
+"""The parts of a report with columns."""
 
 
 def encode_report(report: Report) -> str:
@@ -63,10 +64,10 @@ def _pack(report: Report) -> bytes:
 
 
 class Planes:
-    """Collects the columns' bytes and hands out where they are.
+    """Collects the bytes of columns, and describes their positions.
 
-    With `small`, each column is stored in the way that compresses better; else as it is, which is
-    quicker.
+    With `small`, each column is stored in the form that compresses better. Otherwise it is stored
+    unchanged, which is faster.
     """
 
     def __init__(self, *, small: bool = True) -> None:
@@ -75,14 +76,14 @@ class Planes:
         self._small = small
 
     def block(self, text: dict[str, Any]) -> bytes:
-        """The whole block: `text`, in which stand the tables' descriptions, and the columns."""
+        """The whole block: `text`, which contains the descriptions of tables, and the columns."""
         encoded = json.dumps(
             text, ensure_ascii=False, separators=(",", ":"), allow_nan=False
         ).encode("utf-8", "replace")
         return len(encoded).to_bytes(4, "little") + encoded + b"".join(self.parts)
 
     def table(self, table: Any) -> dict[str, Any]:
-        """Add the columns of a dataclass; return its description, other fields as they are."""
+        """Add the columns of a dataclass; return their descriptions and its other fields."""
         values = {f.name: getattr(table, f.name) for f in dataclasses.fields(table)}
         return {
             name: self._column(value) if isinstance(value, np.ndarray) else value

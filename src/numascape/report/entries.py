@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The entries of whole structures: the most used ones, each with what it is and what to do."""
+"""The entries of whole structures: the most used ones, with descriptions and advice."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from numascape.analysis.facts import Facts
 from numascape.analysis.ownership import owner_of
 from numascape.analysis.text import printable
 from numascape.findings.reading import Reading
+from numascape.quantities import share_text
 from numascape.report.data import StructureEntry
 
 STRUCTURES = 2000
-"""Structures shown, the most used first; of the rest the report says how much it is."""
+"""Most shown structures, the most used first; for the rest, the report says how much it is."""
 
 
 def ranked_structures(
@@ -23,9 +24,9 @@ def ranked_structures(
 ) -> pl.DataFrame:
     """The structures, most used first, with accesses, lines, touched, share, position (0, 1, ...).
 
-    `lines`: from memory and back to it, by structure, where they were counted. ``share`` is the
-    larger of the parts of all accesses and of all lines: what hardly any access goes to may yet be
-    most of what comes from memory.
+    `lines` is the number of lines from memory and back to it, by structure, if they were counted.
+    ``share`` is the larger one of the shares of all accesses and of all lines, because a structure
+    with few accesses may cause most of the memory traffic.
     """
     counts = pl.DataFrame(
         {
@@ -59,7 +60,7 @@ def structure_entry(
     reading: Reading,
     offsets: Mapping[int, int],
 ) -> StructureEntry:
-    """The entry of a structure; `row` is that of ranked_structures."""
+    """The entry of a structure; `row` is from ranked_structures."""
     return StructureEntry(
         structure=row["structure"],
         name=printable(row["name"]),
@@ -85,13 +86,13 @@ def structure_entry(
 
 
 def left_out(ranked: pl.DataFrame, structures: int) -> tuple[str, ...]:
-    """What the report says about structures that it has no entries for."""
+    """The report's sentences about structures without entries."""
     if len(ranked) <= structures:
         return ()
     rest = ranked.slice(structures)
-    parts = [f"{_share(rest['accesses'], ranked['accesses']):.2%} of the accesses"]
+    parts = [f"{share_text(_share(rest['accesses'], ranked['accesses']))} of the accesses"]
     if int(ranked["lines"].sum()) > 0:
-        parts.append(f"{_share(rest['lines'], ranked['lines']):.2%} of the memory lines")
+        parts.append(f"{share_text(_share(rest['lines'], ranked['lines']))} of the memory lines")
     return (f"{len(rest)} more structures are left out; together they have {' and '.join(parts)}.",)
 
 

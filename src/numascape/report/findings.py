@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The findings as the report's first panel shows them."""
+"""The findings for the report's first panel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from numascape.findings.wording import number_text
 from numascape.report.data import FindingCard
 
 CARDS = 40
-"""Cards that a report holds, the most important ones."""
+"""Most cards of a report; these are the most important ones."""
 POSITIONS = 64
-"""Structures that a card names."""
+"""Most structures that a card names."""
 
 
 def finding_cards(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep a report below its size budget: fold the structures with most cells until it fits."""
+"""Keeps a report below its size budget: folds the structures with most cells until it fits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import heapq
 
 import polars as pl
 
+from numascape.analysis.folding import Folded, coarsen
 from numascape.errors import NumascapeError
 from numascape.report.build import Draft, Limits, finish
 from numascape.report.encode import encode_report
-from numascape.report.folding import Folded, coarsen
 
 LEVELS = (
     Limits(),
@@ -20,19 +20,19 @@ LEVELS = (
     Limits(phases=1, structures=300, fewest_columns=1),
     Limits(phases=1, structures=100, fewest_columns=1),
 )
-"""What is tried one after the other, where folding pages alone does not make a report fit."""
+"""Limits to try, one after the other, if a report does not fit by folding pages alone."""
 SHORT = 160
-"""Length of names when even the coarsest figures leave too little room."""
-MOST_CELLS = 2_000_000
-"""Cells that a browser unpacks and draws without delay, however well they compress."""
+"""Length of names if even the coarsest figures leave too little space."""
+MAX_CELLS = 2_000_000
+"""Most cells, so that a browser unpacks and draws them without delay."""
 INSTANCE = 8
-"""An instance is folded like a structure that has so many times its cells."""
+"""An instance is folded like a structure with so many times its cells."""
 
 
 def encode_within(started: Draft, budget: int) -> tuple[str, Draft]:
-    """Return the encoded report, at most ``budget`` characters long, and the draft that it shows.
+    """Return the encoded report, of at most ``budget`` characters, and its draft.
 
-    Where folding pages is not enough, that is one with other limits.
+    If folding pages is not enough, the draft has other limits.
     """
     for limits in LEVELS:
         if limits != started.limits and started.again is not None:
@@ -47,14 +47,14 @@ def encode_within(started: Draft, budget: int) -> tuple[str, Draft]:
 
 
 def _fold_until_within(started: Draft, budget: int) -> str | None:
-    """The encoded report, or None when folding pages and shortening names is not enough.
+    """The encoded report, or None if folding pages and shortening names is not enough.
 
-    Each round estimates the characters a cell costs from the last encoding and halves the
-    columns of the largest structures until the estimate fits.
+    Each round estimates the characters per cell from the last encoding, and halves the columns of
+    the largest structures until the estimate fits.
     """
-    started = fold_to_cells(started, MOST_CELLS)
+    started = fold_to_cells(started, MAX_CELLS)
     shortened = False
-    while started.folded.cell_count() <= MOST_CELLS:
+    while started.folded.cell_count() <= MAX_CELLS:
         text = encode_report(finish(started))
         if len(text) <= budget:
             return text

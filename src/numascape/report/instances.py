@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single instances of structures, which the page shows one by one besides their sum."""
+"""Single instances of structures, which the page shows in addition to their sum."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 
+from numascape.analysis.folding import Folded, fold_pages, limit_columns
 from numascape.findings.reading import Reading
 from numascape.report.data import HUGE_PAGE, StructureEntry
-from numascape.report.folding import Folded, fold_pages, limit_columns
 
 INSTANCES = 256
-"""Instances shown in all, the most accessed first; and of one structure."""
+"""Most shown instances, the most accessed first: in total, and of one structure."""
 OF_ONE_STRUCTURE = 32
 COLUMNS = 512
-"""Columns with touched pages that an instance may have."""
+"""Most columns with touched pages of an instance."""
 
 _INSTANCE = ["structure", "instance"]
 _PAGE = 4096
@@ -24,11 +24,11 @@ _PAGE = 4096
 def chosen_instances(
     accesses: pl.DataFrame, first_touch: pl.DataFrame, shown: pl.DataFrame, extents: pl.DataFrame
 ) -> pl.DataFrame:
-    """The instances that are shown, by structure in the report's order, then by number.
+    """The shown instances, by structure in the report's order, then by number.
 
-    `shown`: structure, position, instances, pages and size of the structures shown; `extents`: the
-    trace's table of instances. Returns structure, instance, parent, size, pages, address (null
-    where unknown), reads, writes, threads, touched.
+    `shown` has structure, position, instances, pages and size of the shown structures; `extents` is
+    the trace's table of instances. Returns structure, instance, parent, size, pages, address (null
+    if unknown), reads, writes, threads, touched.
     """
     several = shown.filter(pl.col("instances") > 1)
     if several.is_empty():
@@ -92,7 +92,7 @@ def with_instances(
     first_touch: pl.DataFrame,
     places: pl.DataFrame,
 ) -> Folded:
-    """`folded`, which has all whole structures, and after these the pages of `chosen` instances."""
+    """`folded`, which has the whole structures, followed by the pages of `chosen` instances."""
     if chosen.is_empty():
         return folded
     entries = chosen.with_row_index("entry").with_columns(
@@ -162,7 +162,7 @@ def _entry(row: dict[str, Any], parent: StructureEntry) -> StructureEntry:
 
 
 def address_offsets(extents: pl.DataFrame) -> dict[int, int]:
-    """By structure, where its instances begin in a huge page, if all known ones do at one place."""
+    """By structure, the offset of its instances in a huge page, if all known ones are equal."""
     offsets = (
         extents.group_by("structure")
         .agg((pl.col("address") % HUGE_PAGE).unique().alias("offsets"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source places: those that touched pages first, and those that read and write structures."""
+"""The source places that touch pages first, and those that read and write structures."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import polars as pl
 from numascape.report.data import Lines
 
 PAIRS = 8000
-"""Pairs of structure and place that a report shows one by one."""
+"""Most pairs of structure and place that a report shows."""
 REST = ("other source lines", "", 0)
-"""What stands for the places of all other pairs."""
+"""The place that stands for those of all other pairs."""
 
 _PLACE = ["function", "file", "line"]
 _COUNTS = ["reads", "writes", "estimated"]
@@ -20,8 +20,9 @@ _COUNTS = ["reads", "writes", "estimated"]
 def shown_lines(lines: pl.DataFrame, position: pl.Series, phase: pl.Series) -> pl.DataFrame:
     """The trace's `lines` as position, phase, function, file, line, reads, writes, estimated.
 
-    `position`: by structure in the trace, its position among those shown, or null; `phase`: the
-    rows' phases as positions. Beyond PAIRS, the least used places of a structure become REST.
+    `position` is the position of each structure among the shown ones, or null; `phase` are the
+    positions of the rows' phases. Beyond PAIRS pairs, the least used places of a structure become
+    REST.
     """
     if "estimated" not in lines.columns:
         lines = lines.with_columns(estimated=pl.lit(0, pl.UInt64))
@@ -46,22 +47,6 @@ def shown_lines(lines: pl.DataFrame, position: pl.Series, phase: pl.Series) -> p
         .group_by("position", "phase", *_PLACE)
         .agg(pl.col(_COUNTS).sum())
     )
-
-
-def source_places(*tables: pl.DataFrame) -> pl.DataFrame:
-    """Distinct places of the tables with their index in ``place``; row 0 is the unknown place."""
-    unknown = pl.DataFrame({"function": [""], "file": [""], "line": [0]}).with_columns(
-        pl.col("line").cast(pl.UInt32)
-    )
-    named = (
-        pl.concat(
-            [table.lazy().select(_PLACE).unique().collect(engine="streaming") for table in tables]
-        )
-        .unique()
-        .sort("file", "line", "function")
-    )
-    known = (pl.col("function") != "") | (pl.col("file") != "") | (pl.col("line") != 0)
-    return pl.concat([unknown, named.filter(known)]).with_row_index("place")
 
 
 def lay_out_lines(lines: pl.DataFrame, places: pl.DataFrame, structures: int) -> Lines:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine as the report draws it: its nodes, and how much farther each pair is."""
+"""The machine for the report: its nodes, and the NUMA factors between them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numascape.trace import Trace
 
 
 def on_machine(trace: Trace, described: Machine) -> Trace:
-    """The trace with another description of the machine that it was recorded on.
+    """The trace with another description of the recorded machine.
 
-    Raises NumascapeError unless the nodes and their CPUs are the same: with others, where a thread
-    ran and where a page lies would be wrong.
+    Raises NumascapeError unless the nodes and their CPUs are the same, because otherwise the nodes
+    of threads and pages would be wrong.
     """
     recorded = {node.node: node.cpus for node in trace.info.machine.nodes}
     given = {node.node: node.cpus for node in described.nodes}
@@ -36,10 +36,10 @@ def on_machine(trace: Trace, described: Machine) -> Trace:
 
 
 def shown_machine(machine: Machine) -> dict[str, Any]:
-    """Name, nodes and, where nodes' factors are known, these, latencies in ns, and their sources.
+    """Name and nodes; if known, NUMA factors, latencies in ns, and their sources.
 
-    Rows are nodes of threads, columns nodes of pages, both in the order of the nodes; None where a
-    value is unknown.
+    Rows are nodes of threads, columns are nodes of pages, both in the order of the nodes; None is
+    an unknown value.
     """
     shown: dict[str, Any] = {
         "name": machine.name,

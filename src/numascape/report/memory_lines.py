@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report says in cache lines from memory, beside what it says in accesses."""
+"""The sums, sharing and traffic of a report in cache lines from memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.facts import per_thread_pages
-from numascape.report.data import Column, MemoryLines
+from numascape.analysis.page_columns import Column
+from numascape.report.data import MemoryLines
 from numascape.report.sharing import measure_sharing
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
@@ -15,7 +16,7 @@ from numascape.trace.counting import MEMORY_LINES, as_memory_lines, has_memory_l
 
 
 def lines_of_structures(accesses: pl.DataFrame) -> dict[int, int]:
-    """By structure, the lines from memory and back to it; nothing where none were counted."""
+    """By structure, the lines from memory and back to it; empty if none were counted."""
     if not has_memory_lines(accesses):
         return {}
     sums = accesses.group_by("structure").agg(pl.sum_horizontal(pl.col(MEMORY_LINES).sum()))

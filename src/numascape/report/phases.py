@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which phases a report shows, and when they ran.
+"""Chooses the phases that a report shows, and when they ran.
 
-A page shows PHASES of them, fewer where there is no room. Beyond that, neighbouring time slices
-become one, and of other phases the least used become one called "other phases"; sums never change.
+A page shows at most PHASES phases, or fewer if there is no room. Beyond that, neighbouring time
+slices are merged, and the least used of other phases are merged into one called "other phases".
+Sums never change.
 """
 
 from __future__ import annotations
@@ -13,23 +14,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from numascape.analysis.page_columns import Column
 from numascape.analysis.text import printable
-from numascape.report.data import Column, Phase, Spans
+from numascape.quantities import share_text
+from numascape.report.data import Phase, Spans
 from numascape.trace import Trace
-from numascape.trace.phases import is_time_slice
+from numascape.trace.phase import is_time_slice
 
 PHASES = 64
 SPANS = 4000
-"""Spans shown; a time line is at most that many pixels wide."""
+"""Most shown spans; a time line is at most so many pixels wide."""
 
 _BESIDE_SLICES = 3
-"""Phases that are no time slices and stay as they are where time slices are merged."""
+"""Number of phases other than time slices that are kept if time slices are merged."""
 _DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
 class ShownPhases:
-    """The phases of a report; ``of[p]`` is the position of the trace's phase p among them."""
+    """The phases of a report; ``of[p]`` is the position of the trace's phase p in it."""
 
     phases: tuple[Phase, ...]
     of: Column
@@ -95,7 +98,7 @@ def _least_used_merged(rows: list[dict[str, Any]], most: int) -> ShownPhases:
     share = sum(row["reads"] + row["writes"] for row in rest) / total if total else 0.0
     sentence = (
         f"The {len(rest)} least used phases are shown as one, other phases; "
-        f"together they have {share:.2%} of the accesses."
+        f"together they have {share_text(share)} of the accesses."
     )
     groups = [[row] for row in kept] + [rest]
     names = [_of_one(row) for row in kept] + [("other phases", "", 0)]
@@ -131,7 +134,7 @@ def _shown(
 
 
 def shown_spans(trace: Trace, shown: ShownPhases) -> Spans:
-    """When the shown phases ran; without recorded spans, from first beginning to last end."""
+    """When the shown phases ran; without recorded spans, from the first start to the last end."""
     spans = trace.phase_spans
     if spans.is_empty():
         spans = trace.phases.select("phase", "start_ns", "end_ns")
@@ -175,7 +178,7 @@ def _sampled(spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def _joined(spans: pl.DataFrame) -> pl.DataFrame:
-    """Unite spans of one phase that follow on each other."""
+    """Merge successive spans of the same phase."""
     fresh = (pl.col("phase") != pl.col("phase").shift(1)) | (
         pl.col("start") > pl.col("end").shift(1)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a report as one HTML file that needs nothing else."""
+"""Writes a report as one HTML file that loads nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numascape.report.build import Draft
 from numascape.report.fitting import encode_within
 
 SIZE = 5_000_000
-"""Bytes that a report may have, whatever the trace."""
+"""Most bytes of a report, for any trace."""
 
 TEMPLATE_VARIABLE = "NUMASCAPE_VIEWER"
 """Environment variable: a viewer page to use instead of the installed one (for its developers)."""
@@ -24,9 +24,9 @@ _TITLE = "<title>Numascape</title>"
 
 
 def render(started: Draft, path: Path) -> int:
-    """Write the page for ``started`` to ``path`` and return its size in bytes.
+    """Write the page for ``started`` to ``path``, and return its size in bytes.
 
-    The file appears complete or not at all. Raises NumascapeError when it cannot be written.
+    The file appears complete or not at all. Raises NumascapeError if it cannot be written.
     """
     page, _ = fill(viewer_page(), started, SIZE)
     try:
@@ -40,9 +40,9 @@ def render(started: Draft, path: Path) -> int:
 
 
 def fill(template: str, started: Draft, size: int) -> tuple[bytes, Draft]:
-    """Put the report's data and title into the viewer page ``template``.
+    """Insert the report's data and title into the viewer page ``template``.
 
-    Returns the page, of at most ``size`` bytes, and the draft that it shows.
+    Returns the page, of at most ``size`` bytes, and its draft.
     """
     program = Path(str(started.run.get("program", ""))).name[:200]
     title = f"<title>{html.escape(program)} · Numascape</title>"
@@ -58,7 +58,7 @@ def fill(template: str, started: Draft, size: int) -> tuple[bytes, Draft]:
 
 
 def viewer_page() -> str:
-    """Return the viewer page that was built into the package."""
+    """Return the viewer page of the package."""
     path = Path(os.environ.get(TEMPLATE_VARIABLE) or installed_file("report/viewer.html"))
     try:
         return path.read_text("utf-8")

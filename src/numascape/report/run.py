@@ -11,12 +11,12 @@ import numpy as np
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.text import printable
-from numascape.findings import left_open
+from numascape.findings import describe_not_judged
 from numascape.trace import Trace
 
 
 def shown_threads(trace: Trace) -> list[dict[str, Any]]:
-    """The threads in order: a thread's id is its position, which the trace's reader checks."""
+    """The threads, where a thread's id is its position; the trace's reader has checked this."""
     return [
         {
             "thread": row["thread"],
@@ -32,11 +32,11 @@ def shown_threads(trace: Trace) -> list[dict[str, Any]]:
 
 
 def shown_run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
-    """trace.json as it is, with what the report adds up itself."""
+    """The content of trace.json, with sums that the report computes."""
     run = plain(dataclasses.asdict(trace.info))
     run["reads"] = sum(f.reads for f in facts.values())
     run["writes"] = sum(f.writes for f in facts.values())
-    run["left_open"] = left_open(trace)
+    run["not_judged"] = describe_not_judged(trace)
     run["touched_pages"] = sum(f.touched_pages for f in facts.values())
     return dict(run)
 

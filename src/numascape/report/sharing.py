@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrices of shared accesses that a report holds: the run's, and each phase's."""
+"""The matrices of shared accesses of a report: of the run, and of each phase."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
+from numascape.analysis.page_columns import Column
 from numascape.analysis.sharing import PAGE, shared_accesses
-from numascape.report.data import Column, Sharing
+from numascape.report.data import Sharing
 
 GROUPS = 128
-"""Rows that a sharing matrix may have; more threads are put together, neighbours by number."""
+"""Most rows of a sharing matrix; with more threads, neighbours by number are grouped."""
 ELEMENTS = 65 * 64 * 64
-"""Elements of all matrices together: with 64 phases, they have 64 rows."""
+"""Most elements of all matrices together; with 64 phases, the matrices have 64 rows."""
 
 
 def measure_sharing(
     per_thread: pl.DataFrame, by_phase: pl.DataFrame | None, threads: int, phases: int
 ) -> Sharing:
-    """The matrices of the run and, where `by_phase` is given, of each of its `phases`.
+    """The matrices of the run and, if `by_phase` is given, of each of its `phases`.
 
-    `per_thread`: structure, instance, page, thread, reads, writes; `by_phase`: the same with
-    phase, the position of the phase shown.
+    `per_thread` has structure, instance, page, thread, reads, writes. `by_phase` also has phase,
+    the position of the shown phase.
     """
     matrices = 1 if by_phase is None else 1 + phases
     size = 1

@@ -15,13 +15,13 @@ from numascape.analysis.text import printable
 from numascape.report.data import SourceWindow
 
 AROUND = 6
-"""Lines shown before and after a line that is named."""
+"""Lines that are shown before and after a named line."""
 TEXT = 400_000
-"""Characters of source text that a report may have."""
+"""Most characters of source text in a report."""
 
 
 def ranked_lines(lines: pl.DataFrame, places: pl.DataFrame) -> list[tuple[str, int]]:
-    """Files and lines of the places, those that `lines` says are used most first."""
+    """Files and lines of the places, the most used ones (by `lines`) first."""
     uses = lines.group_by("file", "line").agg(uses=(pl.col("reads") + pl.col("writes")).sum())
     return (
         places.filter((pl.col("file") != "") & (pl.col("line") > 0))
@@ -35,7 +35,7 @@ def ranked_lines(lines: pl.DataFrame, places: pl.DataFrame) -> list[tuple[str, i
 
 
 def source_windows(ranked: list[tuple[str, int]], files: SourceFiles) -> tuple[SourceWindow, ...]:
-    """The text around the lines, at most TEXT characters, the first lines of `ranked` first."""
+    """The text around the lines, with at most TEXT characters; `ranked` is in order of priority."""
     shown: dict[str, set[int]] = defaultdict(set)
     room = TEXT
     for file, line in ranked:
@@ -64,7 +64,7 @@ def _windows(file: str, numbers: list[int], files: SourceFiles) -> Iterator[Sour
 def loops_around(
     places: Iterable[tuple[str, int]], files: SourceFiles
 ) -> tuple[tuple[int, ...], tuple[Loop, ...]]:
-    """For each place (file, line) the index of the innermost loop around it, or -1; the loops."""
+    """For each place (file, line), the index of the innermost loop, or -1; and the loops."""
     numbers: dict[Loop, int] = {}
     indices = []
     for file, line in places:

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traffic between nodes that a report holds."""
+"""The traffic between nodes of a report."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
+from numascape.analysis.page_columns import Column
 from numascape.analysis.traffic import node_traffic, thread_nodes
-from numascape.report.data import Column, Traffic
+from numascape.report.data import Traffic
 from numascape.trace import Trace
 
 NODES = 128
-"""Nodes that a report tells apart; those of larger numbers count as unknown."""
+"""Most nodes that a report distinguishes; nodes with larger numbers count as unknown."""
 
 
 def measure_traffic(
     trace: Trace, by_phase: pl.DataFrame, position: pl.Series, structures: int, phases: int
 ) -> Traffic:
-    """The traffic of the run. `by_phase` is the trace's accesses with the positions of phases.
+    """Measure the traffic; `by_phase` is the trace's accesses with the positions of phases.
 
-    `position`: by structure in the trace, its position among the `structures` shown, or null.
+    `position` is the position of each structure among the shown `structures`, or null.
     """
     sums = node_traffic(trace, by_phase, ["structure", "phase", "thread"])
     seen = {int(node) for column in ("thread_node", "page_node") for node in sums[column].unique()}

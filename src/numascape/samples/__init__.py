@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of accesses that other tools took: read, and turned into a trace."""
+"""Reads samples of accesses from other tools, and turns them into a trace."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording of samples says, as plain data. Times are in ns of one clock."""
+"""The events of a recording of samples, as plain data. Times are in ns of one clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["read", "write", "unknown"]
 
 @dataclass(frozen=True)
 class Sample:
-    """One access. `latency` is in the event's unit, usually cycles; None where not recorded."""
+    """One access. `latency` is in the event's unit, usually cycles, or None if not recorded."""
 
     pid: int
     tid: int
@@ -32,7 +32,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Mapping:
-    """A process maps a file, or anonymous memory (`path` begins with `//` or `[`)."""
+    """A process maps a file, or anonymous memory (then `path` begins with `//` or `[`)."""
 
     pid: int
     time_ns: int
@@ -44,7 +44,7 @@ class Mapping:
 
 @dataclass(frozen=True)
 class Named:
-    """A thread gets a name; `executed` when that is because it runs another program."""
+    """A thread gets a name; `executed`: because it executes another program."""
 
     pid: int
     tid: int
@@ -55,7 +55,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Forked:
-    """A process, or a thread of one, begins."""
+    """A process or a thread begins."""
 
     pid: int
     tid: int
@@ -68,11 +68,11 @@ Event = Sample | Mapping | Named | Forked
 
 @dataclass(frozen=True)
 class Recording:
-    """Events in order of time, and what is known of the host and the run.
+    """Events in order of time, with data about the host and the run.
 
-    `command` is the recording command with the program's own in it. `blocks` are, by node, the
-    ranges [first, end) of physical addresses of its memory. `unseen` are sentences for the reader,
-    and `moments` is as a trace's recorder has it.
+    `command` is the recording command, which contains that of the program. `blocks` has, by node,
+    the ranges [first, end) of physical addresses of its memory. `unseen` are sentences for the
+    reader, and `moments` is that of a trace's recorder.
     """
 
     events: list[Event]

@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process image's memory while it ran: which mapping, or variable, an address was in."""
+"""The memory of a process image: finds the mapping or variable of an address."""
 
 from __future__ import annotations
 
 import bisect
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from numascape._native.symbols import Global, Symbols
 from numascape._native.symbols import Module as NativeModule
+from numascape.elf_segments import PT_LOAD, read_segments
 from numascape.samples.events import Mapping
-
-_PT_LOAD = 1
-_ET_EXEC = 2
 
 
 class Memory:
-    """Mappings by address; a later one replaces what it covers of earlier ones."""
+    """Mappings by address; a later mapping replaces the parts of earlier ones that it covers."""
 
     def __init__(self, mappings: list[Mapping] | None = None) -> None:
         self._starts: list[int] = []
-        self._found: list[tuple[int, Mapping]] = []  # end of what is left, and the mapping
+        self._found: list[tuple[int, Mapping]] = []  # end of the remaining part, mapping
         for mapping in mappings or []:
             self.add(mapping)
 
@@ -41,7 +38,7 @@ class Memory:
             if end > mapping.end:
                 self._insert(first, mapping.end, (end, covered))
         at = bisect.bisect_left(self._starts, mapping.start)
-        if at < len(self._starts) and self._starts[at] == mapping.start:  # nothing was left of it
+        if at < len(self._starts) and self._starts[at] == mapping.start:  # nothing of it remains
             self._found[at] = (mapping.end, mapping)
         else:
             self._insert(at, mapping.start, (mapping.end, mapping))
@@ -51,14 +48,14 @@ class Memory:
         self._found.insert(at, found)
 
     def at(self, address: int) -> Mapping | None:
-        """The mapping that holds the address now."""
+        """The mapping that contains the address now."""
         index = bisect.bisect_right(self._starts, address) - 1
         if index < 0 or address >= self._found[index][0]:
             return None
         return self._found[index][1]
 
     def copy(self) -> Memory:
-        """The same, for a forked process."""
+        """A copy for a forked process."""
         other = Memory()
         other._starts, other._found = list(self._starts), list(self._found)
         return other
@@ -66,7 +63,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Module:
-    """An ELF file in memory; `end` includes what it has no file content for."""
+    """An ELF file in memory; `end` includes memory without file content (.bss)."""
 
     path: str
     start: int
@@ -76,7 +73,7 @@ class Module:
 
 @dataclass
 class Modules:
-    """The files that an image mapped from their beginning, with the variables in them."""
+    """The files that an image mapped from their beginning, with their variables."""
 
     modules: dict[str, Module] = field(default_factory=dict)
 
@@ -88,37 +85,31 @@ class Modules:
                 fixed, low, high = extent
                 bias = 0 if fixed else mapping.start - low
                 end = max(mapping.end, high + bias)
-                self.modules[mapping.path] = Module(mapping.path, mapping.start, end, bias)
+                # Otherwise the file has changed since it was mapped.
+                if bias >= 0 and end < 1 << 64:
+                    self.modules[mapping.path] = Module(mapping.path, mapping.start, end, bias)
 
     def symbols(self) -> Symbols:
-        """Functions and variables, as far as the files are still there."""
+        """The functions and variables of the files that still exist."""
         return Symbols(
             [NativeModule(m.path, m.start, m.end, m.load_bias) for m in self.modules.values()]
         )
 
 
 def _extent(path: Path) -> tuple[bool, int, int] | None:
-    """Of a 64-bit ELF file: whether its addresses are fixed, the lowest page, and the end."""
+    """For a 64-bit ELF file: whether its addresses are fixed, its lowest page, and its end."""
     try:
         with path.open("rb") as file:
-            header = file.read(64)
-            if header[:6] != b"\x7fELF\x02\x01":
-                return None
-            (kind,) = struct.unpack_from("<H", header, 16)
-            (offset,) = struct.unpack_from("<Q", header, 32)
-            size, count = struct.unpack_from("<HH", header, 54)
-            file.seek(offset)
-            table = file.read(size * count)
-        spans = []
-        for index in range(count):
-            entry = struct.unpack_from("<IIQQQQQQ", table, index * size)
-            if entry[0] == _PT_LOAD:
-                spans.append((entry[3] & ~0xFFF, entry[3] + entry[6]))
-    except (OSError, struct.error):
+            found = read_segments(file)
+    except OSError:
         return None
-    if not spans:
+    loaded = [segment for segment in found.segments if segment.kind == PT_LOAD] if found else []
+    if found is None or not loaded:
         return None
-    return kind == _ET_EXEC, min(low for low, _ in spans), max(high for _, high in spans)
+    low = min(segment.address & ~0xFFF for segment in loaded)
+    high = max(segment.address + segment.memory_bytes for segment in loaded)
+    # With larger addresses than any processor has, the file is damaged.
+    return (found.fixed, low, high) if high < 1 << 56 else None
 
 
 class Variables:
@@ -129,7 +120,7 @@ class Variables:
         self._starts = [v.address for v in self._sorted]
 
     def at(self, address: int) -> Global | None:
-        """The variable that holds the address."""
+        """The variable that contains the address."""
         index = bisect.bisect_right(self._starts, address) - 1
         if index < 0:
             return None

@@ -22,8 +22,8 @@ _NEEDED = ("TID", "TIME", "ADDR", "IP")
 def read_perf_data(path: Path) -> Recording:
     """Read the file with Debian's or the kernel's own `perf`.
 
-    Raises NumascapeError when there is none, when the file is none of perf's, and when its samples
-    lack addresses.
+    Raises NumascapeError if there is no perf, if the file is not from perf, and if its samples have
+    no addresses.
     """
     if not path.is_file():
         raise NumascapeError(f"there is no file {path}")
@@ -49,21 +49,26 @@ def read_perf_data(path: Path) -> Recording:
 
 
 def counts_of(parsed: Parsed) -> Counts:
-    """Page faults alone say who touched a page first, and nothing of later accesses."""
+    """Page faults alone show the first touches of pages, but no later accesses."""
     events = {event.event for event in parsed.events if isinstance(event, Sample)}
     return "first touches" if events and all("fault" in name for name in events) else "samples"
 
 
 def _unseen(parsed: Parsed) -> list[str]:
     sentences = [
-        "All accesses that were not sampled: the processor, or the kernel, chose some of them.",
-        "Allocations: the heap, and other memory without a name, is one structure each.",
+        "Accesses are sampled by the processor or the kernel. All other accesses are missing.",
+        "Allocations are unknown. The heap is shown as one structure, and so is all other memory "
+        "without a name.",
     ]
     samples = (event for event in parsed.events if isinstance(event, Sample))
     if unknown := sum(sample.kind == "unknown" for sample in samples):
-        sentences.append(f"Whether {unknown} of the samples read or wrote: they count as reads.")
+        sentences.append(
+            f"{unknown} samples do not say whether they read or wrote. They count as reads."
+        )
     if parsed.not_understood:
-        sentences.append(f"{parsed.not_understood} lines of perf's text, not understood.")
+        sentences.append(
+            f"{parsed.not_understood} lines of the output of perf were not understood."
+        )
     return sentences
 
 
@@ -71,7 +76,7 @@ def _perf(verb: str, path: Path, *options: str) -> str:
     perf = shutil.which("perf")
     if perf is None:
         raise NumascapeError("perf is not installed: install Debian's linux-perf")
-    # The file may be somebody else's, which perf refuses unless forced.
+    # The file may belong to another user, which perf refuses without -f.
     command = [perf, verb, "-f", "-i", str(path.absolute()), *options]
     done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
@@ -82,11 +87,11 @@ def _perf(verb: str, path: Path, *options: str) -> str:
 
 
 def _fields(path: Path) -> list[str]:
-    """What the samples of all events have, by the names of FIELDS."""
+    """The fields that the samples of all events have, by the names in FIELDS."""
     described = _perf("evlist", path, "-v")
     types = [set(found.split("|")) for found in re.findall(r"sample_type: ([A-Z_|]+)", described)]
     if not types:
-        raise NumascapeError(f"{path} holds no samples")
+        raise NumascapeError(f"{path} has no samples")
     common = set.intersection(*types)
     if "WEIGHT_STRUCT" in common:
         common.add("WEIGHT")
@@ -112,7 +117,7 @@ def _command(line: str) -> list[str]:
 
 
 def machine_of_header(header: list[str]) -> Machine:
-    """The nodes that the file's header lists; one without CPUs when it lists none."""
+    """The nodes that the file's header lists; one node without CPUs if it lists none."""
     memory: dict[int, int] = {}
     cpus: dict[int, tuple[int, ...]] = {}
     for line in header:
@@ -143,7 +148,7 @@ def _host(header: list[str], machine: Machine) -> Host:
 
 
 def memory_blocks(header: list[str]) -> dict[int, list[tuple[int, int]]]:
-    """Which physical memory is whose, from the header's list of memory blocks."""
+    """The physical memory of each node, from the header's list of memory blocks."""
     blocks: dict[int, list[tuple[int, int]]] = {}
     size = 0
     for line in header:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `perf script` prints, as events.
+"""Parses the output of `perf script` to events.
 
-The fields are those of FIELDS that the recording has, and the records of mappings, names and
-threads (`--show-mmap-events --show-task-events`). The text is a stranger's: what is no such line
-is passed over, and counted.
+The output has those of FIELDS that the recording has, and the records of mappings, names and
+threads (`--show-mmap-events --show-task-events`). It is not trusted: other lines are skipped and
+counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from numascape.samples.events import Event, Forked, Kind, Mapping, Named, Sample
 
-# By the name of a sample's part in `perf evlist -v`, in the order in which they are printed.
+# Fields by their names in `perf evlist -v`, in the order in which they are printed.
 FIELDS = {
     "TID": ("pid", "tid"),
     "CPU": ("cpu",),
@@ -35,16 +35,18 @@ _MAPPING = re.compile(
     r"PERF_RECORD_MMAP2? -?\d+/-?\d+: \[0x([0-9a-f]{1,16})\(0x([0-9a-f]{1,16})\) @ "
     r"(?:0x)?([0-9a-f]{1,16})[^\]]*\]: (?:\S{1,4} )?(.*)$"
 )
-_FORK = re.compile(r"PERF_RECORD_FORK\((\d+):(\d+)\):\((\d+):(\d+)\)")
-_COMM = re.compile(r"PERF_RECORD_COMM( exec)?: (.*):(\d+)/(\d+)\s*$")
+_FORK = re.compile(r"PERF_RECORD_FORK\((\d{1,10}):(\d{1,10})\):\((\d{1,10}):\d{1,10}\)")
+_COMM = re.compile(r"PERF_RECORD_COMM( exec)?: (.*):(\d{1,10})/(\d{1,10})\s*$")
 _HEX = re.compile(r"[0-9a-f]{1,16}$")
 # 73 years, as in a shard.
 _LATEST_NS = 1 << 61
+# The largest id of a process or thread, and the longest latency; larger values are damage.
+_LARGEST = (1 << 32) - 1
 
 
 @dataclass
 class Parsed:
-    """The events in the text's order, and how many lines were none."""
+    """The events in the order of the text, and the number of lines that are not events."""
 
     events: list[Event] = field(default_factory=list)
     not_understood: int = 0
@@ -73,6 +75,8 @@ def _event(text: str, fields: frozenset[str]) -> Event | None:
     if begin is None:
         return None
     pid, tid = int(begin[1]), int(begin[2])
+    if max(pid, tid) > _LARGEST:
+        return None
     time_ns = min(_LATEST_NS, int(begin[4] or 0) * 10**9 + int(begin[5] or 0))
     rest = text[begin.end() :].strip()
     if rest.startswith("PERF_RECORD_"):
@@ -85,19 +89,30 @@ def _record(text: str, pid: int, time_ns: int) -> Event | None:
     if mapping := _MAPPING.match(text):
         start, length, offset = (int(mapping[i], 16) for i in (1, 2, 3))
         end = min(start + length, 1 << 64)
-        return Mapping(pid, time_ns, start, end, offset, mapping[4].strip()[:4096])
+        # A path with a NUL is invalid and could not be opened.
+        path = mapping[4].strip()[:4096].replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return Mapping(pid, time_ns, start, end, offset, path)
     if fork := _FORK.match(text):
-        return Forked(int(fork[1]), int(fork[2]), int(fork[3]), time_ns)
+        numbers = _ids(fork[1], fork[2], fork[3])
+        return Forked(numbers[0], numbers[1], numbers[2], time_ns) if numbers else None
     if comm := _COMM.match(text):
-        return Named(int(comm[3]), int(comm[4]), time_ns, comm[2][:64], bool(comm[1]))
+        numbers = _ids(comm[3], comm[4])
+        if numbers:
+            return Named(numbers[0], numbers[1], time_ns, comm[2][:64], bool(comm[1]))
     return None
+
+
+def _ids(*texts: str) -> list[int]:
+    """The ids of processes and threads; none if one of them is out of range."""
+    numbers = [int(text) for text in texts]
+    return numbers if max(numbers) <= _LARGEST else []
 
 
 def _sample(
     text: str, fields: frozenset[str], where: tuple[int, int, int | None, int]
 ) -> Sample | None:
-    # An event's own name has colons, and a source text after it may too: cut at the first one that
-    # an address follows.
+    # The name of an event contains colons, and so may the source text after it: cut at the first
+    # colon that is followed by an address.
     cut = re.match(r"(\S{1,200}):\s+(?=[0-9a-f]{1,16}(?:\s|$))", text)
     if cut is None:
         return None
@@ -111,10 +126,15 @@ def _sample(
             return None
         kind = _kind_of_operation(int(number, 16)) or kind
         source = _level(described)
-        # Behind the last part's words, none of which looks like a number.
+        # After the words of the last part, none of which looks like a number.
         rest = " ".join(itertools.dropwhile(_is_word, described.rpartition("|")[2].split()))
     words = rest.split()
-    latency = int(words.pop(0)) if "weight" in fields and words and words[0].isdecimal() else None
+    latency = None
+    if "weight" in fields and words and words[0].isdecimal():
+        latency = int(words[0][:11])
+        if latency > _LARGEST:
+            return None
+        del words[0]
     if not words or not _HEX.match(words[0]) or not _HEX.match(address):
         return None
     physical = None
@@ -154,6 +174,6 @@ def _level(text: str) -> str:
     """The memory level of perf's text, such as "L3 hit" or "Remote RAM (1 hop) hit"."""
     found = re.search(r"\|LVL ([^|]{1,80})\|", text)
     level = found[1].strip() if found else ""
-    # perf says some twice, by the old and the new way of telling it: "L3 or L3 hit".
+    # perf prints some levels twice, from its old and new encoding: "L3 or L3 hit".
     level = re.sub(r"^(.+) or \1\b", r"\1", level)
     return "" if level.startswith("N/A") else level

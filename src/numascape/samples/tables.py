@@ -9,21 +9,21 @@ from typing import Any
 
 import polars as pl
 
-import numascape
+from numascape.conversion.module_pages import module_name
+from numascape.conversion.structures import Structure, StructureTable
 from numascape.errors import NumascapeError
+from numascape.installation import installed_version
 from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library
 from numascape.samples.events import Forked, Mapping, Named, Recording, Sample
 from numascape.samples.memory import Memory, Modules, Variables
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
-from numascape.trace.module_pages import module_name
 from numascape.trace.schema import SCHEMAS
-from numascape.trace.structures import Structure, StructureTable
 
 _PAGE = 4096
-_MOST_PAGES = 1 << 31
+_MAX_PAGES = 1 << 31
 _LARGEST_STACK = 64 << 20
-_KERNEL = 1 << 63  # on each architecture: a program has at most 56 bits
+_KERNEL = 1 << 63  # on each architecture, a program's addresses have at most 56 bits
 _UNKNOWN = "memory outside all mappings seen"
 _OF_THE_KERNEL = "the kernel's memory"
 
@@ -39,7 +39,7 @@ class _Thread:
 
 @dataclass
 class _Image:
-    """A process from its start, or its last exec."""
+    """A process since its start, or since its last exec."""
 
     pid: int
     program: str
@@ -53,7 +53,7 @@ class _Image:
 
 
 def images_of(recording: Recording) -> list[_Image]:
-    """The processes with samples, each from its start or its last exec, in order of time."""
+    """The images with samples, in order of time; a process has one for each exec."""
     images: list[_Image] = []
     running: dict[int, _Image] = {}
 
@@ -76,7 +76,7 @@ def images_of(recording: Recording) -> list[_Image]:
             own = image(event.pid)
             own.memory.add(event)
             own.modules.add(event)
-            # An executable is the first file that its process maps.
+            # The executable is the first file that a process maps.
             if not own.program and event.path in own.modules.modules:
                 own.program = event.path
         elif isinstance(event, Forked):
@@ -98,7 +98,7 @@ def images_of(recording: Recording) -> list[_Image]:
 
 @dataclass(frozen=True)
 class _Where:
-    """A structure, one instance's start, and the sample's page in it."""
+    """A structure, the start of an instance, and the page of the sample in it."""
 
     structure: Structure
     start: int
@@ -160,7 +160,7 @@ class _Names:
         return _located(named, start, _LARGEST_STACK, address)
 
     def place(self, pc: int) -> tuple[str, str, int]:
-        """Function, file and line: the program's own, not a library's."""
+        """Function, file and line; the innermost that is not a library's."""
         if pc >= _KERNEL:
             return "the kernel, in a system call", "", 0
         if pc not in self._places:
@@ -172,7 +172,7 @@ class _Names:
 
 def _located(structure: Structure, start: int, size: int, address: int) -> _Where:
     page = address // _PAGE - start // _PAGE
-    if not 0 <= page < _MOST_PAGES:
+    if not 0 <= page < _MAX_PAGES:
         start, size, page = address // _PAGE * _PAGE, _PAGE, 0
     return _Where(structure, start, size, page)
 
@@ -200,7 +200,7 @@ _SAMPLE_SCHEMA = pl.Schema(
 
 
 def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
-    """The tables and the description of the trace; NumascapeError when there are no samples."""
+    """The tables and the description of the trace; NumascapeError if there are no samples."""
     images = images_of(recording)
     if not images:
         raise NumascapeError("the recording has no sample with an address")
@@ -238,7 +238,7 @@ def _number_threads(
     nodes: dict[int, int],
     threads: list[dict[str, Any]],
 ) -> dict[int, int]:
-    """Append the image's threads, in order of creation; their numbers by the kernel's."""
+    """Append the image's threads, in order of creation; return their numbers by kernel id."""
     ordered = sorted(image.threads.values(), key=lambda t: (t.tid != image.pid, t.created, t.tid))
     numbers = {}
     for thread in ordered:
@@ -260,7 +260,7 @@ def _number_threads(
 
 
 def _node(recording: Recording, sample: Sample) -> int:
-    """The node of the sample's page, -1 when unknown."""
+    """The node of the sample's page, or -1 if unknown."""
     if sample.physical is not None:
         for node, spans in recording.blocks.items():
             if any(first <= sample.physical < end for first, end in spans):
@@ -280,7 +280,7 @@ def _tables(
     first = samples.filter("fault").sort("time_ns", maintain_order=True)
     first = first.unique(place, keep="first", maintain_order=True)
     counted = pl.col("reads", "writes").sum()
-    # A fault is an access, but not one in a sample of them: it counts where there is nothing else.
+    # A page fault is not a sample of accesses: it only counts if there are no other samples.
     accesses = samples if samples["fault"].all() else samples.filter(~pl.col("fault"))
     tables = {
         "structures": _structures(samples, table),
@@ -311,7 +311,7 @@ def _structures(samples: pl.DataFrame, table: StructureTable) -> pl.DataFrame:
         pages=((pl.col("start") % _PAGE + pl.col("size") + _PAGE - 1) // _PAGE).max(),
     )
     extents = extents.sort("structure").with_columns(
-        pages=pl.max_horizontal("seen", pl.col("pages").clip(0, _MOST_PAGES)).cast(pl.UInt32())
+        pages=pl.max_horizontal("seen", pl.col("pages").clip(0, _MAX_PAGES)).cast(pl.UInt32())
     )
     described = [dataclasses.asdict(structure) for structure in table.structures]
     frame = pl.DataFrame(described).with_row_index("structure").drop("call_stack")
@@ -334,7 +334,7 @@ def _info(
         arguments=_arguments(recording.command, images[0].program),
         recorder=Recorder(
             recording.recorder,
-            numascape.__version__,
+            installed_version(),
             {},
             recording.counts,
             recording.moments,
@@ -360,7 +360,7 @@ def _info(
 
 
 def _arguments(command: list[str], program: str) -> tuple[str, ...]:
-    """What follows the program in perf's own command line, where that names it."""
+    """The arguments of the program in perf's own command line, if it contains the program."""
     for number, word in enumerate(command):
         if number > 0 and module_name(word) == module_name(program):
             return tuple(command[number + 1 :])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace: who touched which page of which structure, how often, and when.
+"""The trace: which thread accessed which page of which structure, how often, and when.
 
 A trace is a folder `NAME.numascape/` of Parquet tables and `trace.json`; docs/trace-format.md
 describes both for readers in any language.

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of a trace's tables, whoever wrote them.
+"""Checks a trace's tables, which are not trusted.
 
-Each check raises NumascapeError with the first thing that does not hold; `where` names the table
-for the message. The checks look at every row, because everything that later uses an id as an index
-relies on them.
+Each check raises NumascapeError with the first error; `where` names the table for the message. The
+checks examine every row, because later code uses ids as indices without checks.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from numascape.trace.schema import KINDS, NUMBERED, OPTIONAL_COLUMNS, SCHEMAS
 
 
 def check_schema(table: str, schema: Mapping[str, pl.DataType], where: str) -> None:
-    """Every column of the format is there and has its type; of the optional ones all or none."""
+    """Check that all columns exist with their types; of the optional columns all or none."""
     optional = OPTIONAL_COLUMNS.get(table, {})
     present = optional if optional.keys() & schema.keys() else {}
     for column, expected in {**SCHEMAS[table], **present}.items():
@@ -31,7 +30,7 @@ def check_schema(table: str, schema: Mapping[str, pl.DataType], where: str) -> N
 
 
 def check_values(table: str, frame: pl.DataFrame, where: str) -> None:
-    """No value is missing, and the ids of a numbered table are its row numbers."""
+    """Check that no value is missing, and that the ids of a numbered table are its row numbers."""
     columns = [*SCHEMAS[table], *(OPTIONAL_COLUMNS.get(table, {}).keys() & set(frame.columns))]
     missing = frame.select(pl.col(columns).null_count()).row(0)
     for column, count in zip(columns, missing, strict=True):
@@ -51,7 +50,7 @@ def check_values(table: str, frame: pl.DataFrame, where: str) -> None:
 
 
 def check_structures(structures: pl.DataFrame, info: TraceInfo, where: str) -> None:
-    """Kinds are known; processes are in trace.json."""
+    """Check that kinds are known and processes are in trace.json."""
     unknown = structures.filter(~pl.col("kind").is_in(KINDS))
     if unknown.height:
         kind = unknown.item(0, "kind")
@@ -60,28 +59,28 @@ def check_structures(structures: pl.DataFrame, info: TraceInfo, where: str) -> N
 
 
 def check_threads(threads: pl.DataFrame, info: TraceInfo, where: str) -> None:
-    """Processes are in trace.json; no thread ends before it is created."""
+    """Check that processes are in trace.json and no thread ends before it is created."""
     _check_processes(threads, info, where)
     if threads.filter(pl.col("ended_ns") < pl.col("created_ns")).height:
         raise NumascapeError(f"{where} is damaged: a thread ends before it is created")
 
 
 def check_ids(frame: pl.DataFrame, where: str, **bounds: int) -> None:
-    """The ids in each named column are below its bound."""
+    """Check that the ids in each named column are below its bound."""
     if not frame.is_empty():
         for column, bound in bounds.items():
             _check_below(frame, column, bound, where)
 
 
 def check_spans(spans: pl.DataFrame, phases: pl.DataFrame, where: str) -> None:
-    """Each span's phase exists, and it does not end before it begins."""
+    """Check that each span's phase exists and that no span ends before it begins."""
     check_ids(spans, where, phase=phases.height)
     if spans.filter(pl.col("end_ns") < pl.col("start_ns")).height:
         raise NumascapeError(f"{where} is damaged: a span of a phase ends before it begins")
 
 
 def check_instances(frame: pl.DataFrame, structures: pl.DataFrame, where: str) -> None:
-    """Each row's structure has such an instance, and no instance has two rows."""
+    """Check that each row's instance exists and has no other row."""
     check_ids(frame, where, structure=structures.height)
     known = structures["instances"].gather(frame["structure"])
     beyond = frame.filter(frame["instance"] >= known)
@@ -101,7 +100,7 @@ def check_pages(
     threads: int | None = None,
     phases: int | None = None,
 ) -> None:
-    """Each row's structure, instance, page, thread and phase exist."""
+    """Check that each row's structure, instance, page, thread and phase exist."""
     if frame.is_empty():
         return
     _check_below(frame, "structure", structures.height, where)
@@ -109,7 +108,7 @@ def check_pages(
         _check_below(frame, "thread", threads, where)
     if phases is not None:
         _check_below(frame, "phase", phases, where)
-    # Only the largest instance and page of each structure need comparing.
+    # Only the largest instance and page of each structure must be compared.
     ranges = (
         frame.lazy()
         .group_by("structure")
@@ -140,5 +139,5 @@ def _check_below(frame: pl.DataFrame, column: str, bound: int, where: str) -> No
     largest = frame.select(pl.col(column).max()).item()
     if largest >= bound:
         raise NumascapeError(
-            f"{where} is damaged: it names {column} {largest}, and there are {bound}"
+            f"{where} is damaged: it names {column} {largest}, but there are only {bound}"
         )

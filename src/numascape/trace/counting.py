@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace's counts are counts of, and how certain they are."""
+"""The meaning of a trace's counts, and their errors."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _SIGMAS = 1.96
-"""Standard deviations around the mean in which 95 of 100 samplings lie."""
+"""Standard deviations around the mean that contain 95 % of all samplings."""
 
 _MOMENT_NS = 50_000_000
 FEWEST_SAMPLES = 50
-"""With fewer, a share says nothing."""
+"""With fewer samples, a share has no meaning."""
 
 
 def share_error(samples: int) -> float:
-    """How far a share of one half, from that many samples, may be off: 95 % are within, 0 to 1.
+    """The largest error of a share of one half from so many samples, with 95 % confidence.
 
-    Half the width of the binomial's interval; other shares are more certain.
+    It is half of the binomial's confidence interval; other shares have smaller errors.
     """
     return min(1.0, _SIGMAS * 0.5 / float(np.sqrt(samples))) if samples else 1.0
 
 
 def sampling_error(recorder: Recorder, samples: int) -> float:
-    """`share_error` of so many samples by this recorder, those of one moment taken as one."""
+    """`share_error` of so many samples by this recorder; samples of one moment count as one."""
     return share_error(min(samples, recorder.moments or samples))
 
 
@@ -50,40 +50,40 @@ def structure_error(trace: Trace, structure: int) -> float:
 
 
 def count_moments(times_ns: npt.NDArray[Any]) -> int:
-    """At how many moments samples that come in bursts were taken.
+    """The number of moments at which samples were taken, if they come in bursts.
 
-    What a scan of the kernel's balancing makes fault does so at once, and may all be used by the
-    thread whose turn it was.
+    After a scan of the kernel's NUMA balancing, many pages fault at the same time. All of these
+    faults may come from the thread that was running then.
     """
     return len(np.unique(times_ns // _MOMENT_NS))
 
 
 def counts_of_faults(hinting: int) -> Counts:
-    """What a recording of page faults counts, with so many hinting faults among them."""
+    """What a recording of page faults counts, with so many hinting faults."""
     return "samples" if hinting >= FEWEST_SAMPLES else "first touches"
 
 
 def only_touches(trace: Trace) -> bool:
-    """Whether the trace says nothing about accesses after a page's first one."""
+    """Whether the trace contains only first touches."""
     return trace.info.recorder.counts == "first touches"
 
 
 def knows_touches(trace: Trace) -> bool:
-    """Whether the trace says who touched pages first; samples need not."""
+    """Whether the trace has first touches; traces of samples may not have them."""
     return not trace.first_touch.is_empty()
 
 
 MEMORY_LINES = tuple(OPTIONAL_COLUMNS["accesses"])
-"""The columns of accesses that count cache lines: those from memory, and those back to it."""
+"""The columns of accesses that count cache lines: from memory, and back to it."""
 
 
 def has_memory_lines(accesses: pl.DataFrame) -> bool:
-    """Whether rows of the trace's accesses say which lines came from memory."""
+    """Whether the trace's accesses have lines from memory."""
     return set(MEMORY_LINES) <= set(accesses.columns)
 
 
 def counted(accesses: pl.DataFrame) -> list[str]:
-    """The columns of a trace's accesses that are counts: reads, writes, and lines if there."""
+    """The count columns of a trace's accesses: reads, writes and, if present, lines."""
     return ["reads", "writes", *(MEMORY_LINES if has_memory_lines(accesses) else ())]
 
 
@@ -98,7 +98,7 @@ def as_memory_lines(accesses: pl.DataFrame) -> pl.DataFrame:
 class TraceOfTouches(Trace):
     """A trace without accesses, with each page's first touch as one write of its thread.
 
-    For what ranks or draws by counts: these then stand for pages.
+    Code that ranks or draws counts then shows pages.
     """
 
     whole: Trace = field(kw_only=True)
@@ -110,7 +110,7 @@ class TraceOfTouches(Trace):
 
     @cached_property
     def accesses(self) -> pl.DataFrame:
-        """One write for each page that was touched, by the thread that did it first."""
+        """One write per touched page, by the thread that touched it first."""
         counted = self.whole.first_touch.with_columns(
             reads=pl.lit(0, dtype=pl.UInt64), writes=pl.lit(1, dtype=pl.UInt64)
         )
@@ -118,7 +118,7 @@ class TraceOfTouches(Trace):
 
     @cached_property
     def first_touch(self) -> pl.DataFrame:
-        """As recorded."""
+        """The recorded first touches."""
         return self.whole.first_touch
 
     def _read(self, table: str) -> pl.DataFrame:

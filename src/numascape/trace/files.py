@@ -15,8 +15,7 @@ from numascape.trace.info import TableFile
 from numascape.trace.schema import ADDED, SCHEMAS
 
 _CHUNK = 1 << 20
-# What the data frame library raises for a file that is no valid Parquet. Its panics derive from
-# BaseException alone.
+# The exceptions of Polars for an invalid Parquet file. Its panics derive only from BaseException.
 _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, MemoryError)
 
 
@@ -26,7 +25,7 @@ def table_path(folder: Path, table: str) -> Path:
 
 
 def describe(path: Path, rows: int) -> TableFile:
-    """Size and checksum of a file on disk, read once from start to end."""
+    """The size and the checksum of a file; reads the whole file."""
     size = 0
     checksum = 0
     with path.open("rb") as file:
@@ -37,7 +36,7 @@ def describe(path: Path, rows: int) -> TableFile:
 
 
 def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
-    """Read one table and check it by itself; NumascapeError says what is wrong with the file."""
+    """Read and check one table on its own; NumascapeError says what is wrong with the file."""
     path = table_path(folder, table)
     if not path.is_file():
         raise NumascapeError(f"{folder} is damaged: it has no file {path.name}")
@@ -48,7 +47,7 @@ def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
         rows = file.select(pl.len()).collect().item()
         if rows != expected.rows:
             raise NumascapeError(
-                f"{path} is damaged: it has {rows} rows, and trace.json says {expected.rows}"
+                f"{path} is damaged: it has {rows} rows, but trace.json says {expected.rows}"
             )
         _check_memory(path, table, rows)
         frame = file.collect()
@@ -72,7 +71,7 @@ def write_table(folder: Path, table: str, frame: pl.DataFrame | pl.LazyFrame) ->
         ordered.sink_parquet(path, compression="zstd")
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     except pl.exceptions.ComputeError as error:
-        # A full disk reaches us as this.
+        # This is raised if the disk is full.
         raise OSError(None, _one_line(error), str(path)) from error
     return describe(path, rows)
 
@@ -90,15 +89,15 @@ def _check_bytes(path: Path, expected: TableFile) -> None:
     size = path.stat().st_size
     if size != expected.bytes:
         raise NumascapeError(
-            f"{path} is damaged: it has {size} bytes, and trace.json says {expected.bytes}"
+            f"{path} is damaged: it has {size} bytes, but trace.json says {expected.bytes}"
         )
     if describe(path, expected.rows).crc32 != expected.crc32:
         raise NumascapeError(f"{path} is damaged: its checksum is not the one in trace.json")
 
 
 def _check_memory(path: Path, table: str, rows: int) -> None:
-    """Refuse what this machine's memory cannot hold: a few bytes can claim any number of rows."""
-    # Strings and lists take at least 16 bytes of bookkeeping a row.
+    """Refuse a table that does not fit into memory: a small file can claim any number of rows."""
+    # Strings and lists need at least 16 bytes per row.
     width = sum(
         {pl.UInt32(): 4, pl.Int32(): 4, pl.UInt64(): 8, pl.Boolean(): 1}.get(column, 16)
         for column in SCHEMAS[table].values()

@@ -13,9 +13,9 @@ from numascape.trace.info import Host
 
 
 def this_host(root: Path, system: platform.uname_result, machine: Machine | None = None) -> Host:
-    """The host whose files are below `root`; `system` is what it says of itself.
+    """The host whose files are below `root`; `system` is its platform.uname().
 
-    `machine` is its machine where the caller has read it already.
+    `machine` is its machine, if the caller has already read it.
     """
     machine = machine or read_root(root, str(root))
     return Host(

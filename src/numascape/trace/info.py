@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace says about its run as a whole: the file trace.json.
+"""The file trace.json, which describes the whole run.
 
-Reading is strict about the fields named here and lenient about others, so that later versions may
-add some. docs/trace-format.md gives meaning and unit of each.
+The fields of this module are checked strictly. Unknown fields are ignored, so that later versions
+can add fields. docs/trace-format.md has the meaning and unit of each field.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numascape.machine.description import Count, Machine, problem
 from numascape.trace.schema import FORMAT, OPTIONAL, SCHEMAS, VERSION
 
 FILE_NAME: Final = "trace.json"
-# A run of 1024 threads on a machine of 64 nodes needs less than a hundredth of it.
+# A run of 1024 threads on a machine with 64 nodes needs less than a hundredth of this.
 LARGEST_FILE: Final = 16 << 20
 
 
@@ -33,10 +33,10 @@ Counts = Literal["accesses", "first touches", "samples"]
 
 @dataclass(frozen=True)
 class Recorder:
-    """The way of observing, the options it ran with, and what its counts are counts of.
+    """The recorder, its options, and what its counts mean.
 
-    `first touches`: the trace has no accesses. `samples`: it has a small part of them,
-    taken at so many `moments`, or each by itself if that is 0.
+    `first touches`: the trace has no accesses. `samples`: it has samples of accesses, taken at so
+    many `moments`, or each separately if that is 0.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds under the recorder, and the CPU seconds without it where they are known."""
+    """Seconds with the recorder and, if known, CPU seconds without it."""
 
     wall_s: Seconds
     cpu_s: Seconds
@@ -68,7 +68,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Process:
-    """One process of the run; forked children have their own."""
+    """One process of the run; a forked child is another process."""
 
     process: Count
     pid: Count
@@ -77,17 +77,19 @@ class Process:
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the whole run."""
+    """Sums over the whole run; `counted` sums are computed before the owners are known."""
 
     reads: Count
     writes: Count
     pages: Count
     threads: Count
+    counted_reads: Count | None = None
+    counted_writes: Count | None = None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table's file as it was written, so that damage is found: zlib's CRC-32 of its bytes."""
+    """The size and zlib's CRC-32 of a table's file, to detect damage."""
 
     rows: Count
     bytes: Count
@@ -96,7 +98,10 @@ class TableFile:
 
 @dataclass(frozen=True)
 class TraceInfo:
-    """The content of trace.json. `write_trace` fills in `tables`."""
+    """The content of trace.json. `write_trace` fills in `tables`.
+
+    `exit_status` is None if the end of the program was not seen.
+    """
 
     program: str
     arguments: tuple[str, ...]
@@ -106,7 +111,7 @@ class TraceInfo:
     page_size: Annotated[int, Field(ge=512, le=1 << 30)]
     started: str
     times: Times
-    exit_status: int
+    exit_status: int | None
     processes: tuple[Process, ...]
     totals: Totals
     attributed_share: Share
@@ -118,7 +123,7 @@ class TraceInfo:
 
 @dataclass(frozen=True)
 class _Header:
-    """What every version of trace.json has."""
+    """The fields that every version of trace.json has."""
 
     format: str
     version: int
@@ -147,7 +152,7 @@ def read_info(folder: Path) -> TraceInfo:
             raise NumascapeError(f"{path} is not a trace: its format is {header.format[:40]!r}")
         if header.version != VERSION:
             raise NumascapeError(
-                f"{folder} has format version {header.version}, and this Numascape reads version "
+                f"{folder} has format version {header.version}, but this Numascape reads version "
                 f"{VERSION}: use the Numascape that recorded it, or record the program again"
             )
         info = _INFO.validate_json(text, strict=True)
@@ -163,8 +168,8 @@ def read_info(folder: Path) -> TraceInfo:
 
 
 def encode_info(info: TraceInfo) -> bytes:
-    """The text of trace.json; NumascapeError when a value is out of its range."""
-    # A program's name may be bytes that are no text; JSON cannot hold them, so they become "?".
+    """The text of trace.json; NumascapeError if a value is out of its range."""
+    # A program's name may contain bytes that are not text. JSON has no such bytes; they become "?".
     text = json.dumps(dataclasses.asdict(info), indent=1, ensure_ascii=False)
     encoded = text.encode(errors="replace")
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trace's tables, their columns and types: format version 1.
 
-docs/trace-format.md gives every column's meaning and unit. A table may have more columns than
-these; readers ignore what they do not know.
+docs/trace-format.md has the meaning and unit of each column. A table may have more columns than
+these; readers ignore unknown columns.
 """
 
 from __future__ import annotations
@@ -107,18 +107,18 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
 }
 
 OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "instances"})
-"""Tables that a trace may lack, because nothing was recorded for them: they read as empty."""
+"""Tables that a trace may not have, because nothing was recorded for them; read as empty."""
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
     "accesses": {"memory_lines": _U64, "written_lines": _U64},
     "lines": {"estimated": _U64},
 }
-"""Columns that a table may lack, all of them together, because nothing was recorded for them."""
+"""Columns that a table either has all or none of, because they may not be recorded."""
 
-# Columns that a trace from before there were phases lacks, and their value.
+# Columns that old traces, without phases, do not have, and their default values.
 ADDED: Final[dict[str, dict[str, int]]] = {"first_touch": {"phase": 0}}
 
-# The tables whose first column numbers their rows 0, 1, 2, ...: an id is a row.
+# The tables whose first column is 0, 1, 2, ...: an id is a row number.
 NUMBERED: Final = {"structures": "structure", "threads": "thread", "phases": "phase"}
 
-KINDS: Final = ("global", "heap", "stack", "mapping", "small")
+KINDS: Final = ("global", "heap", "stack", "mapping", "small", "unowned")

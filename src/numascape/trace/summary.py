@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace says in one row per structure."""
+"""Summarises a trace in one row per structure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ def structure_summary(trace: Trace) -> pl.DataFrame:
     """The structures with their accesses, most used first.
 
     Columns: structure (u32), name, kind, size (bytes, of the largest instance), instances, named,
-    reads, writes (u64), share (of all accesses, 0 to 1), threads, readers, writers (how many
-    threads did either, read, wrote), first_touch_thread (the thread that touched most of its pages
-    first, or null when none is known), first_touch_share (of its touched pages, or null),
-    function, file, line; after the share memory_lines and written_lines (u64) of a trace that has
-    them.
+    reads, writes (u64), share (of all accesses, 0 to 1), threads, readers, writers (number of
+    threads that access, read, write it), first_touch_thread (the thread that touched most of its
+    pages first, or null if unknown), first_touch_share (of its touched pages, or null), function,
+    file, line. If the trace has memory_lines and written_lines (u64), they follow share.
     """
     lines = [name for name in OPTIONAL_COLUMNS["accesses"] if name in trace.accesses.columns]
     by_thread = (
@@ -51,7 +50,7 @@ def structure_summary(trace: Trace) -> pl.DataFrame:
 
 
 def _first_touchers(first_touch: pl.DataFrame) -> pl.LazyFrame:
-    """Per structure the thread with most first touches (the lower number of two) and its share."""
+    """By structure, the thread with most first touches (of equal ones the lowest) and its share."""
     return (
         first_touch.lazy()
         .group_by("structure", "thread")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Trace:
     """A trace whose tables are read, and checked, when they are first used.
 
-    The tables' columns are those of docs/trace-format.md. Reading one raises NumascapeError when
-    its file is missing or damaged, or when its ids name nothing.
+    docs/trace-format.md describes the columns of the tables. Reading a table raises NumascapeError
+    if its file is missing or damaged, or if it has invalid ids.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Trace:
 
     @cached_property
     def threads(self) -> pl.DataFrame:
-        """One row per thread: its life time, and the CPUs and nodes it was seen on."""
+        """One row per thread: its lifetime, and the CPUs and nodes it was seen on."""
         frame = self._read("threads")
         check.check_threads(frame, self.info, self._where("threads"))
         return frame
@@ -63,24 +63,24 @@ class Trace:
 
     @cached_property
     def first_touch(self) -> pl.DataFrame:
-        """For each page the thread and the place in the source that touched it first."""
+        """For each page, the thread and the place in the source that touched it first."""
         return self._read_pages("first_touch", by_thread=True, by_phase=True)
 
     @cached_property
     def placement(self) -> pl.DataFrame:
-        """For each page the NUMA node that held it at the end of the run."""
+        """For each page, its NUMA node at the end of the run."""
         return self._read_pages("placement")
 
     @cached_property
     def phase_spans(self) -> pl.DataFrame:
-        """When each phase ran, in order of time; empty when that was not recorded."""
+        """When each phase ran, in order of time; empty if not recorded."""
         frame = self._read("phase_spans")
         check.check_spans(frame, self.phases, self._where("phase_spans"))
         return frame
 
     @cached_property
     def lines(self) -> pl.DataFrame:
-        """Which source lines read and write which structure; empty when not recorded."""
+        """The source lines that read and write each structure; empty if not recorded."""
         frame = self._read("lines")
         check.check_ids(
             frame,
@@ -92,14 +92,14 @@ class Trace:
 
     @cached_property
     def instances(self) -> pl.DataFrame:
-        """Where each instance began in memory; empty where unknown."""
+        """The start address of each instance; without unknown ones."""
         frame = self._read("instances")
         check.check_instances(frame, self.structures, self._where("instances"))
         return frame
 
     @cached_property
     def sources(self) -> pl.DataFrame:
-        """Where samples found their data, and how long that took; empty unless sampled."""
+        """The memory levels of samples, and their latencies; empty unless sampled."""
         frame = self._read("sources")
         check.check_ids(
             frame,

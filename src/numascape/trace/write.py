@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a trace: all of it, or nothing."""
+"""Writes a trace, complete or not at all."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def write_trace(
     tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
     info: TraceInfo,
 ) -> None:
-    """Write the trace `path`, replacing a trace of that name.
+    """Write the trace `path`; replaces a trace with this name.
 
-    `tables` has every table of trace/schema.py, though it may lack the optional ones; lazy frames
-    are streamed to disk, and so may be larger than memory. The folder appears under its name only
-    when it is complete. Raises NumascapeError when a column is missing or has another type, when
-    `path` is something else than a trace, and when it cannot be written.
+    `tables` has all tables of trace/schema.py, except maybe the optional ones. Lazy frames are
+    streamed to disk, so they may be larger than memory. The folder gets its name only when it is
+    complete. Raises NumascapeError if a column is missing or has another type, if `path` exists and
+    is not a trace, and if it cannot be written.
     """
     target = Path(path)
     check_replaceable(target)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report served on this machine: the same page, with single pages of the trace on demand."""
+"""Serves the report on this machine, with details down to single pages on demand."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a trace to the site that shows it, and to the browser that shows the site."""
+"""Makes the site of a trace, and opens it in the browser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from numascape.view.windows import Windows
 
 
 def site_of(trace: Trace) -> Site:
-    """Everything that is served of `trace`, under a secret that nobody can guess."""
+    """The site of `trace`, below a random secret."""
     trace = TraceOfTouches.of(trace)
     started = draft(trace, readable_sources(trace.info, None))
     page, policy, shown = served_page(viewer_page(), started)
@@ -43,10 +43,10 @@ def site_of(trace: Trace) -> Site:
 
 @contextmanager
 def shown_in_browser(address: str) -> Iterator[bool]:
-    """Open `address` in the user's browser, if there is one; yields whether that went well.
+    """Open `address` in the user's browser, if there is one; yields whether this succeeded.
 
-    The browser is given a file that only the user can read, which leads to the address: other
-    users of the machine see each command's arguments.
+    The browser gets a file that only the user can read and that redirects to the address, because
+    other users of the machine can see the arguments of commands.
     """
     with tempfile.TemporaryDirectory(prefix="numascape-") as folder:
         file = Path(folder) / "open.html"
@@ -58,7 +58,7 @@ def shown_in_browser(address: str) -> Iterator[bool]:
 
 
 def _open(address: str) -> bool:
-    # Without a screen, a browser for terminals would take over this terminal.
+    # Without a display, a text browser would use this terminal.
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False
     try:

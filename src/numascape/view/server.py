@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server: sockets of this machine's loopback, and HTTP around a site's answers.
+"""The HTTP server of a site, on the loopback addresses of this machine.
 
-The standard library's server does: a few requests of one reader, two addresses, one method.
+The server of the standard library is sufficient: there are few requests of one reader.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from numascape.view.site import Answer, Site, refusal
 LOOPBACK: Final = "127.0.0.1"
 LOOPBACK_6: Final = "::1"
 _SILENCE_S: Final = 60
-"""Seconds after which a connection that says nothing is closed."""
+"""Seconds after which a silent connection is closed."""
+MAX_CONNECTIONS: Final = 64
+"""Most simultaneous connections; each has a thread. A browser opens six."""
+_TOO_MANY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
 
 
 class _Server(ThreadingHTTPServer):
@@ -36,17 +41,23 @@ class _Server(ThreadingHTTPServer):
         )
 
     def server_bind(self) -> None:
-        # The base class would ask the resolver for this machine's name, which may take long.
+        # The base class would resolve this machine's name, which may take long.
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        if len(self.connections) >= MAX_CONNECTIONS:
+            request.settimeout(0)
+            with suppress(OSError):
+                request.send(_TOO_MANY)
+            self.shutdown_request(request)
+            return
         self.connections.add(request)
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer one reader; end quietly when Polars raises Ctrl-C in this thread too."""
+        """Answer one connection; end quietly if Polars raises Ctrl-C in this thread, too."""
         with suppress(KeyboardInterrupt):
             super().process_request_thread(request, client_address)
 
@@ -55,14 +66,14 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def server_close(self) -> None:
-        """End the connections that readers keep open, too: nobody is answered any more."""
+        """Also close the connections that readers keep open."""
         super().server_close()
         for connection in tuple(self.connections):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of readers who left; their browser shows them what matters."""
+        """Print nothing if a reader closed the connection; the browser shows errors."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -78,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(self.server.site.answer(self.path, headers, self.server.hosts))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse in one line of text what is no GET, or no HTTP."""
+        """Reject a request that is not a GET or not HTTP, with one line of text."""
         status = HTTPStatus(code)
         if status == HTTPStatus.NOT_IMPLEMENTED:
             status = HTTPStatus.METHOD_NOT_ALLOWED
@@ -107,15 +118,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.content)
 
     def log_message(self, *_: object) -> None:
-        """Print nothing: the addresses asked for hold the secret."""
+        """Print nothing, because the requested addresses contain the secret."""
 
 
 @contextmanager
 def serving(site: Site, port: int = 0, *, ipv6: bool = False) -> Iterator[str]:
-    """Serve `site` in the background while the block runs; yields the page's address.
+    """Serve `site` in the background while the context is entered; yields the page's address.
 
-    `port` 0 takes a free one. With `ipv6`, ::1 is served too. Raises NumascapeError when the port
-    cannot be had.
+    `port` 0 uses a free port. With `ipv6`, ::1 is served, too. Raises NumascapeError if the port is
+    not available.
     """
     with ExitStack() as stack:
         servers: list[_Server] = []

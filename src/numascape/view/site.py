@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the served report answers to a request: page, window, or refusal, as plain data.
+"""Answers the requests to a served report: a page, a window or a refusal, as plain data.
 
-The trace may hold what its owner shows to nobody else on this machine, and any page that a browser
-has open can send requests to it. So an answer needs the secret in the path, and a request that a
-foreign page sends is refused even with it: by its Host when a name was rebound to this machine,
-by its Origin or Sec-Fetch-Site otherwise.
+The trace may be confidential, and any page that is open in a browser can send requests to the
+server. Each request must therefore contain the secret in its path. Requests from foreign pages are
+rejected even if they contain the secret. The header Host shows names that were rebound to this
+machine, and Origin or Sec-Fetch-Site shows other foreign pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numascape.errors import NumascapeError
 from numascape.report.build import Draft
 from numascape.report.encode import Planes
 from numascape.report.render import SIZE, fill
-from numascape.view.windows import MOST_COLUMNS, Wanted, Window, Windows
+from numascape.view.windows import MAX_COLUMNS, Wanted, Window, Windows
 
 DETAIL = "detail"
 """The window's address, relative to the page's."""
@@ -33,7 +33,7 @@ _NUMBER = re.compile("[0-9]{1,10}")
 
 @dataclass(frozen=True)
 class Answer:
-    """Status, type and bytes of an answer."""
+    """The status, type and bytes of an answer."""
 
     status: HTTPStatus
     kind: str
@@ -41,7 +41,7 @@ class Answer:
 
 
 def refusal(status: HTTPStatus, line: str) -> Answer:
-    """An answer of one line of text."""
+    """An error with one line of text."""
     return Answer(status, "text/plain; charset=utf-8", f"{line}\n".encode())
 
 
@@ -51,12 +51,12 @@ NOT_ALLOWED = refusal(
 
 
 class BadRequestError(Exception):
-    """A parameter that is missing or out of range; one line."""
+    """A parameter is missing or out of range; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """What a window may ask for: pages and instances of each structure, and the phases."""
+    """The valid ranges of a request: pages and instances of each structure, and the phases."""
 
     pages: tuple[int, ...]
     instances: tuple[int, ...]
@@ -64,9 +64,9 @@ class Extent:
 
 
 def served_page(template: str, started: Draft) -> tuple[bytes, str, Draft]:
-    """The report's page, which may ask this server for windows, its policy, and what it shows.
+    """The page, which can request windows from this server, its content policy, and its draft.
 
-    Raises NumascapeError when the viewer's page is another than this version's.
+    Raises NumascapeError if the viewer's page is not of this version.
     """
     run = {**started.run, "detail_url": DETAIL}
     opened = template.replace(_CLOSED, _OPENED, 1)
@@ -80,7 +80,7 @@ def served_page(template: str, started: Draft) -> tuple[bytes, str, Draft]:
 
 
 class Site:
-    """Page and windows of one trace, under the path /`secret`/."""
+    """The page and the windows of one trace, below the path /`secret`/."""
 
     def __init__(
         self, page: bytes, policy: str, windows: Windows, extent: Extent, secret: str
@@ -92,7 +92,7 @@ class Site:
         self._extent = extent
 
     def answer(self, target: str, headers: Mapping[str, str], hosts: frozenset[str]) -> Answer:
-        """Answer a GET of `target`; `hosts` are the names that this server is reached by.
+        """Answer a GET of `target`; `hosts` are the valid names of this server.
 
         The names of `headers` are in lower case.
         """
@@ -102,7 +102,7 @@ class Site:
             return NOT_ALLOWED
         _, _, path = address.path.partition("/")
         secret, _, rest = path.partition("/")
-        # The secret is compared first and whatever else is wrong, so that time tells nothing.
+        # The secret is always compared, and first, so that the time of an answer reveals nothing.
         known = hmac.compare_digest(secret.encode(), self.secret.encode())
         if not (known and _from_here(headers, hosts)):
             return NOT_ALLOWED
@@ -119,11 +119,11 @@ class Site:
 
 
 def _from_here(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:
-    """Whether the user or our own page asks, and neither a foreign page nor a foreign name."""
+    """Whether the request is from the user or our own page, with one of our host names."""
     host = headers.get("host", "").lower()
     origin = headers.get("origin")
     site = headers.get("sec-fetch-site", "none")
-    # A page may be left for ours by a link, which tells the page that has it nothing.
+    # A link on a foreign page may lead to ours; this reveals nothing to the foreign page.
     arrives = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == (
         "navigate",
         "document",
@@ -136,7 +136,7 @@ def _from_here(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:
 
 
 def read_wanted(query: str, extent: Extent) -> Wanted:
-    """The window that a query asks for; raises BadRequestError, one line, for every mistake."""
+    """Parse the query for a window; raises BadRequestError for any error."""
     try:
         given = parse_qs(query, keep_blank_values=True, strict_parsing=True, max_num_fields=16)
     except ValueError as error:
@@ -157,7 +157,7 @@ def read_wanted(query: str, extent: Extent) -> Wanted:
         instance=instance,
         first=first,
         end=_number(values, "to", first + 1, extent.pages[structure]),
-        columns=_number(values, "columns", 1, MOST_COLUMNS),
+        columns=_number(values, "columns", 1, MAX_COLUMNS),
         phases=_phases(values, extent.phases),
     )
 
@@ -182,12 +182,12 @@ def _phases(values: Mapping[str, str], phases: int) -> tuple[int, ...] | None:
         return None
     numbers = values["phases"].split(",")
     if len(numbers) > phases:
-        raise BadRequestError(f"phases names {len(numbers)}, and there are {phases}")
+        raise BadRequestError(f"phases names {len(numbers)}, but there are only {phases}")
     return tuple(_in_range("phases", number, 0, phases - 1) for number in numbers)
 
 
 def encode_window(wanted: Wanted, window: Window) -> bytes:
-    """The window as a block (see report/encode.py), not compressed: it stays on this machine."""
+    """The window as a block (see report/encode.py); not compressed, as it is sent locally."""
     planes = Planes(small=False)
     return planes.block(
         {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of one structure at the detail that a screen can show, quickly, from the full trace.
+"""Computes windows: a part of one structure in the detail that a screen can show.
 
-What is asked for first of a structure is sorted by page and summed up in steps of STEP pages,
-STEP^2 pages, ...; then each answer looks at a few entries per column, however long the structure.
+At the first request for a structure, its accesses are sorted by page and summed over blocks of STEP
+pages, STEP^2 pages, ... Each answer then reads only a few entries per column, for any size of the
+structure.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.report.data import Column
+from numascape.analysis.page_columns import Column
 from numascape.trace import Trace
 from numascape.trace.counting import counted
 
 STEP = 8
-"""Pages of one step are summed up in the next by this factor."""
-MOST_COLUMNS = 8192
-MOST_CELLS = 4_000_000
-"""Columns times threads of an answer; a window with more has wider columns."""
+"""So many blocks of one level are summed up to one block of the next level."""
+MAX_COLUMNS = 8192
+MAX_CELLS = 4_000_000
+"""Most columns times threads of an answer; with more, the columns are wider."""
 KEPT_ROWS = 50_000_000
-"""Rows of the sorted tables that are kept for further windows."""
+"""Most rows of sorted tables that are kept for further windows."""
 
 Place = tuple[str, str, int]
 Indices = npt.NDArray[np.int64]
@@ -35,7 +36,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Wanted:
-    """Pages `first` to before `end` of a structure or of one instance, in at most `columns`.
+    """Pages [first, end) of a structure or of one instance, in at most `columns` columns.
 
     `phases` are those whose accesses are summed; None is all of them.
     """
@@ -50,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class WindowColumns:
-    """Runs of pages, ascending, as in the report; `touched` is 0 where nobody was."""
+    """Ascending runs of pages, as in the report; `touched` is 0 for untouched pages."""
 
     start: Column
     pages: Column
@@ -71,7 +72,7 @@ class WindowCells:
 
 @dataclass(frozen=True)
 class WindowTouches:
-    """Pages first touched by thread and column; `place` is the report's, of most of them."""
+    """First touched pages by thread and column; `place` is the report's place of most of them."""
 
     row: Column
     column: Column
@@ -81,7 +82,7 @@ class WindowTouches:
 
 @dataclass(frozen=True)
 class Window:
-    """An answer; its columns cover what was asked for, to the next multiple of their width."""
+    """An answer; its columns cover the request, extended to a multiple of their width."""
 
     pages_per_column: int
     columns: WindowColumns
@@ -107,7 +108,7 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Detail:
-    """One structure or instance: its levels from single pages up, and its touched pages."""
+    """One structure or instance: its levels, from single pages up, and its touched pages."""
 
     levels: tuple[_Level, ...]
     touched: Column
@@ -120,9 +121,9 @@ class _Detail:
 
 
 class Windows:
-    """Answers for windows of a trace's structures; to be used by several threads at once.
+    """Computes windows of a trace's structures; thread-safe.
 
-    `places` are those of the report, `phase_of` the report's phase of each phase of the trace.
+    `places` are those of the report; `phase_of` is the report's phase for each phase of the trace.
     """
 
     def __init__(self, trace: Trace, places: dict[Place, int], phase_of: Column) -> None:
@@ -133,7 +134,7 @@ class Windows:
         self._lock = Lock()
 
     def answer(self, wanted: Wanted) -> Window:
-        """Return the window; `wanted` must name what exists, and at least one page and column."""
+        """Return the window; `wanted` must be valid, with at least one page and one column."""
         detail = self._detail(wanted.structure, wanted.instance)
         width = 1
         while -(-wanted.end // width) - wanted.first // width > wanted.columns:
@@ -144,11 +145,11 @@ class Windows:
         return window
 
     def prepare(self, structure: int) -> None:
-        """Sort the pages of a structure, so that its first window is answered quickly too.
+        """Sort the pages of a structure, so that its first window is also fast.
 
-        To be run by a thread of its own.
+        Runs in its own thread.
         """
-        # Polars raises Ctrl-C in whichever thread it works in, not in the main thread alone.
+        # Polars raises Ctrl-C in any thread in which it works, not only in the main thread.
         with suppress(KeyboardInterrupt):
             self._detail(structure, None)
 
@@ -178,7 +179,7 @@ class Windows:
         touched = pl.concat([accesses["page"], first["page"]]).unique().sort()
         pages = int(self._trace.structures.item(structure, "pages"))
         levels = [_level(1, _by_page(accesses), _by_page(first))]
-        while levels[-1].width * MOST_COLUMNS < pages:
+        while levels[-1].width * MAX_COLUMNS < pages:
             accesses = _coarser(accesses, ["page", "thread", "phase"], counts)
             first = _coarser(first, ["page", "thread", "phase", "place"], ["pages"])
             levels.append(_level(levels[-1].width * STEP, accesses, first))
@@ -192,13 +193,13 @@ class Windows:
 
     def _first_touches(self, chosen: pl.Expr) -> pl.DataFrame:
         table = self._trace.first_touch.lazy()
-        # Traces of earlier versions do not know the phase of a first touch.
+        # Traces of earlier versions do not contain the phase of a first touch.
         known = "phase" in self._trace.first_touch.columns
         table = table.filter(chosen).with_columns(
             self._phase() if known else pl.lit(0, pl.UInt32).alias("phase")
         )
         first = table.select("page", "thread", "phase", *_PLACE).collect()
-        # One place touches many pages in a row: names are looked at where they change only.
+        # One place usually touches many successive pages: look names up only where they change.
         same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in _PLACE)
         fresh = first.select((~same).fill_null(value=True)).to_series()
         named = first.select(_PLACE).filter(fresh).iter_rows()
@@ -217,7 +218,7 @@ def _by_page(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _coarser(frame: pl.DataFrame, columns: list[str], summed: list[str]) -> pl.DataFrame:
-    """Sums over blocks of STEP of the present ones, sorted by block."""
+    """Sums over blocks of STEP blocks, sorted by block."""
     blocks = frame.lazy().with_columns(pl.col("page") // STEP)
     return blocks.group_by(columns).agg(pl.col(summed).sum()).sort("page").collect()
 
@@ -230,7 +231,7 @@ def _level(width: int, accesses: pl.DataFrame, first: pl.DataFrame) -> _Level:
 
 
 def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) -> Window | None:
-    """The window in columns of `width` pages; None when that makes too many cells."""
+    """The window in columns of `width` pages; None if it has too many cells."""
     level = max((one for one in detail.levels if one.width <= width), key=lambda one: one.width)
     begin, end = wanted.first // width, -(-wanted.end // width)
     blocks = end - begin
@@ -243,7 +244,7 @@ def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) ->
     seen[level.thread[accesses]] = True
     seen[level.first_thread[first]] = True
     threads = np.flatnonzero(seen)
-    if blocks > 1 and len(threads) * blocks > MOST_CELLS:
+    if blocks > 1 and len(threads) * blocks > MAX_CELLS:
         return None
     edges = np.arange(begin, end + 1) * width
     touched = np.diff(np.searchsorted(detail.touched, _as_pages(edges)))
@@ -272,7 +273,7 @@ def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) ->
 def _rows_within(
     block: Column, phase: Column, begin: int, end: int, phases: tuple[int, ...] | None
 ) -> Indices | slice:
-    # Of the block's own type: else the search would first convert the whole column.
+    # Use the type of `block`; otherwise the search would first convert the whole column.
     low, high = np.searchsorted(block, _as_pages([begin, end]))
     if phases is None:
         return slice(int(low), int(high))
@@ -286,7 +287,7 @@ def _as_pages(numbers: npt.ArrayLike) -> npt.NDArray[np.uint32]:
 
 
 def _columns(edges: Indices, touched: Any, pages: int) -> tuple[WindowColumns, Indices]:
-    """Each touched block is a column, each run of others one; and the blocks' columns."""
+    """One column per touched block and per run of untouched blocks; and each block's column."""
     is_start = np.empty(len(touched), bool)
     is_start[0] = True
     is_start[1:] = (touched[1:] > 0) | (touched[:-1] > 0)
@@ -309,7 +310,7 @@ def _places_of(
 def _touches(
     cell: Indices, place: Column, pages: Column, size: int
 ) -> tuple[Indices, Column, Column]:
-    """Cells with first touches, their pages, and the place of most of these."""
+    """The cells with first touches, their pages, and the place of most of these pages."""
     total = np.bincount(cell, pages, size)
     used = np.flatnonzero(total)
     places = int(place.max(initial=0)) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task graphs from files of several programs. Files are somebody's: nothing in them is believed."""
+"""Task graphs from files of several programs. The files are not trusted: everything is checked."""
 
 from numascape.balance.formats.lbaf_mapping import write_lbaf_mapping
 from numascape.balance.formats.reading import FORMATS, format_of, read_graph

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading files without trusting their sizes, and numbers without trusting their words."""
+"""Reads files of bounded size, and numbers from untrusted text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from numascape.balance.graph import Floats
 from numascape.errors import NumascapeError
 
-# Ten million messages as text need a quarter of it.
+# Ten million messages as text need a quarter of this.
 LARGEST_FILE: Final = 1 << 30
 _STEP: Final = 1 << 22
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content, decompressed where it is called .br; NumascapeError says what failed."""
+    """The file's content, decompressed if its suffix is .br; NumascapeError says what failed."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise NumascapeError(f"{path} is larger than {LARGEST_FILE >> 30} GiB")
@@ -29,7 +29,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _decompressed(content: bytes, path: Path) -> bytes:
-    """A few bytes may stand for gigabytes, so the output is counted while it comes."""
+    """Decompress in steps and limit the output, because a few bytes may expand to gigabytes."""
     decompressor, parts, size = brotli.Decompressor(), [], 0
     try:
         part = decompressor.process(content, output_buffer_limit=_STEP)
@@ -40,14 +40,14 @@ def _decompressed(content: bytes, path: Path) -> bytes:
                 raise NumascapeError(f"{path} decompresses to more than {LARGEST_FILE >> 30} GiB")
             part = decompressor.process(b"", output_buffer_limit=_STEP)
     except brotli.error as error:
-        raise NumascapeError(f"{path} is no valid Brotli file") from error
+        raise NumascapeError(f"{path} is not a valid Brotli file") from error
     if not decompressor.is_finished():
-        raise NumascapeError(f"{path} is no complete Brotli file")
+        raise NumascapeError(f"{path} is not a complete Brotli file")
     return b"".join(parts)
 
 
 def read_text(path: Path) -> str:
-    """The file as text; bytes that are no UTF-8 are replaced."""
+    """The file as text; bytes that are not UTF-8 are replaced."""
     return read_bytes(path).decode("utf-8", "replace")
 
 
@@ -56,7 +56,7 @@ def numbers(words: list[str], path: Path, line: int) -> Floats:
     try:
         values = np.array(words, np.float64)
     except ValueError as error:
-        raise NumascapeError(f"{path}, line {line}: a word is no number") from error
+        raise NumascapeError(f"{path}, line {line}: a word is not a number") from error
     if not np.isfinite(values).all():
         raise NumascapeError(f"{path}, line {line}: a number is not finite")
     return values
@@ -69,4 +69,4 @@ def whole_numbers(words: list[str], path: Path, line: int) -> list[int]:
             raise NumascapeError(f"{path}, line {line}: a number is too long")
         return [int(word) for word in words]
     except ValueError as error:
-        raise NumascapeError(f"{path}, line {line}: a word is no whole number") from error
+        raise NumascapeError(f"{path}, line {line}: a word is not a whole number") from error

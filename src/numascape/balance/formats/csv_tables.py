@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV: tables of tasks and messages in a folder, and matrices of who sends how much to whom."""
+"""CSV: tables of tasks and messages in a folder, and communication matrices."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from numascape.errors import NumascapeError
 _TASKS: Final = ("load", "core", "fixed", "migrated_bytes", "memory")
 _MESSAGES: Final = ("sender", "receiver", "bytes", "count")
 _LARGEST_MATRIX: Final = 1 << 14
-"""Rows; a matrix is dense."""
+"""Most rows, because a matrix is dense."""
 
 
 def read_csv_folder(path: Path, cores: int) -> TaskGraph:
-    """Tasks of tasks.csv, messages of messages.csv where there is one; both with headings.
+    """Read the tasks in tasks.csv and the messages in messages.csv, if any; both have headings.
 
-    A row per task: load, and perhaps core, fixed, migrated_bytes, memory. A row per message:
-    sender, receiver, and perhaps bytes, count.
+    tasks.csv has a row per task: load, and optionally core, fixed, migrated_bytes, memory.
+    messages.csv has a row per message: sender, receiver, and optionally bytes, count.
     """
     tasks = _table(path / "tasks.csv", _TASKS, "load")
     messages: dict[str, list[float] | None] = dict.fromkeys(_MESSAGES)
@@ -67,7 +67,7 @@ def _table(path: Path, columns: tuple[str, ...], needed: str) -> dict[str, list[
 def read_matrix(path: Path, cores: int) -> TaskGraph:
     """A square matrix of bytes, row = sender, separated by commas, semicolons or blanks.
 
-    Loads are 1 each: such matrices say nothing of them.
+    Each load is 1, because such matrices do not contain loads.
     """
     rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
@@ -75,7 +75,7 @@ def read_matrix(path: Path, cores: int) -> TaskGraph:
         if words and not line.startswith("#"):
             rows.append(numbers(words, path, number))
             if len(rows) > _LARGEST_MATRIX or len(rows[-1]) != len(rows[0]):
-                raise NumascapeError(f"{path}, line {number}: the matrix is no square of up to "
+                raise NumascapeError(f"{path}, line {number}: the matrix is not a square of up to "
                                      f"{_LARGEST_MATRIX} rows")  # fmt: skip
     if not rows or len(rows) != len(rows[0]):
         raise NumascapeError(f"{path}: the matrix has {len(rows)} rows, and must be a square")

@@ -22,7 +22,7 @@ _Amount = Annotated[float, Field(ge=0, le=1e200, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class _Entity:
-    """A task or what it talks to; older files have `id`, newer ones `seq_id`."""
+    """A task or its communication partner; older files have `id`, newer ones `seq_id`."""
 
     id: int | None = None
     seq_id: int | None = None
@@ -65,7 +65,7 @@ _FILE: Final = TypeAdapter(_File)
 
 
 def rank_files(path: Path) -> dict[int, Path]:
-    """All ranks' files of the data set to which `path` belongs."""
+    """The file of each rank in the data set that `path` belongs to."""
     named = re.match(LBAF_NAME, path.name)
     if named is None:
         return {0: path}
@@ -78,7 +78,7 @@ def rank_files(path: Path) -> dict[int, Path]:
 
 
 def read_lbaf(path: Path, cores: int) -> TaskGraph:
-    """The last phase that all ranks have; each rank is a core."""
+    """Read the last phase that all ranks have; each rank is a core."""
     files = {rank: _read(file) for rank, file in rank_files(path).items()}
     last = _last_common(path, files)
     place: dict[int, int] = {}
@@ -91,7 +91,7 @@ def read_lbaf(path: Path, cores: int) -> TaskGraph:
         for task in phase.tasks:
             number = task.entity.number
             if number is None or number in place:
-                raise NumascapeError(f"{path}: task {number} of phase {last} is not told apart")
+                raise NumascapeError(f"{path}: phase {last} has several tasks {number}")
             place[number] = len(load)
             load.append(task.time)
             core.append(rank)
@@ -125,5 +125,5 @@ def _read(path: Path) -> _File:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise NumascapeError(
-            f"{path} is no file of vt or LBAF: {place[:80]}: {first['msg'][:120]}"
+            f"{path} is not a file of vt or LBAF: {place[:80]}: {first['msg'][:120]}"
         ) from error

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mapping as vt reads it: its own files with one phase more, in which tasks are where they go.
+"""Writes a mapping for vt: its own files with one more phase, in which the tasks have migrated.
 
-vt's OfflineLB compares each phase with the next one and migrates what lies on another rank there.
+vt's OfflineLB compares each phase with the next one and migrates the tasks whose rank differs.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from numascape.balance.formats.lbaf import LBAF_NAME, last_common_phase, rank_fi
 from numascape.balance.graph import Cores
 from numascape.errors import NumascapeError
 
-# Quick; the best quality takes minutes for large files.
+# A low, fast quality; the best one takes minutes for large files.
 _QUALITY: Final = 5
 
 Document = dict[str, Any]
 
 
 def write_lbaf_mapping(path: Path, source: Path, mapping: Cores) -> list[Path]:
-    """Write a file for each rank of `source`, named as `path` but with the rank; returns them.
+    """Write a file for each rank of `source`, named like `path` with the rank; return the files.
 
-    `mapping` is of the tasks in the order in which read_lbaf has them. Phases after the one that
-    they are of are left out; everything else stays as it is. Raises NumascapeError, and OSError.
+    `mapping` has the tasks in the order of read_lbaf. Phases after the one that read_lbaf takes are
+    left out; everything else stays the same. Raises NumascapeError, and OSError.
     """
     named = re.match(LBAF_NAME, path.name)
     if named is None:
@@ -38,7 +38,7 @@ def write_lbaf_mapping(path: Path, source: Path, mapping: Cores) -> list[Path]:
     ranks = {rank: json.loads(read_bytes(file)) for rank, file in rank_files(source).items()}
     if len(mapping) and int(mapping.max()) not in ranks:
         raise NumascapeError(
-            f"tasks go to core {int(mapping.max())}, and {source} is of ranks 0 to {max(ranks)}: "
+            f"tasks go to core {int(mapping.max())}, but {source} has ranks 0 to {max(ranks)}: "
             "give a --machine with as many cores"
         )
     _add_phase(ranks, last, mapping)
@@ -53,7 +53,7 @@ def write_lbaf_mapping(path: Path, source: Path, mapping: Cores) -> list[Path]:
 
 
 def _add_phase(ranks: dict[int, Document], last: int, mapping: Cores) -> None:
-    """To each rank's document a phase `last` + 1 with the tasks that the mapping gives it."""
+    """Add phase `last` + 1 to each rank's document, with the tasks that are mapped to the rank."""
     added: dict[int, Document] = {rank: {"id": last + 1, "tasks": []} for rank in ranks}
     goes_to = iter(mapping.tolist())
     for _, document in sorted(ranks.items()):

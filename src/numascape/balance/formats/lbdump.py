@@ -35,7 +35,7 @@ _HEADER: Final = 16
 _TO_PROCESSOR, _TO_OBJECT, _TO_OBJECTS = 1, 2, 3
 
 Identity = tuple[int, int]
-"""Of an object: its manager and its id."""
+"""The manager and the id of an object."""
 
 
 class _NotThisLayoutError(Exception):
@@ -43,7 +43,7 @@ class _NotThisLayoutError(Exception):
 
 
 class _Bytes:
-    """Values one after the other; never beyond the end."""
+    """Reads values one after the other, never beyond the end."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -60,7 +60,7 @@ class _Bytes:
         return len(self._content) - self._at
 
     def count(self, form: str, least: int) -> int:
-        """A number of things that need `least` bytes each, as many as can follow."""
+        """Read a count of items of at least `least` bytes; an error if so many cannot follow."""
         value: int = self.take(form)[0]
         if not 0 <= value * least <= self.left():
             raise _NotThisLayoutError("it names more than it holds")
@@ -79,10 +79,10 @@ class _Dump:
 
 
 def read_lbdump(path: Path, cores: int) -> TaskGraph:
-    """Objects are tasks; messages between them count, those to processors do not."""
+    """Read objects as tasks. Messages between objects count, messages to processors do not."""
     content = read_bytes(path)
     if not content.startswith(MAGIC) or len(content) < _HEADER:
-        raise NumascapeError(f"{path} is no LBDump file of Charm++")
+        raise NumascapeError(f"{path} is not an LBDump file of Charm++")
     if content[10] != 1:
         raise NumascapeError(f"{path} was written by a big-endian machine")
     dump = None
@@ -93,7 +93,7 @@ def read_lbdump(path: Path, cores: int) -> TaskGraph:
         except _NotThisLayoutError as error:
             reason = str(error)
     if dump is None:
-        raise NumascapeError(f"{path} is no valid LBDump of Charm++ 6, 7 or 8: {reason}")
+        raise NumascapeError(f"{path} is not a valid LBDump of Charm++ 6, 7 or 8: {reason}")
     return _graph(dump)
 
 

@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 
 
 def read_metis(path: Path, cores: int) -> TaskGraph:
-    """Vertices are tasks (load: their first weight, else 1), edges messages in both directions."""
+    """Read vertices as tasks (load: first weight, or 1), and edges as messages both ways."""
     lines = [
         (number, line.split())
         for number, line in enumerate(read_text(path).splitlines(), 1)
@@ -26,14 +26,14 @@ def read_metis(path: Path, cores: int) -> TaskGraph:
     vertices, edges = whole_numbers(words[:2], path, number)
     kind = words[2].zfill(3) if len(words) > 2 else "000"
     if len(kind) != 3 or set(kind) - set("01"):
-        raise NumascapeError(f"{path}, line {number}: {words[2][:10]!r} is no format of METIS")
+        raise NumascapeError(f"{path}, line {number}: {words[2][:10]!r} is not a format of METIS")
     sizes, loads, weights = (digit == "1" for digit in kind)
     constraints = whole_numbers(words[3:4], path, number)[0] if len(words) > 3 else int(loads)
     before = int(sizes) + constraints
-    # Blank lines are vertices without edges; those after the last vertex are not.
+    # A blank line is a vertex without edges, except after the last vertex.
     rows = lines[1 : vertices + 1]
     if len(rows) < vertices or any(row for _, row in lines[vertices + 1 :]):
-        raise NumascapeError(f"{path}: it has not one line for each of its {vertices} vertices")
+        raise NumascapeError(f"{path}: it must have one line for each of its {vertices} vertices")
 
     load = np.ones(vertices)
     migrated = np.zeros(vertices)
@@ -56,7 +56,8 @@ def read_metis(path: Path, cores: int) -> TaskGraph:
             count.append(float(ends[i + 1]) if weights else 1.0)
     if len(sender) != 2 * edges:
         raise NumascapeError(
-            f"{path}: it names {edges} edges, and lists {len(sender) / 2:g} with both ends"
+            f"{path}: its first line says {edges} edges, but it lists "
+            f"{len(sender) / 2:g} with both ends"
         )
     return task_graph(
         load, blocks(vertices, cores), sender, receiver,

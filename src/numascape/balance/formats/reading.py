@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which reader a file needs."""
+"""Chooses the reader for a file."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ FORMATS: Final[dict[str, Reader]] = {
     "metis": read_metis,
     "scotch": read_scotch,
 }
-"""Readers by format: from a file and the number of cores, over which tasks are laid in equal
-blocks where the file does not know where they are."""
+"""Readers by format: from a file and the number of cores. If the file has no mapping, tasks are
+assigned to the cores in equal blocks."""
 
 _BY_SUFFIX: Final = {".json": "json", ".csv": "matrix", ".graph": "metis", ".metis": "metis",
                      ".grf": "scotch", ".src": "scotch"}  # fmt: skip
 
 
 def read_graph(path: Path, cores: int, form: str | None = None) -> TaskGraph:
-    """The tasks of a file, or of a folder with tasks.csv; NumascapeError says what is wrong.
+    """Read the tasks of a file, or of a folder with tasks.csv; NumascapeError says what is wrong.
 
-    The format is seen from the file's first bytes and its name, unless `form` names it.
+    Unless `form` names the format, it is derived from the file's first bytes and its name.
     """
     form = form or format_of(path)
     if form not in FORMATS:
@@ -47,7 +47,7 @@ def read_graph(path: Path, cores: int, form: str | None = None) -> TaskGraph:
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's first bytes and name tell. Raises NumascapeError."""
+    """Derive the format from a file's first bytes and its name. Raises NumascapeError."""
     if path.is_dir():
         return "csv"
     try:
@@ -62,6 +62,6 @@ def format_of(path: Path) -> str:
     named = _BY_SUFFIX.get(path.suffix.lower())
     if named is None:
         raise NumascapeError(
-            f"{path}: what kind of task graph is it? Give --format with one of {', '.join(FORMATS)}"
+            f"{path}: the format is unknown: give --format with one of {', '.join(FORMATS)}"
         )
     return named

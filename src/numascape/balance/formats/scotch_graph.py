@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 
 
 class _Words:
-    """The file's numbers in order, wherever its lines end."""
+    """The file's numbers in order; line ends do not matter."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -36,16 +36,16 @@ class _Words:
 
 
 def read_scotch(path: Path, cores: int) -> TaskGraph:
-    """Vertices are tasks (load 1 where they have none), arcs messages."""
+    """Read vertices as tasks (load 1 if they have none), and arcs as messages."""
     words = _Words(path)
     if words.take() != 0:
-        raise NumascapeError(f"{path} is no Scotch graph of version 0")
+        raise NumascapeError(f"{path} is not a Scotch graph of version 0")
     vertices, arcs = words.take(), words.take()
     base, flags = words.take(), words.take()
     labels, weights, loads = flags // 100, flags // 10 % 10, flags % 10
     if {labels, weights, loads} - {0, 1}:
-        raise NumascapeError(f"{path}: {flags} are no flags of a Scotch graph")
-    # Each vertex has a number at least, so that this bounds what is allocated.
+        raise NumascapeError(f"{path}: {flags} are not flags of a Scotch graph")
+    # Each vertex has at least one number, so this limits what is allocated.
     if vertices > words.left():
         raise NumascapeError(f"{path} ends before its {vertices} vertices")
     load, label = np.ones(vertices), np.arange(vertices) + base
@@ -63,7 +63,7 @@ def read_scotch(path: Path, cores: int) -> TaskGraph:
             sender.append(vertex)
             receiver.append(words.take())
     if len(sender) != arcs or words.left():
-        raise NumascapeError(f"{path}: it names {arcs} arcs, and lists {len(sender)}")
+        raise NumascapeError(f"{path}: its header says {arcs} arcs, but it lists {len(sender)}")
     places = {int(name): place for place, name in enumerate(label)}
     if any(name not in places for name in receiver):
         raise NumascapeError(f"{path}: an arc leads to a vertex that is not there")

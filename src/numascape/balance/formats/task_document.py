@@ -58,11 +58,11 @@ def read_document(path: Path, cores: int) -> TaskGraph:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise NumascapeError(
-            f"{path} is no valid document of tasks: {place[:80]}: {first['msg'][:120]}"
+            f"{path} is not a valid document of tasks: {place[:80]}: {first['msg'][:120]}"
         ) from error
     if document.format != FORMAT or document.version != VERSION:
         raise NumascapeError(
-            f"{path} is {document.format[:40]!r} version {document.version}, and this Numascape "
+            f"{path} is {document.format[:40]!r} version {document.version}, but this Numascape "
             f"reads {FORMAT!r} version {VERSION}"
         )
     return graph_of_columns(

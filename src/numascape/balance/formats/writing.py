@@ -16,7 +16,7 @@ from numascape.errors import NumascapeError
 
 
 def write_mapping(path: Path, graph: TaskGraph, target: Target, balanced: Balanced) -> None:
-    """Write where each task goes: .json, .csv, or .map as METIS and Scotch number parts.
+    """Write the core of each task as .json, .csv, or .map (part numbers, as METIS and Scotch).
 
     Raises NumascapeError for another suffix, and OSError.
     """
@@ -58,7 +58,7 @@ def _csv(graph: TaskGraph, target: Target, balanced: Balanced) -> str:
 
 
 def _scotch_map(graph: TaskGraph, target: Target, balanced: Balanced) -> str:
-    """A number of lines, then vertex and part of each, as Scotch's programs read it."""
+    """The number of lines, then one line with vertex and part for each task, as Scotch reads it."""
     lines = [f"{task}\t{core}" for task, core in enumerate(balanced.mapping.tolist())]
     return "\n".join([str(graph.tasks), *lines, ""])
 

@@ -14,7 +14,7 @@ from numascape.commands.host.sweep import sweep
 
 app = typer.Typer(
     name="host",
-    help="Show what fills the memory of this host's nodes, and free it: page cache, tmpfs, limits.",
+    help="Show what fills the memory of this host's nodes (page cache, tmpfs), and free it.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from numascape import terminal
 from numascape.host.state import HostState
-from numascape.machine.wording import bytes_text
+from numascape.quantities import bytes_text
 
 
 def print_before_after(before: HostState, after: HostState, nodes: list[int]) -> None:

@@ -25,12 +25,17 @@ if TYPE_CHECKING:
 def check(
     bytes_per_node: Annotated[
         str | None,
-        typer.Option("--bytes-per-node", metavar="BYTES", help="Such as 8G.", show_default=False),
+        typer.Option(
+            "--bytes-per-node", metavar="BYTES", help="For example 8G.", show_default=False
+        ),
     ] = None,
     nodes: Annotated[
         str | None,
         typer.Option(
-            "--nodes", metavar="NODES", help="On these only, such as 0,1.", show_default=False
+            "--nodes",
+            metavar="NODES",
+            help="Only on these nodes, for example 0,1.",
+            show_default=False,
         ),
     ] = None,
     like: Annotated[
@@ -38,7 +43,7 @@ def check(
         typer.Option(
             "--like",
             metavar="TRACE",
-            help="As much as this recorded program had on each node.",
+            help="As much as this recorded program used on each node.",
             show_default=False,
         ),
     ] = None,
@@ -54,10 +59,10 @@ def check(
     as_json: JsonOption = False,
     root: RootOption = Path("/"),
 ) -> None:
-    """Say whether a program's memory would be on its own nodes; exit status 1 if not.
+    """Predict whether the memory of a program would be local; exit status 1 if not.
 
-    Predicts for threads on each node how much would go where, names what is in the way, and the
-    cure that is open to you. For the prologs of batch systems, and for CI.
+    For the threads on each node, it predicts how much memory would be on which node, why, and which
+    fix your privileges allow. Use it in prologs of batch systems and in CI.
 
     Example: `numascape host check --bytes-per-node 8G --nodes 0,1`
     """  # fmt: skip
@@ -84,15 +89,16 @@ def _wanted(
     like: Path | None,
     plan: Path | None,
 ) -> dict[int, int]:
-    from numascape.host.quantities import parse_bytes, parse_nodes
+    from numascape.host.nodes import parse_nodes
+    from numascape.quantities import parse_bytes
 
     if (bytes_per_node is None) == (like is None and plan is None):
         raise NumascapeError(
-            "check what? give one of --bytes-per-node 8G, --like TRACE and --plan FILE"
+            "nothing to check: give one of --bytes-per-node 8G, --like TRACE and --plan FILE"
         )
     if bytes_per_node is None and nodes is not None:
         raise NumascapeError(
-            "--nodes goes with --bytes-per-node; a trace has its own nodes, and a plan too"
+            "--nodes needs --bytes-per-node: traces and plans have their own nodes"
         )
     if plan is not None:
         return _planned(state, plan, like, root)
@@ -110,13 +116,13 @@ def _wanted(
 def _planned(state: HostState, plan: Path, like: Path | None, root: Path) -> dict[int, int]:
     from numascape.machine.description import Machine, MachineNode
     from numascape.machine.kernel_files import node_cpus
-    from numascape.placement.document import read_plan
     from numascape.placement.planned_bytes import planned_bytes, planned_bytes_of_run
+    from numascape.plan.document import read_plan
     from numascape.trace import Trace
 
     read = read_plan(plan)
     cpus = node_cpus(root)
-    # Its memory is what is asked about: here, nodes are as large as one likes.
+    # Memory sizes are left out here: whether the memory is enough is predicted later.
     nodes = (MachineNode(node, tuple(cpus.get(node, ())), 0) for node in state.numbers)
     machine = Machine("this host", tuple(nodes))
     if like is None:
@@ -125,23 +131,23 @@ def _planned(state: HostState, plan: Path, like: Path | None, root: Path) -> dic
 
 
 def _print(prediction: Prediction, causes: list[Cause]) -> None:
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     console = terminal.output()
     for share in prediction.shares:
         console.print(terminal.printable(_share_text(share)), soft_wrap=True)
         for cause in causes:
             if cause.node == share.node:
-                line = f"  {bytes_text(cause.size)} {cause.what}; cure: {cause.cure}"
+                line = f"  {bytes_text(cause.size)} {cause.what}; fix: {cause.fix}"
                 console.print(terminal.printable(line), soft_wrap=True)
     for cause in causes:
         if cause.node is None:
-            line = f"{bytes_text(cause.size)} too much: {cause.what}; cure: {cause.cure}"
+            line = f"{bytes_text(cause.size)} too much: {cause.what}; fix: {cause.fix}"
             console.print(terminal.printable(line), soft_wrap=True)
 
 
 def _share_text(share: Share) -> str:
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     if not share.spilled:
         return f"node {share.node}: {bytes_text(share.wanted)} would be local"
@@ -149,7 +155,7 @@ def _share_text(share: Share) -> str:
     if share.reclaimed:
         places.append(f"{bytes_text(share.reclaimed)} wherever the kernel frees page cache")
     if share.missing:
-        places.append(f"{bytes_text(share.missing)} have no place")
+        places.append(f"{bytes_text(share.missing)} fit nowhere")
     return (
         f"node {share.node}: {bytes_text(share.spilled)} of {bytes_text(share.wanted)} would not "
         f"be local: {', '.join(places)}"

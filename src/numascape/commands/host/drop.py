@@ -16,7 +16,7 @@ from numascape.errors import NumascapeError
 def drop(
     node: Annotated[
         str | None,
-        typer.Option("--node", metavar="N", help="Only of this node.", show_default=False),
+        typer.Option("--node", metavar="N", help="Only this node.", show_default=False),
     ] = None,
     files: Annotated[
         list[Path] | None,
@@ -24,37 +24,38 @@ def drop(
             "--files",
             metavar="PATH",
             show_default=False,
-            help="Only these of your files, or what is below a folder; may be repeated.",
+            help="Only these of your files, or all below a folder. Can be repeated.",
         ),
     ] = None,
 ) -> None:
-    """Drop page cache: all of it as root, else that of your own files; and say what it freed.
+    """Free page cache: all of it as root, otherwise that of your own files. Prints what was freed.
 
-    Dirty data stay: root's are written first. With --node, of files only those with pages there.
+    Dirty pages are not freed; as root, they are written first. With --node, only files with pages
+    on this node are used.
 
     Example: `numascape host drop --files ~/data`
     """  # fmt: skip
     from numascape.commands.host.before_after import print_before_after
     from numascape.host.dropping import drop_caches
-    from numascape.host.quantities import parse_nodes
+    from numascape.host.nodes import parse_nodes
     from numascape.host.state import read_state
 
     before = read_state(Path("/"))
     nodes = parse_nodes(node, before.numbers) if node is not None else before.numbers
     if files:
         if node is not None and len(nodes) > 1:
-            raise NumascapeError("--files goes with one node: leave out --node, or name one")
+            raise NumascapeError("--files works with one node: leave out --node, or name one node")
         _evict(files, nodes[0] if node is not None else None)
         return
     if os.geteuid() != 0:
         raise NumascapeError(
-            "only root may drop everybody's cache: name your files with --files, or use "
+            "only root may drop the cache of all users: name your files with --files, or use "
             "numascape host sweep"
         )
     if node is None:
         drop_caches(Path("/"))
     else:
-        # The kernel's switch knows no nodes.
+        # The kernel's drop_caches cannot be limited to a node.
         from numascape.host.sweeping import sweep
 
         sweep(nodes, None, 0.0, True, lambda *_: None)
@@ -64,7 +65,7 @@ def drop(
 def _evict(files: list[Path], node: int | None) -> None:
     from numascape.host.files import evict, regular_files
     from numascape.host.node_memory import PAGE
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text, counted
 
     done = evict(regular_files(files), node)
     places = [
@@ -76,6 +77,7 @@ def _evict(files: list[Path], node: int | None) -> None:
     terminal.output().print(f"freed of {done.files} files: {freed}", soft_wrap=True)
     if done.kept:
         stays = bytes_text(PAGE * done.kept)
-        terminal.say(f"{stays} stay: dirty (sync first), mapped by a program, or locked")
+        terminal.say(f"{stays} were not freed: dirty (sync first), mapped by a program, or locked")
     if done.foreign:
-        terminal.say(f"{done.foreign} files are not yours and were left alone")
+        others = counted(done.foreign, "file")
+        terminal.say(f"left alone, because other users own them: {others}")

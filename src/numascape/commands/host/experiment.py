@@ -27,7 +27,7 @@ def experiment(
             "--sizes",
             metavar="BYTES,...",
             show_default=False,
-            help="Sizes of the file, such as 0,8G,16G; else nine up to all memory.",
+            help="Sizes of the file, for example 0,8G,16G. Default: nine, up to all memory.",
         ),
     ] = None,
     mpi: Annotated[
@@ -37,11 +37,12 @@ def experiment(
             min=1,
             metavar="N",
             show_default=False,
-            help="So many MPI processes; without mpirun, threads. Else one per node.",
+            help="Number of MPI processes (without mpirun: threads). Default: one per node.",
         ),
     ] = None,
     fill: Annotated[
-        float, typer.Option("--fill", min=0.001, max=0.8, help="The triad's share of all memory.")
+        float,
+        typer.Option("--fill", min=0.001, max=0.8, help="Share of all memory that the triad uses."),
     ] = 0.5,
     ways: Annotated[
         str | None,
@@ -49,23 +50,23 @@ def experiment(
             "--ways",
             metavar="WAY,...",
             show_default=False,
-            help="Of: first touch, strict, swept, dropped (root), interleaved.",
+            help="Some of: first touch, strict, swept, dropped (root), interleaved.",
         ),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Of each point.")] = 5,
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Samples per point.")] = 5,
     folder: Annotated[
-        Path, typer.Option("--folder", help="Where to write the file; it never has a name.")
+        Path, typer.Option("--folder", help="The folder for the file; the file has no name.")
     ] = Path(),
     output: Annotated[
         Path | None, output_to("Write NAME.csv, and a plot NAME.svg.", metavar="NAME")
     ] = None,
     quiet: NoProgressOption = False,
 ) -> None:
-    """Measure what a file in the page cache does to a program's pages and speed.
+    """Measure the effect of a file in the page cache on the placement and speed of a program.
 
-    For each size: empties the cache, writes the file from the first node, syncs, and runs a vector
-    triad that fills half the memory: first touch, strictly bound, after a sweep, after a drop, and
-    interleaved for comparison. Nothing else should run meanwhile.
+    For each size, it empties the cache, writes the file from the first node, syncs, and runs a
+    vector triad that fills half of the memory: with first touch, strictly bound, after a sweep,
+    after a drop, and interleaved. Run nothing else at the same time.
 
     Example: `numascape host experiment --mpi 16 --folder /scratch -o cache`
     """  # fmt: skip
@@ -78,7 +79,7 @@ def experiment(
         terminal.say(f"note: {sentence}")
     virtual = any("virtual machine" in sentence for sentence in notes)
     if virtual:
-        terminal.say("note: only the placement is meaningful here; times are on real hardware")
+        terminal.say("note: in a virtual machine, placement is real, and times are not")
     points = [(size, way) for size in plan.sizes for way in plan.ways]
     results = [
         measure(plan, size, way)
@@ -93,26 +94,26 @@ def _plan(
     sizes: str | None, mpi: int | None, fill: float, ways: str | None, samples: int, folder: Path
 ) -> Plan:
     from numascape.host.experiment import WAYS, Plan, fitting_bytes, plan_sizes
-    from numascape.host.quantities import parse_bytes
     from numascape.host.state import read_state
     from numascape.host.triads import mpi_launcher
+    from numascape.quantities import parse_bytes
 
     state = read_state(Path("/"))
     if not folder.is_dir():
-        raise NumascapeError(f"{folder} is no folder: name one that is on a disk with --folder")
+        raise NumascapeError(f"{folder} is not a folder: use --folder to name one on a disk")
     if ways is None:
         chosen = [way for way in WAYS if way != "dropped" or os.geteuid() == 0]
     else:
         chosen = [way.strip() for way in ways.split(",")]
     for way in chosen:
         if way not in WAYS:
-            raise NumascapeError(f"there is no way {way!r}: choose of {', '.join(WAYS)}")
+            raise NumascapeError(f"there is no way {way!r}: choose from {', '.join(WAYS)}")
     if "dropped" in chosen and os.geteuid() != 0:
         raise NumascapeError("only root may drop caches: leave out the way 'dropped'")
     wanted = tuple(map(parse_bytes, sizes.split(","))) if sizes else plan_sizes(state)
     with_mpi = mpi is not None and mpi_launcher() is not None
     if mpi is not None and not with_mpi:
-        terminal.say("note: there is no mpirun here, so threads do it")
+        terminal.say("note: mpirun was not found, so threads are used")
     workers = mpi or len(state.nodes)
     return Plan(
         wanted, tuple(chosen), fitting_bytes(state, fill), workers, with_mpi, samples, folder
@@ -120,7 +121,7 @@ def _plan(
 
 
 def _print(results: list[Result]) -> None:
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     nodes = sorted(results[0].cache)
     table = Table(box=None, padding=(0, 2, 0, 0))

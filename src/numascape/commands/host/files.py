@@ -20,25 +20,27 @@ def files(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="PATH", help="Files and folders; else this folder.", show_default=False
+            metavar="PATH", help="Files and folders. Default: this folder.", show_default=False
         ),
     ] = None,
     node: Annotated[
         str | None,
-        typer.Option("--node", metavar="N", help="Sort by this node.", show_default=False),
+        typer.Option(
+            "--node", metavar="N", help="Sort by memory on this node.", show_default=False
+        ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Print so many files.")] = 20,
+    top: Annotated[int, typer.Option("--top", min=1, help="Print this many files.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print all files as JSON.")] = False,
 ) -> None:
-    """Show which files' pages are in memory, and on which node.
+    """Show which files have pages in memory, and on which node.
 
-    Nothing is read into memory for it. Of files that you neither own nor may write the kernel
-    tells nothing: they are unknown.
+    No page is read into memory. The kernel gives no information about files that you neither own
+    nor may write: they are unknown.
 
     Example: `numascape host files ~/data --top 10`
     """  # fmt: skip
     from numascape.host.files import look_at, regular_files
-    from numascape.host.quantities import parse_nodes
+    from numascape.host.nodes import parse_nodes
     from numascape.host.state import read_state
 
     numbers = read_state(Path("/")).numbers
@@ -57,7 +59,7 @@ def _document(file: FilePages) -> dict[str, object]:
 
 def _print(found: list[FilePages], numbers: list[int], top: int) -> None:
     from numascape.host.node_memory import PAGE
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     console = terminal.output()
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -79,4 +81,4 @@ def _print(found: list[FilePages], numbers: list[int], top: int) -> None:
     console.print(", ".join(sums), soft_wrap=True)
     unknown = sum(file.resident is None or file.nodes is None for file in found)
     if unknown:
-        console.print(f"unknown: {unknown} files, of which the kernel does not tell you")
+        console.print(f"unknown: {unknown} files, about which the kernel gives you no information")

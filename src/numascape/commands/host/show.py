@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 RootOption = Annotated[
     Path,
     typer.Option(
-        "--root", metavar="FOLDER", help="Read proc and sys below this folder instead.",
+        "--root", metavar="FOLDER", help="Read proc and sys below this folder.",
         show_default=False,
     ),
 ]  # fmt: skip
 _BAR: Final = 40
-# What a node's bar is made of, from left to right: attribute, its words, letter, colour.
+# The parts of a node's bar, from left to right: attribute, label, letter, colour.
 _PARTS: Final = (
     ("anonymous", "programs", "p", "blue"),
     ("shared", "tmpfs and shared", "s", "magenta"),
@@ -50,7 +50,7 @@ def show(
             "--watch",
             min=0.1,
             metavar="SECONDS",
-            help="Again and again, with rates, until ^C.",
+            help="Repeat, with rates, until Ctrl-C.",
             show_default=False,
         ),
     ] = None,
@@ -60,15 +60,16 @@ def show(
             "--prometheus",
             metavar="FILE",
             show_default=False,
-            help="Write it for node_exporter's textfile collector; - is standard output.",
+            help="Write a file for node_exporter's textfile collector; - is standard output.",
         ),
     ] = None,
     root: RootOption = Path("/"),
 ) -> None:
-    """Show what fills each node's memory, and the settings and limits that matter for it.
+    """Show what fills the memory of each node, and the settings and limits that matter.
 
-    Clean cache leaves when memory is needed, but a program's pages go to other nodes first; tmpfs
-    and shared memory leave only when they are deleted. Usable is what programs get before that.
+    The kernel frees clean cache when memory is needed, but pages of programs go to other nodes
+    first. It frees tmpfs and shared memory only when they are deleted. Usable is the memory that
+    programs get before their pages go to other nodes.
 
     Example: `numascape host show --watch 2`
     """  # fmt: skip
@@ -77,7 +78,7 @@ def show(
     from numascape.host.state_document import state_document
 
     if as_json and (watch is not None or prometheus is not None):
-        raise NumascapeError("--json goes with neither --watch nor --prometheus: choose one")
+        raise NumascapeError("--json cannot be used with --watch or --prometheus")
     if prometheus is not None:
         while True:
             _write(prometheus, prometheus_text(read_state(root)))
@@ -100,7 +101,7 @@ def _write(file: Path, text: str) -> None:
         return
     with replacing_file(file) as beside:
         beside.write_text(text)
-        # Whoever collects it may be another user.
+        # The collector may run as another user.
         beside.chmod(0o644)
 
 
@@ -137,7 +138,7 @@ def _rendered(state: HostState, before: HostState | None) -> Group:
 
 
 def _bars(state: HostState) -> Table:
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     table = Table.grid(padding=(0, 1))
     for node in state.nodes:
@@ -147,7 +148,7 @@ def _bars(state: HostState) -> Table:
 
 
 def _bar(node: NodeMemory) -> Text:
-    """A letter for each 1/40 of the node's memory; parts are rounded together, not each alone."""
+    """One letter per 1/40 of the node's memory; cumulative rounding keeps the bar's length."""
     bar, start, sofar = Text("["), 0, 0
     for name, _, letter, colour in _PARTS:
         sofar += getattr(node, name)
@@ -165,7 +166,7 @@ def _legend() -> Text:
 
 
 def _numbers(state: HostState) -> Table:
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
@@ -206,7 +207,7 @@ def _counters(state: HostState, before: HostState | None) -> Table | None:
 
 def _settings(state: HostState) -> list[str]:
     from numascape.machine.kernel_lists import format_cpu_list
-    from numascape.machine.wording import bytes_text
+    from numascape.quantities import bytes_text
 
     settings = {
         "numa_balancing": state.settings.numa_balancing,

@@ -16,7 +16,10 @@ def sweep(
     node: Annotated[
         str | None,
         typer.Option(
-            "--node", metavar="N", help="Only these, such as 0,1; else all.", show_default=False
+            "--node",
+            metavar="N",
+            help="Only these nodes, for example 0,1. Default: all.",
+            show_default=False,
         ),
     ] = None,
     size: Annotated[
@@ -24,7 +27,7 @@ def sweep(
         typer.Option(
             "--bytes",
             metavar="BYTES",
-            help="Make so much of each node free; else all.",
+            help="Free this much on each node. Default: everything.",
             show_default=False,
         ),
     ] = None,
@@ -35,27 +38,29 @@ def sweep(
             min=0.0,
             max=1.0,
             metavar="FRACTION",
-            help="Leave this part of the clean cache.",
+            help="Keep this fraction of the clean cache.",
         ),
     ] = 0.0,
     sync: Annotated[
-        bool, typer.Option("--sync/--no-sync", help="Write dirty cache first, so it can leave.")
+        bool,
+        typer.Option("--sync/--no-sync", help="First write dirty cache, so that it can be freed."),
     ] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only mistakes.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
-    """Make clean page cache leave nodes: take their memory for a moment. Needs no privilege.
+    """Free clean page cache by allocating the memory of nodes for a moment. Needs no privileges.
 
-    Takes no more than is free or can be freed, stays above the watermarks and within limits of
-    control groups, stops when pages stop landing on the node, and offers itself to the kernel as
-    the first to end should memory run out all the same.
+    It allocates no more than is free or can be freed. It stays above the watermarks and within the
+    limits of control groups. It stops if pages go to other nodes. If memory runs out nevertheless,
+    the kernel ends the sweep first.
 
     Example: `numascape host sweep --node 0 --bytes 8G`
     """  # fmt: skip
     from numascape.commands.host.before_after import print_before_after
-    from numascape.host.quantities import parse_bytes, parse_nodes
+    from numascape.host.nodes import parse_nodes
     from numascape.host.state import read_state
     from numascape.host.sweeping import all_nodes
     from numascape.host.sweeping import sweep as sweep_nodes
+    from numascape.quantities import parse_bytes
 
     before = read_state(Path("/"))
     nodes = parse_nodes(node, before.numbers) if node is not None else all_nodes(before)

@@ -14,7 +14,7 @@ from numascape.commands._options import NoProgressOption, output_to, spread_of
 
 
 class ExperimentName(str, Enum):
-    """The loops."""
+    """The loops that can be measured."""
 
     triad = "triad"
     sum = "sum"
@@ -26,30 +26,30 @@ def bench(
         ExperimentName,
         typer.Argument(help="triad: a = b + c d; sum: s = s + a; copy: a = b.", show_default=False),
     ],
-    output: Annotated[Path | None, output_to("The plot, .svg, .png or .pdf.")] = None,
+    output: Annotated[Path | None, output_to("Write a plot: .svg, .png or .pdf.")] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="FILE", help="The points as CSV.", show_default=False),
+        typer.Option("--csv", metavar="FILE", help="Write the points as CSV.", show_default=False),
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="At most so many.", show_default=False),
+        typer.Option("--threads", min=1, help="Maximum number of threads.", show_default=False),
     ] = None,
     sockets: Annotated[
         int | None,
-        typer.Option("--sockets", min=1, help="Only on so many.", show_default=False),
+        typer.Option("--sockets", min=1, help="Number of sockets to use.", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer lengths.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure fewer lengths.")] = False,
     spread: Annotated[
-        float, spread_of("Leave out points whose 95 % confidence interval is wider, to each side.")
+        float, spread_of("Leave out points whose 95 % confidence interval is wider on either side.")
     ] = 0.1,
     quiet: NoProgressOption = False,
 ) -> None:
-    """Measure a loop's bandwidth over the length of its vectors, from cache to memory.
+    """Measure the bandwidth of a loop over the length of its vectors, from cache to memory.
 
-    One line for 1, 2, 4 ... threads, one per core, on one socket (1S) and on all; on several
-    sockets also with serial first touch, where the first thread touches all memory. Bytes are
-    those the program names: a store counts once. Without -o and --csv, CSV goes to the output.
+    There is one line for 1, 2, 4, ... threads, one thread per core, on one socket (1S) and on all.
+    On several sockets, each line is also measured with serial first touch, where the first thread
+    touches all memory. A store counts once. Without -o and --csv, the points are printed as CSV.
 
     Example: `numascape machine bench triad -o triad.svg`
     """  # fmt: skip

@@ -9,14 +9,15 @@ from rich.text import Text
 
 from numascape import terminal
 from numascape.machine.description import Controllers, Curve, Machine, Provenance
-from numascape.machine.wording import bytes_text, provenance_text
+from numascape.machine.wording import provenance_text
+from numascape.quantities import bytes_text
 
-# As many as fit into a line of 80 characters.
+# So many fit into a line of 80 characters.
 _POINTS = 8
 
 
 def print_curves(machine: Machine, console: Console) -> None:
-    """Print what is known beyond matrices: a line of a few points for each curve."""
+    """Print the controllers, and a line with a few points for each curve."""
     for controllers in machine.controllers:
         _print_controllers(machine, controllers, console)
     for curve in machine.latency_by_size:
@@ -31,7 +32,7 @@ def print_curves(machine: Machine, console: Console) -> None:
 
 
 def _few(curve: Curve) -> list[tuple[float, float]]:
-    """At most so many of the points, evenly spread, with the first and the last."""
+    """At most _POINTS of the points, evenly spread, with the first and the last one."""
     count = len(curve.points)
     if count <= _POINTS:
         return list(curve.points)

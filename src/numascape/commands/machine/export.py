@@ -14,7 +14,7 @@ from numascape.commands._options import MachineOption, output_to
 
 
 class Format(str, Enum):
-    """What other programs read."""
+    """The file formats."""
 
     hwloc_xml = "hwloc-xml"
     scotch = "scotch"
@@ -32,19 +32,19 @@ class FigureOfPairs(str, Enum):
 
 
 def export(
-    form: Annotated[
-        Format, typer.Option("--format", "-f", help="What to write.", show_default=False)
-    ],
+    form: Annotated[Format, typer.Option("--format", "-f", help="The format.", show_default=False)],
     machine: MachineOption = None,
-    output: Annotated[Path | None, output_to("Else standard output.")] = None,
+    output: Annotated[
+        Path | None, output_to("The file to write. Default: standard output.")
+    ] = None,
     figure: Annotated[
-        FigureOfPairs, typer.Option("--figure", help="For csv: the matrix.")
+        FigureOfPairs, typer.Option("--figure", help="For csv: which matrix.")
     ] = FigureOfPairs.factors,
 ) -> None:
     """Write a machine for other programs.
 
-    hwloc-xml has latency and bandwidth as memory attributes, which `lstopo --memattrs` shows;
-    scotch is a target architecture of its cores; csv is one matrix; json is Numascape's own.
+    hwloc-xml: with latency and bandwidth as memory attributes, which `lstopo --memattrs` shows.
+    scotch: a target architecture of the cores. csv: one matrix. json: a machine document.
 
     Example: `numascape machine export --machine numa32 --format scotch -o numa32.tgt`
     """

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 def probe(
     output: Annotated[
-        Path | None, output_to("Write the machine as JSON; else only show it.")
+        Path | None, output_to("Write the machine as JSON. Default: only print it.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer figures, under a minute on two sockets.")
+        bool, typer.Option("--quick", help="Measure less: under a minute on two sockets.")
     ] = False,
     spread: Annotated[
-        float, spread_of("Refuse figures whose 95 % confidence interval is wider, to each side.")
+        float, spread_of("Refuse figures whose 95 % confidence interval is wider on either side.")
     ] = 0.1,
     quiet: NoProgressOption = False,
 ) -> None:
-    """Measure this host's memory: latency and bandwidth between all nodes, and its caches.
+    """Measure the memory of this host: latency and bandwidth between all nodes, and the caches.
 
-    Threads are bound to CPUs, memory to nodes, and the kernel is asked where it really is. What
-    disturbs the figures is said; a figure that is too uncertain is refused.
+    Threads are bound to CPUs and memory to nodes; the kernel confirms where the memory is. Notes
+    name what disturbs the measurement. Figures that are too uncertain are refused.
 
     Example: `numascape machine probe --quick -o machine.json`
     """

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 def show(
     machine: MachineOption = None,
     output: Annotated[
-        Path | None, output_to("Draw it to a .svg, .png, .pdf or .html instead.")
+        Path | None, output_to("Draw the machine to a .svg, .png, .pdf or .html file instead.")
     ] = None,
     names: Annotated[
         bool, typer.Option("--list", help="Print the names of the shipped machines.")
     ] = False,
 ) -> None:
-    """Print a machine: packages, nodes, memory, caches, CPUs, and what is known of its memory.
+    """Print a machine: packages, nodes, memory, caches, CPUs, latencies and bandwidths.
 
-    The NUMA factor of a pair is its read latency over that of the node's own memory. It comes from
-    measured, firmware's (HMAT) or published latencies, else from firmware's distances (SLIT);
-    which of them is written below it.
+    The NUMA factor of a pair of nodes is its read latency over the latency within the first node.
+    It comes from latencies (measured, published, or the HMAT of the firmware), or else from the
+    firmware's distances (SLIT). The source is printed below the matrix.
 
     Example: `numascape machine show --machine xeon-6980p-snc3`
     """
@@ -58,7 +58,7 @@ def _draw(machine: Machine, file: Path) -> None:
 
 
 def print_machine(machine: Machine, console: Console) -> None:
-    """Print the machine's boxes, its matrices, where they are from, and its notes."""
+    """Print the machine's boxes, its matrices with their sources, and its notes."""
     console.print(Text(terminal.printable(machine.name), "bold"))
     width = min(console.width, 100)
     for title, nodes in _packages(machine):
@@ -85,7 +85,8 @@ def _packages(machine: Machine) -> list[tuple[str, list[MachineNode]]]:
 
 def _package(machine: Machine, title: str, nodes: list[MachineNode], width: int) -> Panel:
     from numascape.machine.kernel_lists import format_cpu_list
-    from numascape.machine.wording import bytes_text, cache_text
+    from numascape.machine.wording import cache_text
+    from numascape.quantities import bytes_text
 
     table = Table.grid(padding=(0, 2))
     usable = set(machine.usable_cpus)
@@ -145,7 +146,7 @@ def _print_matrix(
 
 
 def _cell(value: float | None, low: float, high: float, digits: int) -> Text:
-    """The number on a ground from green (least) over yellow to red (most)."""
+    """The number on a background from green (lowest) over yellow to red (highest)."""
     if value is None:
         return Text("-", "dim")
     share = (value - low) / (high - low) if high > low else 0.0

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converts shards to a trace: names owners, divides pages, joins processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from numascape.conversion.lines import merged
+from numascape.conversion.parts import Part, convert_group, counted_accesses
+from numascape.conversion.phases import run_phases
+from numascape.conversion.places import PLACE, sort_by
+from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
+from numascape.conversion.shards import Shard, read_shards
+from numascape.conversion.structures import Names, StructureTable
+from numascape.conversion.threads import thread_table
+from numascape.conversion.unseen import not_seen
+from numascape.errors import NumascapeError
+from numascape.installation import installed_version
+from numascape.trace.counting import count_moments, counts_of_faults
+from numascape.trace.info import Counts, Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
+
+if TYPE_CHECKING:
+    from numascape.recording.session import Session
+
+PAGE_SIZE = 4096
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A trace that is not written yet."""
+
+    tables: dict[str, pl.DataFrame]
+    info: TraceInfo
+
+
+def convert(session: Session) -> Converted:
+    """The trace of a session's shards. Raises NumascapeError if there are none to convert."""
+    paths = session.shards()
+    if not paths:
+        raise NumascapeError(f"{session.folder} has no shards: nothing was recorded")
+    shards = read_shards(paths)
+    begin = min(shard.header["start_ns"] for shard in shards)
+    firsts = accumulate((len(shard.threads) for shard in shards), initial=0)
+    members = [
+        Member(process, first, shard)
+        for process, (first, shard) in enumerate(zip(firsts, shards, strict=False))
+    ]
+    table = StructureTable()
+    parts: list[Part] = []
+    for alike in groups_of(members, begin):
+        names = Names([member.shard for group in alike for member in group.members])
+        parts += [_convert_group(group, names, table, session) for group in alike]
+    return _assemble(parts, table, members, session, begin)
+
+
+# The errors that a damaged or forged shard can cause.
+_DAMAGE = (pl.exceptions.PolarsError, ArithmeticError, LookupError, ValueError)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _convert_group(
+    group: ShardGroup, names: Names, table: StructureTable, session: Session
+) -> Part:
+    try:
+        return convert_group(group, names, table, session)
+    except _DAMAGE as error:
+        damaged = next(
+            (one for one in group.members if _is_damaged(one, group, names, session)),
+            group.members[0],
+        ).shard
+        raise NumascapeError(f"{damaged.path} is damaged: {_first_line(error)}") from error
+
+
+def _is_damaged(member: Member, group: ShardGroup, names: Names, session: Session) -> bool:
+    try:
+        convert_group(ShardGroup((member,), group.begin), names, StructureTable(), session)
+    except _DAMAGE:
+        return True
+    return False
+
+
+def _assemble(
+    parts: list[Part],
+    table: StructureTable,
+    members: list[Member],
+    session: Session,
+    begin: int,
+) -> Converted:
+    shards = [member.shard for member in members]
+    end = max(shard.nanoseconds(shard.header["last_ticks"], begin) for shard in shards)
+    by_process = {process: own for part in parts for process, own in part.phases.items()}
+    phases = run_phases([by_process[process] for process in range(len(shards))], end)
+    process_of = pl.Series([known.process for known in table.structures], dtype=pl.UInt32())
+
+    def with_phases(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
+        if len(part.processes) == 1:
+            return phases.renumbered(rows, part.processes[0])
+        return phases.renumbered_of(rows, process_of.gather(rows["structure"]))
+
+    accesses = pl.concat(with_phases(part.accesses, part) for part in parts)
+    structures, numbers = _structures(table, parts, accesses)
+
+    def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
+        new = numbers.gather(rows["structure"]).alias("structure")
+        return rows.with_columns(new).filter(pl.col("structure").is_not_null())
+
+    accesses = counted_accesses(renumbered(accesses), session)
+    counts = _counts(session, shards)
+    if counts == "first touches":
+        accesses = accesses.clear()
+    lines = merged(renumbered(with_phases(part.lines, part)) for part in parts)
+    first_touch = renumbered(pl.concat(with_phases(part.first_touch, part) for part in parts))
+    first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
+        order=pl.int_range(pl.len(), dtype=pl.UInt64())
+    )
+    placement = renumbered(pl.concat([part.placement for part in parts])).with_columns(
+        pl.col("node").cast(pl.Int32())
+    )
+    tables = {
+        "structures": structures,
+        "accesses": sort_by(accesses, [*PLACE, "thread", "phase"]),
+        "first_touch": first_touch,
+        "threads": thread_table(members, begin, session),
+        "placement": sort_by(placement, PLACE),
+        "lines": lines.clear() if counts == "first touches" else lines,
+        "phases": phases.phases,
+        "phase_spans": phases.spans,
+        "instances": renumbered(_instances(parts)).sort("structure", "instance"),
+    }
+    tables = {
+        name: frame.select(
+            *SCHEMAS[name].names(),
+            *(column for column in OPTIONAL_COLUMNS.get(name, ()) if column in frame.columns),
+        )
+        for name, frame in tables.items()
+    }
+    return Converted(tables, _info(tables, shards, session, counts))
+
+
+def _instances(parts: list[Part]) -> pl.DataFrame:
+    """The instances with one known address; a library that is loaded twice has two."""
+    return (
+        pl.concat([part.extents for part in parts])
+        .filter(pl.col("address").is_not_null())
+        .unique(["structure", "instance"], keep="none")
+    )
+
+
+def _structures(
+    table: StructureTable, parts: list[Part], accesses: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.Series]:
+    """The table of used structures, and the new id by the old one, null if unused."""
+    extents = pl.concat([part.extents for part in parts])
+    used = accesses.group_by("structure").agg(seen=pl.col("page").max() + 1)
+    # A page may be touched by the kernel only, whose accesses the recorder does not count.
+    touched = (
+        pl.concat(
+            frame.select("structure", "page")
+            for part in parts
+            for frame in (part.first_touch, part.placement)
+        )
+        .group_by("structure")
+        .agg(touched=pl.col("page").max() + 1)
+    )
+    whole = pl.col("pages").cast(pl.UInt64) * PAGE_SIZE
+    summed = (
+        extents.group_by("structure")
+        .agg(pl.col("size").max(), pl.col("pages").max(), instances=pl.col("instance").max() + 1)
+        .join(used, on="structure", how="inner")
+        .join(touched, on="structure", how="left")
+        .with_columns(pages=pl.max_horizontal("pages", "seen", "touched"))
+        # Memory without an owner has no size; the size of its pages is used.
+        .with_columns(size=pl.when(pl.col("size") == 0).then(whole).otherwise("size"))
+        # In order of the start of processes, then in the order in which structures were found.
+        .with_columns(process=pl.col("structure").replace_strict(_processes(table)))
+        .sort("process", "structure")
+    )
+    rows = [table.structures[number] for number in summed["structure"]]
+    structures = pl.DataFrame(
+        {
+            "structure": range(len(rows)),
+            "process": [s.process for s in rows],
+            "name": [_valid(s.name) for s in rows],
+            "kind": [s.kind for s in rows],
+            "size": summed["size"],
+            "pages": summed["pages"],
+            "instances": summed["instances"],
+            "module": [_valid(s.module) for s in rows],
+            "function": [_valid(s.function) for s in rows],
+            "file": [_valid(s.file) for s in rows],
+            "line": [s.line for s in rows],
+            "call_stack": [[_valid(word) for word in s.call_stack] for s in rows],
+            "named": [s.named for s in rows],
+        },
+        schema=SCHEMAS["structures"],
+    )
+    numbers: list[int | None] = [None] * len(table.structures)
+    for new, old in enumerate(summed["structure"]):
+        numbers[old] = new
+    return structures, pl.Series(numbers, dtype=pl.UInt32())
+
+
+def _processes(table: StructureTable) -> dict[int, int]:
+    return {number: known.process for number, known in enumerate(table.structures)}
+
+
+def _valid(text: str) -> str:
+    """Make text valid: file names may be any bytes, but tables contain only text."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _count_pages(accesses: pl.DataFrame, first_touch: pl.DataFrame) -> int:
+    """The number of distinct places that were accessed or touched first.
+
+    Accesses are sorted by place, so a new place begins where the place changes.
+    """
+    changes = [pl.col(name) != pl.col(name).shift(1) for name in PLACE]
+    accessed = accesses.select(PLACE).filter(pl.any_horizontal(changes).fill_null(value=True))
+    return pl.concat([accessed, first_touch.select(PLACE)]).n_unique()
+
+
+def _end_not_seen(session: Session) -> list[str]:
+    if session.ended is not None:
+        return []
+    return ["The end of the program is unknown: Numascape ended first, or could not record it."]
+
+
+def _counts(session: Session, shards: list[Shard]) -> Counts:
+    if session.recorder != "faults":
+        return "accesses"
+    return counts_of_faults(sum(len(shard.hinting) for shard in shards))
+
+
+def _moments(shards: list[Shard]) -> int:
+    times = [
+        (shard.hinting - np.uint64(shard.header["start_ticks"])).astype(np.float64)
+        * shard.ns_per_tick
+        for shard in shards
+    ]
+    return count_moments(np.concatenate(times))
+
+
+def _counted_totals(shards: list[Shard], counts: Counts) -> tuple[int | None, int | None]:
+    """Reads and writes in the recorder's counters; None if only page faults were recorded."""
+    if counts != "accesses":
+        return None, None
+    return sum(shard.counted[0] for shard in shards), sum(shard.counted[1] for shard in shards)
+
+
+def _info(
+    tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session, counts: Counts
+) -> TraceInfo:
+    touched = tables["first_touch"].with_columns(
+        reads=pl.lit(0, dtype=pl.UInt64), writes=pl.lit(1, dtype=pl.UInt64)
+    )
+    accesses = tables["accesses"] if counts != "first touches" else sort_by(touched, PLACE)
+    by_structure = accesses.group_by("structure").agg(pl.col("reads").sum(), pl.col("writes").sum())
+    named = by_structure.join(
+        tables["structures"].filter("named").select("structure"), on="structure", how="semi"
+    )
+    recorded = tables["accesses"]
+    reads, writes = int(by_structure["reads"].sum()), int(by_structure["writes"].sum())
+    every = reads + writes
+    share = (int(named["reads"].sum()) + int(named["writes"].sum())) / every if every else 0.0
+    ended = session.ended
+    return TraceInfo(
+        program=_valid(shards[0].program),
+        arguments=tuple(_valid(word) for word in session.program[1:]),
+        recorder=Recorder(
+            session.recorder,
+            installed_version(),
+            session.options.document(),
+            counts,
+            _moments(shards),
+        ),
+        host=session.host,
+        machine=session.machine,
+        page_size=PAGE_SIZE,
+        started=session.started,
+        times=Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s) if ended else Times(0.0, 0.0),
+        exit_status=ended.exit_status if ended else None,
+        processes=tuple(
+            Process(number, shard.header["pid"], _valid(shard.program))
+            for number, shard in enumerate(shards)
+        ),
+        totals=Totals(
+            int(recorded["reads"].sum()),
+            int(recorded["writes"].sum()),
+            _count_pages(accesses, tables["first_touch"]),
+            tables["threads"].height,
+            *_counted_totals(shards, counts),
+        ),
+        attributed_share=share,
+        unseen=(*_end_not_seen(session), *not_seen(shards, every, session.recorder)),
+    )

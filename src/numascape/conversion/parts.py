@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converts the shards of some processes: names owners and divides pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from numascape.conversion.lines import Sites, count_lines, structures_of_samples
+from numascape.conversion.module_pages import divide
+from numascape.conversion.phases import ProcessPhases, process_phases
+from numascape.conversion.places import PLACE, last_of_each, sum_of_each
+from numascape.conversion.shard_groups import ShardGroup
+from numascape.conversion.shards import SMALL, UNKNOWN
+from numascape.conversion.structures import (
+    Names,
+    StructureTable,
+    module_structures,
+    owner_structures,
+)
+from numascape.trace.schema import OPTIONAL_COLUMNS
+
+if TYPE_CHECKING:
+    from numascape.recording.session import Session
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of some `processes`; `extents` (structure, instance, address, size, pages).
+
+    Each process has its own phase numbers, as in `phases`.
+    """
+
+    processes: tuple[int, ...]
+    accesses: pl.DataFrame
+    first_touch: pl.DataFrame
+    placement: pl.DataFrame
+    lines: pl.DataFrame
+    extents: pl.DataFrame
+    phases: dict[int, ProcessPhases]
+
+
+def convert_group(group: ShardGroup, names: Names, table: StructureTable, session: Session) -> Part:
+    """Convert the tables of a group's processes; their structures are added to `table`."""
+    owners = owner_structures(group, names, table)
+    pages, variables = module_structures(group, names, table)
+    ranks = _scattered_pages(group, owners)
+    modules = group.owners_in_modules
+
+    def located(rows: pl.DataFrame, values: list[str], divided: bool) -> pl.DataFrame:
+        """Replace (owner, page) by (structure, instance, page)."""
+        inside = rows.filter(pl.col("owner").is_in(modules))
+        owned = rows.join(owners.select("owner", "kind", "structure", "instance"), on="owner")
+        scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
+        small = owned.filter(scattered).join(ranks, on=["structure", "page"])
+        small = small.with_columns(page="rank")
+        whole = owned.filter(~scattered)
+        if divided:
+            inside = divide(inside, pages)
+        else:
+            inside = inside.join(pages.drop("bytes"), on=["owner", "page"], how="left")
+        inside = inside.join(
+            variables.select("owner", "variable", "structure"),
+            on=["owner", "variable"],
+            nulls_equal=True,
+        ).with_columns(
+            instance=pl.lit(0, dtype=pl.UInt32()),
+            page=pl.coalesce("variable_page", "page"),
+        )
+        columns = [*PLACE, *values]
+        return pl.concat([frame.select(columns) for frame in (whole, small, inside)])
+
+    # A phase whose counters were retired has several rows for a page: sum them before dividing.
+    counted = ["reads", "writes", *(OPTIONAL_COLUMNS["accesses"] if session.options.cache else ())]
+    known = sum_of_each(group.counts, ["owner", "page", "thread", "phase"], counted)
+    known = known.select("owner", "page", "thread", "phase", *counted)
+    accesses = located(known, ["thread", "phase", *counted], divided=True)
+    accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], counted)
+    accesses = accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
+    touches = located(
+        group.touches, ["thread", "phase", "time", "time_ns", "pc", "flags"], divided=False
+    )
+    placement = located(group.placement, ["node"], divided=False)
+    samples = structures_of_samples(group.samples, owners, pages, variables)
+    lines = count_lines(
+        Sites(group.sites, samples), counted_accesses(accesses, session), names.line
+    )
+    extents = pl.concat(
+        [
+            owners.select("structure", "instance", "address", "size", "pages"),
+            variables.select(
+                "structure",
+                pl.lit(0, dtype=pl.UInt32()).alias("instance"),
+                "address",
+                "size",
+                "pages",
+            ),
+        ]
+    )
+    return Part(
+        tuple(member.process for member in group.members),
+        accesses,
+        _first_touches(touches, names),
+        last_of_each(placement, PLACE),
+        lines,
+        extents,
+        {
+            member.process: process_phases(member.shard, names, group.begin)
+            for member in group.members
+        },
+    )
+
+
+def counted_accesses(accesses: pl.DataFrame, session: Session) -> pl.DataFrame:
+    """Leave out page faults that are not samples of accesses: see Shard."""
+    if session.recorder != "faults":
+        return accesses
+    return accesses.filter(pl.col("reads") > 0).with_columns(writes=pl.lit(0, dtype=pl.UInt64))
+
+
+def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:
+    """Number the pages of scattered owners (small blocks): (structure, page, rank)."""
+    scattered = owners.filter(pl.col("kind").is_in([SMALL, UNKNOWN])).select("owner", "structure")
+    rows = [
+        frame.select("owner", "page").join(scattered, on="owner")
+        for frame in (group.counts, group.touches, group.placement)
+    ]
+    return (
+        pl.concat(rows)
+        .select("structure", "page")
+        .unique()
+        .with_columns(rank=(pl.col("page").rank("dense").over("structure") - 1).cast(pl.UInt32()))
+    )
+
+
+def _first_touches(touches: pl.DataFrame, names: Names) -> pl.DataFrame:
+    places = []
+    for address in touches["pc"].unique().to_list():
+        if address == 0:
+            places.append((address, "the kernel, in a system call", "", 0))
+            continue
+        places.append((address, *names.place(address)))
+    schema = {"pc": pl.UInt64(), "function": pl.String(), "file": pl.String(), "line": pl.UInt32()}
+    lines = pl.DataFrame(places, schema=schema, orient="row")
+    return (
+        last_of_each(touches.sort("time"), PLACE).join(lines, on="pc").drop("pc", "time", "flags")
+    )

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns owners (what the recorder followed) into structures (with the programmer's names)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+
+from numascape._native.symbols import Frame, Symbols
+from numascape._native.symbols import Module as NativeModule
+from numascape.conversion import module_pages
+from numascape.conversion.module_pages import Variable, layers, module_name, variables_on_pages
+from numascape.conversion.shard_groups import Member, ShardGroup
+from numascape.conversion.shards import (
+    BLOCK,
+    MAP_BY_ALLOCATOR,
+    MAP_HEAP,
+    MAPPING,
+    MODULE,
+    SMALL,
+    STACK,
+    UNKNOWN,
+    MappedModule,
+    Shard,
+)
+from numascape.naming.allocations import AllocationName, name_allocations
+from numascape.naming.frames import is_library
+
+PAGE = module_pages.PAGE
+# Pages of a mapping with separate counters, as addresses are counted modulo 2^40.
+_WINDOW_PAGES = 1 << 28
+_NO_NAME = AllocationName("", "", "", 0)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The identity of a structure in a process: owners with the same values are one structure."""
+
+    process: int
+    name: str
+    kind: str
+    module: str = ""
+    function: str = ""
+    file: str = ""
+    line: int = 0
+    named: bool = True
+    call_stack: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass
+class StructureTable:
+    """The structures of all processes, numbered in the order in which they are found."""
+
+    structures: list[Structure] = field(default_factory=list)
+    _numbers: dict[Structure, int] = field(default_factory=dict)
+
+    def number(self, structure: Structure) -> int:
+        """The structure's number; of its call stacks, the first one is kept."""
+        known = self._numbers.setdefault(structure, len(self.structures))
+        if known == len(self.structures):
+            self.structures.append(structure)
+        return known
+
+
+_CallStack = tuple[AllocationName, tuple[str, ...], str]
+
+
+def _symbols(modules: list[MappedModule]) -> Symbols:
+    """The symbols of the modules; if modules have the same addresses, those of the first."""
+    return Symbols([NativeModule(m.path, m.start, m.end, m.load_bias) for m in modules])
+
+
+class Names:
+    """Finds names in processes with the same modules, in the same order.
+
+    Opens the modules' files; if one is unreadable, its names are hexadecimal addresses.
+    """
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._modules = shards[0].modules
+        self._symbols = _symbols(self._modules)
+        self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
+        self._known: dict[tuple[tuple[int, ...], bytes], list[Frame]] = {}
+
+    def allocations(self, shard: Shard) -> dict[int, _CallStack]:
+        """By call stack: the allocation's name, the stack as text, and the module of the name."""
+        stacks = {
+            identifier: self._frames(registers, stack)
+            for identifier, (registers, stack) in shard.call_stacks.items()
+        }
+        found: dict[int, _CallStack] = {}
+        names = name_allocations(list(stacks.values()))
+        for (identifier, frames), name in zip(stacks.items(), names, strict=True):
+            module = next((f.module for f in frames if f.function == name.function), "")
+            words = tuple(_words(frame) for frame in frames)
+            found[identifier] = (name, words, module_name(module))
+        return found
+
+    def _frames(self, registers: Sequence[int], stack: bytes) -> list[Frame]:
+        """The allocation function's callers, innermost first."""
+        key = (tuple(registers), stack)  # a forked process has its parent's call stacks
+        if key not in self._known:
+            addresses = self._symbols.unwind(list(registers), registers[7], stack)
+            frames: list[Frame] = []
+            for address in addresses[1:]:
+                frames.extend(self._symbols.frames(address - 1))
+            self._known[key] = frames
+        return self._known[key]
+
+    def frames(self, address: int) -> list[Frame]:
+        """The functions at a code address, innermost first."""
+        return self._symbols.frames(address)
+
+    def place(self, address: int) -> tuple[str, str, int]:
+        """Function, file and line of a code address; the innermost that is not a library's."""
+        frames = self.frames(address)
+        # If a library's template was inlined, the program's own line is more useful.
+        frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
+        return frame.function, frame.file, frame.line
+
+    def line(self, address: int) -> tuple[str, str, int]:
+        """Like `place`, but with one value for all unknown addresses."""
+        if address in self._places:
+            return self._places[address]
+        return self.place(address) if self.frames(address)[0].module else ("", "", 0)
+
+    @cached_property
+    def variables(self) -> tuple[list[Variable], pl.DataFrame]:
+        """The variables of the modules and their pages; see variables_on_pages."""
+        later = [_symbols(layer) for layer in layers(self._modules)[1:]]
+        items = [item for symbols in (self._symbols, *later) for item in symbols.globals()]
+        return variables_on_pages(self._modules, items)
+
+
+def _words(frame: Frame) -> str:
+    if frame.line:
+        return f"{frame.function} ({frame.file}:{frame.line})"
+    return f"{frame.function} ({module_name(frame.module)})" if frame.module else frame.function
+
+
+def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> pl.DataFrame:
+    """The structure and instance of every owner except modules, whose pages hold variables.
+
+    Returns (owner, structure, instance, address, size, pages). Instances of a structure are
+    numbered in order of allocation. Scattered blocks have no address.
+    """
+    owners = group.owners.filter(pl.col("kind") != MODULE)
+    allocations = [names.allocations(member.shard) for member in group.members]
+    by_stack: dict[tuple[int, int, int], int] = {}  # programs allocate many blocks at few places
+
+    def number(index: int, row: dict[str, int]) -> int:
+        key = (index, row["kind"], row["stack_id"])
+        if key in by_stack:
+            return by_stack[key]
+        found = table.number(_structure(row, group.members[index], allocations[index]))
+        if row["kind"] in (BLOCK, SMALL):
+            by_stack[key] = found
+        return found
+
+    rows = owners.iter_rows(named=True)
+    members = group.member_of(owners).tolist()
+    numbers = [number(index, row) for index, row in zip(members, rows, strict=True)]
+    pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
+    scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
+    pages = pages.clip(upper_bound=_WINDOW_PAGES)
+    return owners.select(
+        "owner",
+        "kind",
+        structure=pl.Series(numbers, dtype=pl.UInt32()),
+        address=pl.when(~scattered).then("start").cast(pl.UInt64()),
+        size=pl.col("bytes"),
+        pages=pl.when(scattered).then(0).otherwise(pages).cast(pl.UInt32()),
+    ).with_columns(
+        # All small blocks of a site are one instance: they share pages.
+        instance=pl.when(scattered)
+        .then(0)
+        .otherwise(pl.int_range(pl.len()).over("structure"))
+        .cast(pl.UInt32())
+    )
+
+
+def _structure(
+    row: dict[str, int], member: Member, allocations: dict[int, _CallStack]
+) -> Structure:
+    kind, shard, process = row["kind"], member.shard, member.process
+    name, call_stack, module = allocations.get(row["stack_id"], (_NO_NAME, (), ""))
+    if kind in (BLOCK, SMALL):
+        return Structure(
+            process,
+            name.name or "heap block of unknown origin",
+            "heap" if kind == BLOCK else "small",
+            module,
+            name.function,
+            name.file,
+            name.line,
+            named=bool(name.name),
+            call_stack=call_stack,
+        )
+    if kind == STACK:
+        return Structure(
+            process,
+            f"Stack#{member.first_thread + shard.ranks.get(row['thread'], row['thread'])}",
+            "stack",
+        )
+    if kind != MAPPING:
+        return Structure(process, "memory outside all mappings seen", "unowned", named=False)
+    path = shard.paths[row["path"]]
+    if row["flags"] & (MAP_HEAP | MAP_BY_ALLOCATOR):
+        return Structure(process, "allocator's own memory and free blocks", "heap", named=False)
+    if path.startswith("["):
+        return Structure(process, path, "mapping")
+    if path:
+        return Structure(process, module_name(path), "mapping", module=path)
+    if name.name:
+        return Structure(
+            process,
+            name.name,
+            "mapping",
+            module,
+            name.function,
+            name.file,
+            name.line,
+            call_stack=call_stack,
+        )
+    return Structure(process, "anonymous mapping", "mapping", named=False)
+
+
+def module_structures(
+    group: ShardGroup, names: Names, table: StructureTable
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The structures in executables and libraries whose pages were used.
+
+    Returns (owner, page, variable, variable_page, bytes) like variables_on_pages, and (owner,
+    variable, structure, address, size, pages). `variable` is null for memory that no variable
+    covers.
+    """
+    variables, pages = names.variables
+    used = pl.concat(
+        frame.select("owner", "page")
+        for frame in (group.counts, group.touches, group.placement, group.samples)
+    ).unique()
+    order = ["member", "order", "owner"]
+    pages = (
+        pages.with_row_index("order")
+        .join(used.join(group.module_owners, on="owner"), on=["module", "page"])
+        .sort(order)
+    )
+    rows: list[tuple[int, int | None, int, int | None, int, int]] = []
+    found = pages.select("member", "variable", "owner").unique()
+    for member, variable, owner in found.sort(found.columns).iter_rows():
+        item = variables[variable]
+        process = group.members[member].process
+        number = table.number(
+            Structure(
+                process, item.name, "global", item.module, item.function, item.file, item.line
+            )
+        )
+        extent = (item.address % PAGE + item.size + PAGE - 1) // PAGE
+        rows.append((owner, variable, number, item.address or None, item.size, extent))
+    for owner, index, member in group.module_owners.iter_rows():
+        module = group.members[member].shard.modules[index]
+        name = f"{module_name(module.path)} (code and unnamed data)"
+        process = group.members[member].process
+        number = table.number(Structure(process, name, "mapping", module=module.path))
+        size = module.end - module.start
+        rows.append((owner, None, number, module.start, size, size // PAGE))
+    schema = {
+        "owner": pl.UInt32(),
+        "variable": pl.UInt32(),
+        "structure": pl.UInt32(),
+        "address": pl.UInt64(),
+        "size": pl.UInt64(),
+        "pages": pl.UInt32(),
+    }
+    columns = ["owner", "page", "variable", "variable_page", "bytes"]
+    return pages.select(columns), pl.DataFrame(rows, schema=schema, orient="row")

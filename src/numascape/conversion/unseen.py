@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Describes the limitations of a recording, in sentences for the reader of its report."""
+
+from __future__ import annotations
+
+from numascape._native import shard as native
+from numascape.conversion.shards import Shard
+from numascape.conversion.uncounted import describe_uncounted
+from numascape.quantities import share_text
+from numascape.trace.counting import counts_of_faults
+
+
+def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
+    """Describe what a recording of page faults does not contain.
+
+    `hinting` is the number of hinting faults in the recording. `counted` is the number that the
+    kernel counted in the same time, for all processes. `lost` is the number of missing faults.
+    """
+    first = "The first touch of each page (thread, source line, node) is exact."
+    sampled = counts_of_faults(hinting) == "samples"
+    if sampled:
+        sentences = [
+            "Accesses are sampled: the samples are hinting faults of the kernel's NUMA balancing. "
+            "After each scan, the next access to a page causes one. The samples show which "
+            "threads use a page, but not whether one page is used more than another. All samples "
+            f"count as reads. {first}"
+        ]
+    else:
+        sentences = [
+            "Only page faults were recorded. Accesses to a page after its first touch are not "
+            f"counted. {first}"
+        ]
+    if hinting > 0 and not sampled:
+        sentences.append(
+            f"The kernel's NUMA balancing sampled {hinting} accesses. They are not shown, because "
+            "they are too few."
+        )
+    if hinting > counted:
+        sentences.append(
+            f"The kernel counted {counted} hinting faults, but {hinting} faults looked like "
+            "hinting faults. Some samples are therefore other page faults."
+        )
+    if lost:
+        sentences.append(f"{lost} page faults are missing: they came too fast to be read.")
+    return sentences
+
+
+def _executed_without_us(shards: list[Shard]) -> int:
+    """Return how many processes executed a program that wrote no shard."""
+    last: dict[int, Shard] = {}
+    for shard in sorted(shards, key=lambda shard: int(shard.header["start_ns"])):
+        last[int(shard.header["pid"])] = shard
+    ended = native.FLAG_ENDED | native.FLAG_DETACHED
+    return sum(shard.has(native.FLAG_REPLACED) and not shard.has(ended) for shard in last.values())
+
+
+def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> list[str]:
+    """Return one sentence per limitation; `accesses` is the total of the run."""
+    sentences: list[str] = []
+    if recorder == "compiled":
+        sentences.append(describe_uncounted(shards))
+    if recorder == "faults":
+        counted = max((shard.hinting_counted for shard in shards), default=0)
+        lost = max((shard.lost_faults for shard in shards), default=0)
+        hinting = sum(len(shard.hinting) for shard in shards)
+        sentences += unseen_of_faults(hinting, counted, lost)
+    if any(shard.has(native.FLAG_DISK_FULL) for shard in shards):
+        sentences.append(
+            "The disk was full during the recording. Counts are missing for pages that were first "
+            "used after that."
+        )
+    if any(shard.has(native.FLAG_THREADS_LOST) for shard in shards):
+        sentences.append(
+            "More than 16384 threads existed at the same time. The threads above this limit were "
+            "not counted."
+        )
+    if any(shard.has(native.FLAG_ATTACHED) for shard in shards):
+        sentences.append(
+            "The program was already running when the recording started. Earlier first touches "
+            "and allocations are unknown."
+        )
+    if any(shard.has(native.FLAG_CHILDREN_LOST) for shard in shards):
+        sentences.append(
+            "Forked processes are missing: they could not create files for their counts, and had "
+            "no permission to connect to Numascape."
+        )
+    if without := _executed_without_us(shards):
+        sentences.append(
+            f"{without} processes executed a program that was not recorded. Possible causes: the "
+            "program has other privileges (set-user-ID), it is for another architecture, its root "
+            "directory does not contain Numascape, or the process was killed."
+        )
+    if any(shard.has(native.FLAG_CALLS_FORBIDDEN) for shard in shards):
+        sentences.append(
+            "A process restricted its system calls (seccomp), and the recorder made no system "
+            "calls in it after that. Later allocations, mappings and child processes, and the "
+            "nodes of its pages, are unknown."
+        )
+    if any(shard.has(native.FLAG_PHASES_FOLDED) for shard in shards):
+        sentences.append(
+            "There were more phases than the recorder can count separately. The other phases are "
+            'counted together as "further phases".'
+        )
+    if any(shard.has(native.FLAG_BLOCKS_LOST) for shard in shards):
+        sentences.append(
+            "The program has more code than the recorder can distinguish. For some of the code, "
+            "the source lines that use a structure are unknown."
+        )
+    killed = sum(
+        not shard.has(native.FLAG_ENDED | native.FLAG_REPLACED | native.FLAG_DETACHED)
+        for shard in shards
+    )
+    if killed:
+        sentences.append(
+            f"{killed} of {len(shards)} processes were killed. The nodes of their pages at the end "
+            "are unknown."
+        )
+    if damaged := sum(shard.damaged for shard in shards):
+        sentences.append(f"{damaged} parts of the recorded data were damaged, and are missing.")
+    if ambiguous := sum(shard.ambiguous_pages for shard in shards):
+        sentences.append(
+            f"{ambiguous} pages have addresses that the recorder cannot distinguish, because they "
+            "are equal modulo 1 TiB. Their counts may belong to two structures."
+        )
+    shared = sum(shard.shared_page_accesses for shard in shards)
+    if recorder != "faults" and accesses and shared / accesses >= 0.001:
+        sentences.append(
+            f"{share_text(shared / accesses)} of the accesses were to heap pages that contain "
+            "blocks from several call stacks. These accesses are divided among the call stacks, "
+            "in proportion to their bytes on the page."
+        )
+    return sentences

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hot structure that fits into each thread's cache, so that its node hardly matters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numascape.analysis.ownership import Owner
+from numascape.findings.diagnoses.shared_written import written_share
+from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import LINES, PAGE_BYTES, WORD, Subject
+from numascape.findings.thresholds import (
+    DEFAULT_CACHE_BYTES,
+    MAX_LINES_PER_ACCESS,
+    MAX_NEGLIGIBLE_SIZE,
+    MAX_REUSE_RATIO,
+    MAX_WRITTEN_SHARE,
+    MIN_CACHE_RESIDENT_SHARE,
+    MIN_DOMINANT_SHARE,
+    MIN_REUSE,
+    sureness,
+)
+from numascape.quantities import bytes_text, percent
+
+
+def stays_in_caches(subject: Subject) -> bool:
+    """Whether each thread's part stays in its cache and is used again and again.
+
+    If lines from memory were counted, they decide. Otherwise the model is that a cache holds the
+    structures with most accesses per byte, and of structures with a similar number either all or
+    none. A structure that is much smaller than these causes hardly any lines from memory in either
+    case.
+    """
+    if not subject.rows.height:
+        return False
+    if LINES in subject.rows.columns:
+        return int(subject.rows[LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
+    size, again = footprint(subject)
+    if again < MIN_REUSE:
+        return False
+    hotter = (
+        footprint(other)
+        for other in subject.run.subjects
+        if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
+    )
+    beside = sum(bytes_ for bytes_, often in hotter if often * MAX_REUSE_RATIO > again)
+    return size + beside <= cache_bytes(subject) or size <= MAX_NEGLIGIBLE_SIZE * beside
+
+
+def footprint(subject: Subject) -> tuple[float, float]:
+    """Bytes of it that a thread uses, and accesses to each 8 bytes; means over threads."""
+    if not subject.rows.height:
+        return 0.0, 0.0
+    use = subject.use
+    by_thread = use.counts.sum(axis=0)
+    pages = (use.counts > 0).sum(axis=0).astype(float)
+    sizes = np.minimum(pages * PAGE_BYTES, max(WORD, subject.touched_bytes))
+    size = float(np.average(sizes, weights=by_thread))
+    return size, float(by_thread.sum() / (sizes.sum() / WORD))
+
+
+def cache_bytes(subject: Subject) -> float:
+    """Half of a core's second-level cache on the machine."""
+    nodes = subject.run.nodes
+    caches = nodes.machine.caches if nodes else ()
+    own = [c.bytes / 2 for c in caches if c.level == 2 and c.kind in ("data", "unified")]
+    return min(own, default=float(DEFAULT_CACHE_BYTES))
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding, or None."""
+    if (
+        subject.share < MIN_CACHE_RESIDENT_SHARE
+        or subject.pattern is Pattern.ONE_THREAD
+        or not stays_in_caches(subject)
+    ):
+        return None
+    if subject.pattern is Pattern.SPLIT and subject.own_share >= MIN_DOMINANT_SHARE:
+        return None
+    size, again = footprint(subject)
+    written = written_share(subject)
+    advice = "No action needed: after the first access its lines are in the caches."
+    if written > MAX_WRITTEN_SHARE and subject.pattern is not Pattern.SPLIT:
+        advice = (
+            "The place of its pages does not matter, because its lines are in caches. Several "
+            "threads write it, so lines move between caches: give each thread a copy (OpenMP: "
+            "reduction, private), or pad each part to 64 bytes."
+        )
+    return Finding(
+        kind=Kind.CACHE_RESIDENT,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=(
+            f"It has {percent(subject.share)} of the run's accesses. But a thread uses only "
+            f"{bytes_text(round(size))} of it and accesses them about {again:.0f} times: they stay "
+            "in its cache."
+        ),
+        advice=(advice,),
+        evidence=(
+            Evidence("bytes that a thread uses", size, "bytes"),
+            Evidence("accesses to each 8 bytes", again, "count"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=sureness(cache_bytes(subject) / max(size, 1.0), 1.0, 4.0),
+        place=subject.used_at,
+    )

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each 4 KiB page has one user, but 2 MiB pages would have several."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from numascape.findings.advice import pin
+from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.page_use import Floats, Integers
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import PAGE_BYTES, Subject
+from numascape.findings.thresholds import MIN_BOUNDARY_SHARE, MIN_HUGE_PAGES, sureness
+from numascape.quantities import percent
+
+HUGE_PAGE = 2 << 20
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding, or None."""
+    if subject.pattern is not Pattern.SPLIT or subject.row["kind"] not in ("heap", "mapping"):
+        return None
+    lost, huge = loss(subject)
+    if lost < MIN_BOUNDARY_SHARE or huge < MIN_HUGE_PAGES:
+        return None
+    return Finding(
+        kind=Kind.HUGE_PAGE_FALSE_SHARING,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=(
+            "Each 4 KiB page has one user. With transparent huge pages, "
+            f"{percent(lost)} of the accesses would be by threads that are not the main user of "
+            f"the 2 MiB page (it has {huge} of them)."
+        ),
+        advice=(
+            "Align each thread's part to 2 MiB, or allocate the parts separately. If the parts are "
+            "smaller than 2 MiB, use small pages: `madvise(start, size, "
+            "MADV_NOHUGEPAGE)` before it is touched, or "
+            "`GLIBC_TUNABLES=glibc.malloc.hugetlb=0` for the program.",
+            pin(subject.run),
+        ),
+        evidence=(
+            Evidence("accesses by other threads with 2 MiB pages", lost, "share"),
+            Evidence("whole 2 MiB pages in it", huge, "count"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        # The trace does not show whether the kernel uses huge pages for it.
+        confidence=0.5 * sureness(lost, MIN_BOUNDARY_SHARE, 0.5) + 0.2,
+        place=subject.used_at,
+        nearer=round(lost * subject.working),
+    )
+
+
+def loss(subject: Subject) -> tuple[float, int]:
+    """Share of the work by others than the main user, of huge pages minus that of 4 KiB pages.
+
+    Only complete huge pages within an instance count. Also returns their number.
+    """
+    use, offsets = subject.use, _offsets(subject)
+    small = (offsets + use.page * PAGE_BYTES) // PAGE_BYTES
+    per_huge = HUGE_PAGE // PAGE_BYTES
+    key = use.instance * (1 << 32) + small // per_huge
+    huge, where, held = np.unique(key, return_inverse=True, return_counts=True)
+    whole = held == per_huge
+    inside = whole[where]
+    if not inside.any():
+        return 0.0, 0
+    by_user = _by_user(subject)
+    counts = np.zeros((len(huge), by_user.shape[1]))
+    np.add.at(counts, where, by_user)
+    by_others = counts[whole].sum() - counts[whole].max(axis=1).sum()
+    already = by_user[inside].sum() - by_user[inside].max(axis=1).sum()
+    return float((by_others - already) / by_user.sum()), int(whole.sum())
+
+
+def _by_user(subject: Subject) -> Floats:
+    """Accesses as pages x users: threads or, if nodes are known, the threads of a node together."""
+    use, nodes = subject.use, subject.run.nodes
+    if nodes is None:
+        return use.counts
+    _, user = np.unique(nodes.thread_node[use.threads], return_inverse=True)
+    counts = np.zeros((len(use.page), int(user.max()) + 1))
+    for column, one in enumerate(user.tolist()):
+        counts[:, one] += use.counts[:, column]
+    return counts
+
+
+def _offsets(subject: Subject) -> Integers:
+    """By page, the offset of the first page of its instance in a huge page.
+
+    0 if the address is unknown.
+    """
+    known = subject.run.trace.instances.filter(pl.col("structure") == subject.structure)
+    wanted = pl.DataFrame({"instance": subject.use.instance.astype(np.uint32)})
+    found = wanted.join(
+        known.unique("instance").select("instance", "address"),
+        on="instance",
+        how="left",
+        maintain_order="left",
+    )["address"].fill_null(0)
+    return np.asarray(found.to_numpy() % HUGE_PAGE // PAGE_BYTES * PAGE_BYTES, np.int64)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In a phase with a large share of the run, one thread makes far more accesses than the mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from numascape.analysis.ownership import Owner
+from numascape.findings.finding import Evidence, Figure, Finding, Kind, Place, Remedy
+from numascape.findings.sources import Schedule
+from numascape.findings.subject import Run
+from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_IMBALANCE, MIN_PHASE_SHARE, sureness
+from numascape.findings.wording import threads_text
+from numascape.findings.work import loose_phases
+
+
+def diagnose(run: Run) -> list[Finding]:
+    """Return one finding for each phase whose load is imbalanced."""
+    # Waiting threads read flags of a runtime library again and again. That is not work.
+    own = [s for s, owner in run.owners.items() if owner is not Owner.RUNTIME]
+    by_thread = (
+        run.trace.accesses.lazy()
+        .filter(pl.col("structure").is_in(own))
+        .group_by("phase", "thread")
+        .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+        .collect()
+    )
+    loose = loose_phases(run.trace)
+    main = run.trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
+    found = []
+    for (phase,), rows in sorted(by_thread.partition_by("phase", as_dict=True).items()):
+        working = rows.filter(~pl.col("thread").is_in(main)) if phase in loose else rows
+        finding = _of_phase(run, int(str(phase)), working)
+        if finding is not None:
+            found.append(finding)
+    return found
+
+
+def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
+    counts = rows["count"].to_numpy().astype(float)
+    if len(counts) < 2 or counts.sum() < MIN_PHASE_SHARE * run.accesses:
+        return None
+    working = counts >= MAX_IDLE_RATIO * counts.mean()
+    threads, counts = rows["thread"].to_numpy()[working], counts[working]
+    if len(counts) < 2 or _one_after_the_other(run, threads.tolist()):
+        return None
+    ratio = float(counts.max() / counts.mean())
+    if ratio < MIN_IMBALANCE:
+        return None
+    busiest = int(threads[counts.argmax()])
+    behind = tuple(int(t) for t in threads[counts > counts.mean()])
+    name = run.trace.phases["name"][phase]
+    lines = run.trace.lines.filter(pl.col("phase") == phase)
+    place = run.sources.busiest(lines)
+    schedule = run.sources.schedule(place)
+    if schedule is not None and schedule.kind not in ("", "static"):
+        return None  # a dynamic schedule balances time: fewer accesses do not mean less work
+    saved = 1 - counts.mean() / counts.max()
+    where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
+    return Finding(
+        kind=Kind.LOAD_IMBALANCE,
+        structure=None,
+        name="",
+        threads=behind,
+        why=(
+            f"{where} do unequal work. Thread {busiest} makes {ratio:.1f} times as many accesses "
+            f"as the mean thread. Above the mean: {threads_text(behind)}. The other threads wait "
+            "for them."
+        ),
+        advice=(_even_out(run, place, schedule),),
+        evidence=(
+            Evidence("busiest thread over the mean", ratio, "times"),
+            Evidence("share of the run's accesses in this phase", _share(run, counts), "share"),
+            Evidence("upper bound of the phase time that balance saves", saved, "share"),
+        ),
+        figure=Figure.THREADS,
+        confidence=sureness(ratio, MIN_IMBALANCE, 2 * MIN_IMBALANCE),
+        place=schedule.place if schedule else place,
+        nearer=round(saved * float(counts.sum())),
+        remedy=Remedy.BALANCED,
+    )
+
+
+def _share(run: Run, counts: np.ndarray) -> float:  # type: ignore[type-arg]
+    return float(counts.sum()) / max(1, run.accesses)
+
+
+def _one_after_the_other(run: Run, threads: list[int]) -> bool:
+    """Whether no two threads are alive at the same time. Then no thread waits for another."""
+    lives = run.trace.threads.filter(pl.col("thread").is_in(threads)).sort("created_ns")
+    return bool((lives["created_ns"].shift(-1) >= lives["ended_ns"]).all())
+
+
+def _even_out(run: Run, place: Place | None, schedule: Schedule | None) -> str:
+    if schedule is not None and schedule.kind in ("", "static"):
+        now = f"has {schedule.clause}" if schedule.kind else "has no schedule clause"
+        at = f"{schedule.place.file.rpartition('/')[2]}:{schedule.place.line}"
+        return (
+            f"The loop at {at} {now}. Use `schedule(static, chunk)` with 10 to 20 chunks per "
+            "thread and at least one page per chunk: each page keeps its thread. If the work per "
+            "iteration cannot be predicted, use `schedule(dynamic, chunk)`."
+        )
+    where = f" at {place}" if place else ""
+    return (
+        f"Divide the work{where} into parts with equal numbers of accesses, not equal lengths"
+        + (", or into smaller chunks." if run.openmp else " (see the finding `hot pages`, if any).")
+    )

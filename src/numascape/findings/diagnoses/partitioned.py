@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each thread works on its own pages, and they are local. No action needed."""
+
+from __future__ import annotations
+
+from numascape.findings.advice import pin
+from numascape.findings.description import who_touched
+from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import Subject
+from numascape.findings.thresholds import MIN_DOMINANT_SHARE, sureness
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding, or None."""
+    if subject.pattern is not Pattern.SPLIT or subject.whole.first_toucher is None:
+        return None
+    if subject.own_share < MIN_DOMINANT_SHARE or (subject.remote or 0.0) > 1 - MIN_DOMINANT_SHARE:
+        return None
+    return Finding(
+        kind=Kind.PARTITIONED,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=who_touched(subject),
+        advice=(
+            f"No action needed. Keep each thread on the CPUs where it started. {pin(subject.run)}",
+        ),
+        evidence=(
+            Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
+            Evidence("work done by the first toucher of the page", subject.own_share, "share"),
+        ),
+        figure=Figure.FIRST_TOUCH,
+        confidence=sureness(min(subject.own_share, subject.use.dominance), MIN_DOMINANT_SHARE, 1.0),
+        place=subject.used_at,
+    )

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other threads use variables on the stack of one thread."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.subject import Subject
+from numascape.findings.thresholds import MIN_FOREIGN_SHARE, sureness
+from numascape.findings.wording import threads_text
+from numascape.quantities import percent
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding, or None."""
+    facts = subject.whole
+    owner = facts.first_toucher
+    if owner is None or 1 - facts.own_share < MIN_FOREIGN_SHARE or stays_in_caches(subject):
+        return None
+    users = subject.run.rows.filter(
+        (pl.col("structure") == subject.structure) & (pl.col("thread") != owner)
+    )
+    others = tuple(int(thread) for thread in users["thread"].unique().sort())
+    return Finding(
+        kind=Kind.SHARED_STACK,
+        structure=subject.structure,
+        name=subject.name,
+        threads=others,
+        why=(
+            f"Other threads ({threads_text(others)}) make {percent(1 - facts.own_share)} of the "
+            f"accesses to the stack of thread {owner}."
+        ),
+        advice=(
+            "Give each thread a copy of variables that it only reads (`firstprivate` in OpenMP). "
+            "Put large arrays on the heap, and initialise them in the threads that use them.",
+        ),
+        evidence=(Evidence("accesses by other threads", 1 - facts.own_share, "share"),),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=sureness(1 - facts.own_share, MIN_FOREIGN_SHARE, 0.9),
+        place=subject.used_at,
+        nearer=round((1 - facts.own_share) * facts.accesses),
+        remedy=Remedy.INTERLEAVED,
+    )

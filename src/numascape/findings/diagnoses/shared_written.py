@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All threads read and write all pages: interleave it, or give each thread a part."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.findings.advice import contiguous_parts, interleave
+from numascape.findings.description import who_shares
+from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import Subject
+from numascape.findings.thresholds import (
+    MAX_EVEN_SHARE_RATIO,
+    MAX_INTERLEAVED_RATIO,
+    MAX_WRITTEN_SHARE,
+    sureness,
+)
+
+_ELEMENT = 4
+"""Bytes of the smallest usual element of a large array."""
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding, or None."""
+    if subject.pattern is not Pattern.SHARED or already_spread(subject):
+        return None
+    written = written_share(subject)
+    if written <= MAX_WRITTEN_SHARE:
+        return None
+    even = subject.use.dominance * len(subject.threads)
+    return Finding(
+        kind=Kind.SHARED_WRITTEN,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=who_shares(subject, "which they write, too"),
+        advice=(contiguous_parts(subject), interleave(subject)),
+        evidence=(
+            Evidence("threads that use a page", subject.use.users_per_page, "count"),
+            Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
+            Evidence("writes in the work", written, "share"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=sureness(MAX_EVEN_SHARE_RATIO - even, 0.0, MAX_EVEN_SHARE_RATIO - 1),
+        place=subject.used_at,
+        nearer=subject.foreign,
+        remedy=Remedy.INTERLEAVED,
+    )
+
+
+def written_share(subject: Subject) -> float:
+    """Share of writes in the work, without one write per element by the first toucher."""
+    rows = subject.rows
+    toucher = subject.whole.first_toucher
+    own = pl.col("thread") == toucher
+    writes = int(rows["writes"].sum())
+    accesses = int(rows["reads"].sum()) + writes
+    initial = int(rows.filter(own)["writes"].sum()) if toucher is not None else 0
+    if initial * _ELEMENT <= subject.touched_bytes:
+        writes, accesses = writes - initial, accesses - initial
+    return writes / accesses if accesses else 0.0
+
+
+def already_spread(subject: Subject) -> bool:
+    """Whether its work accesses all nodes equally, as with interleaved pages."""
+    table = subject.traffic
+    if table is None or subject.run.nodes is None or not subject.run.nodes.observed:
+        return False
+    by_node = table.group_by("node").agg(pl.col("accesses").sum())["accesses"]
+    used = table["thread_node"].n_unique()
+    if len(by_node) < max(2, used):
+        return False
+    mean = float(by_node.sum()) / len(by_node)
+    return float(by_node.max() or 0) <= MAX_INTERLEAVED_RATIO * mean  # type: ignore[arg-type]

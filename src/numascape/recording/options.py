@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of a recording, from the command line or Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from numascape.errors import NumascapeError
+from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
+
+RecorderName = Literal["binary", "compiled", "faults"]
+PhaseKind = Literal["all", "regions", "marks", "none"]
+
+_SHORTEST_SLICE_S = 0.01
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """The options of one recording.
+
+    If `recorder` is None, Numascape chooses it. `stack`: accesses relative to the stack pointer are
+    counted. `lines`: source lines are found. `phases` is what begins a phase (`all`: parallel
+    regions and marks). With `every_s`, phases are time slices of so many seconds instead. With a
+    `cache`, memory traffic is counted, too.
+
+    Raises NumascapeError if the options contradict each other.
+    """
+
+    recorder: RecorderName | None = None
+    stack: bool = True
+    lines: bool = True
+    phases: PhaseKind = "all"
+    every_s: float | None = None
+    cache: ModelledCache | None = None
+
+    def __post_init__(self) -> None:
+        if self.every_s is not None and not _SHORTEST_SLICE_S <= self.every_s < float("inf"):
+            raise NumascapeError(
+                f"a phase cannot have {self.every_s:g} seconds: use {_SHORTEST_SLICE_S} or more"
+            )
+        if self.cache is not None and self.recorder not in (None, "binary"):
+            raise NumascapeError(
+                f"the {self.recorder} recorder cannot count memory traffic: leave out "
+                "--traffic, or use --recorder binary"
+            )
+
+    @property
+    def records_regions(self) -> bool:
+        """Whether each parallel region is a phase."""
+        return self.every_s is None and self.phases in ("all", "regions")
+
+    @property
+    def records_marks(self) -> bool:
+        """Whether the program's marks begin phases."""
+        return self.every_s is None and self.phases in ("all", "marks")
+
+    def document(self) -> dict[str, Any]:
+        """The options for the trace, which has the recorder in another field."""
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if name != "recorder" and value is not None
+        }
+
+
+def choose_cache(traffic: bool, cache: str | None) -> ModelledCache | None:
+    """The cache to model for `traffic`: the text `cache`, or by default this machine's cache.
+
+    Raises NumascapeError if it cannot be modelled, or if it is given without `traffic`.
+    """
+    if not traffic:
+        if cache is not None:
+            raise NumascapeError("--cache needs --traffic: only --traffic models a cache")
+        return None
+    return parse_cache(cache) if cache is not None else cache_of_this_host()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording in progress: the folder beside the trace to which processes write their shards.
+
+The folder has a description (session.json), so that the recording can still be converted if
+Numascape was killed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import os
+import platform
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from numascape.errors import NumascapeError
+from numascape.machine.description import Machine
+from numascape.machine.sources import read_host
+from numascape.recording.options import RecorderName, RecordOptions
+from numascape.trace.host import this_host
+from numascape.trace.info import Host
+
+FILE_NAME = "session.json"
+# The bytes of a shard's header and of the beginnings of its log and tables.
+_MIN_ROOM = 512 << 10
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the run ended. Times are in seconds; CPU time is user plus system time of all processes.
+
+    `cpus` are the CPUs that each thread was seen on, by "PID/TID". `native_cpu_s` is the CPU time
+    of a run without recording, if there was one.
+    """
+
+    exit_status: int | None = 0
+    signal: int | None = None
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    cpus: dict[str, list[int]] = field(default_factory=dict)
+    native_cpu_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """The folder of shards, the options, and the host.
+
+    `ended` is None while the program runs. The description of the host is stored, because the
+    conversion may run on another host, or after the CPUs of this host changed. The options contain
+    the recorder.
+    """
+
+    folder: Path
+    program: list[str]
+    options: RecordOptions
+    started: str
+    host: Host
+    machine: Machine
+    ended: Ended | None = None
+
+    @property
+    def recorder(self) -> RecorderName:
+        """The recorder that runs the program."""
+        return self.options.recorder or "binary"
+
+    def save(self) -> None:
+        """Write session.json, so that the session can be converted at any time."""
+        content = dataclasses.asdict(self)
+        del content["folder"]
+        path = self.folder / FILE_NAME
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(content), encoding="utf-8", errors="surrogateescape")
+        beside.replace(path)
+
+    def shards(self) -> list[Path]:
+        """The shards so far, without those that were not begun because the disk was full."""
+        return sorted(path for path in self.folder.glob("*.shard") if _is_begun(path))
+
+    def check_room(self) -> None:
+        """Raise NumascapeError if no shard could be begun because the disk was full."""
+        if not self.shards() and any(self.folder.glob("*.shard")):
+            raise NumascapeError(_no_room(self.folder.parent))
+
+    def discard_if_empty(self) -> None:
+        """Remove the folder unless it holds a shard."""
+        if not self.shards():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _is_begun(shard: Path) -> bool:
+    with shard.open("rb") as file:
+        return any(file.read(8))  # ShardHeader.magic, which is written last
+
+
+def _no_room(folder: Path) -> str:
+    return f"the disk of {folder} is full: make room there, or name another place with -o"
+
+
+def begin_session(target: Path, program: list[str], options: RecordOptions) -> Session:
+    """Make the folder of a new session beside the trace `target`; NumascapeError if it fails."""
+    try:
+        disk = os.statvfs(target.parent)
+        if disk.f_bavail * disk.f_frsize < _MIN_ROOM:
+            raise NumascapeError(_no_room(target.parent))
+        folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.recording-", dir=target.parent))
+        started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        machine = read_host()
+        host = this_host(Path("/"), platform.uname(), machine)
+        session = Session(folder.absolute(), program, options, started, host, machine)
+        session.save()
+    except OSError as error:
+        raise NumascapeError(f"cannot record into {target.parent}: {error.strerror}") from error
+    return session
+
+
+_SESSION: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_ENDED = TypeAdapter(Ended | None)
+_HOST = TypeAdapter(Host)
+_MACHINE = TypeAdapter(Machine)
+_OPTIONS = TypeAdapter(RecordOptions)
+
+
+def read_session(folder: Path) -> Session:
+    """The session in `folder`; NumascapeError if it is not a session."""
+    path = folder / FILE_NAME
+    try:
+        content = _SESSION.validate_json(path.read_bytes())
+        return Session(
+            folder=folder.absolute(),
+            program=TypeAdapter(list[str]).validate_python(content.get("program")),
+            options=_OPTIONS.validate_python(content.get("options")),
+            started=str(content.get("started", "")),
+            host=_HOST.validate_python(content.get("host")),
+            machine=_MACHINE.validate_python(content.get("machine")),
+            ended=_ENDED.validate_python(content.get("ended")),
+        )
+    except FileNotFoundError as error:
+        raise NumascapeError(f"{folder} is not an unfinished recording: no {FILE_NAME}") from error
+    except OSError as error:
+        raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
+    except (ValidationError, ValueError) as error:
+        raise NumascapeError(f"{path} is damaged") from error
