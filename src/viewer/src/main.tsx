@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { render } from "preact";
 import { unpackReport } from "./data/unpack";
-import { App } from "./views/app";
+import { App } from "./views/page/app";
 import "./style.css";
 import "./styles/figures.css";
 import "./styles/overview.css";

@@ -51,12 +51,14 @@ describe("the shape of sharing", () => {
     expect([reading.shape, reading.hub]).toEqual(["neighbours", 0]);
     const more = readSharing(matrix(64, (a, b) => (b - a === 1 ? 500 : a === 0 ? 200 : 0)));
     expect([more.shape, more.detail, more.hub]).toEqual(["neighbours", 1, 0]);
-    expect(describeSharing(reading, false, String).see).toContain("all share with thread 0");
+    expect(describeSharing(reading, false, String).see).toContain(
+      "all threads share with thread 0",
+    );
   });
   it("is said with names", () => {
     const reading = readSharing(matrix(8, (a, b) => (a === 2 || b === 2 ? 300 : 0)));
     const { see } = describeSharing(reading, false, (row) => `T${row}`);
-    expect(see).toBe("All share with thread T2, and hardly with each other.");
+    expect(see).toBe("All threads share with thread T2, and almost not with each other.");
   });
 });
 

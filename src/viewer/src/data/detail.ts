@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of single pages, where the report sums them up: asked of the server that served the page
-// (src/numascape/view). A report in a file has no server and asks nothing.
+// Requests windows of single pages, where the report sums pages up, from the server of the page
+// (src/numascape/view). A report in a file has no server and requests nothing.
 
 import { rowBegins } from "../model/matrix";
 import type { Matrix } from "../model/matrix";

@@ -204,7 +204,7 @@ export interface Run {
   detail_url?: string;
   unseen: string[];
   /** Which findings the recording cannot show or rule out, and why; empty: none. */
-  left_open?: string;
+  not_judged?: string;
   reads: number;
   writes: number;
   touched_pages: number;

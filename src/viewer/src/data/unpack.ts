@@ -65,7 +65,7 @@ function isStored(value: unknown): value is Stored {
 
 export function unpackColumn(planes: Uint8Array, { at, length, bytes, delta }: Stored): Column {
   if (at + length * bytes > planes.length) throw new Error("the report's data is incomplete");
-  // Differences may have more bytes than the values they lead to, so they are added up as doubles.
+  // Differences may have more bytes than their sums, so they are added up as doubles.
   const values = delta || bytes > 4 ? new Float64Array(length) : allocate(bytes, length);
   for (let plane = bytes - 1; plane >= 0; plane--) {
     const start = at + plane * length;

@@ -2,20 +2,20 @@
 // Colours as 32-bit pixels (little endian RGBA), the same for canvases and legends.
 //
 // Accesses: on a dark page viridis, from dark to light; on a light page ColorBrewer's YlGnBu, from
-// light to dark, so that more always stands out more. Both change lightness steadily and are
-// readable with every common colour blindness. Threads: hues of equal lightness from blue over
+// light to dark, so that larger values always stand out more. Both change lightness steadily and
+// are readable with every common colour blindness. Threads: hues of equal lightness from blue over
 // magenta to amber, which go steadily from blue to yellow, so their order survives red-green
 // blindness. In grey, accesses go from light to dark in equal steps of lightness, and threads too.
 
 import { hcl, rgb } from "d3-color";
 import { interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 
-/** Grey: for print, on white; told apart by lightness and hatching only. */
+/** Grey: for print, on white; distinguished by lightness and hatching only. */
 export type Theme = "light" | "dark" | "grey";
 export type Scale = "linear" | "log";
 
 const STEPS = 256;
-/** Where the scales start, so that one access already differs from none. */
+/** The start of the scales. One access is already visibly different from zero. */
 const LOWEST = { light: 0.22, dark: 0.16, grey: 0.12 };
 const SCHEMES = {
   light: interpolateYlGnBu,

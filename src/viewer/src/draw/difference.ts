@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two groups of threads and what one has more: three bands, one below the other.
+// Draws two groups of threads and their difference as three bands, one below the other.
 
 import { lab } from "d3-color";
 import type { Axis } from "../model/bins";
@@ -20,7 +20,7 @@ export function differenceColour(t: number, theme: Theme): string {
   const [b, none, a] = ENDS[theme];
   const from = lab(none);
   const to = lab(t < 0 ? b : a);
-  // What is not equal never looks equal.
+  // A small difference never looks like equality.
   const part = t === 0 ? 0 : 0.12 + 0.88 * Math.min(1, Math.abs(t));
   const mix = (x: number, y: number) => x + (y - x) * part;
   return lab(mix(from.l, to.l), mix(from.a, to.a), mix(from.b, to.b)).formatHex();

@@ -85,8 +85,9 @@ export function drawStrip(
 }
 
 /**
- * A strip without hues, for print: a mark's height says which row dominates, the first at the top;
- * hatched over the whole height: none dominates; darker: more accesses. `rows` that there are.
+ * A strip without hues, for print. The height of a mark shows the dominant row, with the first row
+ * at the top. Hatched over the whole height: no row dominates. Darker: more accesses. `rows` is the
+ * number of rows.
  */
 export function drawGreyStrip(surface: Surface, strip: Strip, rows: number): void {
   const { context, width, height, ratio } = surface;

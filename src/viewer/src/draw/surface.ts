@@ -38,7 +38,7 @@ export function fillPixels(
   for (let y = top; y < bottom; y++) {
     const start = y * width + left;
     const end = y * width + right;
-    // A call costs more than a few pixels, and most fields are that small.
+    // A call costs more than a few pixels, and most fields are small.
     if (end - start > SMALL) pixels.fill(colour, start, end);
     else for (let at = start; at < end; at++) pixels[at] = colour;
   }

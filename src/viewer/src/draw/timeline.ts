@@ -20,7 +20,7 @@ export function drawTimeline(
     const right = (spans.end[i]! / end) * width;
     context.globalAlpha = isChosen(phase) ? 1 : FAINT;
     context.fillStyle = colours[phase] ?? "gray";
-    // Short occurrences are widened to what can be seen.
+    // Short occurrences are widened until they are visible.
     const shown = Math.max(ratio, right - left);
     const gap = shown > 6 * ratio ? 0.5 * ratio : 0;
     context.fillRect(left, 0, shown - gap, height);

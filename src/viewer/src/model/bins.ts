@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fold columns and rows to what the screen can show: a bin is at least one pixel wide.
+// Folds columns and rows into bins for the screen: a bin is at least one pixel wide.
 
 import type { Matrix, Measure } from "./matrix";
 import { columnAt, measured } from "./matrix";
@@ -30,7 +30,7 @@ export function columnBins(matrix: Matrix, view: Viewport, pixels: number): Axis
   for (let c = first; c < matrix.start.length && matrix.start[c]! < end; c++) {
     const from = (matrix.start[c]! - view.x0) * scale;
     const to = from + matrix.pages[c]! * scale;
-    // Untouched stretches stay empty and do not thin out the pages beside them.
+    // Untouched ranges stay empty and do not reduce the values of the pages next to them.
     items.push({ from, to, weight: matrix.touched[c]! > 0 ? matrix.pages[c]! : 0 });
   }
   return gather(items, first, pixels);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads in an order in which those that share pages are neighbours.
+// Orders threads such that threads that share pages are neighbours.
 //
 // Likeness of two threads: the share of their accesses that goes to the same pages, i.e. the sum
 // over columns of the smaller of their two shares of accesses there. Average linkage by the
@@ -116,7 +116,7 @@ function likeness(
     for (let i = from; i < to; i++) {
       const own = share[i]!;
       const row = item[i]! * items;
-      // Items ascend within a column, so only the upper triangle is written.
+      // Items ascend within a column, so only the upper triangle is computed.
       for (let j = i + 1; j < to; j++) {
         const other = share[j]!;
         alike[row + item[j]!]! += own < other ? own : other;
@@ -163,7 +163,7 @@ function merges(alike: Float32Array, items: number): Merge[] {
     if (chain.length === 0) chain.push(alive[0]!);
     const top = chain[chain.length - 1]!;
     const before = chain[chain.length - 2] ?? -1;
-    // Prefer the predecessor among equals, so that the chain ends.
+    // If several are equal, prefer the predecessor, so that the chain ends.
     let nearest = before;
     let most = before >= 0 ? alike[top * items + before]! : -1;
     for (let k = 0; k < count; k++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's counts are counts of: not every recorder sees every access, and a page of a run with
-// modelled caches also counts the lines that came from memory.
+// What the counts of a run mean: not every recorder sees every access, and a page of a run with
+// modelled caches also counts the lines from memory.
 
 import type { Run } from "../data/report";
 import type { Measure } from "./matrix";

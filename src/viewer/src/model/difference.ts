@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two groups of threads against each other, page by page.
+// Compares two groups of threads, page by page.
 
 import type { Axis } from "./bins";
 import { measured, robustEnd } from "./matrix";

@@ -33,6 +33,9 @@ export interface Matrix {
   firstTouches: FirstTouchRows;
 }
 
+/** The matrix of the structure at a position of the report. */
+export type Matrices = (position: number) => Matrix;
+
 /** Positions of phases, each once; undefined or null: all of them. */
 export type PhaseSet = readonly number[] | null | undefined;
 

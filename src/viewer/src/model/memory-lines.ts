@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report counted in memory lines, in the shape of one counted in accesses: lines from memory
-// stand for reads, lines back to memory for writes.
+// Converts a report to memory lines, in the form of a report in accesses: lines from memory stand
+// for reads, lines back to memory for writes.
 
 import type { Cells, Column, Report, Structure } from "../data/report";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much farther the memory of one node is than that of another: NUMA factors.
+// The NUMA factors between nodes.
 
 import type { Machine } from "../data/report";
 import type { NodeTraffic } from "./traffic";
@@ -24,7 +24,7 @@ export function pairOf({ nodes, distance }: Machine, threads?: number, pages?: n
   };
 }
 
-/** Accesses whose factor must be known before their mean is told. */
+/** The number of accesses with a known factor that is needed to show their mean. */
 const KNOWN = 0.9;
 
 /**

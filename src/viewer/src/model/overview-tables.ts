@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview's numbers as tables to save, exact and unformatted.
+// The overview's numbers as exact, unformatted tables for saving.
 
 import type { Machine, Report } from "../data/report";
 import type { CsvTable } from "../saving/csv";

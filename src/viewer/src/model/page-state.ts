@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader has chosen, as plain data, and its form in the address: #v=1&structure=2&...
+// The reader's selections, as plain data, and their form in the address: #v=1&structure=2&...
 //
-// The address holds only what differs from the start. It may come from anybody: a part that is not
-// understood, or that this report does not have, is left out, and nothing of it is shown as markup.
+// The address contains only what differs from the initial state. It is not trusted: parts that are
+// not understood, or that this report does not have, are ignored, and nothing is shown as markup.
 
 import type { SortKey, Wanted } from "./structure-list";
 import type { Measure } from "./matrix";
@@ -96,7 +96,7 @@ export function changed(state: PageState, change: Partial<PageState>): PageState
     next.instance !== state.instance ||
     next.order !== state.order;
   if (moved && !("view" in change)) next.view = null;
-  // As exact as the address, so that a link restores the very same picture.
+  // As exact as the address, so that a link restores exactly the same picture.
   if (next.view && next.view !== state.view) next.view = roundedView(next.view);
   return next;
 }
@@ -143,7 +143,7 @@ export function writeAddress(state: PageState): string {
   return [`v=${VERSION}`, ...pairs].join("&").replaceAll("%2C", ",");
 }
 
-/** The state that `address` (with or without #) asks for, or undefined when it asks for none. */
+/** The state in `address` (with or without #), or undefined if it contains no state. */
 export function readAddress(address: string, extents: Extents): PageState | undefined {
   const text = address.startsWith("#") ? address.slice(1) : address;
   if (!text.includes("=") || text.length > LONGEST_ADDRESS) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of a matrix, put together to larger pages than those that were counted.
+// Combines the columns of a matrix to larger pages than the counted ones.
 
 import type { Column } from "../data/report";
 import type { PageUnit } from "./page-state";
@@ -82,7 +82,7 @@ function addGap(
   return column;
 }
 
-/** Entries of one row whose columns became one are neighbours, because both ascend. */
+/** Merged columns of one row are adjacent entries, because both orders are ascending. */
 function mergeRuns(
   { rowBegin, column }: { rowBegin: Uint32Array; column: Column },
   columnOf: Uint32Array,

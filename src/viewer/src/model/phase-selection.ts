@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing phases: null stands for all of them, else positions in ascending order.
+// Selections of phases: null stands for all phases, otherwise positions in ascending order.
 
 import type { Spans } from "../data/report";
 
@@ -17,7 +17,7 @@ export function picked(
   count: number,
 ): Selection {
   if (!add) return selection?.length === 1 && selection[0] === phase ? null : [phase];
-  // Adding to "all" begins a selection: otherwise the click would have to take away.
+  // Adding to "all" begins a new selection: otherwise the click would remove the phase.
   const before = selection ?? [];
   const after = before.includes(phase)
     ? before.filter((other) => other !== phase)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shape of the sharing matrix says: computed, so that it says only what is so.
+// Describes the shape of the sharing matrix, computed from its values.
 
 import type { SharingMatrix } from "./sharing";
 
@@ -11,17 +11,17 @@ export interface SharingReading {
   detail: number;
   /** Rows that share so little that the shape leaves them out, such as a thread that waits. */
   apart: number[];
-  /** A row that shares something with nearly every other one, beside the shape; or -1. */
+  /** A row that shares with nearly every other row, in addition to the shape; or -1. */
   hub: number;
 }
 
-/** Sharing below this share of the accesses is none. */
+/** Sharing below this share of the accesses is ignored. */
 const NONE = 0.01;
-/** A pattern names what it holds of all sharing from this share on. */
+/** A pattern is named if it contains at least this part of all sharing. */
 const MOST = 0.8;
 /** An even matrix: mean deviation of the pairs from their mean, as a part of the mean. */
 const EVEN = 0.5;
-/** Rows that share less than this part of what the median row does are left out. */
+/** Rows that share less than this part of the median row are left out. */
 const IDLE = 0.1;
 
 /** Names the shape of a matrix whose rows are in order of thread numbers. */
@@ -47,7 +47,7 @@ export function readSharing(matrix: SharingMatrix): SharingReading {
   if (hub < 0 || found.shape === "hub" || found.shape === "blocks") {
     return { ...found, detail, apart, hub: found.shape === "hub" ? -1 : hub };
   }
-  // Its pairs, which are at all distances, would make neighbours seem to be further apart.
+  // Its pairs have all distances, so neighbours would seem to be farther apart.
   const others = without(matrix, [hub]);
   return {
     ...shapeOf(others.size, others.shared, pairSums(others.size, others.shared)),
@@ -62,7 +62,7 @@ function shapeOf(
   pairs: ReturnType<typeof pairSums>,
 ): Pick<SharingReading, "shape" | "detail"> {
   const reading = (shape: SharingShape, detail = 0) => ({ shape, detail });
-  // With two rows there is one pair: nothing to tell shapes apart by.
+  // With two rows, there is only one pair, so there is no shape.
   if (size < 3 || isEven(size, shared, pairs.total)) return reading("all");
   const hub = pairs.perRow.findIndex((sum) => sum >= MOST * pairs.total);
   if (hub >= 0 && isEven(size, shared, pairs.total, hub)) return reading("hub", hub);
@@ -155,7 +155,7 @@ function blockSize(size: number, shared: Float64Array, total: number): number {
   return 0;
 }
 
-/** How many rows apart most sharing pairs are, or 0 when that is no neighbourhood. */
+/** The distance in rows of most sharing pairs, or 0 if they are not neighbours. */
 function neighbourDistance(size: number, shared: Float64Array, total: number): number {
   const furthest = Math.floor(size / 4);
   let sum = 0;
@@ -175,7 +175,7 @@ export function describeSharing(
   const { see, advice } = inWords(reading, grouped ? "groups of threads" : "threads", name);
   if (reading.hub >= 0) {
     return {
-      see: `${see} Beside that, all share with thread ${name(reading.hub)}.`,
+      see: `${see} In addition, all threads share with thread ${name(reading.hub)}.`,
       advice,
     };
   }
@@ -194,45 +194,45 @@ function inWords(
   switch (shape) {
     case "none":
       return {
-        see: "Threads hardly share pages: each works on its own.",
-        advice: "This is good. Pin the threads, and let each touch its own pages first.",
+        see: "Threads share almost no pages: each thread works on its own pages.",
+        advice:
+          "No action needed. Pin the threads, and initialise each part in the thread that uses it.",
       };
     case "all":
       return {
-        see: "All share with all, to much the same degree.",
+        see: "All threads share with all others, about equally.",
         advice:
-          "No placement is right for every thread. Copy what is only read to every node, " +
-          "interleave what is written, or divide the work so that a thread stays in its own part.",
+          "No placement is local for all threads. Copy data that is only read to every node, " +
+          "interleave data that is written, or divide the work so that each thread has its own part.",
       };
     case "hub":
       return {
-        see: `All share with thread ${name(detail)}, and hardly with each other.`,
+        see: `All threads share with thread ${name(detail)}, and almost not with each other.`,
         advice:
-          "Typical when one thread initialises or collects for the others. Let every thread " +
-          "initialise its own part, and keep what is collected small.",
+          "This is typical when one thread initialises or collects for the others. Initialise each " +
+          "part in the thread that uses it, and keep the collected data small.",
       };
     case "neighbours":
       return {
         see:
           detail === 1
-            ? `Neighbouring ${rows} share, as in a stencil.`
-            : `Those up to ${detail} ${rows} away share, as in a stencil.`,
+            ? `Neighbouring ${rows} share pages, as in a stencil.`
+            : `Sharing reaches ${detail} ${rows} up and down, as in a stencil.`,
         advice:
-          "This suits NUMA: pin the threads in order (OMP_PROC_BIND=close), so that neighbours are " +
-          "on one node and only the nodes' edges cross.",
+          "This suits NUMA: pin the threads in order (OMP_PROC_BIND=close). Neighbours are then on one " +
+          "node, and only the boundaries between nodes are remote.",
       };
     case "blocks":
       return {
-        see: `Blocks of ${detail} ${rows} share among themselves, and hardly with others.`,
-        advice:
-          "Put each block on one node: pin the threads in order, as many per node as a block.",
+        see: `Blocks of ${detail} ${rows} share pages with each other, and almost not with others.`,
+        advice: "Put each block on one node: pin the threads in order, one block per node.",
       };
     case "mixed":
       return {
-        see: "Threads share pages, in no simple pattern.",
+        see: "Threads share pages without a simple pattern.",
         advice:
-          "Order the threads by shared pages (above the access distribution): those that share " +
-          "much belong on the same node.",
+          "Order the threads by shared pages (above the access distribution). Threads that share " +
+          "many pages belong on the same node.",
       };
   }
 }

@@ -3,6 +3,13 @@
 
 import type { Loop, Report, SourceWindow } from "../data/report";
 
+/** The source lines that the reader selected: lines first .. last of a file. */
+export interface Stretch {
+  file: string;
+  first: number;
+  last: number;
+}
+
 export interface Uses {
   reads: number;
   writes: number;
@@ -98,12 +105,12 @@ export function sumOf(uses: readonly Uses[]): Uses {
 }
 
 /** Less is not worth a mark. */
-const LEAST_ESTIMATED = 0.005;
+const MIN_ESTIMATED = 0.005;
 
 /** What is estimated of the uses, as a share of them; 0 when next to nothing is. */
 export function estimatedShare({ reads, writes, estimated }: Uses): number {
   const share = estimated / Math.max(1, reads + writes);
-  return share < LEAST_ESTIMATED ? 0 : share;
+  return share < MIN_ESTIMATED ? 0 : share;
 }
 
 /** Accesses per line of `file`, by all functions (inlined ones have lines of the same file). */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which structures the table shows, with which numbers, and in which order.
+// The structures of the table, with their numbers and order.
 
 import type { Report, Structure } from "../data/report";
 import { countsOf } from "./phase-counts";
@@ -100,7 +100,7 @@ function compare(a: StructureRow, b: StructureRow, key: SortKey): number {
     return a.structure.name.localeCompare(b.structure.name, "en", { numeric: true });
   }
   if (key === "share") return a.reads + a.writes - (b.reads + b.writes);
-  // By number rather than by share: what is worth moving, not what is merely far away.
+  // Sorted by number and not by share: a large number of remote accesses is worth a fix.
   if (key === "remote") return a.split.remote - b.split.remote;
   return key === "size" ? a.structure.size - b.structure.size : a[key] - b[key];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order threads are drawn: by number, by node, or beside those with whom they share pages.
+// Orders the threads in figures: by number, by node, or next to threads that share their pages.
 
 import type { Column, Thread } from "../data/report";
 import { clusterOrder } from "./cluster";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses by the node of the thread and the node of the page: what stays local, what crosses.
+// Accesses by the node of the thread and the node of the page: local and remote ones.
 
 import type { Column, Report } from "../data/report";
 
@@ -122,29 +122,29 @@ export function readTraffic(
   if (crowded) {
     advice.push(
       `${percent(columnSums[busiest]! / all)} of the ${unit} go to the memory of node ` +
-        `${nodes[busiest]}, though most threads run elsewhere: one memory controller serves ` +
-        "nearly everything. Initialise in parallel, or interleave the pages.",
+        `${nodes[busiest]}, but most threads run on other nodes. Its memory controller is the ` +
+        "bottleneck. Initialise in parallel, or interleave the pages.",
     );
   }
   if (split.remote / all >= MINOR) {
     advice.push(
-      "Sort the structures below by Remote: the first ones cause the traffic between nodes. Let " +
-        "the threads that use a part of them touch it first, and pin the threads.",
+      "Sort the structures below by Remote: the first ones cause the traffic between nodes. " +
+        "Initialise each part of them in the thread that uses it, and pin the threads.",
     );
   }
   if (split.unknown / all >= UNSURE) {
     advice.push(
-      `For ${percent(split.unknown / all)} of the ${unit} the node is not certain, mostly ` +
-        "because threads moved between nodes. Pin them (OMP_PLACES=cores OMP_PROC_BIND=close, or " +
+      `The node of ${percent(split.unknown / all)} of the ${unit} is unknown, mostly because ` +
+        "threads moved between nodes. Pin them (OMP_PLACES=cores OMP_PROC_BIND=close, or " +
         "numactl) and record again.",
     );
   }
   if (advice.length === 0) {
-    advice.push("Hardly anything crosses between nodes. Pin the threads, so that it stays so.");
+    advice.push("Almost no traffic between nodes. Pin the threads to keep it so.");
   }
   const see =
-    `${percent(split.local / all)} of the ${unit} stay on the thread's own node, ` +
-    `${percent(split.remote / all)} go to another node's memory` +
-    (split.unknown / all >= UNSURE ? `; of ${percent(split.unknown / all)} it is not known.` : ".");
+    `${percent(split.local / all)} of the ${unit} are local, ` +
+    `${percent(split.remote / all)} go to the memory of another node` +
+    (split.unknown / all >= UNSURE ? `, and ${percent(split.unknown / all)} are unknown.` : ".");
   return { see, advice } satisfies TrafficReading;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables as CSV (RFC 4180) that spreadsheets open without running anything.
+// Tables as CSV (RFC 4180) that spreadsheets open without evaluating formulas.
 
 export type CsvValue = string | number | null | undefined;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files out of the page, without any request: the browser saves what is already here.
+// Saves files from the page without any request.
 
 const KEEP_URL_MS = 60_000;
 

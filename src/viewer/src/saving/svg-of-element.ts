@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A part of the page as an SVG: its text as text, boxes as rectangles, canvases as images.
 //
-// What is seen is what is saved, so no figure needs a second way to be drawn. Elements of class
+// It saves what is visible, so no figure needs a second way of drawing. Elements of class
 // "not-saved" (buttons, hints) are left out.
 
 import { pictureOf } from "./drawings";
@@ -74,7 +74,7 @@ function copyElement(element: HTMLElement | SVGSVGElement, place: Place): void {
   const style = getComputedStyle(element);
   const box = element.getBoundingClientRect();
   const hidden = style.display === "none" || style.visibility === "hidden";
-  // What a closed <details> holds has a size although it is not seen.
+  // The content of a closed <details> has a size although it is invisible.
   if (element.matches("details:not([open])")) return;
   if (hidden || Number(style.opacity) === 0 || element.matches("input, select, dialog, option"))
     return;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ComponentChildren } from "preact";
+
+interface Props {
+  /** What the figure's marks mean. */
+  read: ComponentChildren;
+  /** What to do; with `seen`, because of what this run's figure shows. */
+  act: ComponentChildren;
+  seen?: boolean;
+}
+
+/** Explains each figure to readers without experience in NUMA tuning. */
+export function ReadingAid({ read, act, seen = false }: Props) {
+  return (
+    <div class="aid not-saved">
+      <div>
+        <h3>How to read this</h3>
+        {read}
+      </div>
+      <div>
+        <h3>{seen ? "What to do here" : "What to do if"}</h3>
+        {act}
+      </div>
+    </div>
+  );
+}

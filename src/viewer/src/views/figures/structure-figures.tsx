@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Report, Structure } from "../../data/report";
+import type { Theme } from "../../draw/colour";
+import type { Counting } from "../../model/counting";
+import { counting, seesAccesses } from "../../model/counting";
+import * as show from "../../model/format";
+import { densityScale } from "../../model/matrix";
+import type { Matrix } from "../../model/matrix";
+import { FigureGrid } from "./figure-grid";
+import { FigureHelp } from "./figure-help";
+import { FigureNotes } from "./figure-notes";
+import { useFigureData } from "./figure-data";
+import { useFigureKeys } from "./figure-keys";
+import { FigureReading } from "./figure-reading";
+import { FigureToolbar } from "./figure-toolbar";
+import { Legend } from "../elements/legend";
+import { useNavigation } from "../page/navigation";
+import { usePageState } from "../page/page-state";
+import { SaveMenu } from "../page/save-menu";
+import { where } from "../structures/structure-table";
+import { ThreadTable } from "./thread-table";
+import { cellTable } from "./figure-tables";
+import { useDetail } from "../page/use-detail";
+
+interface Props {
+  report: Report;
+  position: number;
+  /** The structure's, in the chosen phases. */
+  matrix: Matrix;
+  theme: Theme;
+}
+
+export function StructureFigures({ report, position, matrix, theme }: Props) {
+  const { measure, scale, phases } = usePageState("measure", "scale", "phases");
+  const data = useFigureData(report, position, matrix);
+  const { structure } = data;
+  const [help, setHelp] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const extent = { width: data.matrix.length, height: data.matrix.threads };
+  const navigation = useNavigation(extent, root);
+  const detail = useDetail(data, navigation.view);
+  const onKeyDown = useFigureKeys(navigation, data, () => setHelp(true));
+  const { end: largest, clipped } = useMemo(
+    () => densityScale(data.unordered, measure),
+    [data.unordered, measure],
+  );
+  const seen = seesAccesses(report.run);
+  const names = phases?.map((phase) => report.phases[phase]!.name).join(", ");
+  const subtitle = `${report.run.program}${names ? `, phases: ${names}` : ""}`;
+  return (
+    <section id="structure" class="structure" aria-labelledby="structure-name">
+      <Origin report={report} structure={structure} />
+      <div class="with-aside">
+        <div
+          class="figures"
+          ref={root}
+          tabIndex={0}
+          role="group"
+          aria-label="Figures by page and thread. Plus and minus zoom, arrows move, 0 shows everything, question mark lists all keys."
+          onKeyDown={onKeyDown}
+        >
+          <FigureToolbar
+            report={report}
+            position={position}
+            navigation={navigation}
+            onHelp={() => setHelp(true)}
+          />
+          <div data-figure="structure">
+            <div class="figure-head">
+              {seen && (
+                <Legend
+                  largest={largest}
+                  clipped={clipped}
+                  measure={measure}
+                  scale={scale}
+                  theme={theme}
+                  run={report.run}
+                />
+              )}
+              <SaveMenu
+                title={`${TITLES[counting(report.run)]} of ${structure.name}`}
+                subtitle={subtitle}
+                table={() => cellTable(data)}
+              />
+            </div>
+            <FigureGrid
+              data={detail.data}
+              navigation={navigation}
+              largest={largest}
+              theme={theme}
+            />
+          </div>
+          <FigureNotes data={data} detail={detail} />
+          <FigureHelp open={help} onClose={() => setHelp(false)} />
+        </div>
+        <FigureReading structure={structure} counting={counting(report.run)} />
+      </div>
+      <ThreadTable data={data} />
+    </section>
+  );
+}
+
+const TITLES: Record<Counting, string> = {
+  accesses: "Accesses and first touches",
+  samples: "Accesses and first touches",
+  "memory lines": "Memory lines and first touches",
+  "first touches": "First touches",
+};
+
+function Origin({ report, structure }: { report: Report; structure: Structure }) {
+  const { instance, instances, parent } = structure;
+  const of = report.structures[parent]?.instances ?? instances;
+  return (
+    <>
+      <div class="heading">
+        <h2 id="structure-name" class="structure-name">
+          <bdi>{structure.name}</bdi>
+          {instance >= 0 && <small> instance {show.count(instance)}</small>}
+        </h2>
+      </div>
+      <p class="origin">
+        {structure.kind} · {show.bytes(structure.size)} in {show.count(structure.pages)} pages
+        {instance < 0 && instances > 1 && `, ${show.count(instances)} instances summed up`}
+        {instance >= 0 && `, one of ${show.count(of)} instances`}
+        {where(structure) && (
+          <>
+            {" · allocated at "}
+            <bdi>{where(structure)}</bdi>
+          </>
+        )}
+        {structure.module && (
+          <>
+            {" · "}
+            <bdi>{show.fileName(structure.module).slice(0, 80)}</bdi>
+          </>
+        )}
+      </p>
+      {structure.call_stack.length > 0 && (
+        <details class="call-stack">
+          <summary>Call stack of the allocation</summary>
+          <ol>
+            {structure.call_stack.map((frame, i) => (
+              <li key={i}>
+                <bdi>{frame}</bdi>
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </>
+  );
+}

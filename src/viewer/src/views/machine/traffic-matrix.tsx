@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Machine } from "../../data/report";
+import * as show from "../../model/format";
+import { factorText, pairOf } from "../../model/node-distance";
+import type { NodeTraffic } from "../../model/traffic";
+
+/** Nodes from which on only their numbers fit. */
+const DENSE = 8;
+/** As in the drawing. */
+const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an unknown node" };
+
+interface Props {
+  machine: Machine;
+  traffic: NodeTraffic;
+  /** What is counted, in the plural. */
+  unit: string;
+}
+
+/** The bands of the drawing as numbers: threads' nodes by pages' nodes; below, NUMA factors. */
+export function TrafficMatrix({ machine, traffic, unit }: Props) {
+  const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
+  const all = Math.max(1, split.local + split.remote + split.unknown);
+  const most = Math.max(1, ...accesses);
+  const dense = nodes.length > DENSE;
+  const rows = Array.from({ length: size }, (_, i) => i).filter(
+    (i) => i < nodes.length || rowSums[i]! > 0,
+  );
+  const columns = Array.from({ length: size }, (_, i) => i).filter(
+    (i) => i < nodes.length || columnSums[i]! > 0,
+  );
+  return (
+    <div class="matrix-frame" tabIndex={0} role="region" aria-label="Traffic between nodes">
+      <table class={dense ? "traffic dense" : "traffic"}>
+        <caption class="unseen-caption">By the node of the thread and of the page: {unit}</caption>
+        <thead>
+          <tr>
+            <td>
+              <span class="corner">threads ↓ pages →</span>
+            </td>
+            {columns.map((column) => (
+              <th
+                key={column}
+                scope="col"
+                class="number"
+                title={column === nodes.length ? UNCERTAIN.pages : undefined}
+              >
+                {dense && column < nodes.length ? nodes[column] : nameOf(nodes, column, dense)}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              all
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row}>
+              <th scope="row" title={row === nodes.length ? UNCERTAIN.threads : undefined}>
+                {nameOf(nodes, row, dense)}
+              </th>
+              {columns.map((column) => {
+                const number = accesses[row * size + column]!;
+                const { factor, latency } = pairOf(machine, nodes[row], nodes[column]);
+                return (
+                  <td
+                    key={column}
+                    class={`number ${kindOf(nodes.length, row, column)}`}
+                    style={{ "--strength": Math.sqrt(number / most).toFixed(3) }}
+                    title={told(number, unit, factor, latency)}
+                  >
+                    {number === 0 ? <span class="zero">–</span> : show.share(number / all)}
+                    {factor !== undefined && row !== column && (
+                      <span class="factor">{factorText(factor)}</span>
+                    )}
+                  </td>
+                );
+              })}
+              <td class="number sum">{show.share(rowSums[row]! / all)}</td>
+            </tr>
+          ))}
+          <tr>
+            <th scope="row">all</th>
+            {columns.map((column) => (
+              <td key={column} class="number sum">
+                {show.share(columnSums[column]! / all)}
+              </td>
+            ))}
+            <td class="number sum" title={unit}>
+              {show.short(all)}
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function told(number: number, unit: string, factor?: number, latency?: number): string {
+  const parts = [`${show.count(number)} ${unit}`];
+  if (factor !== undefined) parts.push(`NUMA factor ${factor.toFixed(2)}`);
+  if (latency !== undefined) parts.push(`read latency ${latency.toFixed(0)} ns`);
+  return parts.join(", ");
+}
+
+function nameOf(nodes: number[], index: number, dense: boolean): string {
+  if (index === nodes.length) return dense ? "?" : "uncertain";
+  return `node ${nodes[index]}`;
+}
+
+function kindOf(nodes: number, row: number, column: number): string {
+  if (row === nodes || column === nodes) return "unknown";
+  return row === column ? "local" : "remote";
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useRef } from "preact/hooks";
+import type { Phase, Report } from "../../data/report";
+import type { Theme } from "../../draw/colour";
+import { phaseColour } from "../../draw/node-colour";
+import { wordsOf } from "../../model/counting";
+import * as show from "../../model/format";
+import { picked } from "../../model/phase-selection";
+import type { Selection } from "../../model/phase-selection";
+import { Term } from "../elements/term";
+import { Timeline } from "./timeline";
+
+interface Props {
+  report: Report;
+  selection: Selection;
+  onSelect: (selection: Selection) => void;
+  theme: Theme;
+}
+
+/** Along the bottom of the window: when the phases ran, and which of them the page shows. */
+export function PhasesBar({ report, selection, onSelect, theme }: Props) {
+  const { phases } = report;
+  const list = useRef<HTMLDivElement>(null);
+  const all = Math.max(1, report.run.reads + report.run.writes);
+  const isChosen = (phase: number) => selection === null || selection.includes(phase);
+  const pick = (phase: number, add: boolean) =>
+    onSelect(picked(selection, phase, add, phases.length));
+  const chosen = phases.filter((_, phase) => isChosen(phase));
+  const counts = chosen.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+  return (
+    <section class="phases-bar" aria-label="Phases of the run">
+      <div class="phases-inside">
+        <div class="phases-head">
+          <b>
+            <Term of="phase">Phases</Term>
+          </b>
+          <span class="phases-state" role="status">
+            {selection === null
+              ? `all ${phases.length} shown`
+              : `${chosen.length} of ${phases.length}, ${show.share(counts / all)} of ${wordsOf(report.run).all}`}
+          </span>
+          <button
+            type="button"
+            class="quiet"
+            disabled={selection === null}
+            onClick={() => onSelect(null)}
+          >
+            all
+          </button>
+        </div>
+        <Timeline
+          report={report}
+          selection={selection}
+          onSelect={onSelect}
+          onPick={pick}
+          theme={theme}
+        />
+        <div
+          class="phase-list"
+          role="group"
+          aria-label="Choose phases; hold Shift or Control to add"
+          ref={list}
+          onKeyDown={(event) => moveFocus(event, list.current)}
+        >
+          {phases.map((phase, i) => (
+            <button
+              type="button"
+              key={i}
+              class="phase"
+              aria-pressed={selection !== null && isChosen(i)}
+              data-faint={isChosen(i) ? undefined : ""}
+              title={titleOf(phase)}
+              onClick={(event) => pick(i, event.shiftKey || event.ctrlKey || event.metaKey)}
+            >
+              <span class="swatch" style={{ background: phaseColour(i, phases.length, theme) }} />
+              <bdi class="phase-name">{phase.name.slice(0, 80) || "unnamed"}</bdi>
+              {phase.file && (
+                <bdi class="phase-place">{`${show.fileName(phase.file).slice(0, 40)}:${phase.line}`}</bdi>
+              )}
+              {phase.repetitions > 1 && <span>× {show.count(phase.repetitions)}</span>}
+              <span class="phase-share">{show.share((phase.reads + phase.writes) / all)}</span>
+            </button>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function titleOf({ name, file, line, repetitions, start_ns, end_ns }: Phase): string {
+  const times = repetitions === 1 ? "once" : `${show.count(repetitions)} times`;
+  const where = file ? ` (${show.fileName(file)}:${line})` : "";
+  const [from, to] = [start_ns, end_ns].map((ns) => show.seconds(ns / 1e9));
+  return `${name.slice(0, 400)}${where}: ran ${times} between ${from} and ${to}`;
+}
+
+/** Arrow keys go from phase to phase, Home and End to the first and the last. */
+function moveFocus(event: KeyboardEvent, list: HTMLElement | null): void {
+  const buttons = [...(list?.querySelectorAll<HTMLElement>("button") ?? [])];
+  const at = buttons.indexOf(document.activeElement as HTMLElement);
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (at < 0 || to === undefined || !buttons[to]) return;
+  event.preventDefault();
+  event.stopPropagation();
+  buttons[to].focus();
+  buttons[to].scrollIntoView({ block: "nearest", inline: "nearest" });
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Fragment } from "preact";
+import type { ComponentChildren } from "preact";
+import type { Report, Run } from "../../data/report";
+import { counting, shareError } from "../../model/counting";
+import type { Counting } from "../../model/counting";
+import * as show from "../../model/format";
+import { reportInLines } from "../../model/memory-lines";
+import { Sentence } from "../elements/sentence";
+import { Term } from "../elements/term";
+import { ThemeChoice } from "../page/theme";
+
+export function RunHeader({ run }: { run: Run }) {
+  return (
+    <header class="run">
+      <div class="brand">
+        <span class="wordmark">
+          <Mark /> Numascape
+        </span>
+        <ThemeChoice />
+      </div>
+      <h1>{show.fileName(run.program) || "program"}</h1>
+      <p class="command">
+        {[run.program, ...(run.arguments ?? [])].map((word, i) => (
+          <Fragment key={i}>
+            <bdi>{word}</bdi>{" "}
+          </Fragment>
+        ))}
+      </p>
+    </header>
+  );
+}
+
+const MEANING: Record<Counting, string> = {
+  accesses: "",
+  "memory lines": "",
+  "first touches":
+    "This recording has page faults only. It shows which thread touched each page first, and the node of the page. It has no later accesses, so this page has no access distributions, sharing or traffic.",
+  samples:
+    "This recording has samples: a small part of all accesses, each with its page and thread. Shares are estimates. Fewer samples mean a larger error. A page without a sample may have been used.",
+};
+
+/** What was recorded, where, and what the recorder could not see. */
+export function RunFacts({ report }: { report: Report }) {
+  const { run, threads } = report;
+  const notes = [...run.unseen];
+  if (run.exit_status) notes.unshift(`The program ended with exit status ${run.exit_status}.`);
+  return (
+    <section aria-label="The run">
+      <dl class="facts">
+        <Fact name="Recorded">{day(run.started)}</Fact>
+        <Fact name="Machine">{machine(run)}</Fact>
+        <Fact name={<Term of="thread">Threads</Term>}>{show.count(threads.length)}</Fact>
+        <Fact name="Run time">{times(run)}</Fact>
+        <Fact name={<Term of="overhead">Recorder's cost</Term>}>{overhead(run)}</Fact>
+        <Counted run={run} />
+        <MemoryLines report={report} />
+        <Fact name={<Term of="page">Pages touched</Term>}>
+          {show.count(run.touched_pages)} ({show.bytes(run.touched_pages * run.page_size)})
+        </Fact>
+        <Fact name={<Term of="attributed">Attributed</Term>}>
+          {run.attributed_share == null ? "unknown" : show.share(run.attributed_share)}
+        </Fact>
+      </dl>
+      {MEANING[counting(run)] && <p class="prose counting">{MEANING[counting(run)]}</p>}
+      {run.not_judged && (
+        <p class="prose not-judged">
+          <Sentence text={run.not_judged} />
+        </p>
+      )}
+      {notes.length > 0 && (
+        <details class="unseen">
+          <summary>Recording limitations ({notes.length})</summary>
+          <ul>
+            {notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
+      <path d="M1 15V9h3v6zm3.7 0V5h3v10zm3.7 0V1h3v14zm3.6 0V7h3v8z" fill="currentColor" />
+    </svg>
+  );
+}
+
+/** How much was counted, and of what. */
+function Counted({ run }: { run: Run }) {
+  const kind = counting(run);
+  const samples = run.reads + run.writes;
+  if (kind === "first touches") return <Fact name="Recorded">first touches only</Fact>;
+  if (kind === "samples") {
+    return (
+      <Fact name="Samples">
+        {show.count(samples)} accesses; shares are estimates, ± {show.share(shareError(run))}
+      </Fact>
+    );
+  }
+  return (
+    <Fact name={<Term of="access">Accesses</Term>}>
+      {show.short(run.reads)} reads, {show.short(run.writes)} writes
+    </Fact>
+  );
+}
+
+/** Where caches were modelled: what they took from memory and gave back. */
+function MemoryLines({ report }: { report: Report }) {
+  if (!report.memory_lines) return null;
+  const { reads, writes, recorder } = reportInLines(report).run;
+  const size = recorder.options?.cache?.line_bytes;
+  return (
+    <Fact name={<Term of="memory line">Memory lines</Term>}>
+      {show.short(reads)} from memory, {show.short(writes)} to memory
+      {size !== undefined && ` (${show.bytes((reads + writes) * size)})`}
+    </Fact>
+  );
+}
+
+function day(started: string): string {
+  const date = new Date(started);
+  if (Number.isNaN(date.getTime())) return started || "unknown";
+  return date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+function machine({ host = {} }: Run): string {
+  const parts = [host.name || "unknown"];
+  if (host.nodes) parts.push(host.nodes === 1 ? "1 memory node" : `${host.nodes} memory nodes`);
+  if (host.cpus) parts.push(`${host.cpus} CPUs`);
+  if (host.memory_bytes) parts.push(show.bytes(host.memory_bytes));
+  return parts.join(", ");
+}
+
+function times({ times: { wall_s, cpu_s } = {} }: Run): string {
+  if (wall_s == null) return "unknown";
+  return show.seconds(wall_s) + (cpu_s == null ? "" : ` (${show.seconds(cpu_s)} of CPU time)`);
+}
+
+function overhead({ times: { cpu_s, native_cpu_s } = {} }: Run): string {
+  if (cpu_s == null || !native_cpu_s) return "not measured";
+  return `${(cpu_s / native_cpu_s).toFixed(1)} × the program's CPU time`;
+}

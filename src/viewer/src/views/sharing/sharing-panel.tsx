@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo, useState } from "preact/hooks";
+import type { Report } from "../../data/report";
+import { accessRamp, cssOf, lowestOfLog } from "../../draw/colour";
+import type { Theme } from "../../draw/colour";
+import { drawSharing, largestShared } from "../../draw/sharing";
+import { wordsOf } from "../../model/counting";
+import * as show from "../../model/format";
+import { sharingTable } from "../../model/overview-tables";
+import { sharingOf } from "../../model/sharing";
+import type { SharingMatrix } from "../../model/sharing";
+import { describeSharing, readSharing } from "../../model/sharing-shape";
+import { Canvas } from "../elements/canvas";
+import { ReadingAid } from "../elements/reading-aid";
+import { SaveMenu } from "../page/save-menu";
+import { SharingTable } from "./sharing-table";
+import { Term } from "../elements/term";
+
+interface Props {
+  report: Report;
+  phases: readonly number[];
+  /** Threads (positions) from top to bottom and from left to right. */
+  order: readonly number[];
+  theme: Theme;
+}
+
+interface Cursor {
+  row: number;
+  column: number;
+  clientX: number;
+  clientY: number;
+}
+
+/** Which threads use the same pages. */
+export function SharingPanel({ report, phases, order, theme }: Props) {
+  const matrix = useMemo(() => sharingOf(report, phases, order), [report, phases, order]);
+  const { see, advice } = useMemo(() => {
+    const byNumber = sharingOf(
+      report,
+      phases,
+      report.threads.map((_, row) => row),
+    );
+    const grouped = byNumber.size < report.threads.length;
+    return describeSharing(readSharing(byNumber), grouped, (row) => namesOf(report, byNumber, row));
+  }, [report, phases]);
+  const [cursor, setCursor] = useState<Cursor>();
+  const largest = useMemo(() => largestShared(matrix), [matrix]);
+  const name = (row: number) => namesOf(report, matrix, row);
+  const { all: unit, columns } = wordsOf(report.run);
+  return (
+    <section class="panel sharing" aria-labelledby="sharing" data-figure>
+      <div class="heading">
+        <h2 id="sharing">
+          <Term of="sharing">Sharing</Term>
+        </h2>
+        {largest > 0 && <SharingLegend {...{ largest, unit, theme }} />}
+        <SaveMenu title="Sharing" table={() => sharingTable(matrix, name, columns.all)} />
+      </div>
+      <p class="statement">{see}</p>
+      <div class="sharing-body">
+        {matrix.size > 1 && (
+          <div class="sharing-figure">
+            <div class="sharing-axis" aria-hidden="true">
+              <span>{name(0)}</span>
+              <span>{name(matrix.size - 1)}</span>
+            </div>
+            <Canvas
+              class="sharing-map"
+              role="img"
+              aria-label={`Thread by thread: ${see} Numbers are in the table below.`}
+              inputs={[matrix, theme]}
+              draw={(surface) => drawSharing(surface, matrix, largest, theme)}
+              onPointerMove={(event) => {
+                const box = event.currentTarget.getBoundingClientRect();
+                const at = (part: number) =>
+                  Math.max(0, Math.min(matrix.size - 1, Math.floor(part * matrix.size)));
+                setCursor({
+                  row: at((event.clientY - box.top) / box.height),
+                  column: at((event.clientX - box.left) / box.width),
+                  clientX: event.clientX,
+                  clientY: event.clientY,
+                });
+              }}
+              onPointerLeave={() => setCursor(undefined)}
+            />
+            <div class="sharing-axis across" aria-hidden="true">
+              <span>{name(0)}</span>
+              <span>thread</span>
+              <span>{name(matrix.size - 1)}</span>
+            </div>
+          </div>
+        )}
+        <div>
+          {matrix.size > 1 && <SharingTable {...{ matrix, name, unit }} />}
+          <ReadingAid
+            read={
+              <p>
+                Rows and columns are <Term of="thread">threads</Term>. Darker cells: the two threads
+                share more {unit}. The value of a cell is the sum over pages of the smaller of both
+                numbers of {unit}. The diagonal is empty.
+              </p>
+            }
+            seen
+            act={<p>{advice}</p>}
+          />
+        </div>
+      </div>
+      {cursor && cursor.row < matrix.size && cursor.column < matrix.size && (
+        <Tooltip {...{ matrix, cursor, name, unit }} />
+      )}
+    </section>
+  );
+}
+
+function Tooltip({
+  matrix,
+  cursor,
+  name,
+  unit,
+}: {
+  matrix: SharingMatrix;
+  cursor: Cursor;
+  name: (row: number) => string;
+  unit: string;
+}) {
+  const { size, shared } = matrix;
+  const { row, column, clientX, clientY } = cursor;
+  const value = shared[row * size + column]!;
+  const own = Math.max(1, Math.min(shared[row * size + row]!, shared[column * size + column]!));
+  const left = clientX > window.innerWidth - 320;
+  const above = clientY > window.innerHeight - 160;
+  const style = {
+    left: `${clientX}px`,
+    top: `${clientY}px`,
+    transform: `translate(${left ? "calc(-100% - 14px)" : "14px"}, ${above ? "calc(-100% - 10px)" : "14px"})`,
+  };
+  return (
+    <div class="tooltip" role="status" style={style}>
+      <p class="title">
+        {row === column
+          ? `Thread ${name(row)}`
+          : `Threads ${name(Math.min(row, column))} and ${name(Math.max(row, column))}`}
+      </p>
+      <dl>
+        <dt>{row === column ? "In all" : "On shared pages"}</dt>
+        <dd>
+          {show.count(value)} {unit}
+        </dd>
+        {row !== column && (
+          <>
+            <dt>Share</dt>
+            <dd>
+              {show.share(value / own)} of the {unit} of the one with fewer
+            </dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}
+
+function SharingLegend({ largest, unit, theme }: { largest: number; unit: string; theme: Theme }) {
+  const ramp = accessRamp(theme);
+  const stops = Array.from({ length: 9 }, (_, i) => cssOf(ramp[Math.round((i / 8) * 255)]!));
+  return (
+    <div class="legend">
+      <span class="none" /> none <span>{show.short(lowestOfLog(largest))}</span>
+      <span
+        class="gradient"
+        role="img"
+        aria-label="Colours of the sharing map, by powers of ten"
+        style={{ background: `linear-gradient(90deg, ${stops.join(", ")})` }}
+      />
+      <span>
+        {show.short(largest)} {unit}
+      </span>
+    </div>
+  );
+}
+
+function namesOf({ threads }: Report, matrix: SharingMatrix, row: number): string {
+  const numbers = (matrix.threads[row] ?? []).map((position) => threads[position]!.thread);
+  return show.ranges(numbers, undefined, 2);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { SourceWindow } from "../../data/report";
+import * as show from "../../model/format";
+import { estimatedShare, lineSums } from "../../model/source-lines";
+import type { FunctionUse, Stretch, Uses } from "../../model/source-lines";
+
+interface Props {
+  window: SourceWindow;
+  chosen: Stretch;
+  functions: FunctionUse[];
+  total: Uses;
+}
+
+/** A stretch of source with the lines' shares in the margin, scrolled to what was chosen. */
+export function SourceText({ window, chosen, functions, total }: Props) {
+  const frame = useRef<HTMLDivElement>(null);
+  const sums = lineSums(functions, window.file);
+  const all = Math.max(1, total.reads + total.writes);
+  useLayoutEffect(() => {
+    const line = frame.current?.querySelector<HTMLElement>("tr.chosen");
+    if (line && frame.current) frame.current.scrollTop = Math.max(0, line.offsetTop - 60);
+  }, [window, chosen.first, chosen.last]);
+  return (
+    <div class="source">
+      <p class="origin">
+        <bdi>{window.file.slice(-200)}</bdi>
+      </p>
+      <div class="source-frame" ref={frame} tabIndex={0} role="region" aria-label="Source text">
+        <table>
+          <thead class="unseen-caption">
+            <tr>
+              <th scope="col">Share</th>
+              <th scope="col">Line</th>
+              <th scope="col">Text</th>
+            </tr>
+          </thead>
+          <tbody>
+            {window.text.map((text, i) => {
+              const line = window.first + i;
+              const sum = sums.get(line);
+              const isChosen = chosen.first <= line && line <= chosen.last;
+              return (
+                <tr key={line} class={isChosen ? "chosen" : ""}>
+                  <td class="number" title={sum && toldUses(sum)}>
+                    {sum && (
+                      <>
+                        <span
+                          class="heat"
+                          style={{ width: `${(100 * (sum.reads + sum.writes)) / all}%` }}
+                        />
+                        <span>
+                          {estimatedShare(sum) > 0 && "≈ "}
+                          {show.share((sum.reads + sum.writes) / all)}
+                        </span>
+                      </>
+                    )}
+                  </td>
+                  <td class="number line-number">{line}</td>
+                  <td class="text">
+                    <bdi>{text}</bdi>
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+/** In words, for a tooltip. */
+export function toldUses(uses: Uses): string {
+  const counts = `${show.count(uses.reads)} reads, ${show.count(uses.writes)} writes`;
+  const share = estimatedShare(uses);
+  return share > 0 ? `${counts}; ${show.share(share)} of them estimated from samples` : counts;
+}
