@@ -1,31 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small trace, made by hand, whose every number the tests know; and who runs which tests."""
+"""A small trace made by hand, markers for needs of tests, and the processes of tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling, Scheduling
 
 from numascape.machine import Machine, MachineNode
 from numascape.trace import TraceInfo, write_trace
 from numascape.trace.info import Host, Process, Recorder, Times, Totals
 from numascape.trace.schema import SCHEMAS
 
+try:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling, Scheduling
+except ImportError:  # the tests then run in one process
+    LoadFileScheduling = object
+
 Tables = dict[str, pl.DataFrame]
 
 _GUESTS = "tests/vm/"
 
+# What the tests of a folder or file need besides Python; the longest matching path counts.
+_NEEDS = {
+    "tests/vm/": "guest",
+    "tests/browser/": "browser",
+    "tests/runtime/": "runtime",
+    "tests/behaviour/": "program",
+    "tests/behaviour/test_runtimes.py": "runtime",
+    "tests/behaviour/test_servers.py": "runtime",
+    "tests/integration/": "program",
+    "tests/fuzz/": "program",
+    "tests/quality/": "compiler",
+    "tests/unit/native/": "compiler",
+    "tests/unit/figures/test_figures.py": "slow",
+    "tests/unit/machine/test_snapshots.py": "slow",
+    "tests/unit/containers/": "compiler",
+}
+_NEVER_SKIPPED_IN_CI = {"guest", "browser", "runtime"}
+
 
 class _OneGuestAtATime(LoadFileScheduling):
-    """A file's tests run in one process, which makes their fixtures once; so do all guests'.
+    """Run the tests of a file in one process, which makes fixtures once; all guests' tests, too.
 
-    A guest has more CPUs than the machine, and what its kernel does with pages depends on time.
+    A guest has more CPUs than the machine, and what its kernel does with pages depends on timing.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -33,13 +56,31 @@ class _OneGuestAtATime(LoadFileScheduling):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the guests: they take longest."""
+    """Mark what each test needs, and begin with the guests: they take longest."""
+    for item in items:
+        fitting = [path for path in _NEEDS if item.nodeid.startswith(path)]
+        if fitting:
+            item.add_marker(_NEEDS[max(fitting, key=len)])
     items.sort(key=lambda item: not item.nodeid.startswith(_GUESTS))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     config.option.loadscopereorder = False  # as they were sorted above
     return _OneGuestAtATime(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI, a missing guest, browser or runtime is an error, not a skipped test."""
+    report = yield
+    needs = {marker.name for marker in item.iter_markers()} & _NEVER_SKIPPED_IN_CI
+    if report.skipped and needs and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI, which must have the {needs.pop()}: {report.longrepr}"
+    return report
 
 
 def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
@@ -126,7 +167,7 @@ def trace_folder(tmp_path: Path, tables: Tables, info: TraceInfo) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Print as wide as into a pipe; xdist sets a width in its processes."""
+    """Print with the width of a pipe, because xdist sets a width in its processes."""
     monkeypatch.delenv("COLUMNS", raising=False)
 
 

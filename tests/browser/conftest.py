@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports in headless Chromium, with everything that would leave the page written down."""
+"""Reports in headless Chromium; notes all requests of the page."""
 
 from __future__ import annotations
 

@@ -14,9 +14,17 @@ from playwright.sync_api import Page
 _LONGEST_DRAWING_S = 20
 
 
+def settle(page: Page) -> None:
+    """Wait until the page has drawn twice and is idle, so that all effects are visible."""
+    page.evaluate(
+        """() => new Promise((done) => requestAnimationFrame(() =>
+            requestAnimationFrame(() => requestIdleCallback(done, { timeout: 5000 }))))"""
+    )
+
+
 @dataclass
 class Opened:
-    """A page, and what it did that it should not do."""
+    """A page, and its forbidden actions."""
 
     page: Page
     file: Path
@@ -38,7 +46,7 @@ class Opened:
         return self.pixel(canvas, x, y)[3] > 0
 
     def come_near(self, canvas: str) -> None:
-        """Scroll to a canvas that is drawn only then, and wait until it is."""
+        """Scroll to a canvas that is only drawn when visible, and wait until it is drawn."""
         self.page.locator(canvas).scroll_into_view_if_needed()
         end = time.monotonic() + _LONGEST_DRAWING_S
         while not self.drawn(canvas, 0.5, 0.5):
@@ -50,7 +58,7 @@ class Opened:
         return str(self.page.locator(canvas).evaluate("canvas => canvas.toDataURL()"))
 
     def choose(self, name: str) -> None:
-        """Select the structure of that name in the table."""
+        """Select the structure with this name in the table."""
         exactly = re.compile(f"^{re.escape(name)}$")
         self.page.locator("table.structures .name").filter(has_text=exactly).click()
 
@@ -58,5 +66,5 @@ class Opened:
         return self.page.locator("table.structures .name").all_inner_texts()
 
 
-# Opens a report; which one, and with which of the browser's options, depends on the fixture.
+# Opens a report; the fixture determines the report and the options of the browser.
 Open = Callable[..., Opened]

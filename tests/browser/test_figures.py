@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures have pixels where accesses are, and none where there are not."""
+"""The figures have pixels exactly where there are accesses."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from browser.opened import Open
+from browser.opened import Open, settle
 from synthetic.patterns import Pattern
 
 ACCESSES = "canvas.accesses"
@@ -165,7 +165,7 @@ def test_the_wheel_zooms_only_a_focused_figure(open_report: Open) -> None:
     whole = axis.inner_text()
     plot.hover()
     report.page.mouse.wheel(0, -300)
-    report.page.wait_for_timeout(200)
+    settle(report.page)
     assert axis.inner_text() == whole
     report.page.locator(".figures").focus()
     plot.hover()

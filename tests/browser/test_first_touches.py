@@ -15,11 +15,11 @@ def test_first_touches_alone_are_shown_as_such(open_pattern: Open) -> None:
     report = open_pattern(pattern, address="#v=1&order=sharing&measure=reads&count=accesses")
     page = report.page
     card = page.locator(".card").first.inner_text()
-    assert "touched by one thread" in card
-    assert "of the pages touched" in card
-    assert "Who used them later was not recorded" in card
-    open_ = page.locator(".left-open").inner_text()
-    assert "cannot be judged whether NUMA matters to this run, nor: serial first touch;" in open_
+    assert "first touch by one thread" in card
+    assert "of touched pages" in card
+    assert "does not show which threads used them later" in card
+    open_ = page.locator(".not-judged").inner_text()
+    assert "These findings need counts of accesses: serial first touch;" in open_
     headings = page.locator("table.structures th").all_inner_texts()
     names = {text.strip("\u2193\u2191 ") for text in headings}
     assert {"Share of pages", "Touched by", "Pages, by first touching thread"} <= names

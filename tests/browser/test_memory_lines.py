@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of a run whose caches were modelled counts memory lines, or accesses, as one chooses."""
+"""The page of a run with modelled caches counts memory lines or accesses, as selected."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The overview: the machine, what crosses between its nodes, who shares pages, the structures."""
+"""The overview: the machine, the traffic between nodes, shared pages, the structures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REMOTE = PAGES * READ * 3 // 4
 
 
 class Machine(Pattern):
-    """A pattern on another machine than the usual one of four nodes."""
+    """A pattern on a machine other than the usual one with four nodes."""
 
     nodes: list[dict[str, Any]]
     distances: dict[str, Any] | None = None
@@ -117,7 +117,7 @@ def test_a_node_without_cpus_has_memory_only(open_pattern: Open) -> None:
 
 def test_one_node_needs_no_traffic(open_pattern: Open) -> None:
     report = open_pattern(on(naive_matmul(64, 4), [0, 1, 2, 3]))
-    assert "everything is local here" in plain(report.page.locator(".machine").inner_text())
+    assert "all memory is local here" in plain(report.page.locator(".machine").inner_text())
     assert report.page.locator("table.traffic, td.remote-share, .machine .split").count() == 0
     assert report.page.get_by_label("node", exact=True).count() == 0
 
@@ -130,7 +130,7 @@ def test_neighbours_that_share_are_beside_the_diagonal(open_pattern: Open) -> No
         for j in range(16):
             assert report.drawn(SHARING, at[i], at[j]) == (abs(i - j) == 1), (i, j)
     text = report.page.locator(".sharing .statement").inner_text()
-    assert text == "Neighbouring threads share, as in a stencil."
+    assert text == "Neighbouring threads share pages, as in a stencil."
 
 
 def test_the_pointer_tells_how_much_two_threads_share(open_pattern: Open) -> None:
@@ -185,7 +185,7 @@ def test_a_card_opens_its_structure(open_report: Open) -> None:
     report = open_report("seismic-serial", address="#structure=9")
     card = report.page.locator(".card").first
     text = plain(card.inner_text())
-    for part in ("grid->vx", "serial first touch", "seismic.c:88", "Why", "What to do"):
+    for part in ("grid->vx", "serial first touch", "seismic.c:88", "Cause", "Fix"):
         assert part in text
     card.click(position={"x": 60, "y": 20})
     assert report.page.locator("#structure-name").inner_text() == "grid->vx"

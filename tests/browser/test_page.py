@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.opened import Open
+from browser.opened import Open, settle
 from synthetic.patterns import HOSTILE
 
 AXE = Path(__file__).parents[2] / "src" / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
@@ -21,7 +21,7 @@ def test_nothing_leaves_the_page_and_nothing_complains(open_report: Open, name: 
     report.page.get_by_label("logarithmic").check(force=True)
     report.page.locator(".plot.accesses").hover()
     report.page.mouse.wheel(0, 3000)
-    report.page.wait_for_timeout(300)
+    settle(report.page)
     assert report.requests == [report.file.as_uri()]
     assert report.complaints == []
 
@@ -111,7 +111,7 @@ def test_skipping_to_the_figures_keeps_the_address(open_report: Open) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_url("**#v=1&structure=1&order=node")
-    page.wait_for_timeout(300)
+    settle(page)
     assert page.url.endswith("#v=1&structure=1&order=node")
     assert page.locator("#structure-name").inner_text() == "B"
 
@@ -123,7 +123,7 @@ def test_the_run_is_described(open_report: Open) -> None:
     for text in ("matmul", "--size 1024", "14 Mar 2026", "turing", "4 memory nodes", "64",
                  "2.1 s", "2.5 \u00d7", "98.7 %"):  # fmt: skip
         assert text in header
-    report.page.get_by_text("could not see").click()
+    report.page.get_by_text("Recording limitations").click()
     assert "the kernel makes" in report.page.locator(".unseen").inner_text()
 
 
@@ -139,7 +139,7 @@ def test_what_stands_out_leads_to_its_structure(open_report: Open) -> None:
 
 def test_a_well_placed_program_has_nothing_to_mend(open_report: Open) -> None:
     report = open_report("seismic-parallel")
-    assert "NUMA is not your problem" in report.page.locator("main").inner_text()
+    assert "No NUMA problem found" in report.page.locator("main").inner_text()
 
 
 def test_who_never_reads_and_who_never_writes(open_report: Open) -> None:
@@ -223,7 +223,7 @@ def test_nothing_lies_on_anything_else(open_report: Open, width: int) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe-core complains about."""
+    """The problems that axe-core reports."""
     page.evaluate(AXE.read_text())
     result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     return [

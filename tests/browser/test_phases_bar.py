@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The phases along the bottom of the window: every view shows those that are chosen."""
+"""The phases at the bottom of the window: every view shows the selected ones."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_click_chooses_a_phase_for_every_view(report: Opened) -> None:
     assert counts(report, "B") == (0, 0, 0)
     local = report.page.locator(".machine .split-legend li").first.inner_text()
     assert local.replace("\u202f", " ") == "local100 %"
-    assert "hardly share pages" in report.page.locator(".sharing .statement").inner_text()
+    assert "share almost no pages" in report.page.locator(".sharing .statement").inner_text()
     assert report.page.locator(".line-uses .line-name").all_inner_texts()[0].startswith("fill")
     assert not report.drawn("canvas.accesses", 0.508, 0.508)
     chip(report, "sweep").click()

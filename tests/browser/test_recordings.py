@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of real recordings show what the examples are made to show."""
+"""Reports of real recordings show the intended patterns of the examples."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 
+from browser.opened import settle
 from numascape.report import draft, render
 from numascape.trace import Trace
 from numascape.view.open import site_of
@@ -25,7 +26,7 @@ THREADS = 4
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """Pages dealt out one by one among the threads: only single pages show whose they are."""
+    """Threads use pages in turn, so only single pages show their user."""
     pattern = Pattern("dealt", THREADS)
     large = pattern.structure("large", PAGES)
     page = np.arange(PAGES)
@@ -69,7 +70,7 @@ def test_the_whole_structure_asks_for_nothing(
     assert "Each column sums up 32 pages" in page.locator(".hint").inner_text()
     assert len(asked) == 1
     small, asked = open_served("v=1&structure=1&view=2,4,0,4")
-    small.wait_for_timeout(300)
+    settle(small)
     assert not any("detail" in url for url in asked)
 
 
@@ -131,7 +132,7 @@ def test_keys_zoom_to_single_pages_and_back(
     page.keyboard.press("0")
     page.get_by_text("Each column sums up 32 pages").wait_for()
     before = len(asked)
-    page.wait_for_timeout(200)
+    settle(page)
     assert len(asked) == before
 
 
@@ -156,7 +157,7 @@ def test_a_report_in_a_file_asks_nobody(browser: Browser, trace: Trace, tmp_path
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{file.as_uri()}#v=1&structure=0&view=50000,50016,0,4")
     page.wait_for_selector("html[data-ready=yes]")
-    page.wait_for_timeout(300)
+    settle(page)
     assert [url.partition("#")[0] for url in asked] == [file.as_uri()]
     assert "Each column sums up 32 pages" in page.locator(".hint").inner_text()
     page.close()

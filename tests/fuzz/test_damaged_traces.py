@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever bytes a trace's files hold, reading gives tables that keep the rules, or one error."""
+"""Reading a trace with any bytes in its files gives valid tables or one error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numascape.trace import TraceInfo, write_trace
 from numascape.trace.files import describe
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
-# Where to change the file (as a part of its length) and to what; and where to cut it.
+# Where to change the file (as a fraction of its length), the new bytes, and where to cut it.
 CHANGES = st.lists(st.tuples(st.floats(0, 0.999999), st.binary(min_size=1, max_size=8)), max_size=4)
 CUT = st.none() | st.floats(0, 1)
 SETTINGS = settings(
@@ -39,7 +39,7 @@ def damaged(content: bytes, changes: list[tuple[float, bytes]], cut: float | Non
 
 @pytest.fixture
 def trace_folder(tmp_path: Path, tables: dict[str, pl.DataFrame], info: TraceInfo) -> Path:
-    """The small trace on disk, with the columns that a table may lack."""
+    """The small trace on disk, with the optional columns."""
     lines = {name: pl.Series(range(5), dtype=pl.UInt64) for name in OPTIONAL_COLUMNS["accesses"]}
     folder = tmp_path / "sum.numascape"
     write_trace(folder, tables | {"accesses": tables["accesses"].with_columns(**lines)}, info)

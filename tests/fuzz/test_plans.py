@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged plans become a plan or one clear line; damaged compiled plans are not carried out."""
+"""Damaged plans give a plan or one clear line; damaged compiled plans are not applied."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
-from numascape.placement import Plan, StructureRule, ThreadRule
 from numascape.placement.compiling import compile_plan, this_host
-from numascape.placement.document import decode_plan, encode_plan
 from numascape.placement.verifying import read_reports
+from numascape.plan import Plan, StructureRule, ThreadRule
+from numascape.plan.document import decode_plan, encode_plan
 
 ROUNDS = 1500
 COMPILED_ROUNDS = 60
@@ -51,7 +51,7 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
 
 
 def read(content: bytes) -> Plan | str:
-    """The plan in the content, or why it is none."""
+    """The plan in the content, or the error."""
     try:
         return decode_plan(content, "plan.toml")
     except NumascapeError as error:

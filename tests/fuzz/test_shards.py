@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged shards become a trace or one clear line; never a crash, and nothing unbounded."""
+"""Damaged shards give a trace or one clear line, but no crash and no unbounded memory or time."""
 
 import random
 import resource
@@ -14,13 +14,13 @@ HEADER = 4096
 LOG = 256 * 1024
 CHUNK = 64 * 1024
 
-# Converts each session named on standard input, in one process: a crash of it fails the test.
+# Converts each session named on standard input, in one process; its crash fails the test.
 CONVERT = """
 import sys
 from pathlib import Path
 from numascape.errors import NumascapeError
-from numascape.recorders.session import read_session
-from numascape.trace.convert import convert
+from numascape.recording.session import read_session
+from numascape.conversion.convert import convert
 for line in sys.stdin:
     folder = Path(line.strip())
     try:
@@ -40,9 +40,11 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code = (
         "from pathlib import Path\n"
         "from numascape.recorders import binary\n"
-        "from numascape.recorders.session import begin_session\n"
+        "from numascape.recording.options import RecordOptions\n"
+        "from numascape.recording.session import begin_session\n"
         "import dataclasses\n"
-        f"session = begin_session(Path({str(target)!r}), ['/bin/sh', '-c', '/bin/true; :'], True)\n"
+        "program = ['/bin/sh', '-c', '/bin/true; :']\n"
+        f"session = begin_session(Path({str(target)!r}), program, RecordOptions('binary'))\n"
         "dataclasses.replace(session, ended=binary.run(session)).save()\n"
         "print(session.folder)\n"
     )
@@ -53,7 +55,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def limit_memory() -> None:
-    """Address space, of which the libraries reserve much."""
+    """Limit of the address space, of which the libraries reserve much."""
     resource.setrlimit(resource.RLIMIT_AS, (24 << 30, 24 << 30))
 
 

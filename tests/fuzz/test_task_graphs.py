@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged task graphs become a graph or one clear line; never a crash, and nothing unbounded."""
+"""Damaged task graphs give a graph or one clear line, but no crash, unbounded memory or time."""
 
 from __future__ import annotations
 

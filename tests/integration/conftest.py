@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording small programs with the installed command, and reading their counts."""
 
+import dataclasses
 import fcntl
 import os
+import shutil
 import subprocess
 import sysconfig
 from collections.abc import Callable
@@ -14,6 +16,8 @@ import polars as pl
 import pytest
 
 import numascape
+from integration.attaching import Attach
+from integration.attaching import record as record_running
 from numascape.installation import installed_file
 from numascape.trace import Trace
 
@@ -65,7 +69,7 @@ Record = Callable[..., Recording]
 
 
 def make(directory: Path, *arguments: str) -> None:
-    """Build with make, one test process after the other; its output is the failure's text."""
+    """Build with make, one test process after the other; its output is the text of a failure."""
     environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
     with (directory / "Makefile").open() as makefile:
         fcntl.flock(makefile, fcntl.LOCK_EX)
@@ -82,7 +86,7 @@ def make(directory: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="session")
 def programs(request: pytest.FixtureRequest) -> Path:
-    """Build the test programs, once and again after a change, and return their folder."""
+    """Build the test programs, if they have changed, and return their folder."""
     build = request.config.cache.mkdir("programs")
     make(PROGRAMS, f"BUILD={build}")
     return build
@@ -125,10 +129,21 @@ def record(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
             pytest.fail(f"no trace; numascape record said:\n{finished.stderr}", pytrace=False)
         opened = numascape.open(trace)
         for table in opened.info.tables:
-            opened.table(table)  # what a recorder writes, the reader's checks must accept
+            opened.table(table)  # the reader's checks must accept it
+        check_totals(opened)
         return Recording(opened, finished.stdout, finished.stderr, finished.returncode)
 
     return run
+
+
+def check_totals(trace: Trace) -> None:
+    """All counts of the recorder are in the trace, with any owner."""
+    if trace.info.recorder.name not in {"binary", "compiled"}:
+        return
+    totals = trace.info.totals
+    assert (totals.reads, totals.writes) == (totals.counted_reads, totals.counted_writes)
+    rows = trace.accesses.select(pl.col("reads", "writes").sum()).row(0)
+    assert rows == (totals.reads, totals.writes)
 
 
 @pytest.fixture(scope="session")
@@ -140,7 +155,31 @@ def command() -> Path:
 @pytest.fixture(scope="session")
 def opened() -> Callable[[Path], Recording]:
     """Return opened(trace) -> Recording, for traces that a test made itself."""
-    return lambda trace: Recording(numascape.open(trace), "", "", 0)
+
+    def open_and_check(path: Path) -> Recording:
+        trace = numascape.open(path)
+        check_totals(trace)
+        return Recording(trace, "", "", 0)
+
+    return open_and_check
+
+
+@pytest.fixture
+def attach(tmp_path: Path, opened: Callable[[Path], Recording]) -> Attach:
+    """Return attach(pid, *options, seconds=2) -> Recording.
+
+    Long enough that the process runs under the recorder, even on a busy machine.
+    """
+
+    def run(pid: int, *options: str, seconds: float = 2) -> Recording:
+        trace = tmp_path / "run.numascape"
+        shutil.rmtree(trace, ignore_errors=True)
+        finished = record_running(pid, trace, "--seconds", str(seconds), *options)
+        assert finished.returncode == 0, finished.stderr
+        assert not list(trace.parent.glob("*.recording-*"))
+        return dataclasses.replace(opened(trace), errors=finished.stderr)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,89 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running process is recorded for a while, and goes on as if nothing had been."""
+"""A running process is recorded for a while, and then continues as before."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import signal
 import subprocess
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+from integration.attaching import COMMAND, Attach, end, expect_refusal, is_free, running, wait_for
+
 WORDS = 64 * 1024 // 8
 WORDS_PER_PAGE = 512
 RELEASER = "numascape"
-# From when the recorder is in the process until the program runs under it, on a busy machine.
+# Time from the attach until the program runs under the recorder, on a busy machine.
 BEGUN_S = 2
-
-
-@contextmanager
-def running(program: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [program, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        try:
-            yield process
-        finally:
-            if process.poll() is not None:  # shown when the test fails
-                print(f"{program.name} ended with {process.returncode}")
-            process.kill()
-
-
-def record(pid: int, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, "record", "-o", trace, "--pid", str(pid), *options],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-Attach = Callable[..., Any]
-
-
-@pytest.fixture
-def attach(tmp_path: Path, opened: Any) -> Attach:
-    """Return attach(pid, *options, seconds=2) -> Recording.
-
-    Long enough that the process comes to run recorded, on a machine with other work too.
-    """
-
-    def run(pid: int, *options: str, seconds: float = 2) -> Any:
-        trace = tmp_path / "run.numascape"
-        shutil.rmtree(trace, ignore_errors=True)
-        finished = record(pid, trace, "--seconds", str(seconds), *options)
-        assert finished.returncode == 0, finished.stderr
-        assert not list(trace.parent.glob("*.recording-*"))
-        return dataclasses.replace(opened(trace), errors=finished.stderr)
-
-    return run
-
-
-def end(process: subprocess.Popen[str]) -> tuple[str, int]:
-    process.send_signal(signal.SIGUSR1)
-    output, _ = process.communicate("x", timeout=300)
-    return output, process.returncode
-
-
-def is_free(pid: int) -> bool:
-    return "libnumascape_recorder" not in Path(f"/proc/{pid}/maps").read_text()
 
 
 @pytest.mark.parametrize("threads", [0, 1, 4])
@@ -97,8 +35,8 @@ def test_a_running_process_is_counted_and_released(
 
     copying = max(threads, 0) + 1  # main copies as well
     reads, writes = recording.total("source")[0], recording.total("target")[1]
-    # Each word that was read is written: only the instruction at which a thread was taken over,
-    # and the one at which it was released, can count alone.
+    # Each word that is read is also written. Only at the instructions at which a thread was taken
+    # over and released can there be one without the other.
     assert reads > WORDS
     assert abs(reads - writes) <= 2 * copying
     assert recording.total("source")[1] == 0
@@ -106,10 +44,10 @@ def test_a_running_process_is_counted_and_released(
     pages = recording.pages("source")
     assert set(pages) == set(range(WORDS // WORDS_PER_PAGE))
     counts = [page_reads for page_reads, _ in pages.values()]
-    # Every pass reads every page alike; a thread's first and last pass are partial.
+    # Each pass reads all pages equally; a thread's first and last pass are partial.
     assert max(counts) - min(counts) <= 2 * copying * WORDS_PER_PAGE
     assert len(recording.trace.threads) == threads + 1
-    assert any("running before" in sentence for sentence in recording.trace.info.unseen)
+    assert any("already running" in sentence for sentence in recording.trace.info.unseen)
 
 
 def test_lines_from_memory_are_counted_while_attached(programs: Path, attach: Attach) -> None:
@@ -121,7 +59,8 @@ def test_lines_from_memory_are_counted_while_attached(programs: Path, attach: At
     assert reads > WORDS
     for structure, dirtied in (("source", False), ("target", True)):
         rows = recording.rows(structure)
-        # But for the lines where it was taken over and released, some words of which are not seen.
+        # Except for the lines at which it was taken over and released, of which some words are not
+        # seen.
         assert abs(8 * int(rows["memory_lines"].sum()) - reads) <= 64
         # What is dirty at the end has not been written back yet.
         written = int(rows["written_lines"].sum())
@@ -140,7 +79,7 @@ def test_blocks_allocated_while_attached_are_structures(programs: Path, attach: 
     # Allocations are no longer noted from the moment of release until all threads are released: a
     # few milliseconds, or a good part of the recording on a machine that has other work.
     assert 0.5 * passes <= instances <= passes + 2
-    # Eight words by the program; what malloc keeps around the block comes to it.
+    # Eight words by the program, and malloc's own data around the block.
     assert recording.total("block")[1] >= 8 * (instances - 1)
 
 
@@ -242,16 +181,6 @@ def test_until_the_process_ends(programs: Path, tmp_path: Path, opened: Any) -> 
     assert opened(trace).total("source")[0] > 0
 
 
-def wait_for(condition: object) -> None:
-    assert callable(condition)
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.01)
-    pytest.fail("waited in vain")
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupting_the_recorder_releases_and_keeps(
     programs: Path, tmp_path: Path, number: signal.Signals, opened: Any
@@ -288,15 +217,9 @@ def test_killing_the_recorder_releases_and_can_be_converted(
     [session] = tmp_path.glob("*.recording-*")
     subprocess.run([COMMAND, "convert", "-q", session, "-o", trace], check=True)
     assert opened(trace).total("source")[0] > 0
-
-
-def expect_refusal(pid: int, folder: Path, words: str) -> None:
-    finished = record(pid, folder / "run.numascape", "--seconds", "1")
-    assert finished.returncode == 2, finished.stderr
-    lines = [line for line in finished.stderr.splitlines() if "Attaching" not in line]
-    assert len(lines) == 1, finished.stderr
-    assert words in lines[0]
-    assert list(folder.iterdir()) == []
+    assert opened(trace).trace.info.exit_status is None
+    shown = subprocess.run([COMMAND, "show", trace], check=True, capture_output=True, text=True)
+    assert "its end was not seen" in " ".join(shown.stdout.split())
 
 
 def test_no_such_process(tmp_path: Path) -> None:

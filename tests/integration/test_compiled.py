@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What numascape-cc, numascape-c++ and numascape-fc compile is counted as exactly as any program.
 
-The programs and what is known of them are those of the binary recorder's tests.
+The programs and the expected counts are those of the binary recorder's tests.
 """
 
 import re
@@ -72,7 +72,7 @@ def test_globals_count_exactly(compiled: Any, built: Path, program: str) -> None
     structures.test_globals_count_exactly(compiled, built, program)
 
 
-# Without COMMON's variables: flang 19 writes no debug information for them.
+# Without variables of COMMON blocks: flang 19 writes no debug information for them.
 @pytest.mark.parametrize(
     ("structure", "page_count"),
     [
@@ -169,7 +169,7 @@ def test_a_program_of_another_version_is_told(built: Path, command: Path, tmp_pa
     assert len(forced.stderr.strip().splitlines()) <= 2
 
 
-# The loops whose lines are known in closed form; `copy` is an instruction of the assembler.
+# The loops with known counts of lines; `copy` is an assembler instruction.
 @pytest.mark.parametrize(
     ("structure", "line", "reads", "writes"),
     [
@@ -281,6 +281,6 @@ def test_lines_add_up_to_the_accesses(compiled: Any, program: str) -> None:
 
 def test_time_in_code_that_is_not_counted_is_estimated(compiled: Any) -> None:
     sentence = compiled("uncounted").trace.info.unseen[0]
-    found = re.search(r"about ([\d.]+)% of the CPU time outside the kernel \(libc\.so\.6", sentence)
+    found = re.search(r"about ([\d.]+) % of the CPU time outside .*\(libc\.so\.6", sentence)
     assert found is not None, sentence
     assert float(found[1]) > 80

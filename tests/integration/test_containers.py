@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded segmented_vector shows its segments: each used and first touched by its worker."""
+"""In a recorded segmented_vector, each segment is used and first touched by its worker."""
 
 from pathlib import Path
 from typing import Any

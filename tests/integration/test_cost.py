@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs is measured by running the program without it before, when asked for."""
+"""The cost of recording is measured, if requested, by first running the program without it."""
 
 import subprocess
 from pathlib import Path

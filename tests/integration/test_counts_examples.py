@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples' traces show the problem in one version and its cure in the other."""
+"""The examples' traces show the problem in one version and its fix in the other."""
 
 from pathlib import Path
 from typing import Any

@@ -53,6 +53,18 @@ def test_loop_counts_exactly(
     assert strides.pages(array) == expected
 
 
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("options", [{}, {"traffic": True}], ids=str)
+def test_an_access_counts_on_each_page_that_it_lies_on(
+    record: Any, size: int, options: dict[str, bool]
+) -> None:
+    starts = range(PAGE - 24, PAGE + 8)
+    first = sum(at < PAGE for at in starts)
+    second = sum(at + size > PAGE for at in starts)
+    counted = record("page_ends", **options).pages(f"of_{size}")
+    assert counted == {0: (first, 0), 1: (second, 0)}
+
+
 def test_untouched_array_has_no_accesses(strides: Any) -> None:
     assert strides.pages("untouched") == {}
 

@@ -69,3 +69,7 @@ def test_signal_handlers_count(record: Any) -> None:
     assert recording.total("after_fault") == (0, 5 * words)
     assert recording.total("by_timer") == (0, printed["timer_signals"])
     assert recording.total("interrupted") == (printed["rounds"] * words, 0)
+
+
+def test_the_first_use_of_a_mask_register_loses_no_vector(record: Any) -> None:
+    assert record("first_mask").status == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts go to the structure that owned the address when it was accessed."""
+"""Counts belong to the structure that owned the address at the time of the access."""
 
 import json
 from pathlib import Path

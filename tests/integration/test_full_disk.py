@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that fills up during a recording: the program goes on, what was counted is kept."""
+"""If the disk fills up during a recording, the program continues, and the counts are kept."""
 
 import os
 import subprocess
@@ -23,6 +23,22 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.parametrize("recorder", ["binary", "compiled", "faults"])
+def test_a_disk_that_is_full_from_the_start_is_refused(small_disk: Path, recorder: str) -> None:
+    (small_disk / "other").write_bytes(bytes(600 << 10))
+    done = subprocess.run(
+        [COMMAND, "record", "-q", "--recorder", recorder, "-o", small_disk / "run", "--", "echo"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert f"the disk of {small_disk} is full: make room there" in line
+    assert not list(small_disk.glob("run*"))
+
+
 def test_a_full_disk_ends_neither_program_nor_recording(small_disk: Path, tmp_path: Path) -> None:
     program: list[str | Path] = [EXAMPLES / "build" / "seismic", "-t", "2", "serial"]
     recorded = subprocess.run(
@@ -42,3 +58,18 @@ def test_a_full_disk_ends_neither_program_nor_recording(small_disk: Path, tmp_pa
     trace = numascape.open(trace_path)
     assert any("disk was full" in sentence for sentence in trace.info.unseen)
     assert trace.info.totals.reads > 0
+
+
+def test_a_full_standard_error_stops_nothing(tmp_path: Path) -> None:
+    trace = tmp_path / "run.numascape"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [COMMAND, "record", "-o", trace, "--", "echo", "ran"],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    assert (done.stdout, done.returncode) == ("ran\n", 0)
+    assert numascape.open(trace).info.totals.threads == 1

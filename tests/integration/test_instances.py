@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace says where each instance began."""
+"""The trace has the start address of each instance."""
 
 from typing import Any
 

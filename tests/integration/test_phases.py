@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel regions, marks and time slices are phases, and each access is in the one in force."""
+"""Parallel regions, marks and time slices are phases, and each access is in the current one."""
 
 import dataclasses
 import os
@@ -16,7 +16,8 @@ import pytest
 
 from numascape.recorders import binary
 from numascape.recorders.record import convert_session
-from numascape.recorders.session import begin_session
+from numascape.recording.options import RecordOptions
+from numascape.recording.session import begin_session
 
 SOURCE = (Path(__file__).parent / "programs" / "phases.c").read_text().splitlines()
 FORTRAN = Path(__file__).parent / "programs" / "phases_fortran.f90"
@@ -245,7 +246,8 @@ def limited(
         given = binary.client_options
         monkeypatch.setattr(binary, "client_options", lambda s: f"{given(s)} -tables {tables}")
         target = tmp_path / "run.numascape"
-        session = begin_session(target, [str(programs / "phases"), *arguments], stack=True)
+        command = [str(programs / "phases"), *arguments]
+        session = begin_session(target, command, RecordOptions("binary"))
         session = dataclasses.replace(session, ended=binary.run(session))
         session.save()
         convert_session(session, target, lambda _: None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unmodified programs run under plans, and are none the worse for it.
+"""Unmodified programs run correctly under plans.
 
-Where pages really go needs a machine with several nodes: tests/vm/test_placer.py.
+The nodes of pages are tested on machines with several nodes: tests/vm/test_placer.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import numascape
-from numascape.placement import Plan, StructureRule, ThreadRule, write_plan
+from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
 
 CPUS = sorted(os.sched_getaffinity(0))
 FIRST, LAST = CPUS[0], CPUS[-1]
@@ -31,7 +31,7 @@ INTERLEAVED = (
 
 @dataclass(frozen=True)
 class Planned:
-    """What a program printed and how it ended under a plan, and what --json says of it."""
+    """A program's output and end under a plan, and the content of --json."""
 
     status: int
     output: str
@@ -84,6 +84,19 @@ def test_the_heap_stays_sound(run: RunPlanned, programs: Path) -> None:
         assert found.structure(name)["right"] > 0
     assert found.verified["processes"][0]["refused"] == 0
     assert found.verified["processes"][0]["unanswered"] == 0
+
+
+def test_blocks_get_the_addresses_of_mappings_that_moved_or_ended(
+    run: RunPlanned, programs: Path
+) -> None:
+    plan = Plan(
+        structures=tuple(StructureRule(name, "bind", nodes=(0,)) for name in ("grid", "block"))
+    )
+    found = run(plan, programs / "placed_mappings")
+    assert (found.status, found.output, found.errors) == (0, "sound\n", "")
+    grid = found.structure("grid")
+    assert (grid["instances"], grid["right"], grid["elsewhere"]) == (3, 3 * 256, 0)
+    assert found.structure("block")["instances"] == 4 * 8
 
 
 def test_more_blocks_than_mappings_go_to_the_heap(run: RunPlanned, programs: Path) -> None:
@@ -141,7 +154,9 @@ def test_what_the_environment_says_already_stays(run: RunPlanned, programs: Path
 
 
 def test_input_output_and_status_are_the_programs(run: RunPlanned) -> None:
-    found = run(Plan(), "sh", "-c", "cat; echo no >&2; exit 41", text="through\n")
+    found = run(
+        Plan(structures=INTERLEAVED), "sh", "-c", "cat; echo no >&2; exit 41", text="through\n"
+    )
     assert (found.status, found.output, found.errors) == (41, "through\n", "no\n")
 
 
@@ -189,9 +204,7 @@ def test_a_plan_for_another_program_does_nothing(run: RunPlanned) -> None:
     found = run(plan, "sh", "-c", "exit 3", options=("--verify",))
     assert found.status == 3
     assert found.verified["processes"] == []
-    assert found.errors == (
-        "no process carried the plan out: none ran the program that it is for\n"
-    )
+    assert found.errors == ("the plan was not applied: no process ran the program that it is for\n")
 
 
 def test_variables_of_libraries_are_found(run: RunPlanned, programs: Path) -> None:
@@ -247,7 +260,7 @@ def test_a_recording_under_a_plan_has_the_same_structures(
     ],
 )
 def test_what_cannot_be_run_is_said(run: RunPlanned, words: list[str], said: str) -> None:
-    found = run(Plan(), *words)
+    found = run(Plan(structures=INTERLEAVED), *words)
     assert found.status == 2
     assert said in found.errors
     assert found.errors.count("\n") == 1

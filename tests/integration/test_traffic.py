@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that a recording says come from memory are those that its cache lacks."""
+"""The recorded lines from memory are the misses of the modelled cache."""
 
 import os
 import re

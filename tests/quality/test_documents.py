@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents point to exists."""
+"""The targets of links in the documents exist."""
 
 from __future__ import annotations
 

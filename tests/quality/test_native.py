@@ -20,6 +20,7 @@ def built() -> None:
     expect_success("cmake", "--build", "--preset", "test", "--parallel", str(os.cpu_count() or 1))
 
 
+@pytest.mark.timeout(2400)  # compiles with sanitizers: minutes, on a busy machine ten times that
 @pytest.mark.usefixtures("built")
 def test_cpp_tests_pass() -> None:
     results = BUILD / "results.xml"

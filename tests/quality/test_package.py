@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `pip install .` installs is complete without the checkout."""
+"""The installation by `pip install .` is complete without the checkout."""
 
 from __future__ import annotations
 

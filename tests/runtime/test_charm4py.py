@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The balancer in a running charm4py application: chares go where the mapping says."""
+"""The balancer in a running charm4py application: chares migrate as mapped."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_chares_migrate_and_loads_become_even(
 def test_elements_that_synchronise_are_balanced_and_resumed(tmp_path: Path) -> None:
     result = run(tmp_path, "at_sync.py")
     where, mappings = result["where"], result["mappings"]
-    # Each worked three times, on the processor that the balancing before had named.
+    # Each worked three times, on the processor of the previous balancing.
     assert [row[0] for row in where] == list(range(24))
     assert [row[1] for row in where] == [0] * 24
     for number in range(3):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with phases, source lines and pages on four nodes, with counts to check by hand."""
+"""A run with phases, source lines and pages on four nodes, with simple counts."""
 
 from __future__ import annotations
 

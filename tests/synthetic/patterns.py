@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces whose tables follow from closed forms, for tests of what reads traces.
+"""Traces whose tables follow from closed forms, for tests of code that reads traces.
 
 Each function returns :class:`Pattern`: the trace's tables (see docs/trace-format.md) and the text
 of trace.json as a dictionary. Numbers of pages and threads are chosen by the caller; counts are
@@ -353,8 +353,8 @@ def seismic(pages: int = 6000, threads: int = 64, parallel: bool = False) -> Pat
     return pattern
 
 
-def many_threads(threads: int = 1024, pages: int = 8192) -> Pattern:
-    """Every thread owns a band of one array and reads all of another."""
+def many_threads(threads: int = 1024, pages: int = 8192, shared: int = 1024) -> Pattern:
+    """Every thread owns a band of one array and reads all `shared` pages of another."""
     pattern = Pattern("manythreads", threads)
     thread = np.arange(threads)[:, None]
     page = np.arange(pages)[None, :]
@@ -363,8 +363,8 @@ def many_threads(threads: int = 1024, pages: int = 8192) -> Pattern:
     noise = (page * 31 + thread * 17) % 64
     pattern.access(field, page, thread, own * 5000 + (noise == 0) * noise, own * 2500)
     pattern.touch(field, page, page * threads // pages)
-    table = pattern.structure("table", 1024)
-    few = np.arange(1024)[None, :]
+    table = pattern.structure("table", shared)
+    few = np.arange(shared)[None, :]
     pattern.access(table, few, thread, 100 + (few * thread) % 900, 0)
     pattern.touch(table, few, 0)
     return pattern

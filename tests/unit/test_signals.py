@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that come while Numascape waits for a program are the program's."""
+"""Signals that arrive while Numascape waits for a program are forwarded to the program."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from numascape.signals import signals_passed_on
 
 PROGRAM = """
 import signal, sys, time
 signal.signal(signal.SIGUSR1, lambda *_: sys.exit(5))
+signal.signal(signal.SIGINT, lambda *_: sys.exit(6))
 print("ready", flush=True)
 time.sleep(60)
 """
@@ -20,7 +22,7 @@ time.sleep(60)
 
 @contextmanager
 def a_program() -> Iterator[subprocess.Popen[str]]:
-    """A program that ends with 5 when it gets SIGUSR1, and waits for it already."""
+    """A program that ends with 5 when it gets SIGUSR1, with 6 at SIGINT, and waits already."""
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as it:
         try:
             assert it.stdout is not None
@@ -35,6 +37,45 @@ def test_a_signal_is_sent_on() -> None:
         receiver.becomes(program.pid)
         os.kill(os.getpid(), signal.SIGUSR1)
         assert program.wait(30) == 5
+
+
+def test_an_interrupt_for_us_alone_is_sent_on() -> None:
+    with signals_passed_on() as receiver, a_program() as program:
+        receiver.becomes(program.pid)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert program.wait(30) == 6
+
+
+LAUNCHER = """
+import os, subprocess, sys
+from numascape.signals import signals_passed_on
+
+program = "import signal, time; signal.signal(2, lambda *_: print('int', flush=True));"
+program += "print('ready', flush=True); input()"
+with signals_passed_on() as receiver:
+    child = subprocess.Popen([sys.executable, "-c", program])
+    receiver.becomes(child.pid)
+    child.wait()
+"""
+
+
+def test_the_terminals_interrupt_reaches_the_program_once() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-c", LAUNCHER])
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    while b"int" not in said:
+        said += os.read(terminal, 1000)
+    os.write(terminal, b"\n")  # only now does the program end
+    with suppress(OSError):  # the terminal is closed with it
+        while more := os.read(terminal, 1000):
+            said += more
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    assert said.count(b"int") == 1
 
 
 def test_a_signal_from_before_the_program_is_known_is_sent_on() -> None:

@@ -18,7 +18,7 @@ import pytest
 import numascape
 from integration.conftest import make
 from numascape.recorders.record import convert_session
-from numascape.recorders.session import read_session
+from numascape.recording.session import read_session
 from numascape.trace import Trace
 from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
 from vm.kernel import NoKernelError, guest_kernel

@@ -20,13 +20,13 @@ from pathlib import Path
 _INIT = Path(__file__).with_name("init.sh")
 # Debian 12's belongs to QEMU, later ones have a package of it.
 _VIRTIOFSD = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
-_MOST_BOOTS = 3
-"""On a busy host an emulated processor rarely executes code that the kernel is just patching, and
-it panics before the job has begun (seen: `Oops: int3` in run_timer_softirq, QEMU 7.2)."""
+_MAX_BOOTS = 3
+"""On a busy host, an emulated processor may execute code while the kernel patches it. The kernel
+then panics before the job has begun (seen: `Oops: int3` in run_timer_softirq, QEMU 7.2)."""
 
 
 class GuestError(Exception):
-    """The guest did not do its job; the message says what it printed."""
+    """The guest's job failed; the message has its output."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class GuestNode:
 
 @dataclass(frozen=True)
 class Firmware:
-    """What ACPI says of the guest's nodes: SLIT's distances, and HMAT if there are latencies.
+    """The ACPI tables of the guest's nodes: SLIT's distances and, if there are latencies, HMAT.
 
     HMAT's latencies (ns) and bandwidths (GiB/s) are by node of CPUs, then node of memory; a node
     without CPUs has a row of its own all the same, which is not used.
@@ -51,7 +51,7 @@ class Firmware:
 
 
 def why_impossible() -> str | None:
-    """Why no guest can run here; None when it can."""
+    """Why no guest can run here; None if one can."""
     if platform.machine() != "x86_64":
         return "the guest is an x86-64 machine"
     if os.geteuid() != 0:
@@ -78,7 +78,7 @@ def run_in_guest(
     Its output is then in `folder`/output and `folder`/errors. Raises GuestError unless it succeeds.
     """
     (folder / "job").write_text(job)
-    for _ in range(_MOST_BOOTS):
+    for _ in range(_MAX_BOOTS):
         messages = _run_once(nodes, folder, kernel, limit_s, firmware, disk)
         if (folder / "output").is_file():  # the job has begun
             break
@@ -193,7 +193,7 @@ def _processor() -> list[str]:
     flags = set(Path("/proc/cpuinfo").read_text().split())
     if os.access("/dev/kvm", os.W_OK) and flags & {"vmx", "svm"}:
         return ["-accel", "kvm", "-cpu", "host"]
-    # Emulated; four-level page tables are quicker to walk than five.
+    # Emulated; four-level page tables are faster to walk than five-level ones.
     return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest: fills nodes with page cache and frees them, and writes down what was seen.
+"""In a guest: fills nodes with page cache, frees them, and writes down the states.
 
 host_states.py STEPS FOLDER: at FOLDER/disk a disk with ext4 is mounted, at FOLDER/tmpfs a tmpfs.
 The result is a JSON object of steps, in the order of this file. One process does it all, because
@@ -30,7 +30,7 @@ from numascape.commands.host import before_after as _before_after  # noqa: F401
 from numascape.host import allocation as _allocation  # noqa: F401
 from numascape.host import causes as _causes  # noqa: F401
 from numascape.host import files as _files  # noqa: F401
-from numascape.host import quantities as _quantities  # noqa: F401
+from numascape.host import nodes as _nodes  # noqa: F401
 from numascape.host import sweeping as _sweeping  # noqa: F401
 from numascape.host.experiment import Plan, fitting_bytes, measure
 from numascape.host.state import read_state
@@ -151,7 +151,7 @@ def sweeper_of_likwid(node: int) -> Any:
 
 
 def two_nodes(folder: Path) -> dict[str, Any]:
-    """Cache on node 0: who sees it, who can free it."""
+    """Cache on node 0: which users see it, and which can free it."""
     seen: dict[str, Any] = {"empty": bytes_of_nodes()}
     big = write(folder / "disk/big", 240, 0)
     check = ("host", "check", "--bytes-per-node", "300M", "--nodes", "0", "--json")

@@ -21,7 +21,7 @@ _KERNEL = re.compile(r"linux-image-(\d+)\.(\d+)\S*-cloud-amd64")
 
 
 class NoKernelError(Exception):
-    """No kernel could be had; the message says why."""
+    """No kernel is available; the message says why."""
 
 
 def guest_kernel() -> Path:

@@ -15,7 +15,7 @@ from numascape.recorders.record import RecordRequest, observe
 for command in sys.argv[1:]:
     name, *program = shlex.split(command)
     target = Path(name)
-    request = RecordRequest(program, target, pid=None, seconds=None, stack=True, quiet=True)
-    _, ended = observe(request, program, target, lambda _: None)
+    request = RecordRequest(program, target)
+    ended = observe(request, program, target, lambda _: None)[1]
     if ended.exit_status != 0:
         sys.exit(f"{command}: exit status {ended.exit_status}")

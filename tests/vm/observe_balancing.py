@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from numascape.recorders.record import RecordRequest, observe
+from numascape.recording.options import RecordOptions
 
 SWITCH = Path("/proc/sys/kernel/numa_balancing")
 SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")
@@ -20,17 +21,15 @@ PERIODS = {
     "scan_period_min_ms": 20,
     "scan_period_max_ms": 20,
 }
-MOST_ROUNDS, FEW_ROUNDS = 800, 40
+MAX_ROUNDS, FEW_ROUNDS = 800, 40
 SCANS = 10
 
 
 def record(name: str, program: list[str]) -> None:
     """Record a program's page faults as NAME.numascape."""
     target = Path(f"{name}.numascape")
-    request = RecordRequest(
-        program, target, pid=None, seconds=None, stack=True, quiet=True, recorder="faults"
-    )
-    _, ended = observe(request, program, target, lambda _: None)
+    request = RecordRequest(program, target, RecordOptions("faults"))
+    ended = observe(request, program, target, lambda _: None)[1]
     if ended.exit_status != 0:
         sys.exit(f"{name}: exit status {ended.exit_status}")
 
@@ -41,7 +40,7 @@ def main(balanced: str) -> None:
     for name, value in PERIODS.items():
         (SETTINGS / name).write_text(str(value))
     SWITCH.write_text("1")
-    record("balanced", [balanced, str(MOST_ROUNDS), str(SCANS)])
+    record("balanced", [balanced, str(MAX_ROUNDS), str(SCANS)])
     SWITCH.write_text("0")
     record("unbalanced", [balanced, str(FEW_ROUNDS), "0"])
 

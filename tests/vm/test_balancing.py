@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hinting faults of the kernel's NUMA balancing are samples of accesses; no others are."""
+"""Only hinting faults of the kernel's NUMA balancing are samples of accesses."""
 
 import polars as pl
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings that need a machine with several nodes, on runs that differ in nothing else."""
+"""Findings that need a machine with several nodes, on runs that differ only in placement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from numascape.findings import Finding, Kind, find
 from vm.conftest import converted
 
-ABOUT_NODES = {Kind.PILED_NODE, Kind.MIGRATED_THREADS, Kind.DISPLACED_PAGES}
+ABOUT_NODES = {Kind.ONE_NODE_SERVES_ALL, Kind.MIGRATED_THREADS, Kind.DISPLACED_PAGES}
 
 
 @cache
@@ -24,7 +24,7 @@ def findings(folder: Path, how: str) -> list[Finding]:
     [
         ("still", set()),
         ("full", {Kind.DISPLACED_PAGES}),
-        ("bound", {Kind.DISPLACED_PAGES, Kind.PILED_NODE}),
+        ("bound", {Kind.DISPLACED_PAGES, Kind.ONE_NODE_SERVES_ALL}),
     ],
 )
 def test_what_is_wrong_with_the_nodes_is_found(

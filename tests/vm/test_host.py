@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `numascape host` says of nodes full of page cache is so, and what it frees is freed.
+"""The reports of `numascape host` about nodes full of page cache are right, and it frees memory.
 
 One boot with two nodes, one with four, both at once; host_states.py says what is done there.
 """
@@ -25,10 +25,10 @@ LIMIT_S = 500
 MIB = 1 << 20
 PAGE = 4096
 DISK = 2048 * MIB  # sparse
-# Of what a node has, some tens of mebibytes are not to be told: what waits on its CPU's own list
-# is neither free nor used (up to the low watermark, 26 MiB here), who looks is on a node itself,
-# and how much cache the kernel frees on its own depends on the host's pace. Seen: up to 19 MiB; the
-# states that are told apart differ by more than 150.
+# Some tens of MiB of a node's memory are uncertain. Pages in a CPU's own list are neither free nor
+# used (up to the low watermark, 26 MiB here). The observing process is itself on a node. How much
+# cache the kernel frees by itself depends on the speed of the host. The largest seen error was 19
+# MiB; the distinguished states differ by more than 150.
 CHANCE = 40 * MIB
 JOB = """set -e
 mount -t cgroup2 none /sys/fs/cgroup
@@ -98,7 +98,7 @@ def test_what_is_predicted_to_spill_spills(two: Seen) -> None:
     assert abs(pages["0"] * PAGE - node["local"]) < CHANCE
     assert abs(pages["1"] * PAGE - node["elsewhere"]["1"]) < CHANCE
     (cause,) = printed["causes"]
-    assert (cause["what"], cause["cure"]) == (
+    assert (cause["what"], cause["fix"]) == (
         "clean page cache",
         "numascape host sweep --node 0",
     )
@@ -117,7 +117,7 @@ def test_files_of_others_are_unknown_and_left_alone(two: Seen) -> None:
     for file in json.loads(two["files of others"]["out"]):
         assert file["nodes"] is None or file["resident"] == 0
     assert two["drop others"]["out"] == "freed of 0 files: nothing\n"
-    assert "not yours" in two["drop others"]["err"]
+    assert "other users own" in two["drop others"]["err"]
     after = two["drop others"]["nodes"]["0"]["clean"]
     assert abs(after - two["files"]["nodes"]["0"]["clean"]) < 8 * MIB
 
@@ -126,7 +126,8 @@ def test_looking_at_cold_files_reads_nothing_in(two: Seen) -> None:
     (file,) = json.loads(two["cold"]["out"])
     on_zero = file["nodes"].get("0", 0)
     assert on_zero < 0.1 * 240 * MIB / PAGE
-    # Swept out of node 0, the file stays out, though every page of it was asked for.
+    # After the sweep of node 0, the file stays out of memory, although each of its pages was
+    # queried.
     grown = two["cold"]["nodes"]["0"]["clean"] - two["swept"]["nodes"]["0"]["clean"]
     assert grown < 8 * MIB
 
@@ -166,14 +167,14 @@ def test_a_limited_group_stops_the_sweep_and_nobody_is_killed(two: Seen) -> None
 def test_a_sweep_frees_as_much_as_likwids(two: Seen) -> None:
     ours, likwids = (two[name]["nodes"]["0"] for name in ("swept", "likwid"))
     assert ours["clean"] - likwids["clean"] < 0.1 * two["full"]["0"]["clean"]
-    # Likwid's also throws the running programs out, which then are read again.
+    # Likwid's also evicts running programs, which are then read again.
     assert ours["free"] > likwids["free"] - ours["mapped"] - ours["clean"] - CHANCE
 
 
 def test_users_evict_their_own_files(two: Seen) -> None:
     freed = two["evicted mine"]
     assert freed["out"] == "freed of 1 files: 40 MiB on node 1\n"
-    assert "files are not yours" in freed["err"]
+    assert "other users own" in freed["err"]
     # 100 MiB, written from node 1, but for what lay ready for the CPU elsewhere. What is clean
     # besides are the guest's programs.
     freed = two["evicted"]
@@ -187,7 +188,7 @@ def test_tmpfs_is_named_and_no_sweep_frees_it(two: Seen) -> None:
     causes = json.loads(two["shared"]["out"])["causes"]
     (cause,) = [cause for cause in causes if cause["what"].startswith("tmpfs")]
     assert 150 * MIB <= cause["size"] < 160 * MIB
-    assert "/run/place/tmpfs (150 MiB)" in cause["cure"]
+    assert "/run/place/tmpfs (150 MiB)" in cause["fix"]
     (file,) = json.loads(two["shared files"]["out"])
     assert file["nodes"] == {"0": 150 * MIB // PAGE}
     for name in ("shared swept", "dropped"):
@@ -232,7 +233,7 @@ def test_pages_come_back_when_the_cache_holds_all_memory(four: Seen) -> None:
     assert on_first_two(0.0) == pytest.approx(0.5, abs=0.01)
     # How far below depends on when the kernel frees cache in the background.
     assert on_first_two(0.5) < 0.42
-    # All nodes are as full, so the kernel frees cache on all of them.
+    # All nodes are equally full, so the kernel frees cache on all of them.
     assert on_first_two(1.0) > on_first_two(0.5) + 0.05
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole loop in a guest of four nodes: record, plan, run under the plan, record again.
 
-The plan is computed outside, from what was recorded inside; programs are the examples, unchanged.
+The plan is computed outside, from recordings inside; the programs are the unchanged examples.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import pytest
 
 from integration.conftest import EXAMPLES, make
 from numascape.comparison import Comparison, compare_traces
-from numascape.placement import Plan, write_plan
 from numascape.placement.planning import make_plan
+from numascape.plan import Plan, write_plan
 from numascape.prediction.layout import nodes_by_plan
 from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
@@ -58,7 +58,7 @@ def loops(tmp_path_factory: pytest.TempPathFactory, boot: Boot) -> dict[str, Loo
     programs: dict[str, list[Path | str]] = {
         name: [EXAMPLES / "build" / name, *arguments] for name, arguments in PROGRAMS.items()
     }
-    # Threads that wait do not count up accesses meanwhile.
+    # Waiting threads make no accesses then.
     job = "export OMP_WAIT_POLICY=passive\n"
     boot(NODES, f"{job}{shlex.join(observing(programs))}", before, LIMIT_S)
     traces = {name: converted(before, name) for name in PROGRAMS}
@@ -112,8 +112,8 @@ def test_the_remote_share_falls_as_predicted(loop: Loop) -> None:
     assert after.remote_share is not None
     assert after.known_share > 0.9
     assert after.remote_share == pytest.approx(predicted_remote_share(loop, moved=True), abs=0.05)
-    # Not against the first run's own share: its threads were free, and what is all on one node is
-    # near to those that the kernel happened to keep there.
+    # It is not compared with the first run's own share, because its threads were not bound: memory
+    # on one node is local for threads that the kernel happened to keep there.
     assert after.remote_share <= predicted_remote_share(loop, moved=False) + 0.05
 
 

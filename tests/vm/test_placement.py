@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages are recorded on the nodes on which the kernel of a machine with several nodes has them."""
+"""The recorded nodes of pages are those of the kernel on a machine with several nodes."""
 
 from vm.conftest import GuestRun
 

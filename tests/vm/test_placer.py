@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under a plan the pages and threads of unmodified programs are where it says.
+"""Under a plan, the pages and threads of unmodified programs are placed as planned.
 
-The guests' kernels are asked: by the programs that are made for this, page by page, and for the
-examples by the placer's own report, which these programs show to be right.
+The kernels of guests report the nodes: special programs ask page by page. For the examples, the
+placer's own report is used, which these programs confirm.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from integration.conftest import EXAMPLES, make
-from numascape.placement import Plan, StructureRule, ThreadRule, write_plan
+from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
 from vm.conftest import Boot
 from vm.guest import GuestNode
 
@@ -29,10 +29,11 @@ PAGES = 64
 SPILLED_MIB = 192
 STATUS = 7  # of the program `planned`
 
+SMALL_LAST_NODE = "four nodes, one without CPUs"
 GUESTS = {
     "two nodes": [GuestNode(2, 640), GuestNode(2, 256)],
     # The last one is full before `spilled` is in it.
-    "four nodes, one without CPUs": [
+    SMALL_LAST_NODE: [
         *(GuestNode(1, 448) for _ in range(3)),
         GuestNode(0, SPILLED_MIB - 32),
     ],
@@ -81,7 +82,7 @@ class Run:
 
 
 def posts(count: int) -> tuple[float, ...]:
-    """Fence posts of parts that grow."""
+    """The boundaries of growing parts."""
     return tuple((k / count) ** 1.5 for k in range(count + 1))
 
 
@@ -127,7 +128,8 @@ def example_plan(nodes: list[GuestNode], names: tuple[str, ...], program: str) -
         threads=(ThreadRule(cpus, order=f"0-{len(cpus) - 1}"),),
         structures=tuple(parted(name, len(nodes)) for name in names),
         program=program,
-        # Guests have more CPUs than the machine that emulates them: who spins keeps others off.
+        # Guests have more CPUs than the machine that emulates them, so spinning threads block
+        # others.
         environment={"OMP_WAIT_POLICY": "passive"},
     )
 
@@ -242,9 +244,8 @@ def test_the_exit_status_is_the_programs(run: Run) -> None:
     assert run.status("fortran") == run.status("matmul") == run.status("seismic") == 0
 
 
+@pytest.mark.parametrize("run", [SMALL_LAST_NODE], indirect=True)  # other guests' are larger
 def test_a_full_node_spills(run: Run) -> None:
-    if run.nodes[-1].cpus:
-        pytest.skip("this guest's nodes are large enough")
     pages = Counter(run.pages("spilled"))
     assert sum(pages.values()) == SPILLED_MIB << 20 >> 12
     assert pages[run.last] > 10_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The labelled programs: what is planted in each, what findings say, and how well that agrees.
+"""The labelled programs: their planted findings, the actual findings, and their agreement.
 
 A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
 a whole). A program's labels are complete: a finding that is not among them is wrong.
@@ -31,7 +31,7 @@ Label = tuple[str, str]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was planted in a program, and what was found: pairs of structure and finding."""
+    """The planted and the actual findings of a program: pairs of structure and finding."""
 
     program: str
     planted: frozenset[Label]
@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def held_back(self) -> bool:
-        """Whether the program was not looked at while thresholds were chosen: a third of them."""
+        """Whether the program was not used to choose thresholds: a third of them."""
         return zlib.crc32(self.program.encode()) % 3 == 0
 
 
@@ -78,7 +78,7 @@ def build(folder: Path) -> None:
 
 
 def record(source: Path, programs: Path, traces: Path) -> Path:
-    """Record the program of a source once; with a trace in `traces` already, that is it."""
+    """Record the program of a source once; use its trace in `traces` if there is one."""
     trace = traces / f"{source.name}.numascape"
     if not trace.exists():
         environment = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings about small programs whose causes are planted, or absent: right, and complete."""
+"""Findings about small programs with planted or absent causes are right and complete."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_labels_name_findings() -> None:
     # What needs several nodes cannot be planted here: tests/unit/findings/test_nodes.py does. What
     # is found of first touches alone, test_first_touches.py there.
     assert kinds - used == {
-        Kind.PILED_NODE.value,
+        Kind.ONE_NODE_SERVES_ALL.value,
         Kind.MIGRATED_THREADS.value,
         Kind.DISPLACED_PAGES.value,
-        Kind.TOUCHED_BY_ONE.value,
+        Kind.ONE_FIRST_TOUCHER.value,
     }
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program without the C library needs: an entry, an exit, and a copy.
+// For programs without the C library: an entry, an exit, and a copy function.
 #ifndef NUMASCAPE_TEST_FREESTANDING_H
 #define NUMASCAPE_TEST_FREESTANDING_H
 

@@ -616,6 +616,11 @@ begin avx512_masked
     vmovdqu32 (%r8), %zmm0{%k1}{z}
     vmovdqu32 %zmm0, (%r9){%k1}
 end_avx avx512_masked
+begin avx512_masked_compare
+    mov     $0x40, %eax
+    kmovw   %eax, %k1
+    vpcmpd  $1, (%r8){1to8}, %ymm0, %k2{%k1}
+end_avx avx512_masked_compare
 begin avx512_masked_none
     kxorw   %k1, %k1, %k1
     vmovdqu32 (%r8), %zmm0{%k1}{z}

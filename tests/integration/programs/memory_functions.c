@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C library's memcpy, memmove, memset and memcmp on whole pages: which instructions they use
-// is the library's affair, but every page must be read or written in full, all pages alike.
+// The C library's memcpy, memmove, memset and memcmp on whole pages. The library may use any
+// instructions, but must read or write all of each page, and all pages equally.
 #include <string.h>
 
 #include "kernels.h"

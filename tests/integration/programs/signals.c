@@ -4,8 +4,8 @@
 //   by_thread    a handler with siginfo on an alternate stack, sent to the own thread, 10 times
 //   by_timer     an interval timer that interrupts a counting loop; the handler stores once for
 //                each signal. Prints as JSON how many signals came.
-//   after_fault  the handler of a fault, left by siglongjmp, 5 times; the faulting load counts
-//                nowhere that the program could see
+//   after_fault  the handler of a fault, left by siglongjmp, 5 times; the faulting load is not
+//                counted in any structure of the program
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from numascape.findings.wording import counted
-from numascape.placement.document import read_plan
+from numascape.plan.document import read_plan
+from numascape.quantities import counted
 from synthetic.patterns import Pattern, naive_matmul, seismic
 from synthetic.write import touches_alone, write_pattern
 
@@ -38,17 +38,17 @@ def test_findings_say_why_and_what_to_do(numascape: Numascape, stencil: Path) ->
     lines = [line.strip() for line in output.splitlines()]
     assert lines[0].startswith("seismic: 16 threads, on 4 x 16 CPUs (1 node)")
     assert "1  serial first touch  grid->vx, grid->vy, grid->vz, grid->sxx and 6 more" in lines
-    assert any(line.startswith("why: Thread 0 touched 100 % of the pages") for line in lines)
-    assert any(line.startswith("do: Let each thread initialise its own part") for line in lines)
+    assert any(line.startswith("Cause: Thread 0 touched 100 % of the pages") for line in lines)
+    assert any(line.startswith("Fix: Initialise each part in the thread") for line in lines)
     # On one node nothing is predicted, and the text says so.
-    assert "no prediction of time" in output
+    assert "shares of accesses, not of time" in output
 
 
 def test_a_gain_is_predicted_for_a_machine(numascape: Numascape, stencil: Path) -> None:
     _, output, _ = numascape("advise", stencil, "--machine", "numa16")
     assert "(8 nodes)" in output.splitlines()[0]
-    assert "of the time saved, as predicted for NUMA16" in output
-    assert "no prediction" not in output
+    assert "of the run time saved, predicted for NUMA16" in output
+    assert "not of time" not in output
 
 
 def test_json_has_every_number(numascape: Numascape, stencil: Path) -> None:
@@ -75,18 +75,28 @@ def test_a_program_that_is_well_is_told_so(numascape: Numascape, tmp_path: Path)
     pattern = seismic(1920, 16, parallel=True)
     write_pattern(on_one_node(pattern), tmp_path / "run.numascape")
     _, output, _ = numascape("advise", tmp_path / "run.numascape")
-    assert "NUMA is not your problem." in output
+    assert "No NUMA problem found." in output
     assert "partitioned: grid->vx" in output
     assert "1  " not in output
 
 
 def test_a_plan_is_written(numascape: Numascape, tmp_path: Path) -> None:
-    write_pattern(naive_matmul(1024, 64), tmp_path / "run.numascape")
+    write_pattern(naive_matmul(256, 64), tmp_path / "run.numascape")
     plan = tmp_path / "plan.toml"
     status, _, errors = numascape("advise", tmp_path / "run.numascape", "-m", "numa16", "-o", plan)
     assert status == 0
     assert errors == f"numascape: wrote {plan}\n"
     assert read_plan(plan).recorded_threads == 64
+
+
+def test_that_a_plan_is_empty_is_said(numascape: Numascape, trace_folder: Path) -> None:
+    plan = trace_folder.with_name("plan.toml")
+    _, _, errors = numascape("advise", trace_folder, "-o", plan)
+    assert errors == (
+        f"numascape: wrote {plan}: an empty plan, because lovelace has one node "
+        "(name another machine with --machine)\n"
+    )
+    assert read_plan(plan).says_nothing
 
 
 def test_names_do_not_steer_the_terminal(numascape: Numascape, tmp_path: Path) -> None:
@@ -112,16 +122,16 @@ def test_of_first_touches_it_says_what_cannot_be_judged(
     status, output, _ = numascape("advise", trace)
     words = " ".join(output.split())
     assert status == 0
-    assert "cannot be judged whether NUMA matters to this run, nor: serial first touch;" in words
-    assert "1 touched by one thread grid->vx" in words
-    assert "1 thing to look into" in words
+    assert "These findings need counts of accesses: serial first touch;" in words
+    assert "1 first touch by one thread grid->vx" in words
+    assert "1 finding, most pages first" in words
     read = json.loads(numascape("advise", trace, "--json")[1])
     assert "serial first touch" in read["not_judged"]
     plan = tmp_path / "plan.toml"
     status, _, errors = numascape("advise", trace, "-o", plan)
     assert status == 2
     assert len(errors.splitlines()) == 1
-    assert "first touches only" in errors
+    assert "only first touches" in errors
     assert not plan.exists()
 
 
@@ -131,6 +141,6 @@ def test_findings_of_samples_are_labelled_so(numascape: Numascape, tmp_path: Pat
     trace = write_pattern(pattern, tmp_path / "run.numascape")
     samples = trace.info.totals.reads + trace.info.totals.writes
     _, output, _ = numascape("advise", trace.path)
-    assert f"judged from {counted(samples, 'sample')} of accesses: every share is an" in output
+    assert f"based on {counted(samples, 'sample')} of accesses: every share is an" in output
     assert "1  serial first touch" in output
     assert json.loads(numascape("advise", trace.path, "--json")[1])["counts"] == "samples"

@@ -69,12 +69,12 @@ def test_verbs_are_files() -> None:
         (["show", "/absent"], "/absent does not exist"),
         (["show", "/dev/null"], "/dev/null is not a trace: it has no file trace.json"),
         (["export", "/absent"], "Missing option '--output' / '-o'; see: numascape export --help"),
-        (["record"], "record what? name a program after --, or a process with --pid"),
-        (["record", "--pid", "1", "--", "ls"], "record either a program or, with --pid, a process"),
-        (["record", "--seconds", "1", "--", "ls"], "--seconds goes with --pid"),
-        (["record", "--pid", "1", "--seconds", "0"], "--seconds 0 is no time to stay attached"),
-        (["record", "--pid", "1", "--seconds", "nan"], "--seconds nan is no time"),
-        (["record", "--pid", "1", "--measure-cost"], "--measure-cost runs the program before"),
+        (["record"], "no program given: use numascape record -- PROGRAM, or --pid PID"),
+        (["record", "--pid", "1", "--", "ls"], "give either a program or --pid, not both"),
+        (["record", "--seconds", "1", "--", "ls"], "--seconds needs --pid"),
+        (["record", "--pid", "1", "--seconds", "0"], "--seconds 0: must be more than 0"),
+        (["record", "--pid", "1", "--seconds", "nan"], "--seconds nan: must be more than 0"),
+        (["record", "--pid", "1", "--measure-cost"], "--measure-cost runs the program twice"),
         (["record", "--pid", "one"], "Invalid value for '--pid'"),
     ],
 )
@@ -94,7 +94,9 @@ def test_mistakes_are_one_line_in_a_real_process() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_offers_the_verbs(shell: str) -> None:
-    shown = in_new_process("--show-completion", SHELL=f"/bin/{shell}", _TYPER_COMPLETE_TEST="1")
+    # Typer would look for the shell that started this test, which may be one that it does not know.
+    detects = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
+    shown = in_new_process("--show-completion", shell, **{detects: "1"})
     assert "_NUMASCAPE_COMPLETE" in shown.stdout
     offered = in_new_process(
         _NUMASCAPE_COMPLETE=f"complete_{shell}",
@@ -109,8 +111,8 @@ def test_completion_offers_the_verbs(shell: str) -> None:
 def test_show_prints_the_structures(numascape: Numascape, trace_folder: Path) -> None:
     status, out, err = numascape("show", trace_folder)
     assert (status, err) == (0, "")
-    assert "98.7% of them in named structures" in out
-    assert "96.80%" in out
+    assert "98.7 % of them in named structures" in out
+    assert "96.8 %" in out
     assert "unused" not in out
     assert "1 structure below 0.01 % of accesses is not shown (--all)" in out
     assert "unused" in numascape("show", "--all", trace_folder)[1]
@@ -120,7 +122,9 @@ def test_show_prints_json(numascape: Numascape, trace_folder: Path) -> None:
     status, out, _ = numascape("show", "--json", trace_folder)
     shown = json.loads(out)
     assert status == 0
-    assert shown["run"]["totals"] == {"reads": 942, "writes": 1058, "pages": 3, "threads": 2}
+    totals = shown["run"]["totals"]
+    assert totals.pop("counted_reads") is totals.pop("counted_writes") is None
+    assert totals == {"reads": 942, "writes": 1058, "pages": 3, "threads": 2}
     assert [row["name"] for row in shown["structures"]] == ["A", "B", "unused"]
 
 

@@ -16,7 +16,7 @@ from numascape.figures.drawing import save
 from numascape.figures.experiment_picture import draw_experiment
 from numascape.host.experiment import Result, results_csv
 from numascape.host.triads import Triad
-from numascape.placement import Plan, StructureRule, ThreadRule, write_plan
+from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 from unit.host.conftest import add_node as add_node
@@ -52,7 +52,7 @@ def test_check_exits_with_its_verdict(two_nodes: Path, capsys: pytest.CaptureFix
     assert run(["host", "check", "--bytes-per-node", "2G", "--nodes", "0", *root]) == 1
     printed = capsys.readouterr().out
     assert "would go to node 1" in printed
-    assert "clean page cache; cure: numascape host" in printed
+    assert "clean page cache; fix: numascape host" in printed
     assert run(["host", "check", "--bytes-per-node", "2G", "--json", *root]) == 1
     assert json.loads(capsys.readouterr().out)["nodes"][0]["spilled"] > 0
 
@@ -99,7 +99,10 @@ def test_check_takes_a_plan_to_a_run_of_another_size(
     ("rule", "reason"),
     [
         (StructureRule("a", "bind", nodes=(0,)), "does not say how large its structures are"),
-        (StructureRule("a", "bind", nodes=(7,), bytes=1 << 20), "node 7, which is not here"),
+        (
+            StructureRule("a", "bind", nodes=(7,), bytes=1 << 20),
+            "node 7, which this machine does not have",
+        ),
     ],
 )
 def test_plans_that_say_nothing_of_this_host_are_one_line(
@@ -117,22 +120,22 @@ def test_plans_that_say_nothing_of_this_host_are_one_line(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["show", "--json", "--watch", "1"], "choose one"),
-        (["show", "--root", "nowhere"], "says nothing of memory"),
+        (["show", "--json", "--watch", "1"], "--json cannot be used with"),
+        (["show", "--root", "nowhere"], "has no information about memory"),
         (["check"], "give one of --bytes-per-node 8G, --like TRACE and --plan FILE"),
-        (["check", "--bytes-per-node", "much"], "is no amount of memory"),
+        (["check", "--bytes-per-node", "much"], "is not an amount of memory"),
         (["check", "--bytes-per-node", "1", "--nodes", "99"], "there is no node 99"),
         (["check", "--like", "nowhere"], "nowhere"),
         (["check", "--plan", "nowhere"], "cannot read nowhere"),
-        (["check", "--plan", "p", "--nodes", "0"], "and a plan too"),
+        (["check", "--plan", "p", "--nodes", "0"], "traces and plans have their own nodes"),
         (["files", "/nowhere"], "/nowhere: No such file"),
         (["files", "--node", "99"], "there is no node 99"),
         (["drop", "--files", "/nowhere"], "/nowhere: No such file"),
         (["sweep", "--node", "99"], "there is no node 99"),
-        (["sweep", "--bytes", "x"], "is no amount of memory"),
-        (["experiment", "--folder", "/nowhere"], "is no folder"),
+        (["sweep", "--bytes", "x"], "is not an amount of memory"),
+        (["experiment", "--folder", "/nowhere"], "is not a folder"),
         (["experiment", "--ways", "magic"], "there is no way 'magic'"),
-        (["experiment", "--sizes", "x"], "is no amount of memory"),
+        (["experiment", "--sizes", "x"], "is not an amount of memory"),
         (["check", "--nope"], "see: numascape host check --help"),
     ],
 )
@@ -150,7 +153,7 @@ def test_only_root_drops_everything(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert run(["host", "drop"]) == 2
-    assert "only root may drop everybody's cache" in capsys.readouterr().err
+    assert "only root may drop the cache of all users" in capsys.readouterr().err
 
 
 def test_a_program_runs_as_itself() -> None:
@@ -164,7 +167,7 @@ def test_a_program_runs_as_itself() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
-    [([], "run what?"), (["--local-strict", "--", "/nowhere"], "/nowhere cannot be run"),
+    [([], "no program given"), (["--local-strict", "--", "/nowhere"], "/nowhere cannot be run"),
      (["--", "/nowhere"], "/nowhere cannot be run")],
 )  # fmt: skip
 def test_a_program_that_cannot_run_is_one_line(
@@ -220,4 +223,4 @@ def test_check_asks_for_as_much_as_a_trace_had(
     # Its three pages of 4 KiB were on node 0.
     assert (node["node"], node["wanted"], node["local"]) == (0, 3 * 4096, 3 * 4096)
     assert run([*words, "--nodes", "0"]) == 2
-    assert "a trace has its own nodes" in capsys.readouterr().err
+    assert "traces and plans have their own nodes" in capsys.readouterr().err

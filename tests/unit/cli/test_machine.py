@@ -52,7 +52,10 @@ def test_this_host_is_shown_and_exported(
     [
         (["show", "-m", "nowhere"], "there is no machine 'nowhere'"),
         (["show", "-m", "numa16", "-o", "a.txt"], "a machine is drawn to files that end in"),
-        (["export", "-m", "numa16", "--format", "csv", "--figure", "latency"], "nothing is known"),
+        (
+            ["export", "-m", "numa16", "--format", "csv", "--figure", "latency"],
+            "the latency of NUMA16: 8 x AMD",
+        ),
         (["export", "--format", "pdf"], "see: numascape machine export --help"),
         (["bench", "triad", "--sockets", "99"], "99 sockets are wanted"),
         (["guess"], "see: numascape machine --help"),

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from numascape.placement import Plan, StructureRule
-from numascape.placement.document import write_plan
+from numascape.plan import Plan, StructureRule
+from numascape.plan.document import write_plan
 from numascape.trace import TraceInfo, write_trace
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -129,7 +129,10 @@ def test_it_draws_a_picture(
         (["-p", "fastest"], "there is no policy 'fastest'"),
         (["-p", "missing.toml"], "missing.toml"),
         (["-p", "replicate"], "has nothing to replicate: no structure is read by several threads"),
-        (["--threads-map", "round"], "is no file and none of compact, scatter, numbered, anywhere"),
+        (
+            ["--threads-map", "round"],
+            "is neither a file nor one of compact, scatter, numbered, anywhere",
+        ),
         (["--calibrate", "0"], "more than 0 seconds"),
         (["--phase", "solve"], "without phases"),
         (["-m", "numa99"], "there is no machine 'numa99'"),

@@ -11,6 +11,7 @@ import pytest
 from numascape import NumascapeError
 from numascape.recorders import record as recorder
 from numascape.recorders.record import Progress, RecordOutcome, RecordRequest
+from numascape.recording.options import RecordOptions
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -37,7 +38,7 @@ def test_options_after_the_program_are_the_programs(
     words = ["ls", "--quiet", "-o", "x", "--", "--help"]
     for separator in ([], ["--"]):
         numascape("record", "-o", "run.numascape", "--no-stack", *separator, *words)
-    expected = RecordRequest(words, Path("run.numascape"), None, None, stack=False, quiet=False)
+    expected = RecordRequest(words, Path("run.numascape"), RecordOptions(stack=False))
     assert requests == [expected, expected]
 
 
@@ -60,7 +61,7 @@ def test_standard_output_is_left_to_the_program(numascape: Numascape, trace_fold
     _, out, err = numascape("record", "--", "true")
     assert out == ""
     assert "numascape: recording\n" in err
-    assert "98.7% of them in named structures" in err
+    assert "98.7 % of them in named structures" in err
     assert err.endswith(f"numascape report {trace_folder}\n")
 
 

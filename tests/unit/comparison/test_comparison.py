@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of a made-up program, before and after its first touch was put right."""
+"""Two runs of a constructed program, before and after its first touch was fixed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from synthetic.write import write_pattern
 PAGES = 2048
 
 
-def program(cured: bool, name: str = "solver", line: int = 40) -> Pattern:
+def program(fixed: bool, name: str = "solver", line: int = 40) -> Pattern:
     """32 threads on nodes 0 and 1, each uses its pages of `field`; all read `table`."""
     pattern = Pattern(name, 32)
     pattern.placed_by_first_touch = True
@@ -33,19 +33,24 @@ def program(cured: bool, name: str = "solver", line: int = 40) -> Pattern:
     owner = page * 32 // PAGES
     field = pattern.structure("field", PAGES, line=line)
     pattern.access(field, page, owner, 3_000_000, 1_000_000)
-    pattern.touch(field, page, owner if cured else 0)
+    pattern.touch(field, page, owner if fixed else 0)
     table = pattern.structure("table", PAGES, line=41)
     pattern.access(table, page[None], np.arange(32)[:, None], 1000, 0)
     pattern.touch(table, page, 0)
-    gone = pattern.structure("left" if cured else "came", 1, line=42)
+    gone = pattern.structure("left" if fixed else "came", 1, line=42)
     pattern.access(gone, np.array([0]), 0, 5_000_000, 0)
     pattern.touch(gone, np.array([0]), 0)
     return pattern
 
 
-@pytest.fixture
-def comparison(tmp_path: Path) -> Comparison:
-    return compared(tmp_path, program(False), program(True, line=47))
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return compared(tmp_path_factory.mktemp("cured"), program(False), program(True, line=47))
+
+
+@pytest.fixture(scope="module")
+def worse(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return compared(tmp_path_factory.mktemp("worse"), program(True), program(False))
 
 
 def compared(folder: Path, before: Pattern, after: Pattern) -> Comparison:
@@ -174,23 +179,23 @@ def test_a_cure_breaks_no_condition(comparison: Comparison, text: str, fails: bo
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
-        ("remote-share+48", "remote-share rose from 0.4% to 50.0%"),
+        ("remote-share+48", "remote-share rose from 0.40 % to 50.0 %"),
         ("remote-share+50", None),
-        ("remote-share+100%", "remote-share rose from 0.4% to 50.0%"),
-        ("busiest-node-share+49", "busiest-node-share rose from 50.4% to 100.0%"),
+        ("remote-share+100%", "remote-share rose from 0.40 % to 50.0 %"),
+        ("busiest-node-share+49", "busiest-node-share rose from 50.4 % to 100 %"),
         ("busiest-node-share+50", None),
-        ("busiest-node-share+97%", "busiest-node-share rose from 50.4% to 100.0%"),
+        ("busiest-node-share+97%", "busiest-node-share rose from 50.4 % to 100 %"),
         ("busiest-node-share+99%", None),
         ("threads+0", None),
     ],
 )
-def test_conditions_hold_up_to_their_number(tmp_path: Path, text: str, failure: str | None) -> None:
-    worse = compared(tmp_path, program(True), program(False))
+def test_conditions_hold_up_to_their_number(
+    worse: Comparison, text: str, failure: str | None
+) -> None:
     assert parse_condition(text).failure(worse) == failure
 
 
-def test_new_findings_are_counted(tmp_path: Path) -> None:
-    worse = compared(tmp_path, program(True), program(False))
+def test_new_findings_are_counted(worse: Comparison) -> None:
     assert len(worse.new) > 0
     failure = parse_condition("findings+0").failure(worse)
     assert failure == f"{len(worse.new)} new findings"
@@ -200,11 +205,11 @@ def test_new_findings_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is no condition"),
-        ("remote-share", "is no condition"),
-        ("remote-share-5", "is no condition"),
-        ("remote-share+-5", "is no condition"),
-        ("remote-share+nan", "is no condition"),
+        ("", "is not a condition"),
+        ("remote-share", "is not a condition"),
+        ("remote-share-5", "is not a condition"),
+        ("remote-share+-5", "is not a condition"),
+        ("remote-share+nan", "is not a condition"),
         ("speed+5", "there is no metric 'speed': choose one of remote-share"),
         ("findings+5%", "write findings\\+5"),
     ],
@@ -249,7 +254,7 @@ def test_the_page_needs_nothing_else(comparison: Comparison) -> None:
     assert "url(" not in page
     assert "@import" not in page
     text = re.sub(r"base64,[^\"]*", "", page)
-    assert ">100.0 % (node 0)<" in text
+    assert ">100 % (node 0)<" in text
     assert "serial first touch" in text
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would be wrong does not compile, and the compiler says why in the library's words."""
+"""Wrong uses do not compile, and the compiler prints the library's reason."""
 
 from __future__ import annotations
 

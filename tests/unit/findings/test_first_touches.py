@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is found where only first touches were recorded, and what is left open."""
+"""Findings from first touches alone, and the findings that these cannot show."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def touched(pattern: Pattern, name: str, thread: np.ndarray[tuple[int], np.dtype
 def test_one_toucher_is_named_and_its_users_left_open(tmp_path: Path) -> None:
     run = examine(recorded(seismic(1920, 16), tmp_path))
     found = findings_of(run)
-    assert {finding.kind for finding in found} == {Kind.TOUCHED_BY_ONE}
+    assert {finding.kind for finding in found} == {Kind.ONE_FIRST_TOUCHER}
     assert {"grid->vx", "grid->vy"} <= {finding.name for finding in found}
-    assert all("was not recorded" in finding.why for finding in found)
+    assert all("does not show which threads used them later" in finding.why for finding in found)
     assert all(finding.gain is None for finding in found)
     assert max(finding.confidence for finding in found) <= 0.5
     number, what = stake_of(grouped(run, found)[0])
-    assert what.startswith("of the pages touched")
-    assert number == "over 99 %"
+    assert what.startswith("of touched pages")
+    assert number == "> 99 %"
 
 
 def test_what_needs_users_is_not_judged(tmp_path: Path) -> None:
@@ -90,6 +90,6 @@ def test_pages_away_from_their_toucher_are_a_finding(pattern: Pattern, tmp_path:
 
 def test_the_page_shows_what_was_found(tmp_path: Path) -> None:
     report = from_trace(recorded(seismic(1920, 16), tmp_path))
-    assert {card.kind for card in report.findings} == {Kind.TOUCHED_BY_ONE.value}
-    assert report.findings[0].label.startswith("of the pages touched")
+    assert {card.kind for card in report.findings} == {Kind.ONE_FIRST_TOUCHER.value}
+    assert report.findings[0].label.startswith("of touched pages")
     assert report.memory_lines is None

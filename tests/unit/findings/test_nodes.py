@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings that need several nodes: what is full, piled up, moved, spread on purpose; and gains."""
+"""Findings that need several nodes (full nodes, one busy node, migrated threads), and gains."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def test_pages_of_their_users_are_well_placed(found: Find) -> None:
 
 def test_pages_on_one_node_are_piled(found: Find) -> None:
     findings = found(shared())
-    assert kinds(findings) == {Kind.PILED_NODE, Kind.SHARED_READ}
-    piled = next(finding for finding in findings if finding.kind is Kind.PILED_NODE)
+    assert kinds(findings) == {Kind.ONE_NODE_SERVES_ALL, Kind.SHARED_READ_MOSTLY}
+    piled = next(finding for finding in findings if finding.kind is Kind.ONE_NODE_SERVES_ALL)
     assert piled.evidence[0].value == 1
     assert piled.threads == tuple(range(16, THREADS))
     assert piled.nearer == PAGES * 48 * 500
@@ -98,7 +98,7 @@ def test_parts_that_are_interleaved_are_not_near(found: Find) -> None:
     pattern.node_of_page = np.arange(PAGES) % 4
     findings = found(pattern)
     assert kinds(findings) == {Kind.DISPLACED_PAGES}
-    assert "a policy spreads them" in findings[0].why
+    assert "a memory policy spreads them" in findings[0].why
     assert findings[0].evidence[0].value == 0.75
 
 
@@ -121,7 +121,7 @@ def test_threads_that_moved_after_touching_are_told(found: Find) -> None:
     pattern.node_of_page = (np.arange(PAGES) * 4 // PAGES + 1) % 4
     findings = found(pattern)
     assert kinds(findings) == {Kind.DISPLACED_PAGES}
-    assert "it must have moved" in findings[0].why
+    assert "the thread moved after it touched them" in findings[0].why
     assert "Pin the threads" in findings[0].advice[0]
 
 
@@ -129,7 +129,7 @@ def test_pages_bound_to_one_node_are_told(found: Find) -> None:
     pattern = parts()
     pattern.node_of_page = np.full(PAGES, 2)
     findings = found(pattern)
-    assert kinds(findings) == {Kind.DISPLACED_PAGES, Kind.PILED_NODE}
+    assert kinds(findings) == {Kind.DISPLACED_PAGES, Kind.ONE_NODE_SERVES_ALL}
     bound = next(finding for finding in findings if finding.kind is Kind.DISPLACED_PAGES)
     assert "most are on node 2" in bound.why
 
@@ -154,7 +154,7 @@ def test_gains_are_predicted_for_the_machine_given(tmp_path: Path) -> None:
     trace = write_pattern(parts(serial=True), tmp_path / "run.numascape")
     machine = open_machine("numa16")
     findings = find(trace, machine)
-    assert findings[0].kind in (Kind.SERIAL_FIRST_TOUCH, Kind.PILED_NODE)
+    assert findings[0].kind in (Kind.SERIAL_FIRST_TOUCH, Kind.ONE_NODE_SERVES_ALL)
     serial = next(f for f in findings if f.kind is Kind.SERIAL_FIRST_TOUCH)
     assert serial.gain is not None
     assert serial.gain.machine == machine.name

@@ -14,7 +14,7 @@ import pytest
 from numascape.findings import Finding, Kind, examine, findings_of
 from numascape.findings.reading import Reading, reading_of
 from numascape.findings.subject import Run
-from numascape.findings.wording import counted, percent, percent_first
+from numascape.quantities import counted, percent
 from synthetic import patterns
 from synthetic.write import write_pattern
 
@@ -45,7 +45,7 @@ def on_one_node(pattern: patterns.Pattern) -> patterns.Pattern:
 
 
 def test_serial_first_touch_of_split_data(describe: Callable[..., Described]) -> None:
-    run, finding, reading = describe(on_one_node(patterns.seismic(6400, 64)), "grid->vx")
+    run, finding, reading = describe(on_one_node(patterns.seismic(1280, 64)), "grid->vx")
     facts = run.facts[0]
     assert facts.first_toucher == 0
     assert facts.first_toucher_share == 1
@@ -66,27 +66,27 @@ def test_serial_first_touch_of_split_data(describe: Callable[..., Described]) ->
 
 
 def test_parallel_first_touch_is_well_placed(describe: Callable[..., Described]) -> None:
-    pattern = patterns.seismic(6400, 64, parallel=True)
+    pattern = patterns.seismic(1280, 64, parallel=True)
     pattern.placed_by_first_touch = True
     run, finding, reading = describe(pattern, "grid->vx")
     assert run.facts[0].own_share > 0.9
     assert finding is not None
     assert finding.kind is Kind.PARTITIONED
     assert not finding.to_do
-    assert "keep each thread on the CPUs where it started" in reading.advice[0]
+    assert "Keep each thread on the CPUs where it started" in reading.advice[0]
 
 
 def test_data_that_all_threads_read(describe: Callable[..., Described]) -> None:
     _, finding, reading = describe(patterns.naive_matmul(1024, 64), "B")
     assert finding is not None
-    assert finding.kind is Kind.SHARED_READ
+    assert finding.kind is Kind.SHARED_READ_MOSTLY
     assert len(finding.threads) >= 63
     numbers = {evidence.what: evidence.value for evidence in finding.evidence}
-    assert numbers["writes in the work"] == 0
+    assert numbers["writes in parallel work"] == 0
     assert numbers["memory of a copy"] == 1024 * 1024 * 8
     assert "numactl --interleave=all" in reading.advice[0]
-    assert "costs 8 MiB of memory per node, 32 MiB on the 4 nodes" in reading.advice[1]
-    saved = re.search(r"Predicted for B: (\d+) % of the time saved", reading.advice[1])
+    assert "needs 8 MiB of memory per node, 32 MiB on the 4 nodes" in reading.advice[1]
+    saved = re.search(r"Predicted for B: (\d+) % of the run time saved", reading.advice[1])
     assert saved is not None
     assert 0 < int(saved[1]) < 75  # of four nodes, main's serves all
 
@@ -112,8 +112,8 @@ def test_data_of_one_thread_that_another_initialised(describe: Callable[..., Des
     pattern.touch(s, np.arange(64), 0)
     _, finding, reading = describe(pattern, "inbox")
     assert finding is not None
-    assert finding.kind is Kind.FOREIGN_FIRST_TOUCH
-    assert reading.advice[0].startswith("Let thread 17, which uses it, initialise")
+    assert finding.kind is Kind.REMOTE_FIRST_TOUCH
+    assert reading.advice[0].startswith("Initialise it in thread 17, which uses it")
     assert finding.nearer == 6400
     # The nodes of the machine are known here, not how fast its memory is.
     assert finding.gain is not None
@@ -154,7 +154,7 @@ def test_what_a_thread_only_checks_stays_the_others(describe: Callable[..., Desc
     _, finding, reading = describe(pattern, "A")
     assert finding is not None
     assert finding.kind is Kind.PARTITIONED
-    assert reading.see[0].endswith("others make 20 %, each mainly on pages of its own.")
+    assert reading.see[0].endswith("others make 20 %, each mainly on its own pages.")
 
 
 @pytest.mark.parametrize(
@@ -181,18 +181,20 @@ def test_memory_of_libraries_gets_no_advice_for_the_source(
     )
 
 
-def test_a_stack_gets_advice_only_when_others_use_it_most(
-    describe: Callable[..., Described],
-) -> None:
-    pattern = patterns.seismic(6400, 64)
-    pattern.structures[0].update(name="Stack#0", kind="stack")
-    _, finding, reading = describe(pattern, "Stack#0")
-    assert finding is not None
-    assert finding.kind is Kind.FOREIGN_STACK
-    assert "firstprivate" in reading.advice[0]
-    _, finding, reading = describe(pattern, "Stack#3")
-    assert finding is None
-    assert reading.advice[0].startswith("A thread's stack ")
+def test_a_stack_gets_advice_only_when_others_use_it_most(tmp_path: Path) -> None:
+    pattern = patterns.Pattern("seismic", 64)
+    page = np.arange(6400)
+    shared = pattern.structure("Stack#0", 6400, kind="stack")
+    pattern.access(shared, page, page // 100, 30_000, 10_000)
+    pattern.touch(shared, page, 0)
+    patterns.stacks(pattern)
+    run = examine(write_pattern(pattern, tmp_path / "run.numascape"))
+    found = findings_of(run)
+    assert [finding.kind for finding in found if finding.structure == shared] == [Kind.SHARED_STACK]
+    assert "firstprivate" in reading_of(run, shared, found).advice[0]
+    own = 1 + 3  # the stack of thread 3
+    assert own not in {finding.structure for finding in found}
+    assert reading_of(run, own, found).advice[0].startswith("A thread's stack ")
 
 
 def test_what_went_to_other_nodes_is_said(describe: Callable[..., Described]) -> None:
@@ -242,7 +244,7 @@ class Counted(patterns.Pattern):
 
 
 @pytest.mark.parametrize(
-    ("accesses_per_line", "kind"), [(8, Kind.SHARED_READ), (4000, Kind.CACHE_RESIDENT)]
+    ("accesses_per_line", "kind"), [(8, Kind.SHARED_READ_MOSTLY), (4000, Kind.CACHE_RESIDENT)]
 )
 def test_counted_lines_say_what_stays_in_caches(
     describe: Callable[..., Described], accesses_per_line: int, kind: Kind
@@ -259,12 +261,12 @@ def test_counted_lines_say_what_stays_in_caches(
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0, "0 %"), (1, "100 %"), (0.9999, "nearly 100 %"), (0.997, "over 99 %"), (0.5, "50 %"),
-     (0.004, "0.4 %"), (0.00001, "under 0.01 %")],
+    [(0, "0 %"), (1, "100 %"), (0.9999, "> 99.9 %"), (0.997, "> 99 %"), (0.5, "50 %"),
+     (0.004, "0.4 %"), (0.00001, "< 0.01 %")],
 )  # fmt: skip
 def test_shares_are_never_rounded_to_all_or_nothing(share: float, text: str) -> None:
     assert percent(share) == text
-    assert percent_first(share) == text[0].upper() + text[1:]
+    assert percent(share) == text[0].upper() + text[1:]
 
 
 def test_counts_have_units() -> None:

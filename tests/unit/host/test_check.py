@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations are predicted to go where the kernel's allocator would put them."""
+"""Allocations are predicted on the nodes that the kernel's allocator would choose."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from numascape import NumascapeError
 from numascape.host.allocation import predict
 from numascape.host.causes import find_causes
-from numascape.host.quantities import parse_bytes, parse_nodes
+from numascape.host.nodes import parse_nodes
 from numascape.host.state import read_state
+from numascape.quantities import parse_bytes
 from unit.host.conftest import GIB, MIB, AddNode
 from unit.host.test_state import write
 
@@ -51,7 +52,7 @@ def test_causes_explain_what_spills(two_nodes: Path) -> None:
 
     def causes(size: int, root: bool) -> list[tuple[str, str]]:
         found = find_causes(state, predict(state, {0: size}), root)
-        return [(cause.what, cause.cure) for cause in found]
+        return [(cause.what, cause.fix) for cause in found]
 
     assert causes(2 * GIB, False) == [("clean page cache", "numascape host sweep --node 0")]
     assert causes(2 * GIB, True) == [("clean page cache", "numascape host drop --node 0")]
@@ -91,12 +92,12 @@ def test_quantities(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "G", "-1", "8 X", "1e3", "nan"])
 def test_what_is_no_quantity(text: str) -> None:
-    with pytest.raises(NumascapeError, match="is no amount of memory"):
+    with pytest.raises(NumascapeError, match="is not an amount of memory"):
         parse_bytes(text)
 
 
 def test_nodes_are_known() -> None:
     assert parse_nodes("0,2-3", [0, 1, 2, 3]) == [0, 2, 3]
-    for text, reason in (("4", "there is no node 4"), ("x", "no list"), ("", "empty")):
+    for text, reason in (("4", "there is no node 4"), ("x", "not a list"), ("", "empty")):
         with pytest.raises(NumascapeError, match=reason):
             parse_nodes(text, [0, 1, 2, 3])

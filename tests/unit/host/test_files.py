@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of files are counted without reading any in, and only clean ones of one's own leave."""
+"""Pages of files are counted without reading them, and only clean pages of own files leave."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host's memory is read as the kernel's files say, whatever of them is missing."""
+"""A host's memory is read from the kernel's files, even if some of them are missing."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_without_nodes_there_is_one(two_nodes: Path) -> None:
 
 
 def test_without_anything_it_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(NumascapeError, match="says nothing of memory"):
+    with pytest.raises(NumascapeError, match="has no information about memory"):
         read_state(tmp_path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep takes only what cannot harm anybody, and ends."""
+"""A sweep allocates only memory that no other program needs, and ends."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_figures_that_cannot_be_are_refused(value: object, tmp_path: Path) -> No
     content = json.loads((tmp_path / "bad.json").read_text())
     content["latencies"][0]["values"][0][0] = value
     (tmp_path / "bad.json").write_text(json.dumps(content))
-    with pytest.raises(NumascapeError, match=r"no valid machine: latencies\.0\.values\.0\.0"):
+    with pytest.raises(NumascapeError, match=r"not a valid machine: latencies\.0\.values\.0\.0"):
         read_machine(tmp_path / "bad.json")
 
 

@@ -177,7 +177,7 @@ def test_benchmarks_use_one_thread_per_core_on_one_socket_and_all() -> None:
     ]  # fmt: skip
     assert series[2].cpus == (0, 2, 4, 6)
     assert series[3].cpus == (0, 8)
-    with pytest.raises(NumascapeError, match="3 sockets are wanted, and there are 2"):
+    with pytest.raises(NumascapeError, match="3 sockets are wanted, but there are only 2"):
         plan(machine, 3, None)
 
 

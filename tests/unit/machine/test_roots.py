@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes, CPUs, memory and distances are read as the kernel's files below a root say."""
+"""Nodes, CPUs, memory and distances are read from the kernel's files below a root."""
 
 from __future__ import annotations
 
@@ -114,10 +114,10 @@ def test_a_tarball_writes_nothing_outside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "is no machine: it is neither"),
+        (b"", "is not a machine: it is neither"),
         (b"<topology", "describes no machine"),
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]><topology>&b;</topology>", "describes no machine"),
-        (b"{}", "no valid machine"),
+        (b"{}", "not a valid machine"),
         (b'{"format": "numascape machine", "version": 99}', "format version 99"),
     ],
 )

@@ -29,6 +29,13 @@ class Run:
     stacks: list[tuple[int, list[Frame]]]  # (bytes, frames innermost first) in order
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that compile: compile_program does, for all that run what they compiled."""
+    for item in items:
+        if "compile_program" in getattr(item, "fixturenames", ()):
+            item.add_marker("compiler")
+
+
 @pytest.fixture(scope="session")
 def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """Compile source files with these flags; the same program is compiled once."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What numascape-cc notes of allocations names them as their sources do, and without these."""
+"""The notes of numascape-cc name allocations like their sources do, also without these."""
 
 from __future__ import annotations
 

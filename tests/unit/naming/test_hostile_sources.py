@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files are other people's: whatever is in them, naming gives a name and returns."""
+"""Source files are not trusted: with any content, naming returns with a name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of libraries are told from those of their users."""
+"""Frames of libraries are distinguished from those of their users."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call stacks of runtime libraries' own memory, as they were met in real programs."""
+"""Call stacks of runtime libraries' own memory, as seen in real programs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from numascape.errors import NumascapeError
-from numascape.placement import Plan, StructureRule, ThreadRule
 from numascape.placement.compiling import (
     Host,
     Place,
@@ -18,6 +17,7 @@ from numascape.placement.compiling import (
     places,
     thread_count,
 )
+from numascape.plan import Plan, StructureRule, ThreadRule
 
 HOST = Host(tuple(range(8)), {0: (0, 1, 2, 3), 1: (4, 5, 6, 7), 2: ()}, (0, 1, 2))
 

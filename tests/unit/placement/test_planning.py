@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from numascape.machine import Machine, MachineNode, Matrix, Provenance
-from numascape.placement import Plan, StructureRule
-from numascape.placement.document import decode_plan, encode_plan
 from numascape.placement.node_model import node_model
-from numascape.placement.number_lists import parse_numbers
 from numascape.placement.planning import make_plan
+from numascape.plan import Plan, StructureRule
+from numascape.plan.document import decode_plan, encode_plan
+from numascape.plan.number_lists import parse_numbers
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
@@ -297,8 +297,9 @@ def seconds(trace: Trace, plan: Plan, there: Machine) -> float:
     return predict(trace, there, placed_by_plan(trace, plan, there), nodes, label="plan").seconds
 
 
+@pytest.mark.slow  # plans for a dozen random runs
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     threads=st.integers(1, 12),

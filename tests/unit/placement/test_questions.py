@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from numascape.placement import StructureRule
 from numascape.placement.resolving import Resolver
 from numascape.placement.serving import QuestionError, answer, serving
+from numascape.plan import StructureRule
 
 NOWHERE = 0xFFFFFFFF
 

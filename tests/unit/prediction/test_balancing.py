@@ -119,3 +119,61 @@ def test_what_handling_a_fault_costs_is_in_the_interval() -> None:
         trace, machine, placed, nodes(0), label="", reference=base, thread_seconds=base.seconds
     )
     assert (found.relative, found.low, found.high) == pytest.approx((2.0, 1.5, 3.0))
+
+
+def test_the_kernel_waits_before_its_first_walk() -> None:
+    trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
+    late = replace(KERNEL, scan_delay_s=2.0)
+    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 4.0, kernel=late)
+    # Two seconds as touched, one of walking, one where it is used.
+    assert share_of(moved.pages, 0) == pytest.approx({0: 2.5 / 4, 1: 1.5 / 4})
+    assert moved.passes == pytest.approx(1.0 + 1.0 / 1.3)  # all faults are local then
+
+
+def test_walks_take_a_second_at_least() -> None:
+    trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
+    fast = replace(KERNEL, scan_bytes_per_s=1e12)
+    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 0.5, kernel=fast)
+    assert moved.passes == pytest.approx(0.5)
+    # Half of the pages are visited at the end; the mean over the time is a quarter.
+    assert share_of(moved.pages, 0)[1] == pytest.approx(0.25)
+
+
+def test_walks_become_slower_when_faults_are_local() -> None:
+    """From seven local faults of ten the period grows, by a tenth at least, up to its longest."""
+    trace = trace_of([(0, 0, 10, 0)], 1)
+    machine, where = machine_of(2), nodes(0)
+    # All faults are local: 1, 1.3, 1.69, ... seconds.
+    found = numa_balancing(trace, machine, where, 1.0 + 1.3 + 1.69, kernel=KERNEL)
+    assert found.passes == pytest.approx(3.0)
+    limited = replace(KERNEL, scan_period_max_s=1.2)
+    found = numa_balancing(trace, machine, where, 1.0 + 1.2 + 1.2, kernel=limited)
+    assert found.passes == pytest.approx(3.0)
+    # Seven of ten accesses are of page 0's own node, where it stays; page 1 has none.
+    shared = trace_of([(0, 0, 1, 0), (1, 1, 1, 0)], 2, first_touch=[(0, 0), (1, 1)])
+    found = numa_balancing(
+        shared, machine, nodes(0, 1), 2.0 + 2.6, kernel=KERNEL
+    )  # two pages: two seconds
+    assert found.passes == pytest.approx(2.0)
+
+
+def test_nothing_is_modelled_of_a_run_without_time() -> None:
+    trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
+    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 0.0, kernel=KERNEL)
+    assert share_of(moved.pages, 0) == {0: 1.0}
+    assert (moved.thread_seconds, moved.passes) == (0.0, 0.0)
+
+
+def test_the_defaults_are_those_of_the_kernel() -> None:
+    """As docs/prediction.md has them: a second before the first walk, 1 to 60 s, 2560 MiB/s."""
+    trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
+    moved = numa_balancing(
+        trace, machine_of(2), nodes(0, 1), 3.0, resident_bytes=2 * 2560.0 * (1 << 20)
+    )
+    # After one second a walk of two begins.
+    assert moved.passes == pytest.approx(1.0)
+    assert share_of(moved.pages, 0)[1] == pytest.approx(1.0 / 3)
+    pages = 2 * 2560 * 256
+    # Each page faults once and moves once; four lines of the other thread's CPU, half of the time.
+    lines = 4 * 0.5 * 150e-9
+    assert moved.thread_seconds == pytest.approx(pages * (1e-6 + 5e-6 + lines) / 2)

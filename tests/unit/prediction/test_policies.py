@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from numascape.errors import NumascapeError
 from numascape.machine import open_machine
-from numascape.placement import Plan, StructureRule, ThreadRule
+from numascape.plan import Plan, StructureRule, ThreadRule
 from numascape.prediction.balancing import numa_balancing
 from numascape.prediction.layout import laid_out, nodes_by_plan, read_thread_map
 from numascape.prediction.policies import (

@@ -8,7 +8,7 @@ import pytest
 from numascape.errors import NumascapeError
 from numascape.machine.description import Cache
 from numascape.machine.sources import read_host
-from numascape.recorders.modelled_cache import (
+from numascape.recording.modelled_cache import (
     ModelledCache,
     cache_of_thread,
     parse_cache,

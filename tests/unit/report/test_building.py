@@ -3,24 +3,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from numascape.analysis.folding import coarsen, limit_columns
 from numascape.report import Report, draft, from_trace
 from numascape.report.build import COLUMNS, finish
 from numascape.report.entries import STRUCTURES
-from numascape.report.folding import coarsen, limit_columns
 from numascape.trace import Trace
 from synthetic import patterns
 from synthetic.write import write_pattern
 
+EXAMPLES: dict[str, Callable[[], patterns.Pattern]] = {
+    "matmul-naive": lambda: patterns.naive_matmul(512, 16),
+    "bucketsort": lambda: patterns.bucket_sort(512, 16),
+    "seismic-parallel": lambda: patterns.seismic(512, 16, parallel=True),
+    "sparse": patterns.sparse,
+    "hostile": patterns.hostile,
+}
 
-@pytest.fixture(params=["matmul-naive", "bucketsort", "seismic-parallel", "sparse", "hostile"])
-def trace(request: pytest.FixtureRequest, tmp_path: Path) -> Trace:
-    return write_pattern(patterns.PATTERNS[request.param](), tmp_path / "run.numascape")
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    folder = tmp_path_factory.mktemp(request.param)
+    return write_pattern(EXAMPLES[request.param](), folder / "run.numascape")
 
 
 def sums(report: Report, trace: Trace) -> None:

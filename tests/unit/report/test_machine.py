@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's machine: the recorded one, or what a description of the same one knows besides."""
+"""The report's machine: the recorded one, or a description of the same machine with more values."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_names_are_cut_when_folding_is_not_enough(tmp_path: Path) -> None:
 
 
 def test_what_cannot_fit_is_refused(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.many_threads(256, 512), tmp_path / "t.numascape"))
+    started = draft(write_pattern(patterns.many_threads(64, 64, 64), tmp_path / "t.numascape"))
     with pytest.raises(NumascapeError, match="does not fit"):
         encode_within(started, 500)
 
@@ -160,15 +160,16 @@ def test_the_page_is_written_whole_into_its_place(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir() if "partial" in p.name] == []
 
 
+@pytest.mark.slow  # a million cells
 def test_a_thousand_threads_fit(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.many_threads(), tmp_path / "t.numascape")
+    trace = write_pattern(patterns.many_threads(1024, 1024), tmp_path / "t.numascape")
     report, planes = decode(encode_within(draft(trace), SIZE)[0])
     assert len(report["threads"]) == 1024
     assert sum(column(planes, report["cells"]["writes"])) == trace.accesses["writes"].sum()
 
 
 def test_cells_are_bounded_even_when_they_compress_to_nothing(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.many_threads(256, 512), tmp_path / "t.numascape"))
+    started = draft(write_pattern(patterns.many_threads(64, 512, 64), tmp_path / "t.numascape"))
     cells = sum(started.folded.cell_counts().values())
     bounded = fold_to_cells(started, cells // 3)
     assert 0 < sum(bounded.folded.cell_counts().values()) <= cells // 3

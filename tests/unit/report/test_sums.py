@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever the trace, and however its pages are folded: the sums stay those of the trace."""
+"""For any trace and any folding of its pages, the sums are those of the trace."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from numascape.analysis.folding import coarsen
 from numascape.report import Draft, Report, draft
 from numascape.report.build import finish
 from numascape.report.fitting import fold_to_cells
-from numascape.report.folding import coarsen
 from numascape.trace import Trace
 from numascape.trace.counting import MEMORY_LINES, has_memory_lines
 from synthetic.patterns import Pattern
@@ -149,7 +149,7 @@ def check_lines(report: Report, trace: Trace) -> None:
 
 
 @given(traces(), st.sampled_from([1, 2, 8, 64]), st.integers(1, 40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_entry_and_phase_adds_up_to_the_trace(
     pattern: Pattern, factor: int, cells: int
 ) -> None:

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import random
+import struct
+from pathlib import Path
+
+import pytest
 
 from numascape.samples.events import Mapping
-from numascape.samples.memory import Memory
+from numascape.samples.memory import Memory, Modules
 
 
 def mapping(start: int, end: int, number: int) -> Mapping:
@@ -33,3 +37,30 @@ def test_a_copy_is_apart() -> None:
     other.add(mapping(0, 10, 1))
     assert memory.at(5) == mapping(0, 10, 0)
     assert other.at(5) == mapping(0, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("at", "number"),
+    [
+        (32, 1 << 63),  # where the program headers are
+        (32, (1 << 64) - 1),
+        (64 + 16, (1 << 64) - 4096),  # the segment's address
+        (64 + 40, (1 << 64) - 1),  # how long it is in memory
+    ],
+)
+def test_a_damaged_file_is_no_module(tmp_path: Path, at: int, number: int) -> None:
+    header = b"\x7fELF\x02\x01".ljust(16, b"\0") + struct.pack("<H14xQ", 3, 64)
+    header = header.ljust(54, b"\0") + struct.pack("<HH", 56, 1)
+    program = struct.pack("<IIQQQQQQ", 1, 4, 0, 4096, 0, 4096, 4096, 4096)
+    content = bytearray(header.ljust(64, b"\0") + program)
+    path = tmp_path / "program"
+    path.write_bytes(content)
+    modules = Modules()
+    modules.add(Mapping(1, 0, 8192, 12288, 0, str(path)))
+    assert list(modules.modules) == [str(path)]
+    content[at : at + 8] = struct.pack("<Q", number)
+    path.write_bytes(content)
+    modules = Modules()
+    modules.add(Mapping(1, 0, 8192, 12288, 0, str(path)))
+    assert modules.modules == {}
+    modules.symbols()

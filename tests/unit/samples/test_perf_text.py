@@ -124,6 +124,28 @@ def test_what_is_no_sample_is_counted(line: str) -> None:
     assert (parsed.events, parsed.not_understood) == ([], 1)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        PEBS_LOAD.replace("4242/", "4294967296/"),
+        PEBS_LOAD.replace("/4243", "/4294967296"),
+        PEBS_LOAD.replace(" 57 ", " 4294967296 "),
+        "9/9  [000] 1.000000000: PERF_RECORD_FORK(4294967296:9):(9:9)",
+        "9/9  [000] 1.000000000: PERF_RECORD_FORK(9:9):(9999999999:9)",
+        "9/9  [000] 1.000000000: PERF_RECORD_COMM exec: a:9/4294967296",
+    ],
+)
+def test_numbers_beyond_32_bits_are_damage(text: str) -> None:
+    assert parse([text], ALL).events == []
+
+
+def test_a_path_has_no_nul() -> None:
+    line = "9/9 1.000000000: PERF_RECORD_MMAP2 9/9: [0x1000(0x1000) @ 0 8:1 5 0]: r-xp /a\0b"
+    (mapping,) = parse([line], ALL).events
+    assert isinstance(mapping, Mapping)
+    assert mapping.path == "/a\N{REPLACEMENT CHARACTER}b"
+
+
 HEADER = """# hostname : big
 # nrcpus online : 4
 # node0 meminfo  : total = 1000 kB, free = 10 kB

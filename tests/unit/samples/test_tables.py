@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples with all that hardware tells become a trace that passes every check."""
+"""Samples with all data of the hardware become a trace that passes every check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from numascape.errors import NumascapeError
-from numascape.findings import Kind, left_open, not_judged
+from numascape.findings import Kind, describe_not_judged, not_judged
 from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
 from numascape.samples.perf_data import counts_of, machine_of_header, memory_blocks
 from numascape.samples.perf_text import Parsed
@@ -110,7 +110,7 @@ def test_no_sample_is_said(tmp_path: Path) -> None:
 def test_without_page_faults_first_touch_is_left_open(trace: Trace) -> None:
     assert trace.first_touch.is_empty()
     assert Kind.SERIAL_FIRST_TOUCH in not_judged(trace)
-    assert "does not have who touched pages first" in left_open(trace)
+    assert "This trace has no first touches" in describe_not_judged(trace)
 
 
 def test_only_page_faults_are_no_accesses() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace is read as it was written, and refused when it is not what it says it is."""
+"""A trace is read as it was written, and refused if its content does not fit its description."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_pandas_and_duckdb_read_a_trace_without_numascape(trace_folder: Path) ->
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "has format version 2, and this Numascape reads version 1"),
+        ({"version": 2}, "has format version 2, but this Numascape reads version 1"),
         ({"format": "other"}, "is not a trace: its format is 'other'"),
         ({"page_size": 0}, "page_size: Input should be greater than or equal to 512"),
         ({"totals": None}, "totals: Input should be"),
@@ -184,7 +184,7 @@ def test_truncated_table_is_refused(trace_folder: Path, table: str) -> None:
     path = trace_folder / f"{table}.parquet"
     size = path.stat().st_size
     os.truncate(path, size - 1)
-    with pytest.raises(NumascapeError, match=rf"has {size - 1} bytes, and trace\.json says {size}"):
+    with pytest.raises(NumascapeError, match=rf"has {size - 1} bytes, but trace\.json says {size}"):
         numascape.open(trace_folder).table(table)
 
 
@@ -201,9 +201,13 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
     ("table", "change", "message"),
     [
         ("accesses", pl.col("reads").cast(pl.Int64), "column reads is Int64, not UInt64"),
-        ("accesses", pl.lit(3, pl.UInt32).alias("structure"), "names structure 3, and there are 3"),
-        ("accesses", pl.lit(2, pl.UInt32).alias("thread"), "names thread 2, and there are 2"),
-        ("accesses", pl.lit(1, pl.UInt32).alias("phase"), "names phase 1, and there are 1"),
+        (
+            "accesses",
+            pl.lit(3, pl.UInt32).alias("structure"),
+            "names structure 3, but there are only 3",
+        ),
+        ("accesses", pl.lit(2, pl.UInt32).alias("thread"), "names thread 2, but there are only 2"),
+        ("accesses", pl.lit(1, pl.UInt32).alias("phase"), "names phase 1, but there are only 1"),
         ("accesses", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         ("accesses", pl.lit(1, pl.UInt32).alias("instance"), "instance 1, page 1"),
         ("accesses", pl.lit(None, pl.UInt64).alias("writes"), "5 values of writes are missing"),
@@ -217,7 +221,7 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
             pl.lit([None], pl.List(pl.String)).alias("call_stack"),
             "values in lists of call_stack are missing",
         ),
-        ("phase_spans", pl.lit(1, pl.UInt32).alias("phase"), "names phase 1, and there are 1"),
+        ("phase_spans", pl.lit(1, pl.UInt32).alias("phase"), "names phase 1, but there are only 1"),
         ("lines", pl.lit(3, pl.UInt32).alias("structure"), "names structure 3"),
         ("lines", pl.lit(3, pl.UInt32).alias("phase"), "names phase 3"),
         ("instances", pl.lit(3, pl.UInt32).alias("structure"), "names structure 3"),

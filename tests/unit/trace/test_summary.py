@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from numascape.quantities import bytes_text, count_text
 from numascape.trace import Trace, TraceInfo, write_trace
-from numascape.trace.description import count, describe_run, size
+from numascape.trace.description import describe_run
 from numascape.trace.summary import structure_summary
 
 Tables = dict[str, pl.DataFrame]
@@ -45,7 +46,7 @@ def test_a_run_without_accesses_has_no_shares(
 def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
     lines = describe_run(Trace.read(trace_folder))
     assert lines[0] == "sum.numascape: /home/ada/sum '1 000' -v"
-    assert "2 threads made 942 reads and 1.06 k writes on 3 pages; 98.7% of them" in lines[2]
+    assert "2 threads made 942 reads and 1.06 k writes on 3 pages; 98.7 % of them" in lines[2]
     assert lines[3] == "not seen: the kernel's own accesses"
 
 
@@ -62,11 +63,11 @@ def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
     ],
 )
 def test_counts_have_three_digits(number: int, text: str) -> None:
-    assert count(number) == text
+    assert count_text(number) == text
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(12, "12 B"), (4096, "4.00 KiB"), (128 << 20, "128 MiB")]
+    ("number", "text"), [(12, "12 B"), (4096, "4 KiB"), (128 << 20, "128 MiB")]
 )
 def test_sizes_are_binary(number: int, text: str) -> None:
-    assert size(number) == text
+    assert bytes_text(number) == text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The served report answers its own reader and nobody else, in one line when it refuses."""
+"""The server of the report answers only its own reader, and refuses others with one line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 
 from numascape.trace import Trace
 from numascape.view.open import shown_in_browser, site_of
-from numascape.view.server import serving
+from numascape.view.server import MAX_CONNECTIONS, serving
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -148,6 +149,27 @@ def test_what_is_no_http_is_refused(served: Served) -> None:
         assert b" 400 " in connection.recv(4096).splitlines()[0]
 
 
+def test_connections_have_a_bound(served: Served) -> None:
+    host, _, port = served.host.rpartition(":")
+    held = [socket.create_connection((host, int(port)), timeout=20) for _ in range(MAX_CONNECTIONS)]
+    with socket.create_connection((host, int(port)), timeout=20) as one_more:
+        assert one_more.recv(4096).startswith(b"HTTP/1.1 503 ")
+        assert one_more.recv(4096) == b""
+    for connection in held:
+        connection.close()
+
+    def answers() -> bool:
+        try:
+            return served.ask().status == 200
+        except OSError:
+            return False
+
+    deadline = time.monotonic() + 60
+    while not answers() and time.monotonic() < deadline:
+        time.sleep(0.01)  # it has still to see that they left
+    assert answers()
+
+
 def test_a_window_has_the_numbers(served: Served) -> None:
     reply = served.detail("structure=0&from=0&to=2&columns=100")
     assert (reply.status, reply.headers["Content-Type"]) == (200, "application/octet-stream")
@@ -191,7 +213,7 @@ def test_a_window_has_the_numbers(served: Served) -> None:
         ("structure=0&instance=1&from=0&to=1&columns=1", "instance is '1': a number from 0 to 0"),
         ("structure=0&from=0&to=1&columns=1&phases=1", "phases is '1': a number from 0 to 0"),
         ("structure=0&from=0&to=1&columns=1&phases=", "phases is '': a number from 0 to 0"),
-        ("structure=0&from=0&to=1&columns=1&phases=0,0", "phases names 2, and there are 1"),
+        ("structure=0&from=0&to=1&columns=1&phases=0,0", "phases names 2, but there are only 1"),
         ("structure=0&structure=1&from=0&to=1&columns=1", "structure is given 2 times"),
         ("structure=0&from=0&to=1&columns=1&x%0a=1", "there is no parameter 'x\\n'"),
     ],
@@ -236,12 +258,12 @@ def test_an_interrupt_ends_it_well(trace_folder: Path, options: list[str]) -> No
     address = process.stdout.readline().strip()
     assert Served(address).ask().status == 200
     told = ""
-    while options != ["--quiet"] and "until Ctrl-C" not in told:
+    while options != ["--quiet"] and "press Ctrl-C" not in told:
         told += process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (0, "", "")
-    assert ("no browser was found here" in told) == (options == [])
+    assert ("no browser was found" in told) == (options == [])
 
 
 def test_a_connection_that_a_reader_keeps_ends_with_the_server(trace_folder: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.counting import MEMORY_LINES
-from numascape.view.windows import MOST_COLUMNS, Wanted, Window, Windows
+from numascape.view.windows import MAX_COLUMNS, Wanted, Window, Windows
 from synthetic.patterns import Pattern, sparse
 from synthetic.write import write_pattern
 
@@ -134,7 +134,7 @@ def test_instances_are_one_by_one_or_summed(trace: Trace, windows: Windows) -> N
 def test_gaps_are_one_column_each(tmp_path: Path) -> None:
     trace = write_pattern(sparse(), tmp_path / "sparse.numascape")
     windows = Windows(trace, {}, np.zeros(1, np.uint32))
-    window = windows.answer(Wanted(0, None, 0, 1 << 28, MOST_COLUMNS))
+    window = windows.answer(Wanted(0, None, 0, 1 << 28, MAX_COLUMNS))
     assert window.pages_per_column == 1 << 15
     assert int(window.columns.pages.sum()) == 1 << 28
     assert window.columns.touched.tolist() == [4, 0, 4, 0, 4]
@@ -146,7 +146,7 @@ def test_gaps_are_one_column_each(tmp_path: Path) -> None:
 def test_too_many_cells_make_columns_wider(
     trace: Trace, windows: Windows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("numascape.view.windows.MOST_CELLS", 300)
+    monkeypatch.setattr("numascape.view.windows.MAX_CELLS", 300)
     window = windows.answer(Wanted(0, None, 0, 1000, 1000))
     assert window.pages_per_column == 16
     assert cells(window) == expected(trace, 0, 0, 1008, 16)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's NUMA balancing makes fault, and what faults for other reasons.
+// Causes hinting faults of the kernel's NUMA balancing, and faults for other reasons.
 //
 // balanced ROUNDS SCANS: four threads on four nodes use memory in rounds: so many, or fewer once
 // the kernel has scanned their memory that often. Memory that is bound to nodes the kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's own word on where pages and threads are.
+// Prints the nodes of pages and the CPUs of threads, as the kernel reports them.
 #pragma once
 
 #include <stddef.h>

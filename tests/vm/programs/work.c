@@ -96,8 +96,10 @@ int main(int count, char** words) {
              -1, 0);
     pthread_barrier_init(&barrier, NULL, NODES);
     pthread_t threads[NODES];
-    for (long t = 0; t < NODES; t++)
+    for (long t = 0; t < NODES; t++) {
+        pin((int)t);  // a new thread is on its creator's CPU: it is never seen on another one
         if (pthread_create(&threads[t], NULL, work, (void*)t) != 0) fail("pthread_create");
+    }
     for (int t = 0; t < NODES; t++) pthread_join(threads[t], NULL);
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys as in a bucket sort: the sum of random numbers, so the middle pages are used most.
-// label: keys = shared by all, written
+// label: keys = shared, written
 // label: keys = hot pages
 #include <omp.h>
 #include <stdio.h>

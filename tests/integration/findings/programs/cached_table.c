@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: a table of 8 KiB that all threads read all the time, from their caches.
-// label: table = stays in caches
+// label: table = cache-resident
 // label: A = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: the main thread goes over everything, too, but only to check it.
 // label: A = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! A trap: two pages of constants, initialised serially and read by all.
 ! label: a = partitioned
-! label: factors = stays in caches
-! label: run = NUMA is not the problem
+! label: factors = cache-resident
+! label: run = no NUMA problem
 program labelled
   implicit none
   integer, parameter :: n = 2**17, few = 1024

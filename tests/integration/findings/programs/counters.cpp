@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: all threads write the same counters, but these are two pages and stay in caches.
-// label: counters = stays in caches
-// label: run = NUMA is not the problem
+// label: counters = cache-resident
+// label: run = no NUMA problem
 #include <atomic>
 #include <cstdio>
 #include <memory>

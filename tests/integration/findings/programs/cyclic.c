@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterations dealt out one by one: every page has all threads for users.
-// label: A = shared by all, written
+// Threads take iterations in turn, so all threads use every page.
+// label: A = shared, written
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chunks of two pages go to another thread in each repetition, as with a dynamic schedule.
-// label: A = changing owners
+// label: A = pages change users
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

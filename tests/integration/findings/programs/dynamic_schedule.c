@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dynamic schedule gives chunks of two pages to whoever is free: to others in each repetition.
-// label: A = changing owners
+// label: A = pages change users
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! A dynamic schedule deals out the columns of u; v is divided in the same way in every step.
-! label: u = changing owners
+! label: u = pages change users
 ! label: v = partitioned
 program labelled
   use iso_c_binding, only: c_int

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All threads count into one large histogram.
-// label: histogram = shared by all, written
+// label: histogram = shared, written
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts smaller than 2 MiB: pages of 4 KiB have one user, huge pages would have two.
 // label: A = partitioned
-// label: A = parts meet inside pages of 2 MiB
+// label: A = false sharing of 2 MiB pages
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

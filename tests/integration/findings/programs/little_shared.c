@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: a table is initialised serially and read by all, but hardly ever.
 // label: A = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two causes: all threads read B; C has rows per thread, and one thread initialises and checks it.
-// label: B = shared by all, hardly written
+// label: B = shared, read-mostly
 // label: C = serial first touch
 #include <omp.h>
 #include <stdio.h>

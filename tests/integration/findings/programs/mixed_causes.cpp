@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two causes: samples of each thread, initialised serially, and bins that all write.
 // label: samples = serial first touch
-// label: bins = shared by all, written
+// label: bins = shared, written
 #include <cstdio>
 #include <memory>
 #include <thread>

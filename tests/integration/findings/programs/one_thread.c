@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: there is one thread only.
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: initialised by the main thread, and used by it alone.
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main thread fills what one other thread works on.
-// label: data = touched first by others
+// The main thread fills an array that one other thread works on.
+// label: data = remote first touch
 #include <cstdio>
 #include <memory>
 #include <thread>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: one line allocates an array for each thread, which uses it alone.
 // label: mine = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Initialised in parallel, worked on with the same division: nothing to do.
 // label: A = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

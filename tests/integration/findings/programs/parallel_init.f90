@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Initialised in parallel, worked on with the same division: nothing to do.
 ! label: a = partitioned
-! label: run = NUMA is not the problem
+! label: run = no NUMA problem
 program labelled
   implicit none
   integer, parameter :: n = 2**17

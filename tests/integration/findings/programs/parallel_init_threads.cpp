@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each thread initialises its part itself.
 // label: A = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <cstdio>
 #include <memory>
 #include <thread>

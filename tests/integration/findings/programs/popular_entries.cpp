@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All threads read a large table, and most often its beginning.
-// label: entries = shared by all, hardly written
+// label: entries = shared, read-mostly
 // label: entries = hot pages
 #include <cstdio>
 #include <memory>

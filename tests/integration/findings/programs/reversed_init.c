@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Initialised in parallel, but from the other end: each page near the wrong thread.
-// label: A = touched first by others
+// label: A = remote first touch
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

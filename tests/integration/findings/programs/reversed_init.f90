@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Initialised in parallel, but from the other end: each page near the wrong thread.
-! label: a = touched first by others
+! label: a = remote first touch
 program labelled
   implicit none
   integer, parameter :: n = 2**17

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main thread initialises what all threads then work on in blocks.
+// The main thread initialises an array that all threads then work on in blocks.
 // label: A = serial first touch
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main thread initialises what threads that it then makes work on, each its part.
+// The main thread initialises an array; new threads then work on their parts of it.
 // label: A = serial first touch
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! All threads gather from everywhere in one array, and write to their parts of another.
-! label: m = shared by all, hardly written
+! label: m = shared, read-mostly
 ! label: y = partitioned
 program labelled
   implicit none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All threads look up values all over a large table that nobody writes any more.
-// label: table = shared by all, hardly written
+// label: table = shared, read-mostly
 // label: result = partitioned
 #include <omp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Two loops in turn, and the second begins in the middle: each page has two owners.
-! label: a = changing owners
+! label: a = pages change users
 program labelled
   implicit none
   integer, parameter :: n = 2**17

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contiguous parts of three quarters of a page: few pages have a single user.
-// label: A[array] = parts meet inside pages
+// label: A[array] = page-level false sharing
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // A trap: neighbours share the rows at their borders, and no more.
 // label: old = partitioned
 // label: new = partitioned
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a triangle in equal numbers: the last thread has most of the work.
 // label: M = partitioned
-// label: run = uneven work
+// label: run = load imbalance
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Two causes: a serial initialisation, and columns of a triangle in equal numbers.
 ! label: m = serial first touch
-! label: run = uneven work
+! label: run = load imbalance
 program labelled
   implicit none
   integer, parameter :: n = 512

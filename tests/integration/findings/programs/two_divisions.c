@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two loops in turn, and the second goes from the other end: each page has two owners.
-// label: A = changing owners
+// label: A = pages change users
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread fills an array, another one reads it again and again.
-// label: inbox = touched first by others
+// label: inbox = remote first touch
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

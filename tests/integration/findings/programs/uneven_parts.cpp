@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last thread has half of the array.
 // label: A = partitioned
-// label: run = uneven work
+// label: run = load imbalance
 #include <barrier>
 #include <cstdio>
 #include <memory>

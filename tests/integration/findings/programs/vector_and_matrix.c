@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two causes: the matrix is initialised serially, and all threads read the whole vector.
 // label: M = serial first touch
-// label: x = shared by all, hardly written
+// label: x = shared, read-mostly
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: each thread has a vector of its own, and all read a page of constants.
-// label: run = NUMA is not the problem
+// label: run = no NUMA problem
 // label: own = partitioned
-// label: weights = stays in caches
+// label: weights = cache-resident
 #include <barrier>
 #include <cstdio>
 #include <memory>

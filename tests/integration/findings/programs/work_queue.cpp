@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads take chunks of a page from a queue: other ones each time.
-// label: A = changing owners
+// label: A = pages change users
 #include <cstdio>
 #include <memory>
 #include <thread>

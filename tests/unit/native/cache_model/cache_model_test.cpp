@@ -20,7 +20,7 @@ struct Line {
 };
 using Traffic = std::vector<std::tuple<uint32_t, bool, bool>>;  // page, fetched, dirtied
 
-// A cache as the header says it is, in the simplest way.
+// The simplest implementation of the cache that the header describes.
 class Expected {
   public:
     explicit Expected(const CacheShape& shape)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm gives what the standard's gives over an array, for any mix of segmentations.
+// Every algorithm has the result of the standard algorithm over an array, for any segmentations.
 #include "numascape/algorithm.hpp"
 
 #include <gtest/gtest.h>

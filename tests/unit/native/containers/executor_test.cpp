@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executors run every task once, on the CPUs of its node, and hand on exceptions.
+// Executors run every task once, on the CPUs of its node, and propagate exceptions.
 #include "numascape/executor.hpp"
 
 #include <gtest/gtest.h>

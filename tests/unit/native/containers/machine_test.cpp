@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of machines are read strictly, whoever wrote them; layouts follow what they say.
+// Untrusted descriptions of machines are read strictly; layouts follow them.
 #include "numascape/machine_document.hpp"
 
 #include <gtest/gtest.h>
@@ -77,14 +77,14 @@ TEST(MachineDocument, SaysWhatMayBeUsed) {
 
 TEST(MachineDocument, SaysWhatIsWrongWhere) {
     const std::vector<std::pair<std::string, std::string>> wrong{
-        {replaced("numascape machine", "a trace"), "this is no machine of numascape"},
+        {replaced("numascape machine", "a trace"), "not a numascape machine description"},
         {replaced("\"version\": 1", "\"version\": 2"), "expected a machine of version 1"},
         {replaced("\"node\": 4", "\"node\": 1"), "two nodes have the same number"},
         {replaced("\"node\": 4", "\"node\": 4.5"), "expected a whole number up to 2147483647"},
         {replaced("\"node\": 4", "\"other\": 4"), "a node without a number"},
         {replaced("[3]", "[65536]"), "expected a whole number up to 65535"},
-        {replaced("[40, 10, null]", "[40, 10]"), "bandwidths has not one value for each node"},
-        {replaced("[40, 10, null]", "[-40, 10, null]"), "a figure below 0"},
+        {replaced("[40, 10, null]", "[40, 10]"), "bandwidths must have one value for each node"},
+        {replaced("[40, 10, null]", "[-40, 10, null]"), "a value below 0"},
         {replaced("40", "1e999"), "a number beyond double precision"},
         {replaced("40", "040"), "expected ,"},
         {replaced("40", "+40"), "expected a digit"},
@@ -94,7 +94,7 @@ TEST(MachineDocument, SaysWhatIsWrongWhere) {
         {replaced("\\u00e9", "\\u00g9"), "expected four hexadecimal digits"},
         {replaced("an ", "an\n"), "a character that must be escaped"},
         {replaced("true", "truth"), "expected a value"},
-        {std::string{described} + "{}", "text behind the end"},
+        {std::string{described} + "{}", "text after the end"},
         {std::string(100'000, '['), "expected {"},
         {"{\"a\": " + std::string(100'000, '['), "nested too deeply"},
         {"", "expected {"},
@@ -140,7 +140,7 @@ TEST(MachineDocument, IsReadFromAFile) {
         (void)read_machine(path);
         FAIL();
     } catch (const std::invalid_argument& error) {
-        EXPECT_EQ(error.what(), path.string() + ": byte 2: this is no machine of numascape");
+        EXPECT_EQ(error.what(), path.string() + ": byte 2: not a numascape machine description");
     }
     std::filesystem::remove(path);
     EXPECT_THROW((void)read_machine(path), std::system_error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What knows nodes: the machine's topology, one object for each node, and memory of a node.
+// The machine's topology, one object for each node, and memory of a node.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops compute what they say, in every instruction set that this processor has.
+// The loops compute the right results with every instruction set of this processor.
 #include "kernels.h"
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cycle visits every line once; a buffer is where it says, as far as one node can show.
+// The cycle visits every line once; a buffer reports its node correctly, on a machine with one
+// node.
 #include "memory.h"
 #include "chase.h"
 

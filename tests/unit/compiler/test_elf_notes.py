@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our compilers built is known by its note, if it is this version's."""
+"""Programs that our compilers of this version built are recognised by their note."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from numascape.trace.elf_notes import is_compiled_for_counting, is_of_another_version
+from numascape.compiler.elf_notes import is_compiled_for_counting, is_of_another_version
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,3 +49,22 @@ def test_other_files_are_neither(tmp_path: Path, note: bytes) -> None:
     for file in (elf(tmp_path / "program", note), tmp_path / "none", tmp_path):
         assert not is_compiled_for_counting(file)
         assert not is_of_another_version(file)
+
+
+@pytest.mark.parametrize(
+    ("at", "number"),
+    [
+        (32, struct.pack("<Q", 1 << 63)),  # where the program headers are
+        (32, struct.pack("<Q", (1 << 64) - 1)),
+        (54, struct.pack("<H", 8)),  # how long each is
+        (56, struct.pack("<H", 0xFFFF)),  # how many there are
+        (64 + 8, struct.pack("<Q", (1 << 64) - 1)),  # where the note is
+    ],
+)
+def test_a_damaged_header_is_no_error(tmp_path: Path, at: int, number: bytes) -> None:
+    program = elf(tmp_path / "program", note_of(number_in_the_source()))
+    content = bytearray(program.read_bytes())
+    content[at : at + len(number)] = number
+    program.write_bytes(content)
+    assert not is_compiled_for_counting(program)
+    assert not is_of_another_version(program)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numascape.trace.module_pages import variables_on_pages
-from numascape.trace.shards import MappedModule
+from numascape.conversion.module_pages import variables_on_pages
+from numascape.conversion.shards import MappedModule
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from numascape.trace.lines import Sites, count_lines, merged
+from numascape.conversion.lines import Sites, count_lines, merged
 from numascape.trace.schema import SCHEMAS
 
 PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans as documents: what is written is read again, and what is wrong is said in one line."""
+"""Plans as documents: written plans can be read again, and errors are one line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from numascape.errors import NumascapeError
-from numascape.placement import Plan, StructureRule, ThreadRule, read_plan, write_plan
-from numascape.placement.document import DOCUMENT, LARGEST_FILE
-from numascape.placement.number_lists import parse_numbers
-from numascape.placement.variables import VARIABLES
+from numascape.plan import Plan, StructureRule, ThreadRule, read_plan, write_plan
+from numascape.plan.document import DOCUMENT, LARGEST_FILE
+from numascape.plan.number_lists import parse_numbers
+from numascape.plan.variables import VARIABLES
 
 ROOT = Path(__file__).parents[3]
 PLAN = Plan(
@@ -125,7 +125,7 @@ def test_a_mistake_is_named_with_its_place(lines: str, said: str, tmp_path: Path
 
 @pytest.mark.parametrize("text", ["", "{", "a = [" * 3000, "\x00", "version = 1"])
 def test_what_is_no_plan_is_said_to_be_none(text: str, tmp_path: Path) -> None:
-    assert "is no plan" in refusal(text, tmp_path)
+    assert "is not a plan" in refusal(text, tmp_path)
 
 
 def test_other_versions_are_refused(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of six languages' runtimes, with threads, collectors and generated code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from behaviour.conftest import RUNTIMES, Native, needed
+from behaviour.ways import ATTACH, BINARY, COMPILED, FAULTS, LIMIT_S, PLAN, behave
+from integration.attaching import record
+from integration.conftest import make
+
+# The commands that each needs to build and to run.
+LANGUAGES: dict[str, tuple[str, ...]] = {
+    "openmp": (),
+    "fields": ("gfortran",),
+    "concurrent": ("go",),
+    "Concurrent.class": ("javac", "java"),
+    "events.js": ("node",),
+    "threads.py": (),
+}
+COMPILERS_PROGRAMS = ("openmp", "fields")
+# Right when last tried, but too slow: 25 s of CPU time each, minutes on a busy machine.
+OPEN = {(BINARY, "Concurrent.class"), (BINARY, "events.js")}
+# No library can be loaded into a static program.
+REFUSED = {(PLAN, "concurrent"): "is linked statically"}
+# A recorder attaches to these and detaches while they work.
+ATTACHED = ("openmp", "fields", "threads.py")
+CELLS = [
+    (way, program)
+    for way in (BINARY, FAULTS, PLAN)
+    for program in LANGUAGES
+    if (way, program) not in OPEN
+] + [(ATTACH, program) for program in ATTACHED]
+
+
+def command_of(program: str, build: Path) -> list[str | Path]:
+    if program == "Concurrent.class":
+        return ["java", "-cp", build, "Concurrent"]
+    if program == "events.js":
+        return ["node", RUNTIMES / program]
+    if program == "threads.py":
+        return [sys.executable, RUNTIMES / program]
+    return [build / program]
+
+
+@pytest.fixture(scope="session")
+def build(request: pytest.FixtureRequest) -> Path:
+    return Path(request.config.cache.mkdir("runtimes"))
+
+
+@pytest.fixture(scope="session")
+def compiled_build(request: pytest.FixtureRequest, compilers: list[str]) -> Path:
+    folder = Path(request.config.cache.mkdir("compiled-runtimes"))
+    make(RUNTIMES, f"BUILD={folder}", *compilers, *(str(folder / p) for p in COMPILERS_PROGRAMS))
+    return folder
+
+
+@pytest.mark.parametrize(("way", "program"), CELLS)
+def test_as_by_itself(build: Path, native: Native, tmp_path: Path, way: str, program: str) -> None:
+    needed(*LANGUAGES[program])
+    if not program.endswith((".js", ".py")):
+        make(RUNTIMES, f"BUILD={build}", str(build / program))
+    command = command_of(program, build)
+    by_itself = native(*command)
+    assert by_itself.status == 7, by_itself
+    found = behave(way, tmp_path, command)
+    if reason := REFUSED.get((way, program)):
+        assert (found.output, found.status, found.errors.count("\n")) == ("", 2, 1)
+        assert reason in found.errors
+    else:
+        assert found == by_itself
+
+
+@pytest.mark.parametrize("program", COMPILERS_PROGRAMS)
+def test_compiled_as_by_itself(
+    compiled_build: Path, native: Native, tmp_path: Path, program: str
+) -> None:
+    by_itself = native(compiled_build / program)
+    assert by_itself.status == 7, by_itself
+    assert behave(COMPILED, tmp_path, [compiled_build / program]) == by_itself
+
+
+def test_a_go_program_goes_on_after_attaching(tmp_path: Path) -> None:
+    needed("gofmt")
+    with subprocess.Popen(["gofmt"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            for cycle in range(3):
+                recorded = record(process.pid, tmp_path / f"{cycle}.numascape", "--seconds", "0.5")
+                assert recorded.returncode == 0, recorded.stderr
+                assert process.poll() is None
+        finally:
+            output, _ = process.communicate(b"package  a\nvar   b=1\n", timeout=LIMIT_S)
+    assert (output, process.returncode) == (b"package a\n\nvar b = 1\n", 0)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the generator (layout.py), the runner and the stepper agree on. All of it lies in files.
+#pragma once
+
+#include <stdint.h>
+
+enum { ARENA_PAGES = 6, GUARD_PAGE = 3, PAGE = 4096, ARENA_BYTES = ARENA_PAGES * PAGE };
+
+// Vector and x87 registers, whatever the CPU's own layout is. What it lacks is zero.
+struct vectors {
+    uint64_t k[8];
+    uint8_t st[8][16];
+    uint32_t mxcsr;
+    uint16_t control, status, tags, unused[3];
+    uint8_t zmm[32][64];
+};
+
+struct registers {
+    uint64_t gpr[16];  // in the instruction set's order: rax, rcx, rdx, rbx, rsp, ...
+    uint64_t flags;
+    uint64_t rip;
+};
+
+enum guard { NO_GUARD, GUARD_AND_LEAVE, GUARD_AND_RETRY };
+
+// Before a block.
+struct state {
+    struct registers registers;  // rip: the block
+    uint64_t guard;              // the third page may not be accessed; see enum guard
+    struct vectors vectors;
+};
+
+// What a signal handler was told.
+struct fault {
+    int64_t signal, code, trap, error;
+    uint64_t address;
+    struct registers registers;
+    struct vectors vectors;
+};
+
+enum { MOST_FAULTS = 2 };
+
+// After a block.
+struct result {
+    uint64_t faults;
+    struct fault fault[MOST_FAULTS];
+    struct registers registers;
+    struct vectors vectors;
+    uint8_t memory[ARENA_BYTES];
+};
+
+// Registers before one instruction of a block, as the stepper writes them.
+struct step {
+    struct registers registers;
+    uint64_t gs_base;
+    int64_t vectors;  // which one of the other file's; -1: none
+    int64_t faulted;  // the instruction was begun and did not end
+    int64_t
+        unfinished;  // there is more to do of it: a string's next element, a scatter's other lanes
+};

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes programs of random blocks, records them, and reports blocks that differ.
+
+A block is named SEED/NUMBER: program SEED always has the same blocks on CPUs with the same
+features.
+"""
+
+import shutil
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from iced_x86 import Decoder
+
+import numascape
+from fuzz.instructions.blocks import Block, Repertoire, make_block
+from fuzz.instructions.differences import differences
+from fuzz.instructions.layout import ARENA_PAGES
+from fuzz.instructions.program import Placer, Program, Results, build, run, write_program
+from fuzz.instructions.truth import Counts, counts_of, find_truth
+
+BIN: Final = Path(sysconfig.get_path("scripts"))
+_ARITHMETIC_FLAGS: Final = 0x8D5
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The recording of a program."""
+
+    results: Results
+    counts: Counts
+    touched: set[int]  # pages with a first touch
+
+
+def make_program(folder: Path, repertoire: Repertoire, seed: int, count: int) -> Program:
+    """Make the program of this seed, without building it."""
+    placer = Placer(seed)
+    blocks, gaps = [], []
+    for number in range(count):
+        blocks.append(make_block(repertoire, seed, number, placer.next))
+        gaps.append(placer.after(blocks[-1].code))
+    return write_program(folder, blocks, gaps)
+
+
+def record_command(trace: Path, recorder: str = "binary") -> list[str | Path]:
+    """Return the words before a command that is recorded."""
+    shutil.rmtree(trace, ignore_errors=True)
+    return [BIN / "numascape", "record", "-q", "--recorder", recorder, "-o", trace, "--"]
+
+
+def counted(trace_folder: Path) -> tuple[Counts, set[int]]:
+    """Return the counts of the arena's pages, and the pages with a first touch."""
+    trace = numascape.open(trace_folder)
+    arena = trace.structures.filter(pl.col("name") == "arena").select("structure")
+    rows = trace.accesses.join(arena, on="structure", how="semi").group_by("page")
+    sums = rows.agg(pl.col("reads", "writes").sum())
+    counts = {page: (r, w) for page, r, w in sums.iter_rows() if r | w}
+    first = trace.first_touch.join(arena, on="structure", how="semi")["page"].to_list()
+    return counts, set(first)
+
+
+def record(program: Program, recorder: str = "binary", first: int = 0,
+           count: int | None = None) -> Recorded:  # fmt: skip
+    """Record the program's blocks."""
+    trace = program.folder / f"{recorder}.numascape"
+    results = run(program, recorder, record_command(trace, recorder), first, count)
+    return Recorded(results, *counted(trace))
+
+
+def listing(block: Block, start: int) -> str:
+    """Return the block's instructions as text."""
+    return "\n".join(f"    {i.ip:#x} {i}" for i in Decoder(64, block.code, ip=start))
+
+
+def _undefined(block: Block, faults: int) -> int:
+    # Handlers do not see flags that the block was about to overwrite (docs/record.md).
+    return block.undefined | (_ARITHMETIC_FLAGS if faults else 0)
+
+
+def states_that_differ(program: Program, native: Results, other: Results,
+                       first: int = 0) -> Iterator[tuple[int, list[str]]]:  # fmt: skip
+    """Yield the numbers of blocks with another result, and the differences."""
+    for at in range(len(native)):
+        block = program.blocks[first + at]
+        found = differences(native[at], other[at], _undefined(block, int(native[at]["faults"])))
+        if found:
+            yield first + at, found
+
+
+def counts_that_differ(program: Program, native: Results, recorded: Recorded, first: int = 0,
+                       count: int | None = None) -> Iterator[tuple[int, list[str]]]:  # fmt: skip
+    """Yield the numbers of blocks whose counts or first touches differ from stepping.
+
+    Blocks that fault are left out, because all accesses of a group are counted before the first.
+    """
+    truth = find_truth(program, first, count)
+    for at in range(len(native)):
+        number = first + at
+        if native[at]["faults"]:
+            continue
+        wanted, found = counts_of(truth.counts, number), counts_of(recorded.counts, number)
+        if wanted != found:
+            yield number, [f"pages: {wanted}, recorded {found}"]
+        pages = {page % ARENA_PAGES for page in recorded.touched if page // ARENA_PAGES == number}
+        if pages != set(wanted):
+            yield number, [f"first touches: {sorted(wanted)}, recorded {sorted(pages)}"]
+
+
+def report(program: Program, seed: int, found: Sequence[tuple[int, list[str]]]) -> str:
+    """Say which blocks differ, so that each can be run again alone."""
+    parts = []
+    for number, lines in found:
+        parts.append(
+            f"block {seed}/{number} (again: bench/instructions --block {seed}/{number} "
+            f"--size {len(program.blocks)})\n" + "\n".join(lines)
+            + "\n" + listing(program.blocks[number], program.starts[number])
+        )  # fmt: skip
+    return "\n".join(parts)
+
+
+def check(
+    program: Program, *, first: int = 0, count: int | None = None
+) -> list[tuple[int, list[str]]]:
+    """Build the program, run it natively and recorded, and return all that differs."""
+    build(program)
+    native = run(program, "native", first=first, count=count)
+    recorded = record(program, first=first, count=count)
+    return [
+        *states_that_differ(program, native, recorded.results, first),
+        *counts_that_differ(program, native, recorded, first, count),
+    ]

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the accesses of a program's blocks by stepping through them natively."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from iced_x86 import Decoder, Instruction
+
+from fuzz.instructions.accesses import (
+    Access,
+    Component,
+    Machine,
+    accesses,
+    needs_vectors,
+    string_bytes,
+    touches_memory,
+)
+from fuzz.instructions.forms import MNEMONICS
+from fuzz.instructions.layout import (
+    ARENA_PAGES,
+    ARENA_START,
+    CODE_START,
+    PAGE,
+    STEP,
+    VECTORS,
+)
+from fuzz.instructions.program import SOURCES, Program
+
+_COPIED_BYTES: Final = 8  # single bytes of rep movs and stos are counted so many at a time
+_COPIES: Final = frozenset({"MOVS", "STOS", "LODS"})
+Counts = dict[int, tuple[int, int]]  # page of the arena: reads, writes
+
+
+@dataclass
+class Truth:
+    """The native accesses to each page of the arena."""
+
+    counts: Counts = field(default_factory=dict)
+    # Blocks in which a fault interrupted a gather or a scatter, so that some lanes may be done.
+    unclear: set[int] = field(default_factory=set)  # blocks
+
+    def add(self, access: Access, times: int = 1) -> None:
+        pages: set[int] = set()
+        for address, size in access.extents:
+            pages.update(
+                range(
+                    (address - ARENA_START) // PAGE, (address + size - 1 - ARENA_START) // PAGE + 1
+                )
+            )
+        for page in pages:
+            reads, writes = self.counts.get(page, (0, 0))
+            self.counts[page] = (reads, writes + times) if access.write else (reads + times, writes)
+
+
+def decoded(program: Program) -> dict[int, Instruction]:
+    """Return the program's instructions by address."""
+    code = program.code
+    found = {}
+    for block, start in zip(program.blocks, program.starts, strict=True):
+        at = start - CODE_START
+        for instruction in Decoder(64, code[at : at + len(block.code)], ip=start):
+            found[instruction.ip] = instruction
+    return found
+
+
+def _symbol(program: Program, name: str) -> int:
+    listing = subprocess.run(
+        ["nm", program.executable], capture_output=True, text=True, check=True
+    ).stdout
+    return next(
+        int(line.split()[0], 16) for line in listing.splitlines() if line.endswith(f" {name}")
+    )
+
+
+def _step(program: Program, instructions: dict[int, Instruction], first: int, count: int) -> str:
+    wanted = bytearray(len(program.code))
+    for address, instruction in instructions.items():
+        if touches_memory(instruction):
+            wanted[address - CODE_START] = 2 if needs_vectors(instruction) else 1
+    (program.folder / "wanted.bin").write_bytes(wanted)
+    stepper = program.folder / "stepper"
+    subprocess.run(
+        ["gcc", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", stepper,
+         SOURCES / "stepper.c"], check=True
+    )  # fmt: skip
+    done = subprocess.run(
+        [str(part) for part in (
+            stepper, hex(_symbol(program, "block_jump")), hex(CODE_START), len(wanted),
+            "wanted.bin", "steps.bin", "vectors.bin", program.executable, "stepped.results",
+            first, count,
+        )],
+        cwd=program.folder, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RuntimeError(f"the stepper ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def _components(listing: str) -> dict[int, Component]:
+    rows = (tuple(map(int, line.split())) for line in listing.splitlines())
+    return {
+        number: Component(offset, size, bool(aligned)) for number, offset, size, aligned in rows
+    }
+
+
+@dataclass
+class _Run:
+    """Elements of one execution of a repeated string of bytes."""
+
+    address: int  # of the instruction
+    low: dict[bool, int]
+    high: dict[bool, int]
+
+    def extend(self, found: list[Access]) -> None:
+        for access in found:
+            ((address, _),) = access.extents
+            self.low[access.write] = min(self.low.get(access.write, address), address)
+            self.high[access.write] = max(self.high.get(access.write, address), address)
+
+    def accesses(self) -> Iterator[Access]:
+        for write, low in self.low.items():
+            for at in range(low, self.high[write] + 1, _COPIED_BYTES):
+                size = min(_COPIED_BYTES, self.high[write] + 1 - at)
+                yield Access(write, [(at, size)])
+
+
+def _copies_bytes(instruction: Instruction) -> bool:
+    return (
+        instruction.has_rep_prefix
+        and instruction.is_string_instruction
+        and MNEMONICS[instruction.mnemonic][:4] in _COPIES
+        and string_bytes(instruction) == 1
+    )
+
+
+def find_truth(program: Program, first: int = 0, count: int | None = None) -> Truth:
+    """Step through the program's blocks and count what they access."""
+    instructions = decoded(program)
+    count = len(program.blocks) if count is None else count
+    components = _components(_step(program, instructions, first, count))
+    steps = np.fromfile(program.folder / "steps.bin", STEP)
+    vectors = np.fromfile(program.folder / "vectors.bin", VECTORS)
+    truth = Truth()
+    compact: set[int] = set()
+    run: _Run | None = None
+    gprs = steps["registers"]["gpr"].tolist()
+    rips = steps["registers"]["rip"].tolist()
+    rows = zip(gprs, rips, steps["gs_base"].tolist(), steps["vectors"].tolist(),
+               steps["faulted"].tolist(), steps["unfinished"].tolist(), strict=True)  # fmt: skip
+    begun = False  # a gather or a scatter of which some lanes are done: counted already
+    for gpr, rip, gs_base, at, faulted, unfinished in rows:
+        instruction = instructions[rip]
+        if instruction.is_vsib:
+            counted, begun = begun, bool(unfinished)
+            if counted:
+                continue
+        if run is not None and (run.address != rip or faulted):
+            for access in run.accesses():
+                truth.add(access)
+            run = None
+        if faulted:
+            if instruction.is_vsib:
+                truth.unclear.add(_block_of(program, rip))
+            continue
+        machine = Machine(gpr, gs_base, components=components, compact=compact)
+        if at >= 0:
+            row = vectors[at]
+            machine.zmm, machine.k, machine.st = row["zmm"], row["k"].tolist(), row["st"]
+        found = accesses(instruction, machine)
+        if _copies_bytes(instruction):
+            run = run or _Run(rip, {}, {})
+            run.extend(found)
+            if gpr[1] & (2**64 - 1) <= 1:  # its last element
+                for access in run.accesses():
+                    truth.add(access)
+                run = None
+            continue
+        for access in found:
+            truth.add(access)
+    return truth
+
+
+def _block_of(program: Program, address: int) -> int:
+    return int(np.searchsorted(np.array(program.starts), address, "right")) - 1
+
+
+def counts_of(counts: Counts, block: int) -> Counts:
+    """Return the counts of one block's pages, numbered from its arena's first."""
+    pages = range(block * ARENA_PAGES, (block + 1) * ARENA_PAGES)
+    return {page - pages.start: counts[page] for page in pages if page in counts}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random instructions have the same results under each recorder, and the right counts.
+
+`bench/instructions` runs more of them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from fuzz.instructions.blocks import Repertoire, make_strings_that_fault
+from fuzz.instructions.forms import Form
+from fuzz.instructions.probing import must_be_known, probe
+from fuzz.instructions.program import Placer, build, run, write_program
+from fuzz.instructions.session import (
+    BIN,
+    check,
+    make_program,
+    record,
+    record_command,
+    report,
+    states_that_differ,
+)
+from fuzz.instructions.truth import counts_of, find_truth
+
+SEEDS = (1, 2)
+BLOCKS = 1000
+
+Probed = tuple[Repertoire, list[Form]]
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> Probed:
+    folder = tmp_path_factory.mktemp("probe")
+    return probe(folder, record_command(folder / "probe.numascape"))
+
+
+def test_common_instructions_are_known(probed: Probed) -> None:
+    refused = [form.info.instruction_string for form in probed[1] if must_be_known(form)]
+    assert not refused
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_blocks_are_as_without_recorder(probed: Probed, seed: int, tmp_path: Path) -> None:
+    program = make_program(tmp_path, probed[0], seed, BLOCKS)
+    found = check(program)
+    assert not found, report(program, seed, found[:5])
+
+
+@pytest.mark.parametrize("recorder", ["compiled", "faults"])
+def test_other_recorders_disturb_nothing(probed: Probed, recorder: str, tmp_path: Path) -> None:
+    program = make_program(tmp_path, probed[0], 3, BLOCKS // 2)
+    build(program, [str(BIN / "numascape-cc")] if recorder == "compiled" else ["gcc"])
+    native = run(program, "native")
+    found = list(states_that_differ(program, native, record(program, recorder).results))
+    assert not found, report(program, 3, found[:5])
+
+
+def test_strings_that_fault_count_what_they_did(tmp_path: Path) -> None:
+    placer = Placer(0)
+    blocks, gaps = [], []
+    for number in range(30):
+        blocks.append(make_strings_that_fault(number, placer.next))
+        gaps.append(placer.after(blocks[-1].code))
+    program = write_program(tmp_path, blocks, gaps)
+    build(program)
+    native = run(program, "native")
+    assert native["faults"].any()
+    recorded = record(program)
+    assert not list(states_that_differ(program, native, recorded.results))
+    truth = find_truth(program)
+    for number in range(len(blocks)):
+        assert counts_of(recorded.counts, number) == counts_of(truth.counts, number), number

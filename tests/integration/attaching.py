@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs, and attaches to them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+
+Attach = Callable[..., Any]
+
+
+@contextmanager
+def running(program: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield process
+        finally:
+            if process.poll() is not None:  # shown when the test fails
+                print(f"{program.name} ended with {process.returncode}")
+            process.kill()
+
+
+def record(pid: int, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "record", "-o", trace, "--pid", str(pid), *options],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[str, int]:
+    process.send_signal(signal.SIGUSR1)
+    output, _ = process.communicate("x", timeout=300)
+    return output, process.returncode
+
+
+def is_free(pid: int) -> bool:
+    return "libnumascape_recorder" not in Path(f"/proc/{pid}/maps").read_text()
+
+
+def wait_for(condition: object) -> None:
+    assert callable(condition)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("waited in vain")
+
+
+def expect_refusal(pid: int, folder: Path, words: str) -> None:
+    finished = record(pid, folder / "run.numascape", "--seconds", "1")
+    assert finished.returncode == 2, finished.stderr
+    lines = [line for line in finished.stderr.splitlines() if "Attaching" not in line]
+    assert len(lines) == 1, finished.stderr
+    assert words in lines[0]
+    assert list(folder.iterdir()) == []

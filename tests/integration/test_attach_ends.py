@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a process ends while it is recorded, and which processes are refused beforehand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.attaching import COMMAND, end, expect_refusal, is_free, running, wait_for
+
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def recorder_of(pid: int, trace: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start `record --pid` until the process ends; return when the shard has been written to."""
+    with subprocess.Popen(
+        [COMMAND, "record", "-q", "-o", trace, "--pid", str(pid)],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as recorder:
+        wait_for(lambda: not is_free(pid))
+        wait_for(lambda: "numascape" in thread_names(pid))
+        yield recorder
+
+
+def thread_names(pid: int) -> set[str]:
+    names = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            names.add((task / "comm").read_text().strip())
+    return names
+
+
+def test_the_death_of_the_process_is_a_failure(programs: Path, tmp_path: Path, opened: Any) -> None:
+    trace = tmp_path / "run.numascape"
+    with (
+        running(programs / "attached", "1") as process,
+        recorder_of(process.pid, trace) as recorder,
+    ):
+        process.send_signal(signal.SIGKILL)
+        _, errors = recorder.communicate(timeout=300)
+    assert recorder.returncode == 2
+    lines = errors.splitlines()
+    assert len(lines) == 1, errors
+    assert f"process {process.pid} was killed by signal 9" in lines[0] or (
+        f"process {process.pid} died" in lines[0]  # a kernel that does not tell how
+    )
+    assert opened(trace).trace.info.exit_status is None
+
+
+def test_the_end_of_the_process_is_not(programs: Path, tmp_path: Path, opened: Any) -> None:
+    trace = tmp_path / "run.numascape"
+    with (
+        running(programs / "attached", "1") as process,
+        recorder_of(process.pid, trace) as recorder,
+    ):
+        assert end(process) == ("right\n", 42)
+        _, errors = recorder.communicate(timeout=300)
+    assert (recorder.returncode, errors) == (0, "")
+    assert opened(trace).trace.info.exit_status is None
+
+
+def test_a_child_may_outlive_the_recording(programs: Path, tmp_path: Path) -> None:
+    with running(programs / "outliving") as process:
+        with recorder_of(process.pid, tmp_path / "run.numascape") as recorder:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("f")
+            process.stdin.flush()
+            assert process.stdout.readline() == "forked\n"
+            recorder.send_signal(signal.SIGTERM)
+            _, errors = recorder.communicate(timeout=300)
+            assert recorder.returncode == 0, errors
+        assert end(process) == ("right\n", 42)
+
+
+@contextlib.contextmanager
+def sleeping(before: Any) -> Iterator[int]:
+    child = os.fork()
+    if child == 0:
+        before()
+        while True:
+            signal.pause()
+    try:
+        yield child
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_process_that_gave_up_privileges_is_refused(tmp_path: Path) -> None:
+    def give_up() -> None:
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    with sleeping(give_up) as pid:
+        wait_for(lambda: f"Uid:\t{NOBODY}" in Path(f"/proc/{pid}/status").read_text())
+        expect_refusal(pid, tmp_path, "has given up privileges")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process computes, waits and handles signals as before when a recorder attaches to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.attaching import Attach, end, running
+
+# Enough that some attaches find a thread at each possible place.
+CYCLES = 4
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_all_registers_are_kept(programs: Path, threads: int, attach: Attach) -> None:
+    with running(programs / "registers", str(threads)) as process:
+        for _ in range(CYCLES):
+            attach(process.pid, seconds=0.2)
+        assert end(process) == ("right\n", 42)
+
+
+def test_handlers_of_faults_and_blocked_signals_are_kept(programs: Path, attach: Attach) -> None:
+    with running(programs / "own_faults") as process:
+        for _ in range(CYCLES):
+            attach(process.pid, seconds=0.2)
+        assert end(process) == ("right\n", 42)
+
+
+def test_calls_that_wait_go_on_waiting(programs: Path, attach: Attach) -> None:
+    with running(programs / "waits") as process:
+        for _ in range(2):
+            attach(process.pid, seconds=0.2)
+        assert end(process) == ("right\n", 42)
+
+
+def test_timers_go_on(programs: Path, attach: Attach) -> None:
+    with running(programs / "timers") as process:
+        for _ in range(2):
+            attach(process.pid, seconds=0.2)
+        assert end(process) == ("right\n", 42)
+
+
+def test_memory_that_nobody_touched_stays_so(programs: Path, attach: Attach) -> None:
+    with running(programs / "unfilled") as process:
+        for _ in range(2):
+            attach(process.pid, seconds=0.2)
+        assert end(process) == ("right\n", 42)
+
+
+def held(pid: int) -> tuple[int, int, int]:
+    """Descriptors, mappings, and pages of address space."""
+    process = Path(f"/proc/{pid}")
+    return (
+        len(list((process / "fd").iterdir())),
+        len((process / "maps").read_text().splitlines()),
+        int((process / "statm").read_text().split()[0]),
+    )
+
+
+def test_nothing_more_is_left_after_more_attaches(programs: Path, attach: Attach) -> None:
+    with running(programs / "registers", "1") as process:
+        before = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+        seen = []
+        for _ in range(4):
+            attach(process.pid, seconds=0.1)
+            seen.append(held(process.pid))
+        assert end(process) == ("right\n", 42)
+    # The thread of a release may still be ending, and its stack with it.
+    assert [descriptors for descriptors, _, _ in seen] == [before] * 4
+    assert max(mappings for _, mappings, _ in seen[2:]) <= seen[1][1] + 1
+    assert max(pages for _, _, pages in seen[2:]) <= seen[1][2] + 64

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python offers about a trace; the documents' snippets are run as they are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+
+import numascape
+from numascape.trace.summary import structure_summary
+from synthetic.heat import heat
+from synthetic.patterns import seismic
+from synthetic.write import write_pattern
+
+ROOT = Path(__file__).parents[3]
+SNIPPET = re.compile(r"(<!-- not run[^>]*-->\n)?```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def stencil(tmp_path_factory: pytest.TempPathFactory) -> numascape.Trace:
+    path = tmp_path_factory.mktemp("api") / "run.numascape"
+    write_pattern(seismic(640, 8), path)
+    return numascape.open(path)
+
+
+def snippets(document: Path) -> str:
+    """All Python of a document that is run, as one program."""
+    found = [code for not_run, code in SNIPPET.findall(document.read_text()) if not not_run]
+    assert found, document
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/plot.md"])
+def test_the_documents_python_runs(tmp_path: Path, document: str) -> None:
+    pattern = heat()
+    pattern.phases[-1] = (pattern.phases[-1][0], "solve", *pattern.phases[-1][2:])
+    write_pattern(pattern, tmp_path / "run.numascape")
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", snippets(ROOT / document)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"MPLBACKEND": "agg", "PATH": "/usr/bin:/bin"},
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_trace_says_in_three_lines_what_ran(stencil: numascape.Trace) -> None:
+    lines = repr(stencil).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("run.numascape: ")
+    assert "threads made" in lines[2]
+
+
+def test_a_summary_has_a_row_for_each_structure(stencil: numascape.Trace) -> None:
+    assert stencil.summary().equals(structure_summary(stencil))
+
+
+def test_a_lazy_table_has_the_same_rows(stencil: numascape.Trace) -> None:
+    for table in ("structures", "accesses", "instances"):
+        assert stencil.scan(table).collect().equals(stencil.table(table)), table
+
+
+def test_findings_predictions_and_plans_are_for_the_machine(stencil: numascape.Trace) -> None:
+    found = stencil.findings("numa16")
+    assert found[0].gain is not None
+    assert found[0].gain.machine.startswith("NUMA16")
+    predicted = stencil.predict("numa16", ["observed", "interleave"])
+    assert [one.label for one in predicted] == ["observed", "interleave"]
+    assert stencil.plan("numa16").structures
+
+
+def test_a_phase_has_the_same_tables_and_methods(tmp_path: Path) -> None:
+    write_pattern(heat(), tmp_path / "heat.numascape")
+    trace = numascape.open(tmp_path / "heat.numascape")
+    sweep = trace.phase("sweep")
+    number = trace.phases.filter(trace.phases["name"] == "sweep")["phase"].item()
+    assert sweep.accesses.height == (trace.accesses["phase"] == number).sum() > 0
+    assert sweep.scan("accesses").collect().equals(sweep.accesses)
+    assert sweep.summary()["writes"].sum() < trace.summary()["writes"].sum()
+    assert repr(sweep).endswith("only phase sweep")
+
+
+def test_a_report_is_written(stencil: numascape.Trace, tmp_path: Path) -> None:
+    assert stencil.report(tmp_path / "run.html").read_text().startswith("<!doctype html>")
+
+
+def test_figures_share_a_figure(stencil: numascape.Trace) -> None:
+    mpl.use("agg")
+    figure, axes = plt.subplots(1, 2, layout="constrained")
+    name = str(stencil.structures["name"][0])
+    assert stencil.plot.access(name, ax=axes[0]) is figure
+    assert stencil.plot.sharing(ax=axes[1]) is figure
+    figure.draw_without_rendering()
+    titles = [part.axes[0].get_title() for part in figure.subfigs]
+    assert titles == [f"{name}: accesses", "Whole run: sharing"]
+    plt.close(figure)
+
+
+def test_unknown_names_are_named(tmp_path: Path) -> None:
+    write_pattern(heat(), tmp_path / "heat.numascape")
+    with pytest.raises(AttributeError, match="no attribute 'recrod'"):
+        numascape.recrod  # noqa: B018
+    assert {"Trace", "open", "record"} <= set(dir(numascape))
+    with pytest.raises(numascape.NumascapeError, match="has no phase"):
+        numascape.open(tmp_path / "heat.numascape").phase("none")

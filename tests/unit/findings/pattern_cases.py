@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices of pages and threads, in which a number is beside a threshold.
+
+Each function takes that number, makes the smallest matrix in which nothing else decides, and
+returns whether what the threshold decides holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from numascape.findings.page_use import PageUse, page_use
+from numascape.findings.pattern import Pattern as Use
+from numascape.findings.pattern import owners_change, parts_meet, pattern_of, randomness
+
+
+def use(counts: Any) -> PageUse:
+    """A matrix of pages x threads."""
+    matrix = np.asarray(counts, float)
+    pages, threads = matrix.shape
+    return PageUse(np.arange(threads), np.zeros(pages, np.int64), np.arange(pages), matrix)
+
+
+def owned(pages: int, threads: int, share: float) -> Any:
+    """Contiguous parts: of each page, its owner makes `share`, the others what is left."""
+    counts = np.full((pages, threads), (1 - share) / (threads - 1))
+    counts[np.arange(pages), np.arange(pages) * threads // pages] = share
+    return counts
+
+
+def is_split(share: float) -> bool:
+    return pattern_of(use(owned(32, 4, share))) is Use.SPLIT
+
+
+def is_shared_by_all(ratio: float) -> bool:
+    return pattern_of(use(owned(32, 8, ratio / 8))) is Use.SHARED
+
+
+def is_user(even_share: float) -> bool:
+    part = even_share / 4
+    return bool(use([[1 - part, 0, 0, part]]).users[0, 3])
+
+
+def takes_part(ratio: float) -> bool:
+    others = 1_000_000
+    little = round(ratio * 3 * others / (4 - ratio))
+    rows = pl.DataFrame(
+        {"instance": [0] * 4, "page": [0] * 4, "thread": [0, 1, 2, 3], "reads": [others] * 4}
+    ).with_columns(
+        structure=pl.lit(0),
+        reads=pl.when(pl.col("thread") == 3).then(little).otherwise("reads"),
+        writes=pl.lit(0),
+    )
+    return 3 in page_use(rows).threads
+
+
+def meeting(alone: int, weight: float) -> PageUse:
+    """Eight threads: each has `alone` pages of its own; between two parts is a shared page."""
+    rows = []
+    for thread in range(8):
+        rows += [[float(t == thread) for t in range(8)]] * alone
+        if thread < 7:
+            rows.append([weight / 2 * (t in (thread, thread + 1)) for t in range(8)])
+    return use(rows)
+
+
+def boundaries_matter(share: float) -> bool:
+    return parts_meet(meeting(1, 8 * share / (7 * (1 - share))))
+
+
+def parts_are_short(moved_share: float) -> bool:
+    alone = round((14 / moved_share - 6) / 8)
+    return parts_meet(meeting(alone, 10.0 * alone))
+
+
+def few_users_at_boundaries(users: float) -> bool:
+    pages, threads = 36, 38
+    wide = 4 if users > 3 else 2
+    others = round(abs(users - 3) * pages)
+    counts = np.zeros((pages, threads))
+    for page in range(pages):
+        counts[page, page : page + (wide if page < others else 3)] = 1
+    return parts_meet(use(counts))
+
+
+def centred(rows: int, seed: int) -> Any:
+    values = np.random.default_rng(seed).uniform(-1, 1, (rows, 4))
+    return values - values.mean(axis=1, keepdims=True)
+
+
+def users_are_drawn(spread: float) -> bool:
+    noise = centred(256, 1) * 0.01
+    scale = np.sqrt(spread / randomness(use(0.25 + noise)))
+    return owners_change(use(0.25 + scale * noise))
+
+
+def users_differ(difference: float) -> bool:
+    at = np.arange(256)
+    slow = 0.2 * np.sin(2 * np.pi * at / 256)
+    sign = np.random.default_rng(2).choice([-1, 1], 256) * difference / 2
+    return owners_change(use(0.25 + np.stack([slow, -slow, sign, -sign], axis=1)))
+
+
+def users_change_often(changes: float) -> bool:
+    chosen = np.random.default_rng(5)
+    at = np.sort(chosen.choice(np.arange(4, 252, 2), int(changes), replace=False))
+    owner = (np.searchsorted(at, np.arange(256), side="right") * 7 // 3) % 4
+    # Neighbouring runs have different owners.
+    counts = np.full((256, 4), 0.1)
+    counts[np.arange(256), owner] = 0.7
+    return owners_change(use(counts))
+
+
+def users_follow_no_rule(correlation: float) -> bool:
+    period = np.zeros((512, 4))
+    period[np.arange(512), np.arange(512) % 4] = 1
+    period -= 0.25
+    noise = centred(512, 7)
+    noise *= np.sqrt((period**2).sum() / (noise**2).sum())
+    mixed = np.sqrt(correlation) * period + np.sqrt(1 - correlation) * noise
+    return owners_change(use(0.25 + 0.15 * mixed))

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs on one node in which one number lies just below or just above a threshold of the findings.
+
+Each function takes that number, makes the smallest run in which nothing else decides, and returns
+whether what the threshold decides holds.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from numascape.findings import Finding, Kind, examine, findings_of
+from numascape.findings.diagnoses import (
+    hot_pages,
+)
+from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.subject import Run, Subject
+from synthetic.patterns import PAGE, Pattern
+from synthetic.write import touches_alone, write_pattern
+
+WORDS = PAGE // 8
+
+
+def run_of(pattern: Pattern, *, nodes: bool = False) -> Run:
+    whole = pattern.info()
+    if not nodes:
+        whole["machine"]["nodes"] = whole["machine"]["nodes"][:1]
+    pattern.info = lambda: whole  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        trace = write_pattern(pattern, Path(folder) / "run.numascape")
+        run = examine(trace)
+        assert run.subjects is not None  # read what is needed while the folder is there
+        for table in ("threads", "phases", "placement", "lines", "instances", "first_touch"):
+            trace.table(table)
+        return run
+
+
+def kinds(run: Run, structure: int = 0) -> set[Kind]:
+    return {finding.kind for finding in findings_of(run) if finding.structure == structure}
+
+
+def subject_of(run: Run, structure: int = 0) -> Subject:
+    subject = run.subject(structure)
+    assert subject is not None
+    return subject
+
+
+def split(threads: int, pages: int, touched_by_main: float) -> Pattern:
+    pattern = Pattern("split", threads)
+    page = np.arange(pages)
+    owner = page * threads // pages
+    s = pattern.structure("A", pages)
+    pattern.access(s, page, owner, 40_000, 0)
+    pattern.touch(s, page, np.where(page < touched_by_main * pages, 0, owner))
+    return pattern
+
+
+def first_touch_is_serial(share: float) -> bool:
+    return Kind.SERIAL_FIRST_TOUCH in kinds(run_of(split(16, 1600, share)))
+
+
+def all_read(pattern: Pattern, pages: int, reads: Any, writes: Any = 0, name: str = "A") -> int:
+    """A structure whose pages all threads use, touched first by the last one."""
+    s = pattern.structure(name, pages)
+    threads = np.arange(pattern.threads)[:, None]
+    pattern.access(s, np.arange(pages)[None, :], threads, reads, writes)
+    pattern.touch(s, np.arange(pages), pattern.threads - 1)
+    return s
+
+
+def is_read_mostly(written: float) -> bool:
+    pattern = Pattern("shared", 4)
+    # Spare the share of the initialisation: each thread writes far more than each element once.
+    all_read(pattern, 256, round(1_000_000 * (1 - written)), round(1_000_000 * written))
+    return Kind.SHARED_READ_MOSTLY in kinds(run_of(pattern))
+
+
+def is_examined(share: float) -> bool:
+    pattern = Pattern("two", 4)
+    small = all_read(pattern, 100, round(1_000_000 * share))
+    all_read(pattern, 100, round(1_000_000 * (1 - share)), name="B")
+    return run_of(pattern).subject(small) is not None
+
+
+def used_by_another(touched_by_main: float, share: float = 1.0) -> Run:
+    """A: used by thread 1 alone, with `share` of all accesses; B is thread 0's own."""
+    pattern = Pattern("handed", 2)
+    page = np.arange(1000)
+    a, b = pattern.structure("A", 1000), pattern.structure("B", 1000)
+    pattern.access(a, page, 1, round(1_000_000 * share), 0)
+    pattern.touch(a, page, np.where(page < touched_by_main * 1000, 0, 1))
+    if share < 1:
+        pattern.access(b, page, 0, round(1_000_000 * (1 - share)), 0)
+        pattern.touch(b, page, 0)
+    return run_of(pattern)
+
+
+def is_used_elsewhere(touched_by_others: float) -> bool:
+    return Kind.REMOTE_FIRST_TOUCH in kinds(used_by_another(touched_by_others))
+
+
+def is_worth_reporting(gain: float) -> bool:
+    return Kind.REMOTE_FIRST_TOUCH in kinds(used_by_another(gain / 0.0185, 0.0185))
+
+
+def region(pattern: Pattern, name: str, line: int) -> int:
+    if not pattern.phases:
+        pattern.phase("outside")
+    return pattern.phase(name, line=line)
+
+
+def imbalanced(ratio: float, share: float) -> bool:
+    """Four threads in a region with `share` of the accesses; one makes `ratio` times the mean."""
+    pattern = Pattern("uneven", 4)
+    uneven, even = region(pattern, "uneven", 3), region(pattern, "even", 9)
+    page = np.arange(400)
+    owner = page // 100
+    s = pattern.structure("A", 400)
+    busiest = 3 * ratio / (4 - ratio)
+    weight = np.where(owner == 0, busiest, 1.0) * 1_000_000
+    pattern.access(s, page, owner, weight.round().astype(np.int64), 0, phase=uneven)
+    rest = weight.sum() * (1 - share) / share / 400
+    pattern.access(s, page, owner, round(rest), 0, phase=even)
+    pattern.touch(s, page, owner, phase=even)
+    found = findings_of(run_of(pattern))
+    return any(finding.kind is Kind.LOAD_IMBALANCE for finding in found)
+
+
+def works_in_parallel(top_share: float) -> bool:
+    pattern = Pattern("region", 2)
+    phase = region(pattern, "region", 3)
+    s = pattern.structure("A", 10)
+    for thread, share in enumerate((top_share, 1 - top_share)):
+        pattern.access(s, np.arange(10), thread, round(1_000_000 * share), 0, phase=phase)
+    pattern.touch(s, np.arange(10), 1, phase=phase)
+    return subject_of(run_of(pattern)).rows.height > 0
+
+
+def initialiser_works(ratio: float) -> bool:
+    """Thread 0 touched all pages first, and reads `ratio` times as much as the others' mean."""
+    pattern = Pattern("initialised", 4)
+    s = pattern.structure("A", 100)
+    reads = np.where(np.arange(4) == 0, round(100_000 * ratio), 100_000)[:, None]
+    pattern.access(s, np.arange(100)[None, :], np.arange(4)[:, None], reads, 0)
+    pattern.touch(s, np.arange(100), 0)
+    return 0 in subject_of(run_of(pattern)).threads
+
+
+def main_works(covered: float, part: float) -> bool:
+    """Main goes over `covered` of the pages; two others have `part` of them each."""
+    pattern = Pattern("overseen", 3)
+    page = np.arange(1000)
+    s = pattern.structure("A", 1000)
+    pattern.access(s, page[: round(1000 * covered)], 0, 100_000, 0)
+    pattern.access(s, page[: round(1000 * part)], 1, 100_000, 0)
+    pattern.access(s, page[1000 - round(1000 * part) :], 2, 100_000, 0)
+    pattern.touch(s, page, np.where(page < 500, 1, 2))
+    return 0 in subject_of(run_of(pattern)).threads
+
+
+def cached(pattern: Pattern, pages: int, reuse: float, name: str = "A") -> int:
+    return all_read(pattern, pages, round(reuse * WORDS), name=name)
+
+
+def fits_the_cache(size: float) -> bool:
+    pattern = Pattern("cached", 4)
+    cached(pattern, round(size / PAGE), 100)
+    return stays_in_caches(subject_of(run_of(pattern)))
+
+
+def is_reused(times: float) -> bool:
+    pattern = Pattern("cached", 4)
+    cached(pattern, 16, times)
+    return stays_in_caches(subject_of(run_of(pattern)))
+
+
+def does_not_compete(ratio: float) -> bool:
+    pattern = Pattern("cached", 4)
+    cached(pattern, 20, 640)
+    cached(pattern, 20, 640 / ratio, "B")
+    return stays_in_caches(subject_of(run_of(pattern)))
+
+
+def is_negligible(size_ratio: float) -> bool:
+    pattern = Pattern("cached", 4)
+    cached(pattern, 4, 100)
+    cached(pattern, round(4 / size_ratio), 100, "B")
+    return stays_in_caches(subject_of(run_of(pattern)))
+
+
+def fetches_few_lines(lines_per_access: float) -> bool:
+    rows = pl.DataFrame({"memory_lines": [round(lines_per_access * 1_000_000)]})
+    return stays_in_caches(cast(Subject, SimpleNamespace(rows=rows, working=1_000_000)))
+
+
+def cached_is_reported(share: float) -> bool:
+    pattern = Pattern("cached", 4)
+    cached(pattern, 10, 100)
+    # Read by its own thread alone, so it competes for no shared cache.
+    other = pattern.structure("B", 1000)
+    total = 4 * 10 * 100 * WORDS * (1 - share) / share
+    pattern.access(other, np.arange(1000), 0, round(total / 1000), 0)
+    pattern.touch(other, np.arange(1000), 0)
+    return Kind.CACHE_RESIDENT in kinds(run_of(pattern))
+
+
+def touched(share: float) -> list[Finding]:
+    """First touches alone: of four threads, thread 0 touched `share` of all pages, all of A."""
+    pattern = Pattern("touched", 4)
+    pages = round(3000 * share)
+    a, b = pattern.structure("A", pages), pattern.structure("B", 3000 - pages)
+    for s, page, thread in (
+        (a, np.arange(pages), np.zeros(pages, np.int64)),
+        (b, np.arange(3000 - pages), 1 + np.arange(3000 - pages) % 3),
+    ):
+        pattern.access(s, page, thread, 1, 0)
+        pattern.touch(s, page, thread)
+    return findings_of(run_of(touches_alone(pattern)))
+
+
+def touches_more_than_its_part(ratio: float) -> bool:
+    return any(finding.kind is Kind.ONE_FIRST_TOUCHER for finding in touched(ratio / 4))
+
+
+def is_surer_than(confidence: float) -> bool:
+    return max(finding.confidence for finding in touched(0.9)) > confidence
+
+
+def changing(by_phase: dict[str, tuple[int, float]]) -> bool:
+    """Phases with their weight, and the share of the 601 pages that have another user there."""
+    pattern = Pattern("changing", 4)
+    page = np.arange(601)  # a prime number: page * 7 % 601 visits each once
+    owner = page // 151
+    s = pattern.structure("A", 601)
+    for line, (name, (weight, changed)) in enumerate(by_phase.items(), 3):
+        phase = region(pattern, name, line)
+        user = np.where(page * 7 % 601 < round(601 * changed), (owner + 1) % 4, owner)
+        pattern.access(s, page, user, 100_000 * weight, 0, phase=phase)
+    pattern.touch(s, page, owner, phase=1)
+    return Kind.CHANGING_USERS in kinds(run_of(pattern))
+
+
+def users_change_enough(share: float) -> bool:
+    return changing({"a": (52, 0.0), "b": (48, share / 0.48)})
+
+
+def phase_counts(share: float) -> bool:
+    small = round(100 * share)
+    return changing({"a": (50, 0.0), "c": (50 - small, 0.55), "b": (small, 1.0)})
+
+
+def is_hot(ratio: float) -> bool:
+    pattern = Pattern("hot", 4)
+    page = np.arange(400)
+    reads = np.where(page < 100, ratio / 4, (1 - ratio / 4) / 3) * 1_000_000
+    all_read(pattern, 400, reads.round().astype(np.int64)[None, :])
+    return hot_pages.diagnose(subject_of(run_of(pattern))) is not None
+
+
+def has_huge_pages(number: float) -> bool:
+    pages = round(512 * number)
+    pattern = Pattern("huge", 4)
+    page = np.arange(pages)
+    s = pattern.structure("A", pages)
+    pattern.access(s, page, page % 4, 40_000, 0)
+    pattern.touch(s, page, page % 4)
+    return Kind.HUGE_PAGE_FALSE_SHARING in kinds(run_of(pattern))

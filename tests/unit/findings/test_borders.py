@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is not judged, and which of equals counts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from numascape.findings.diagnoses import displaced_pages
+from numascape.findings.finding import Place
+from numascape.findings.subject import Subject
+
+
+@pytest.mark.parametrize("nodes", [None, SimpleNamespace(observed=False)])
+@pytest.mark.parametrize("rows", [pl.DataFrame(), pl.DataFrame({"page": [1]})])
+def test_pages_are_displaced_only_on_the_recorded_machine(nodes: Any, rows: pl.DataFrame) -> None:
+    subject: Any = SimpleNamespace(run=SimpleNamespace(nodes=nodes), rows=rows)
+    assert displaced_pages.diagnose(subject) is None
+    subject.run.nodes = SimpleNamespace(observed=True)
+    subject.rows = pl.DataFrame()
+    assert displaced_pages.diagnose(subject) is None
+
+
+def worked_in(counts: list[tuple[int, int, int]]) -> Place | None:
+    """Phase, reads, writes."""
+    rows = pl.DataFrame(counts, schema=["phase", "reads", "writes"], orient="row")
+    phases = pl.DataFrame(
+        {"name": ["outside", "a", "b"], "file": ["", "x.c", "x.c"], "line": [0, 3, 9]}
+    )
+    run = SimpleNamespace(trace=SimpleNamespace(phases=phases))
+    found: Any = Subject.worked_in
+    place: Place | None = found.func(SimpleNamespace(rows=rows, run=run))
+    return place
+
+
+def test_the_phase_with_most_work_and_of_equals_the_first() -> None:
+    assert worked_in([(1, 3, 0), (2, 2, 2)]) == Place("b", "x.c", 9)
+    assert worked_in([(2, 4, 0), (1, 1, 3)]) == Place("a", "x.c", 3)
+    assert worked_in([(0, 9, 0), (1, 1, 3)]) is None  # the code outside has no line
+    assert worked_in([]) is None

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said and advised follows the facts, at their borders too."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numascape.analysis.ownership import Owner
+from numascape.findings.advice import (
+    contiguous_parts,
+    initialise_by,
+    initialise_in_parallel,
+    interleave,
+    pin,
+    replicate,
+)
+from numascape.findings.find import _may_gain
+from numascape.findings.finding import Gain, Kind, Place
+from numascape.findings.first_touches import read_first_touches
+from numascape.findings.gain import _balanced
+from numascape.findings.groups import Group, stake_of
+from numascape.findings.initialisation import WithInitialisation
+from numascape.prediction import demand_of, speeds_of
+from unit.prediction.made_up import machine_of, trace_of
+
+
+def facts(share: float = 1.0, threads: int = 1, **known: Any) -> Any:
+    place = known.get("place", ("init", "/src/a.c", 12))
+    return SimpleNamespace(
+        first_toucher=known.get("toucher", 3),
+        first_toucher_share=share,
+        first_touched_pages=40,
+        threads=threads,
+        place=place,
+    )
+
+
+def test_four_fifths_of_the_pages_are_a_touch_by_one_thread() -> None:
+    assert read_first_touches(facts(0.8, 2), Owner.PROGRAM, {})[2] == "first touch by one thread"
+    assert read_first_touches(facts(0.79, 2), Owner.PROGRAM, {})[2] == "touched by several"
+    assert read_first_touches(facts(0.8, 2), Owner.RUNTIME, {})[1:] == ((), "")
+    assert read_first_touches(facts(toucher=None), Owner.PROGRAM, {})[0] == (
+        "No first touch of it was recorded.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("threads", "place", "end"),
+    [
+        (1, ("init", "/src/a.c", 12), " first (in init, a.c:12)."),
+        (2, ("init", "/src/a.c", 0), " first (in init); 1 other thread touched the rest."),
+        (3, ("", "a.c", 12), " first (a.c:12); 2 other threads touched the rest."),
+        (1, ("", "", 5), " first."),
+    ],
+)
+def test_first_touches_are_said_with_their_place(threads: int, place: Any, end: str) -> None:
+    see = read_first_touches(facts(threads=threads, place=place), Owner.PROGRAM, {0: 40})[0]
+    assert len(see) == 1  # on one node, nothing is said of nodes
+    assert see[0].endswith(end)
+
+
+def test_nodes_of_pages_are_said_in_order() -> None:
+    see = read_first_touches(facts(), Owner.PROGRAM, {2: 10, 0: 30})[0]
+    assert see[1] == "Its pages were on node 0: 75 %, node 2: 25 %."
+
+
+def subject(touched: Place | None = None, used: Place | None = None, **known: Any) -> Any:
+    row = {"kind": "heap", "function": "make", "file": "/src/a.c", "line": 7, "size": 8192}
+    run = SimpleNamespace(openmp=known.pop("openmp", True), nodes=known.pop("nodes", None))
+    return SimpleNamespace(
+        touched_at=touched,
+        used_at=used,
+        worked_in=known.pop("worked_in", None),
+        schedule=known.pop("schedule", None),
+        row={**row, **known},
+        run=run,
+        touched_bytes=4096,
+    )
+
+
+def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
+    touched, used = Place("fill", "/src/a.c", 12), Place("work", "/src/b.c", 30)
+    plain = initialise_in_parallel(subject(touched, used))
+    assert "on the initialisation at a.c:12, with the same division of work as work" in plain
+    assert "as in the work on it" in initialise_in_parallel(subject(touched))
+    threads = initialise_in_parallel(subject(touched, used, openmp=False))
+    assert "instead of all parts in fill (a.c:12)" in threads
+    assert "#pragma" not in threads
+    fortran = initialise_in_parallel(subject(Place("fill", "/src/a.F90", 12), used))
+    assert "`!$omp parallel do schedule(static)`" in fortran
+    assert "on the initialisation, with" in initialise_in_parallel(subject(None, used))
+    unknown = initialise_in_parallel(subject(Place("fill", "/src/a.c", 0), used))
+    assert "on the initialisation at fill," in unknown
+    assert "and not in fill (a.c:12). Its pages" in initialise_by(subject(touched), 5)
+    assert "in thread 5, which uses it. Its pages" in initialise_by(subject(), 5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "chunk", "changed"),
+    [("dynamic", "", True), ("static", "4", True), ("static", "", False), ("auto", "", False)],
+)
+def test_a_schedule_without_contiguous_parts_is_changed(
+    kind: str, chunk: str, changed: bool
+) -> None:
+    place = Place("work", "/src/b.c", 30)
+    schedule = SimpleNamespace(kind=kind, chunk=chunk, clause=f"schedule({kind})", place=place)
+    advice = contiguous_parts(subject(used=place, schedule=schedule))
+    assert advice.startswith(f"Change schedule({kind}) at b.c:30 to schedule(static)") == changed
+    assert ("one block of consecutive iterations" in advice) != changed
+
+
+def test_memory_is_named_by_its_allocation_and_size() -> None:
+    heap = interleave(subject())
+    assert "mbind(start, 8192 bytes, MPOL_INTERLEAVE, ...)` after its allocation at a.c:7" in heap
+    assert "after its allocation" not in interleave(subject(kind="global"))
+    machine = machine_of(3, without_cpus=(2,))
+    copies = replicate(subject(nodes=SimpleNamespace(machine=machine)))
+    assert "needs 4 KiB of memory per node, 8 KiB on the 2 nodes, and" in copies
+    assert "needs 4 KiB of memory per node, and" in replicate(subject())
+    assert "OMP_PROC_BIND" in pin(SimpleNamespace(openmp=True))  # type: ignore[arg-type]
+    assert "pthread" in pin(SimpleNamespace(openmp=False))  # type: ignore[arg-type]
+
+
+def test_balanced_work_is_divided_among_those_who_take_part() -> None:
+    trace = trace_of([(0, 0, 30, 0), (1, 1, 10, 0)], 3, lines=[3, 1])
+    demand = demand_of(trace, speeds_of(machine_of(1)))
+    even = _balanced(demand)
+    assert even.accesses.tolist() == [[20.0, 20.0, 0.0]]
+    assert even.lines.tolist() == [2.0, 2.0]
+    assert even.moved.tolist() == [2.0, 2.0]
+    assert even.rounds.tolist() == pytest.approx([2 / 3, 2.0])
+    assert np.isfinite(even.accesses).all()
+
+
+def group(kind: Kind = Kind.SERIAL_FIRST_TOUCH, **known: Any) -> Group:
+    finding: Any = SimpleNamespace(kind=kind, to_do=known.get("to_do", True))
+    return Group(
+        (finding,), known.get("share", 0.5), known.get("gain"), known.get("touches", False)
+    )
+
+
+def gain_of(share: float, low: float, high: float) -> Gain:
+    return Gain(share=share, low=low, high=high, limit="", machine="M")
+
+
+def test_a_group_says_what_is_at_stake() -> None:
+    assert stake_of(group(to_do=False)) == ("", "")
+    assert stake_of(group(gain=gain_of(0.3, 0.6, 0.2))) == (
+        "30 %",
+        "of the run time saved, predicted for M (20 % to 60 %)",
+    )
+    assert stake_of(group(gain=gain_of(-0.1, -0.2, -0.3)))[1].endswith("(0 % to 0 %)")
+    assert stake_of(group(touches=True))[1].startswith("of touched pages")
+    assert stake_of(group(Kind.LOAD_IMBALANCE))[1].startswith("of accesses are made while")
+    assert stake_of(group())[1].startswith("of accesses could become local")
+
+
+def test_a_gain_must_be_above_a_hundredth_at_best() -> None:
+    assert (_may_gain(group(share=0.011)), _may_gain(group(share=0.01))) == (True, False)
+    assert _may_gain(group(gain=gain_of(0.0, -0.5, 0.011)))
+    assert not _may_gain(group(gain=gain_of(0.0, -0.5, 0.01)))
+    assert _may_gain(group(gain=gain_of(-0.009, -0.5, 0.5)))
+    assert not _may_gain(group(gain=gain_of(-0.01, -0.5, 0.5)))
+
+
+def test_the_initialisation_is_one_more_phase_that_ran_once() -> None:
+    whole = trace_of([(0, 0, 0, 10)], 1, repetitions=5)
+    with_it: Any = SimpleNamespace(whole=whole)
+    phases: Any = WithInitialisation.phases
+    phases = phases.func(with_it)
+    assert phases["phase"].to_list() == [0, 1]
+    assert phases["name"].to_list() == ["run", "initialisation"]
+    assert phases["repetitions"].to_list() == [5, 1]

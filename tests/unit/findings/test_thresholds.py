@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each threshold of the findings decides where it says: one case just below it, one just above.
+
+The numbers are written out here, so that a changed threshold is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from numascape.findings import thresholds
+from unit.findings import node_cases as nodes
+from unit.findings import pattern_cases as patterns
+from unit.findings import run_cases as runs
+
+
+class Case(NamedTuple):
+    """`holds(below)` and `holds(above)` differ; `then` is what holds above."""
+
+    holds: Callable[[float], bool]
+    below: float
+    above: float
+    then: bool
+
+
+CASES = {
+    "MIN_STRUCTURE_SHARE": Case(runs.is_examined, 0.0098, 0.0102, True),
+    "MIN_FIRST_TOUCH_RATIO": Case(runs.touches_more_than_its_part, 1.98, 2.02, True),
+    "HALF_KNOWN_CONFIDENCE": Case(runs.is_surer_than, 0.49, 0.51, False),
+    "MIN_SERIAL_SHARE": Case(runs.first_touch_is_serial, 0.79, 0.81, True),
+    "MAX_LINES_PER_ACCESS": Case(runs.fetches_few_lines, 1 / 130, 1 / 126, False),
+    "MIN_FOREIGN_SHARE": Case(runs.is_used_elsewhere, 0.49, 0.51, True),
+    "MIN_DOMINANT_SHARE": Case(patterns.is_split, 0.74, 0.76, True),
+    "MAX_EVEN_SHARE_RATIO": Case(patterns.is_shared_by_all, 1.73, 1.77, False),
+    "MIN_USER_SHARE": Case(patterns.is_user, 0.049, 0.051, True),
+    "MAX_WRITTEN_SHARE": Case(runs.is_read_mostly, 0.0095, 0.0105, False),
+    "MAX_PARALLEL_SHARE": Case(runs.works_in_parallel, 0.945, 0.955, False),
+    "MIN_WORK_OF_INITIALISER": Case(runs.initialiser_works, 0.49, 0.51, True),
+    "MAX_WORK_OF_INITIALISER": Case(runs.initialiser_works, 3.95, 4.05, False),
+    "MAX_PART_OF_PAGES": Case(lambda part: runs.main_works(1.0, part), 0.59, 0.61, True),
+    "DEFAULT_CACHE_BYTES": Case(runs.fits_the_cache, 31 << 12, 33 << 12, False),
+    "MIN_CACHE_RESIDENT_SHARE": Case(runs.cached_is_reported, 0.049, 0.051, True),
+    "MAX_NEGLIGIBLE_SIZE": Case(runs.is_negligible, 4 / 81, 4 / 79, False),
+    "MAX_REUSE_RATIO": Case(runs.does_not_compete, 3.95, 4.05, True),
+    "MIN_REUSE": Case(runs.is_reused, 15.9, 16.1, True),
+    "MIN_BOUNDARY_SHARE": Case(patterns.boundaries_matter, 0.24, 0.26, True),
+    "MIN_ORDERED_SHARE": Case(lambda covered: runs.main_works(covered, 0.5), 0.89, 0.91, False),
+    "MIN_PART_ENDS": Case(patterns.parts_are_short, 14 / 54, 14 / 46, True),
+    "MAX_BOUNDARY_USERS": Case(patterns.few_users_at_boundaries, 2.97, 3.03, False),
+    "MIN_HOT_RATIO": Case(runs.is_hot, 1.48, 1.52, True),
+    "MIN_IMBALANCE": Case(lambda ratio: runs.imbalanced(ratio, 0.5), 1.39, 1.41, True),
+    "MAX_IDLE_RATIO": Case(patterns.takes_part, 0.099, 0.101, True),
+    "MIN_PHASE_SHARE": Case(lambda share: runs.imbalanced(2.0, share), 0.098, 0.102, True),
+    "MIN_DISPLACED_PAGES": Case(nodes.thread_moved, 5, 6, True),
+    "MIN_USER_SPREAD": Case(patterns.users_are_drawn, 0.0147, 0.0153, True),
+    "MAX_BLOCK_RUNS": Case(patterns.users_change_often, 16, 17, True),
+    "MIN_PERIODIC_CORRELATION": Case(patterns.users_follow_no_rule, 0.4, 0.6, False),
+    "MIN_USER_DIFFERENCE": Case(patterns.users_differ, 0.094, 0.106, True),
+    "MIN_PHASE_WORK": Case(runs.phase_counts, 0.09, 0.11, True),
+    "MIN_CHANGED_SHARE": Case(runs.users_change_enough, 0.296, 0.304, True),
+    "MIN_HUGE_PAGES": Case(runs.has_huge_pages, 2047 / 512, 4, True),
+    "MIN_ONE_NODE_SHARE": Case(nodes.one_node_serves, 0.74, 0.76, True),
+    "MAX_ONE_NODE_THREADS": Case(nodes.threads_are_spread, 0.59, 0.61, False),
+    "MIN_DISPLACED_SHARE": Case(nodes.pages_are_displaced, 0.098, 0.102, True),
+    "MIN_FULL_NODE_PROBABILITY": Case(nodes.node_was_full, 0.79, 0.81, True),
+    "MAX_INTERLEAVED_RATIO": Case(nodes.is_interleaved, 1.28, 1.32, False),
+    "MAX_REMOTE_SHARE": Case(nodes.work_is_remote, 0.098, 0.102, True),
+    "MIN_GAIN": Case(runs.is_worth_reporting, 0.0097, 0.0103, True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_threshold_decides_where_it_says(name: str) -> None:
+    case = CASES[name]
+    assert (case.holds(case.below), case.holds(case.above)) == (not case.then, case.then)
+
+
+def test_each_threshold_has_its_case() -> None:
+    assert {name for name in vars(thresholds) if name.isupper()} == set(CASES)
