@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks: one command each, ratios measured side by side."""
+"""Benchmarks: one command each; they measure ratios of alternating runs."""

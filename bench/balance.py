@@ -45,7 +45,7 @@ def cases(matrices: list[Path]) -> list[tuple[str, TaskGraph]]:
 
 
 def dominating(problem: Problem, theirs: Cores) -> Balanced:
-    """Ours, no worse than a mapping in imbalance and communication, for the fewest migrations."""
+    """Our mapping with fewest migrations within another's imbalance and communication."""
     start = problem.relabel(theirs)
     bound = problem.measure(start)
     options = Options(
@@ -58,7 +58,7 @@ def dominating(problem: Problem, theirs: Cores) -> Balanced:
 
 
 def fewest_migrations(graph: TaskGraph, cores: int, imbalance: float) -> int:
-    """A lower bound: how many tasks leave, the heaviest first, until no core is above that."""
+    """A lower bound of migrations: remove the heaviest tasks until no core is above the limit."""
     times = np.bincount(graph.core, graph.load, cores)
     cap = imbalance * times.mean() * (1 + 1e-9)
     needed = 0
@@ -69,7 +69,7 @@ def fewest_migrations(graph: TaskGraph, cores: int, imbalance: float) -> int:
 
 
 def compared(name: str, graph: TaskGraph) -> ResultTable:
-    """Each balancer, and what ours gives within its imbalance and communication cost."""
+    """Each balancer, and our result within its imbalance and communication cost."""
     problem = Problem(graph, target_of_machine(open_machine("numa32")))
     now = problem.measure(graph.core)
     rows: list[list[str | float | None]] = [
@@ -183,7 +183,7 @@ def main(
     for table in tables:
         print_table(table)
     if write:
-        # Times are as good as the machine is idle.
+        # Times are only good if the machine is idle.
         about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
         for path in write_results("balance", about, tables):
             console.print(f"wrote {path}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balances by groups of nodes in the processes of MPI, up to ten million tasks.
 
-`mpiexec -n 3 python -m mpi4py.futures -m bench.balance_groups`: one process deals tasks out, the
-others balance. mpi4py is no dependency: pip install mpi4py.
+`mpiexec -n 3 python -m mpi4py.futures -m bench.balance_groups`: one process distributes the tasks,
+the others balance. mpi4py is not a dependency: pip install mpi4py.
 """
 
 import resource
@@ -27,7 +27,7 @@ Row = list[str | float | None]
 
 
 def uneven_mesh(side: int, cores: int) -> TaskGraph:
-    """A mesh whose load rises to the middle rows, so that whole nodes have too much."""
+    """A mesh whose load rises towards the middle rows, so that whole nodes are overloaded."""
     graph = generated.mesh(side, cores)
     row = np.arange(side * side) // side
     graph.load[:] *= 1.0 + np.sin(np.pi * row / side)

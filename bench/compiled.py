@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of programs that numascape-cc built, recorded, over what clang makes of them.
+"""CPU time of recorded programs that numascape-cc built, over that of clang's builds.
 
-And how much longer compiling takes. Runs alternate, as in overhead.py.
+Also measures how much longer compiling takes. Runs alternate, as in overhead.py.
 """
 
 import json
@@ -31,7 +31,7 @@ console = Console(stderr=True)
 
 @dataclass(frozen=True)
 class Build:
-    """A program as clang builds it and as the wrapper does, and what that cost."""
+    """A program built by clang and by the wrapper, with the times of compilation."""
 
     native: Path
     counted: Path

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPU time of loops over segmented vectors, next to the plain loop over a std::vector.
 
-All ways of a kernel take turns in each round, in one process, so that whatever else the machine
-does falls on all of them; a ratio is the median over the rounds.
+All variants of a kernel run in turn in each round, in one process, so that other load on the
+machine affects all of them. A ratio is the median over the rounds.
 """
 
 import re
@@ -31,7 +31,7 @@ Times = dict[tuple[str, str], list[float]]
 
 @dataclass(frozen=True)
 class Size:
-    """Elements of each array, and where these are."""
+    """The number of elements of each array, and the cache or memory that holds them."""
 
     elements: int
     place: str
@@ -70,7 +70,7 @@ def ratio(times: Times, kernel: str, way: str) -> float | None:
 
 
 def boost_note(boost: Path | None) -> str:
-    """Which Boost was measured; nothing without one."""
+    """The version of Boost that was measured; empty without Boost."""
     if boost is None:
         return ""
     text = (boost / "boost" / "version.hpp").read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often findings are right: precision and recall over the labelled programs."""
+"""Measures precision and recall of findings over the labelled programs."""
 
 import tempfile
 from pathlib import Path
@@ -16,7 +16,7 @@ console = Console(stderr=True)
 
 
 def table_of(rounds: list[list[Outcome]]) -> ResultTable:
-    """Right, wrong and missed findings of all rounds, by set and by kind."""
+    """The number of right, wrong and missed findings of all rounds, by set and by kind."""
     results = [result for outcome in rounds for result in outcome]
     rows: list[list[str | float | None]] = []
     sets = (

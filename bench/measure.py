@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command and says what it cost; describes the machine that it ran on."""
+"""Runs a command, measures its cost, and describes the machine."""
 
 import os
 import platform
@@ -15,14 +15,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds; CPU is user and system time of the command and all that it waited for."""
+    """Seconds; CPU is user and system time of the command and of its awaited children."""
 
     cpu_s: float
     wall_s: float
 
 
 class CommandError(Exception):
-    """A measured command ended with another status than 0."""
+    """A measured command failed."""
 
 
 def run(command: Sequence[str]) -> Cost:
@@ -44,7 +44,7 @@ def run(command: Sequence[str]) -> Cost:
 
 
 def _descendants(pid: int) -> list[int]:
-    """Processes below `pid` that execute another program: a fork before its exec is no subject."""
+    """Descendants of `pid` that execute another program; a fork before its exec does not count."""
     found = []
     own = Path(f"/proc/{pid}/exe").readlink()
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -68,8 +68,8 @@ def _memory_kib(pid: int) -> int:
 def peak_memory(command: Sequence[str], below: bool) -> int:
     """Bytes of memory at the peak of a command's process or, `below`, of the largest descendant.
 
-    Sampled every few milliseconds: the peak of the resident set is the kernel's own, so only what
-    comes in the last milliseconds of the process is missed.
+    Sampled every few milliseconds. The kernel keeps the peak of the resident set, so only a peak in
+    the last milliseconds of the process is missed.
     """
     peak = 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -93,7 +93,7 @@ def peak_memory(command: Sequence[str], below: bool) -> int:
 
 
 def machine() -> dict[str, str | int]:
-    """What a reader must know of the machine to judge the numbers."""
+    """The facts about the machine that a reader needs to judge the numbers."""
     model = "unknown processor"
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

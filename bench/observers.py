@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways of watching a program that are compared: each runs a command and gives its cost.
+"""The compared observers of a program: each runs a command and measures its cost.
 
-An observer's cost is that of the program under it. For Numascape this is the recorded process as
-its trace states it; starting Python and converting the shards comes once for a recording, does not
-grow with the program's accesses, and is measured apart (`numascape_command`).
+An observer's cost is that of the observed program. For Numascape, this is the recorded process, as
+the trace states it. Starting Python and converting the shards happens once per recording and does
+not grow with the program's accesses; it is measured separately (`numascape_command`).
 """
 
 import json
@@ -68,5 +68,5 @@ LACKEY = Observer("lackey --trace-mem", lackey)
 
 
 def fast_observers() -> list[Observer]:
-    """Observers that can be run over and over at the full sizes."""
+    """Observers that are fast enough to run repeatedly at the full sizes."""
     return [NUMASCAPE, BARE_DYNAMORIO]

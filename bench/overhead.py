@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of recorded programs over their native CPU time, next to other observers'.
+"""CPU time of recorded programs over their native CPU time, compared with other observers.
 
-Native and observed runs alternate, so that whatever else the machine does falls on both; a ratio
-is the median over the rounds.
+Native and observed runs alternate, so that other load on the machine affects both. A ratio is the
+median over the rounds.
 """
 
 import statistics
@@ -64,7 +64,7 @@ def overhead_table(programs: list[Program], rounds: int) -> ResultTable:
 
 
 def cpu_without_start(observer: Observer, program: Program, runs: int) -> float:
-    """Median CPU seconds at the reduced size, less those of observing /bin/true."""
+    """Median CPU seconds at the reduced size, minus those of observing /bin/true."""
     costs = [observer.run(program.command(reduced=True)).cpu_s for _ in range(runs)]
     starts = [observer.run(["/bin/true"]).cpu_s for _ in range(runs)]
     return max(statistics.median(costs) - statistics.median(starts), 1e-6)
@@ -87,7 +87,7 @@ def slow_table(programs: list[Program]) -> ResultTable:
 
 
 def start_table(rounds: int) -> ResultTable:
-    """What recording a program that does nothing costs."""
+    """The cost of recording a program that does nothing."""
     names = ["native", "numascape: recorded process", "numascape: whole command"]
     runs = [run, NUMASCAPE.run, numascape_command]
     rows: list[list[str | float | None]] = []
@@ -99,7 +99,7 @@ def start_table(rounds: int) -> ResultTable:
 
 
 def memory_row(program: Program) -> list[str | float | None]:
-    """Peak memory recorded minus native, against what 0.5 % and 64 MB allow."""
+    """Peak memory, recorded minus native, compared with the limit of 0.5 % and 64 MB."""
     native = peak_memory(program.command(), below=False)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.numascape"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording phases adds to the CPU time of a recording.
+"""Measures the CPU time that phases add to a recording.
 
 The kernel touches 100 MB in each of 100 phases. Recordings with and without phases alternate; a
 ratio is the median over the rounds.
@@ -22,7 +22,7 @@ from bench.tables import ResultTable, print_table, write_results
 PHASES = 100
 console = Console(stderr=True)
 
-# What is recorded, the kernel's DISTINCT (plus 1), and options instead of `--phases none`.
+# The name of the case, the kernel's DISTINCT (plus 1), and options instead of `--phases none`.
 CASES: list[tuple[str, int, list[str]]] = [
     ("one parallel region, 100 times", 1, ["--phases", "regions"]),
     ("100 marks, each a phase of its own", 2, ["--phases", "marks"]),

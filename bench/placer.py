@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan costs a program that allocates, next to the same program without one.
+"""Measures the cost of a plan for a program that allocates.
 
-The program's own CPU time, runs with and without a plan alternating. Between allocations a plan
-costs nothing: the placer runs in no access.
+It compares the program's CPU time in alternating runs with and without a plan. Between allocations,
+a plan costs nothing, because the placer does not run at accesses.
 """
 
 import statistics
@@ -18,13 +18,13 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.tables import ResultTable, print_table, write_results
-from numascape.placement import Plan, StructureRule, write_plan
+from numascape.plan import Plan, StructureRule, write_plan
 
 console = Console(stderr=True)
 KERNELS: Final = Path(__file__).parent / "kernels"
 NUMASCAPE: Final = Path(sysconfig.get_path("scripts")) / "numascape"
 OTHER, ABOUT = "another structure", "these blocks"
-# What it is called, bytes, calls in a pass, blocks held.
+# Name, bytes, calls per pass, and live blocks.
 CASES: Final = (
     ("64 B", 64, 2_000_000, 1),
     ("64 B, 1000 held", 64, 2_000_000, 1000),
@@ -43,7 +43,7 @@ def compile_program(folder: Path) -> Path:
 
 
 def plans(folder: Path) -> dict[str, Path]:
-    """Plans by what they are about."""
+    """Plans by their subject."""
     found = {}
     for about, name in ((OTHER, "other"), (ABOUT, "block")):
         found[about] = folder / f"{name}.toml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets predictions of page placement policies beside published measurements."""
+"""Compares predictions of page placement policies with published measurements."""
 
 import subprocess
 import sys
@@ -18,15 +18,15 @@ from rich.console import Console
 from bench.measure import machine
 from bench.published_policies import RECORDINGS, Result, results
 from bench.tables import RESULTS, ResultTable, print_table, write_results
+from numascape.appearance.style import SETTINGS
 from numascape.figures.drawing import save
-from numascape.figures.style import SETTINGS
 
 console = Console(stderr=True)
 COLOURS = {"IS.D": "#2c7fb8", "Ondes3D": "#d7642c", "matrix,": "#8a5aa8"}
 
 
 def record(folder: Path) -> None:
-    """Make the recordings that the folder lacks."""
+    """Make the recordings that are missing in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     numascape = Path(sys.executable).with_name("numascape")
     for recording in RECORDINGS:
@@ -40,15 +40,15 @@ def record(folder: Path) -> None:
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 0; equal values share the mean of theirs."""
+    """Ranks from 0; equal values have the mean of their ranks."""
     array = np.asarray(values)
     return [float((array < v).sum() + ((array == v).sum() - 1) / 2) for v in values]
 
 
 def rank_correlation(found: Sequence[Result]) -> float | None:
-    """Spearman's, of published and predicted speedups; None when one of them never differs.
+    """Spearman's correlation of published and predicted speedups; None if one of them is constant.
 
-    Of whole points, as `predict` prints them: what differs by less is alike.
+    Uses whole points, as `predict` prints them, so smaller differences do not count.
     """
     published = ranks([round(r.published) for r in found])
     predicted = ranks([round(r.predicted) for r in found])
@@ -60,8 +60,8 @@ def rank_correlation(found: Sequence[Result]) -> float | None:
 def best_is_right(found: Sequence[Result]) -> bool:
     """Whether the policy predicted best is the published best, within two standard errors.
 
-    The model has threads that nobody pins stay where they are, which is the best that can become of
-    them; so of two alike the one with pinned threads is chosen.
+    In the model, unpinned threads never move, which is the best case for them. Of two equal
+    policies, the one with pinned threads is therefore chosen.
     """
     chosen = max(found, key=lambda r: (round(r.predicted, 1), r.is_pinned))
     best = max(found, key=lambda r: r.published)
@@ -69,12 +69,12 @@ def best_is_right(found: Sequence[Result]) -> bool:
 
 
 def reachable(every: Sequence[Result]) -> float:
-    """The rank correlation that a model can reach which does not know the order of accesses.
+    """The best rank correlation of a model that does not know the order of accesses.
 
-    It knows everything published, but predicts the same for IS's dynamic and cyclic schedules when
-    all pages are interleaved: their threads make the same numbers of accesses in each phase, and
-    every page is on all nodes alike. What it predicts there is chosen for the best correlation,
-    one after the other of the settings beside interleaving, until that no longer helps.
+    This model knows all published results, but predicts the same for IS's dynamic and cyclic
+    schedules if all pages are interleaved: their threads make the same numbers of accesses in each
+    phase, and every page is equally on all nodes. Its predictions for these cases are optimised one
+    after the other, until the correlation no longer rises.
     """
     found = [replace(r, predicted=r.published) for r in every if r.counts]
     alike: dict[str, list[int]] = {}
@@ -173,7 +173,7 @@ def main(
     ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/prediction.*.")] = True,
 ) -> None:
-    """Set predictions of page placement policies beside published measurements."""
+    """Compare predictions of page placement policies with published measurements."""
     with tempfile.TemporaryDirectory() as folder:
         place = traces or Path(folder)
         record(place)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the probe measures, next to likwid-bench, STREAM and multichase.
+"""Compares the probe with likwid-bench, STREAM and multichase.
 
-All tools' runs alternate, so that whatever else the machine does falls on all; where that is
-permitted, all run with real-time priority, so that no other program gets their CPU meanwhile.
-Memory is in huge pages for all: for likwid-bench and STREAM through malloc's tunable. One thread on
-CPU 0.
+Runs of all tools alternate, so that other load on the machine affects all of them. If permitted,
+all run with real-time priority, so that no other program gets their CPU. All use memory in huge
+pages (likwid-bench and STREAM through a tunable of malloc), and one thread on CPU 0.
 
-likwid-bench calls its loop for each pass over the vectors, which in the first cache is a few
-percent of its time; for this comparison the probe does the same.
+likwid-bench calls its loop for each pass over the vectors, which takes a few percent of the time in
+the first-level cache. For this comparison, the probe does the same.
 """
 
 import os
@@ -31,7 +30,7 @@ from numascape.machine.sizes import outside_bytes
 from numascape.machine.sources import read_host
 
 console = Console(stderr=True)
-# glibc's malloc asks for huge pages then (glibc 2.35 and newer).
+# Makes glibc's malloc use huge pages (glibc 2.35 and newer).
 HUGE = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 CPU = 0
 # likwid-bench's name of the same loop, by instruction set.
@@ -41,16 +40,16 @@ LIKWID = {
     "triad": {"avx512": "triad_avx512_fma", "avx2": "triad_avx_fma", "sse2": "triad_sse"},
     "stream": {"avx512": "stream_avx512_fma", "avx2": "stream_avx_fma", "sse2": "stream_sse"},
 }
-# Bytes that likwid-bench moves in a run of one round, where it has that many passes.
+# Bytes that likwid-bench moves in one round, if it has so many passes.
 LIKWID_VOLUME = 4 << 30
 SAMPLE_MS = 50
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row: a measurement of ours and of another tool, each giving its samples of a round.
+    """One row: a measurement by us and by another tool; each returns its samples of a round.
 
-    `typical` is what the other tool prints of its repetitions.
+    `typical` is the statistic that the other tool prints.
     """
 
     name: str
@@ -97,7 +96,7 @@ def likwid_bandwidth(kernel: str, size: int) -> float:
 
 def multichase_latency(program: Path, size: int) -> float:
     # -H: huge pages; -s 64: a cache line each; -T: no locality of pages; -n: half seconds.
-    # It binds its thread itself; its other thread must find another CPU free, to take the samples.
+    # It binds its thread itself. Its other thread, which takes the samples, needs another free CPU.
     command = [str(program), "-m", str(size), "-s", "64", "-T", str(size), "-n", "5", "-H"]
     return number(r"^\s*([\d.]+)\s*$", output(command))
 
@@ -108,7 +107,7 @@ def stream_triad(program: Path) -> float:
 
 
 def prefer_these_programs() -> str:
-    """Give this process and its children real-time priority; say how it went."""
+    """Give this process and its children real-time priority; return whether this succeeded."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
@@ -182,7 +181,7 @@ def main(
     stream: Annotated[Path | None, typer.Option(help="STREAM, for one thread.")] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/probe.md and .json.")] = True,
 ) -> None:
-    """Compare the probe with the tools that are known for the same."""
+    """Compare the probe with the usual tools for these measurements."""
     if shutil.which("likwid-bench") is None:
         console.print("likwid-bench is missing: install likwid (Debian's package)")
         raise typer.Exit(2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: the examples, and kernels of other character."""
+"""The measured programs: the examples, and kernels of other kinds."""
 
 import subprocess
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published results of NumaLB, next to what the simulator gives for the same benchmarks.
+"""Compares the published results of NumaLB with the simulator for the same benchmarks.
 
-Published: L. L. Pilla et al., TR-JLPC-11-02, as read from its slides (bench/published). What it
-does not say, and what is assumed here, is in docs/balance.md.
+Published: L. L. Pilla et al., TR-JLPC-11-02, as read from its slides (bench/published).
+docs/balance.md lists missing details and our assumptions.
 """
 
 import csv
@@ -57,7 +57,7 @@ def published(name: str) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def graph_of(benchmark: str, cores: int, seed: int) -> TaskGraph:
-    """The tasks with the loads that they have."""
+    """The tasks with their true loads."""
     if benchmark == "kNeighbor":
         return generated.k_neighbor(200, cores, seed=seed)
     if benchmark == "lb_test":
@@ -66,28 +66,28 @@ def graph_of(benchmark: str, cores: int, seed: int) -> TaskGraph:
 
 
 def as_measured(graph: TaskGraph, seed: int) -> TaskGraph:
-    """The tasks with the loads that balancers are told, which are off by a few per cent."""
+    """The tasks with the loads that balancers get, which are wrong by a few per cent."""
     noise = np.random.default_rng(1000 + seed).normal(1.0, NOISE, graph.tasks)
     return dataclasses.replace(graph, load=graph.load * noise)
 
 
 def mapped(problem: Problem, name: str) -> Balanced:
-    """What a balancer gives, called as Charm++'s strategy of that name calls it."""
+    """The mapping of a balancer, called like Charm++'s strategy of this name."""
     if name == "scotch":
         return problem.run(name, Options(max_imbalance=SCOTCH_IMBALANCE))
     if name != BALANCERS["greedylb"]:
         return problem.run(name)
     # From 9 December 2010 to 28 February 2011 (66a12630d and 5d70bb5e6 in Charm++'s repository) the
-    # core of the i-th heaviest chare went to the i-th chare, because GreedyLB sorts them.
+    # i-th chare got the core of the i-th heaviest chare, because GreedyLB sorts them.
     balanced = problem.run("greedy")
     mixed_up = balanced.mapping[np.argsort(-problem.graph.load, kind="stable")]
     return Balanced(name, mixed_up, problem.measure(mixed_up), balanced.seconds)
 
 
 def calibrated(target: Target, seconds: float, seed: int) -> Costs:
-    """Costs with which kNeighbor, unbalanced, takes as long as published, by one number.
+    """Costs, by one parameter, with which unbalanced kNeighbor takes the published time.
 
-    No benchmark reads what its messages hold, so their bytes cost nothing.
+    No benchmark reads the content of its messages, so bytes cost nothing.
     """
     costs = Costs(per_byte=0.0)
     graph = graph_of("kNeighbor", target.cores, seed)
@@ -131,7 +131,7 @@ def measure(benchmark: str, machine: str, seeds: int) -> dict[str, Cell]:
 
 
 def pairs_in_order(theirs: dict[str, str], cells: dict[str, Cell]) -> tuple[int, int]:
-    """Of the pairs of balancers that differ as published, how many differ so here; and of all."""
+    """The number of pairs with different published results: in the same order here, and in all."""
     same, pairs = 0, list(itertools.combinations(BALANCERS.items(), 2))
     differing = 0
     for (a, ours_a), (b, ours_b) in pairs:
@@ -191,7 +191,7 @@ def published_tables(seeds: int) -> list[ResultTable]:
 
 
 def migration_table() -> ResultTable:
-    """How long NumaLB's and Greedy's migrations take, by the size of a task."""
+    """The time of NumaLB's and Greedy's migrations by the size of a task."""
     rows: list[list[str | float | None]] = []
     for machine in MACHINES:
         target = target_of_machine(open_machine(machine.lower()))

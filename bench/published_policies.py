@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published times of page placement policies, next to what is predicted for the same cases.
+"""Compares the published times of page placement policies with predictions of these cases.
 
 Published (bench/published): D. Beniamine, M. Diener, G. Huard, P. O. A. Navaux, "TABARNAC:
 Visualizing and Resolving Memory Access Issues on NUMA Architectures", VPA 2015, and the raw runs of
-its repository tabarnac_expe; 64 threads on 4 x Intel Xeon X7550, Linux 3.13. Our examples stand for
-its programs, smaller: docs/prediction.md says how, and what differs.
+its repository tabarnac_expe; 64 threads on 4 x Intel Xeon X7550, Linux 3.13. Smaller runs of our
+examples stand for its programs; docs/prediction.md describes the differences.
 """
 
 import csv
@@ -43,7 +43,7 @@ KERNEL = BalancingKernel(deferred_faults=16)
 
 @dataclass(frozen=True)
 class Recording:
-    """A run of an example, with the cache that a thread is taken to have: size and ways."""
+    """A run of an example, with the assumed cache of a thread: size and ways."""
 
     name: str
     cache: str
@@ -56,9 +56,9 @@ def _recording(name: str, cache: str, command: str) -> Recording:
 
 
 # A thread of the machine has 18 MiB / 16 of last-level cache. A bucket of class D takes 1 MiB of
-# it, and while each of its lines is used once, on the mean, as many keys come by as fill the rest:
-# so it is here, with 34 KiB. Rows of the wave's cube (4 KB at its size) and columns of the matrix
-# (256 KiB) are a quarter and an eighth as long here, and so is the cache.
+# it. While each of its lines is used once on average, the keys that pass through the cache fill the
+# rest. The same is true here with 34 KiB. Rows of the wave's cube (4 KB at its size) and columns of
+# the matrix (256 KiB) are a quarter and an eighth as long here, and so is the cache.
 RECORDINGS = (
     *(
         _recording(f"bucketsort-{s}", "34k,17,64", f"bucketsort -n 24 -m 21 -b 8 {s}")
@@ -73,9 +73,9 @@ RECORDINGS = (
 
 @dataclass(frozen=True)
 class Result:
-    """Speedups in percent: 100 (1 - t / t of the base); of the published one the standard error.
+    """Speedups in percent, 100 (1 - t / t of the base); the published one has a standard error.
 
-    What every policy is relative to, the base, is a result that does not count.
+    The base, to which all policies are relative, does not count as a result.
     """
 
     case: str
@@ -96,9 +96,9 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A recorded run as it stands for a published one.
+    """A recorded run that stands for a published one.
 
-    `demand` is of what was timed; `placed` gives first touch for threads on nodes.
+    `demand` is that of the timed part; `placed` gives first touch for threads on nodes.
     """
 
     trace: Trace
@@ -113,7 +113,7 @@ class Bench:
         self.machine, self.speeds = machine, speeds
         self.tuning = Tuning()
         self.base: Prediction | None = None
-        # How much longer the published run is than the recorded one, and its memory.
+        # The time of the published run over that of the recorded one, and its memory.
         self.scale, self.resident_bytes = 1.0, 0.0
 
     def begin(
@@ -125,8 +125,8 @@ class Bench:
     ) -> None:
         """Predict the base: unpinned threads, first touch.
 
-        With both `scale` and the base's published time, that time calibrates the model; with the
-        time alone, it gives the scale.
+        If `scale` and the published time of the base are given, this time calibrates the model. If
+        only the time is given, it determines the scale.
         """
         threads = self.threads("scatter", base)
         pages = base.placed(threads)
@@ -137,11 +137,11 @@ class Bench:
         self.resident_bytes = resident_bytes
 
     def threads(self, layout: Layout, run: Run) -> Nodes:
-        """Nodes of the run's threads; a main thread that only waits is beside the 64."""
+        """Nodes of the run's threads; a main thread that only waits is in addition to the 64."""
         return np.resize(laid_out(THREADS, self.machine, layout), run.demand.threads)
 
     def predict(self, run: Run, layout: Layout, policy: str) -> Prediction:
-        """Policy: first-touch, balancing or interleave, which balancing leaves alone."""
+        """Policy: first-touch, balancing, or interleave, which balancing does not change."""
         threads = self.threads(layout, run)
         if policy == "interleave":
             return self._predicted(run, interleave(run.trace, self.machine), threads)
@@ -198,7 +198,7 @@ def result(case: str, policy: str, published: float, error: float, found: Predic
 
 
 def sorting_cases(bench: Bench, traces: Path) -> list[Result]:
-    """Three schedules; each pinned or not, with balancing or not, interleaved or not."""
+    """Three schedules, with or without pinning, balancing and interleaving."""
     published = rows("tabarnac_is_d_turing")
     base = next(row for row in published if row["schedule"] == "dynamic")
     assert [base[name] for name in ("affinity", "numa_balancing", "interleave")] == ["off"] * 3
@@ -241,11 +241,11 @@ def speedup(row: dict[str, str], base_s: float) -> tuple[float, float]:
 def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
     """Our bucket sort as IS runs: its ten timed iterations, keys of 8 bytes instead of 4.
 
-    So keys come in twice as many lines. Their counters have 8 bytes there, too, but each serves
-    twice as many keys, so their lines are as many.
-    IS zeroes the sorted keys in parallel before it begins, ours does not: their first touch is in
-    equal parts. Under a dynamic schedule any thread takes a bucket, on the recording machine with
-    its few cores whoever has one: there each thread gets the same part of every page.
+    Keys therefore take twice as many lines. In IS, counters also have 8 bytes, but each is for
+    twice as many keys, so they take the same number of lines. IS zeroes the sorted keys in parallel
+    before it begins; ours does not, so their first touch is set to equal parts. With a dynamic
+    schedule, any thread takes a bucket. The recording machine has few cores, so only running
+    threads take buckets; each thread therefore gets the same part of every page.
     """
     trace = Trace.read(traces / f"bucketsort-{schedule}.numascape")
     number = dict(trace.structures.select("name", "structure").iter_rows())
@@ -253,7 +253,7 @@ def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
     pages = trace.structures.item(sorted_keys, "pages")
     mine = pl.col("structure") == sorted_keys
     part = (pl.col("page").cast(pl.UInt64) * THREADS // pages).cast(pl.UInt32)
-    # What is read from the file is replaced.
+    # Replaces the value from the file.
     vars(trace)["first_touch"] = trace.first_touch.with_columns(
         thread=pl.when(mine).then(part.clip(0, THREADS - 1)).otherwise(pl.col("thread"))
     )
@@ -280,7 +280,7 @@ def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
 
 
 def spread_evenly(demand: Demand, phase: int) -> Demand:
-    """The demand with every thread doing an equal part of all that the phase does."""
+    """The demand if every thread does an equal part of each phase."""
     threads, chosen = demand.threads, demand.phase == phase
     pages, at = np.unique(demand.page[chosen], return_inverse=True)
     accesses = demand.accesses.copy()
@@ -334,7 +334,7 @@ def wave_cases(bench: Bench, traces: Path) -> list[Result]:
 
 
 def wave_run(bench: Bench, traces: Path, version: str) -> Run:
-    """Its two compute loops: initialisation is a small part of the published runs."""
+    """Its two compute loops, because initialisation is a small part of the published runs."""
     trace = Trace.read(traces / f"seismic-{version}.numascape")
     loops = trace.phases.filter(pl.col("name").str.contains("update_"))["phase"].to_list()
     assert len(loops) == 2
@@ -362,7 +362,7 @@ def matrix_cases(bench: Bench, traces: Path) -> list[Result]:
 
 
 def matrix_run(bench: Bench, traces: Path, version: str) -> Run:
-    """Its 64 workers. Main initialises and checks, which grows with the square of the size only."""
+    """Its 64 workers, without main, which initialises and checks in time quadratic in the size."""
     trace = Trace.read(traces / f"matmul-{version}.numascape")
     demand = demand_of(trace, bench.speeds)
     kept = demand.thread > 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How quick the report is: written, opened in Chromium, zoomed; and windows that `view` answers.
+"""Measures the speed of the report: writing, opening in Chromium, zooming; and windows of `view`.
 
-The traces are those of tests/synthetic, whose numbers follow from closed forms.
+The traces are those of tests/synthetic.
 """
 
 import os
@@ -37,7 +37,7 @@ NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
 CHROMIUM = os.environ.get("NUMASCAPE_CHROMIUM") or shutil.which("chromium")
 WINDOWS = 100
 COLUMNS = 4096
-# When the figures first stand on the screen: two frames after the page says that it is ready.
+# The time when the figures first appear: two frames after the page is ready.
 DRAWN = """
 new MutationObserver((_, observer) => {
     if (document.documentElement?.dataset.ready !== "yes") return;
@@ -54,7 +54,7 @@ KEYS = ("+",) * 12 + ("ArrowRight", "ArrowLeft") * 6 + ("]", "[", "-") * 4 + ("0
 
 @dataclass(frozen=True)
 class Case:
-    """A trace, by what is large about it."""
+    """A trace, with the dimension that is large."""
 
     name: str
     pattern: Callable[[], Pattern]
@@ -70,7 +70,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Seen:
-    """Milliseconds in the browser: until the figures stood there, and of each redrawing."""
+    """Milliseconds in the browser until the figures appeared, and of each redrawing."""
 
     opened: float
     redrawn: list[float]
@@ -110,7 +110,7 @@ def report_row(browser: Browser, case: Case, trace: Trace, rounds: int) -> list[
 
 
 def view_row(case: Case, trace: Trace) -> list[str | float | None]:
-    """How long `numascape view` takes for the first window of a structure, and for others."""
+    """The time of `numascape view` for the first window of a structure, and for others."""
     shown = shown_phases(trace)
     windows = Windows(trace, {}, shown.of)
     pages = int(trace.structures.item(0, "pages"))
@@ -126,7 +126,7 @@ def view_row(case: Case, trace: Trace) -> list[str | float | None]:
     first = seconds(0, pages)
     later = []
     for _ in range(WINDOWS):
-        # From a few pages to all of them, each order of magnitude as often.
+        # From a few pages to all pages, with each order of magnitude equally often.
         width = max(1, round(pages ** chance.random()))
         at = chance.randrange(pages - width + 1)
         later.append(1000 * seconds(at, at + width))
@@ -137,7 +137,7 @@ def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 5,
     write: Annotated[bool, typer.Option(help="Write bench/results/report.md and .json.")] = True,
 ) -> None:
-    """Measure how quick the report and `numascape view` are, from small traces to large ones."""
+    """Measure the speed of the report and of `numascape view`, for small to large traces."""
     load = os.getloadavg()[0]
     reports, views = [], []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -170,7 +170,7 @@ def main(
     for table in tables:
         print_table(table)
     if write:
-        # Times, unlike ratios, are as good as the machine is idle.
+        # Times, unlike ratios, are only good if the machine is idle.
         about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
         for path in write_results("report", about, tables):
             console.print(f"wrote {path}")

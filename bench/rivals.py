@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partitioners from PyPI that ours is compared with, each in a process of its own.
+"""Partitioners from PyPI for comparison, each in its own process.
 
 `python -m bench.rivals NAME FILE` maps the problem of FILE (.npz) and prints JSON: the mapping and
-the seconds. They are no dependency: pip install kahip chszlablib mtkahypar.
+the seconds. They are not dependencies: pip install kahip chszlablib mtkahypar.
 """
 
 import importlib.util
@@ -21,12 +21,12 @@ import numpy.typing as npt
 from numascape.balance import Problem
 from numascape.balance.graph import Cores, Numbers
 
-# Integers that stand for loads and costs: of the largest one, so many.
+# Loads and costs are scaled to integers; the largest one becomes this value.
 STEPS = 256
 
 
 class Given:
-    """A problem as partitioners want it: an undirected graph with integer weights."""
+    """A problem for partitioners: an undirected graph with integer weights."""
 
     def __init__(self, file: Path) -> None:
         data = np.load(file)
@@ -111,7 +111,7 @@ def installed() -> list[str]:
 
 
 def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[Cores, float] | None:
-    """The rival's mapping and its seconds; None when it failed or took too long."""
+    """The rival's mapping and its seconds; None if it failed or took too long."""
     graph, target = problem.graph, problem.target
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.npz"
@@ -129,7 +129,7 @@ def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[Cores, flo
     if done.returncode != 0:
         return None
     result = json.loads(done.stdout.splitlines()[-1])
-    # Parts are numbered like cores in the order of their nodes, which ours are.
+    # Parts are numbered like cores in the order of their nodes, like ours.
     return np.array(result["mapping"], np.uint32), result["seconds"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A benchmark's result as plain data, on the terminal, in Markdown and in JSON."""
+"""Writes a benchmark's result to the terminal, as Markdown and as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

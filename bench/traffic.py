@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counting lines of memory adds to the CPU time of a recording, and how right they are.
+"""Measures the CPU time that `--traffic` adds to a recording, and checks the counted lines.
 
 Recordings with and without `--traffic` alternate; a ratio is the median over the rounds. The lines
 are compared with the last-level misses of cachegrind, with one thread and caches of equal size.
@@ -27,7 +27,7 @@ CACHE = "2M,8,64"  # what a core of a server has
 COMPARED_KIB = 128
 console = Console(stderr=True)
 
-# At sizes that leave this cache; a block's grid has two rows, and so two threads.
+# At sizes that exceed this cache; a block's grid has two rows, and so two threads.
 COMPARED: list[list[str | Path]] = [
     [EXAMPLES / "matmul", "-n", "160", "-t", "1", "naive"],
     [EXAMPLES / "matmul", "-n", "160", "-t", "2", "block"],

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs random blocks of instructions natively and recorded, and compares everything.
+
+The same as tests/fuzz/test_instructions.py, with more blocks and other seeds.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fuzz.instructions.blocks import Repertoire
+from fuzz.instructions.probing import features, probe
+from fuzz.instructions.program import build, run
+from fuzz.instructions.session import (
+    check,
+    make_program,
+    record,
+    record_command,
+    report,
+    states_that_differ,
+)
+
+console = Console(stderr=True)
+
+
+def probed(folder: Path) -> Repertoire:
+    """Return the instructions for blocks on this CPU, and print those that the recorder refuses."""
+    repertoire, refused = probe(folder, record_command(folder / "probe.numascape"))
+    forms = sum(len(family) for family in repertoire.forms.values())
+    needed = sorted({feature for form in refused for feature in features(form)})
+    console.print(f"{forms} forms; the recorder refuses {len(refused)}, of {', '.join(needed)}")
+    return repertoire
+
+
+def one_block(folder: Path, repertoire: Repertoire, name: str, size: int) -> bool:
+    """Run one block, named SEED/NUMBER, and print the differences."""
+    seed, number = (int(part) for part in name.split("/"))
+    program = make_program(folder, repertoire, seed, size)
+    found = check(program, first=number, count=1)
+    console.print(report(program, seed, found or [(number, ["nothing differs"])]), markup=False)
+    return not found
+
+
+def main(
+    blocks: Annotated[int, typer.Option(min=1, help="How many blocks.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(help="Of the first program.")] = 1000,
+    size: Annotated[int, typer.Option(min=1, max=4000, help="Blocks of a program.")] = 2000,
+    recorder: Annotated[str, typer.Option(help="binary, or faults: registers only.")] = "binary",
+    block: Annotated[str, typer.Option(help="SEED/NUMBER: run this block alone.")] = "",
+    keep: Annotated[Path | None, typer.Option(help="Keep programs here.")] = None,
+) -> None:
+    """Compare random blocks of instructions."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = keep or Path(temporary)
+        repertoire = probed(folder / "probe")
+        if block:
+            raise typer.Exit(0 if one_block(folder / "block", repertoire, block, size) else 1)
+        begin = time.monotonic()
+        wrong = 0
+        for at in range(0, blocks, size):
+            number = seed + at // size
+            program = make_program(folder / "blocks", repertoire, number, min(size, blocks - at))
+            if recorder == "binary":
+                found = check(program)
+            else:
+                build(program)
+                native = run(program, "native")
+                other = record(program, recorder).results
+                found = list(states_that_differ(program, native, other))
+            wrong += len(found)
+            console.print(report(program, number, found), markup=False, end="")
+            done = at + len(program.blocks)
+            console.print(f"{done} blocks, {wrong} differ, {time.monotonic() - begin:.0f} s")
+    raise typer.Exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which small mistakes in the code that judges would the tests notice?
+
+A mutant is a module with one operator, number or condition changed (Cosmic Ray's operators). Each
+runs in a process of its own, where an import hook gives it instead of the module; no file changes.
+Only tests that start no program run, and of these only those that call the changed function.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.abc
+import importlib.util
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import polars as pl  # noqa: F401
+import rich.console
+import typer
+
+from bench.measure import machine
+from bench.reached import Function, run_quietly, tests_by_function
+from bench.tables import ResultTable, print_table, write_results
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+TESTS = [
+    ROOT / "tests" / "unit" / name
+    for name in (
+        *("findings", "prediction", "placement", "plan", "comparison", "report", "api", "trace"),
+        *(f"cli/test_{verb}.py" for verb in ("advise", "compare", "predict", "run", "show")),
+        "figures/test_data.py",
+    )
+]
+PACKAGES = ("analysis", "findings", "placement", "prediction")
+# Cosmic Ray's; of the replacements of an operator, one each.
+OPERATORS = (
+    "AddNot",
+    "NumberReplacer",
+    "ReplaceAndWithOr",
+    "ReplaceBinaryOperator_Add_Sub",
+    "ReplaceBinaryOperator_BitAnd_BitOr",
+    "ReplaceBinaryOperator_BitOr_BitAnd",
+    "ReplaceBinaryOperator_Div_Mul",
+    "ReplaceBinaryOperator_FloorDiv_Mul",
+    "ReplaceBinaryOperator_Mul_Div",
+    "ReplaceBinaryOperator_Sub_Add",
+    "ReplaceComparisonOperator_Eq_NotEq",
+    "ReplaceComparisonOperator_GtE_Gt",
+    "ReplaceComparisonOperator_Gt_GtE",
+    "ReplaceComparisonOperator_LtE_Lt",
+    "ReplaceComparisonOperator_Lt_LtE",
+    "ReplaceComparisonOperator_NotEq_Eq",
+    "ReplaceFalseWithTrue",
+    "ReplaceOrWithAnd",
+    "ReplaceTrueWithFalse",
+    "ZeroIterationForLoop",
+)
+LIMIT_S = 600  # a mutant that does not end is noticed
+MOST_TESTS = 150  # for one mutant; with more tests, more mutants are noticed
+
+console = rich.console.Console(stderr=True)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The `occurrence`th change of an operator in a module's file."""
+
+    file: str
+    operator: str
+    occurrence: int
+    line: int
+
+    @property
+    def module(self) -> str:
+        return self.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+
+    def code(self) -> str:
+        from cosmic_ray.mutating import mutate_code
+        from cosmic_ray.plugins import get_operator
+
+        operator = get_operator(f"core/{self.operator}")()
+        changed = mutate_code((ROOT / self.file).read_text(), operator, self.occurrence)
+        assert changed is not None, self
+        return str(changed)
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """All mutants of a file, but those that nothing can notice.
+
+    These are in annotations, which do not run, and numbers that change by less than a millionth.
+    """
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator
+
+    text = path.read_text()
+    nodes = list(ast_nodes(get_ast(text)))
+    annotated = _annotations(ast.parse(text))
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        positions = [(node, place) for node in nodes for place in operator.mutation_positions(node)]
+        for occurrence, (node, (start, _)) in enumerate(positions):
+            unseen = name == "NumberReplacer" and _is_large(node.value)
+            if not unseen and not any(first <= start < last for first, last in annotated):
+                yield Mutant(str(path.relative_to(ROOT)), name, occurrence, start[0])
+
+
+def _is_large(number: str) -> bool:
+    """Whether one more or less, as a mutant has it, is less than a millionth of the number."""
+    return bool(abs(ast.literal_eval(number)) > 1e6)
+
+
+def _annotations(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    found: list[ast.expr] = []
+    for node in ast.walk(tree):
+        annotations = (getattr(node, name, None) for name in ("annotation", "returns"))
+        found += [one for one in annotations if isinstance(one, ast.expr)]
+    return [
+        ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
+        for one in found
+    ]
+
+
+class _Replacing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives a mutant where its module is imported."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._name = mutant.module
+        self._file = str(ROOT / mutant.file)
+        self._code = compile(mutant.code(), self._file, "exec")
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self._file, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self._code, module.__dict__)
+
+
+def noticed(
+    mutants: Sequence[Mutant], tests: dict[Function, list[str]], jobs: int
+) -> Iterator[tuple[Mutant, bool]]:
+    """For each mutant, in the order of their ends: whether a test fails, or does not end."""
+    waiting = list(reversed(mutants))
+    running: dict[int, tuple[Mutant, float]] = {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            mutant = waiting.pop()
+            running[_start(mutant, _tests_of(mutant, tests)[:MOST_TESTS])] = (
+                mutant,
+                time.monotonic(),
+            )
+        for child, (mutant, begin) in list(running.items()):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended and time.monotonic() - begin > LIMIT_S:
+                os.kill(child, signal.SIGKILL)
+                ended, status = os.waitpid(child, 0)
+            if ended:
+                del running[child]
+                yield mutant, status != 0
+        time.sleep(0.05)
+
+
+def _tests_of(mutant: Mutant, tests: dict[Function, list[str]]) -> list[str]:
+    """The tests that call the changed function; of what runs at import, those of the module.
+
+    Those of the package come first, the quickest first.
+    """
+    own = f"/unit/{_package(mutant)}/"
+    return sorted(_calling(mutant, tests), key=lambda test: own not in test)
+
+
+def _calling(mutant: Mutant, tests: dict[Function, list[str]]) -> list[str]:
+    file = mutant.file.removeprefix("src/")
+    first = _function_at((ROOT / mutant.file).read_text(), mutant.line)
+    if first is not None and (file, first) in tests:
+        return tests[file, first]
+    called = (found for (where, _), found in tests.items() if where == file)
+    return list(dict.fromkeys(test for found in called for test in found))
+
+
+def _function_at(text: str, line: int) -> int | None:
+    """The first line of the outermost function around a line, with its decorators.
+
+    None for a line of the module, of a class, or of the head of a function.
+    """
+    functions = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+        and node.body[0].lineno <= line <= (node.end_lineno or 0)
+    ]
+    if not functions:
+        return None
+    outermost = min(functions, key=lambda node: node.lineno)
+    return min([outermost.lineno, *(one.lineno for one in outermost.decorator_list)])
+
+
+def _start(mutant: Mutant, tests: Sequence[str]) -> int:
+    child = os.fork()
+    if child == 0:
+        status = 0
+        if tests:
+            status = 1
+            with contextlib.suppress(BaseException):
+                sys.meta_path.insert(0, _Replacing(mutant))
+                status = run_quietly(["-x", *tests])
+        os._exit(status)
+    return child
+
+
+def _sample(packages: Sequence[str], count: int, seed: int) -> tuple[list[Mutant], Counter[str]]:
+    sizes: Counter[str] = Counter()
+    every: list[Mutant] = []
+    for package in packages:
+        files = sorted((SOURCE / "numascape" / package).rglob("*.py"))
+        found = [mutant for path in files for mutant in mutants_of(path)]
+        sizes[package] = len(found)
+        every += found
+    return random.Random(seed).sample(every, min(count, len(every))), sizes
+
+
+def _package(mutant: Mutant) -> str:
+    return mutant.file.split("/")[2]
+
+
+def _tables(rows: list[dict[str, Any]], sizes: Counter[str], seed: int) -> list[ResultTable]:
+    by_package: list[list[str | float | None]] = []
+    for package in (*sizes, "all"):
+        tried = [row for row in rows if package in ("all", row["package"])]
+        killed = sum(row["noticed"] for row in tried)
+        size = sizes.total() if package == "all" else sizes[package]
+        share = f"{100 * killed / len(tried):.0f} %" if tried else None
+        by_package.append([package, str(size), str(len(tried)), str(killed), share])
+    missed = [
+        [f"{row['file'].removeprefix('src/numascape/')}:{row['line']}", row["operator"]]
+        for row in sorted(rows, key=lambda row: (row["file"], row["line"]))
+        if not row["noticed"]
+    ]
+    return [
+        ResultTable(
+            "Mutants that the tests notice",
+            ["package", "mutants", "tried", "noticed", "share"],
+            by_package,
+            f"Drawn at random with seed {seed}; only tests that start no program.",
+        ),
+        ResultTable("Mutants that no test notices", ["place", "operator"], missed),
+    ]
+
+
+def main(
+    packages: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="How many mutants, drawn at random.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many at a time.")] = os.cpu_count() or 1,
+    target: Annotated[float, typer.Option(help="The share to notice; less is status 1.")] = 0.85,
+) -> None:
+    """Try mutants, print those that no test notices, and write bench/results/mutations.*."""
+    chosen = packages or PACKAGES
+    drawn, sizes = _sample(chosen, count, seed)
+    tests = tests_by_function(SOURCE, TESTS, jobs)
+    rows: list[dict[str, Any]] = []
+    for number, (mutant, is_noticed) in enumerate(noticed(drawn, tests, jobs), 1):
+        rows.append({**asdict(mutant), "package": _package(mutant), "noticed": is_noticed})
+        if not is_noticed:
+            console.print(f"{mutant.file}:{mutant.line}: {mutant.operator} {mutant.occurrence}")
+        done = sum(row["noticed"] for row in rows)
+        console.print(f"{number} of {len(drawn)}: {done} noticed", end="\r")
+    tables = _tables(rows, sizes, seed)
+    for table in tables:
+        print_table(table)
+    write_results("mutations", machine(), tables)
+    raise typer.Exit(int(sum(row["noticed"] for row in rows) < target * len(rows)))
+
+
+if __name__ == "__main__":
+    typer.run(main)
