@@ -60,7 +60,7 @@ def is_free(pid: int) -> bool:
 
 def wait_for(condition: object) -> None:
     assert callable(condition)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         if condition():
             return

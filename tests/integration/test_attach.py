@@ -146,6 +146,25 @@ def test_the_recorders_own_thread_takes_no_signal_to_the_process(
     assert {signal.SIGALRM, signal.SIGTERM, signal.SIGTRAP} <= blocked
 
 
+def test_the_end_is_asked_for_while_the_process_is_taken_over(
+    programs: Path, tmp_path: Path
+) -> None:
+    with running(programs / "attached", "1") as process:
+        recorder = subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", tmp_path / "run.numascape", "--pid", f"{process.pid}"]
+        )
+        wait_for(lambda: is_traced(process.pid) or not is_free(process.pid))
+        recorder.terminate()
+        assert recorder.wait(300) == 0
+        assert is_free(process.pid)
+        assert end(process) == ("right\n", 42)
+
+
+def is_traced(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("TracerPid:")[2].split()[0]) != 0
+
+
 def blocked_signals(pid: int) -> dict[str, set[int]]:
     """By the names of the process' threads."""
     found = {}

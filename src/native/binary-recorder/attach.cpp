@@ -18,10 +18,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -115,25 +117,31 @@ void inject(const std::string& home, const std::string& directory, const Target&
     }
 }
 
-// Waits until the process ends, a signal arrives, or the time is over (< 0: never).
-bool ended_within(int process, double seconds) {
-    pollfd wait{process, POLLIN, 0};
+// Waits until the process ends. False when the time (0: no limit) was over or the recording was
+// ended before that.
+bool ended_within(int process, double seconds, int end_signals = -1) {
+    pollfd waiting[] = {{process, POLLIN, 0}, {end_signals, POLLIN, 0}};
     const int milliseconds = seconds <= 0          ? -1
                              : seconds > 2'000'000 ? 2'000'000'000
                                                    : static_cast<int>(seconds * 1000);
-    return poll(&wait, 1, milliseconds) > 0;
+    return poll(waiting, std::size(waiting), milliseconds) > 0 && waiting[0].revents != 0;
 }
 
-// The signal interrupts poll().
-void wake(int) {}
-
-void catch_signals() {
-    struct sigaction action{};
-    action.sa_handler = wake;
+// A descriptor that is readable once a signal has asked us to end the recording. Such a signal may
+// come while we are still taking the process over; it is kept until we wait.
+int catch_end_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-        sigaction(number, &action, nullptr);
+        sigaddset(&signals, number);
+    }
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+    if (descriptor < 0) {
+        fail(std::string("cannot wait for signals: ") + std::strerror(errno));
     }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return descriptor;
 }
 
 // DynamoRIO has left when our client is no longer mapped. On a busy machine it may still be taking
@@ -174,11 +182,12 @@ int main(int argc, char* argv[]) {
     if (process < 0) {
         fail("cannot watch process " + std::to_string(target.pid) + ": " + std::strerror(errno));
     }
-    catch_signals();
+    const int end_signals = catch_end_signals();
     write_options(home, directory, argv[3], target);
     inject(home, directory, target);
-    const Released released =
-        ended_within(process, std::atof(argv[5])) ? Released::kEnded : release(process, target);
+    const Released released = ended_within(process, std::atof(argv[5]), end_signals)
+                                  ? Released::kEnded
+                                  : release(process, target);
     if (released == Released::kEnded) {
         const std::string death = why_died(process, target.pid, directory);
         if (!death.empty()) {
