@@ -84,7 +84,7 @@ class Machine:
     gs_base: int
     zmm: np.ndarray | None = None  # type: ignore[type-arg]
     k: list[int] | None = None
-    st: np.ndarray | None = None  # type: ignore[type-arg]
+    st: np.ndarray | None = None  # type: ignore[type-arg]  # by the numbers of MMX registers
     components: dict[int, "Component"] = field(default_factory=dict)  # of xsave
     compact: set[int] = field(default_factory=set)  # areas that xsavec wrote
 

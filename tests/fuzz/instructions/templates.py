@@ -206,9 +206,19 @@ def _divide(builder: Builder, code: int, width: str) -> None:
     builder.append(Instruction.create_reg(code, sized(width, divisor)))
 
 
-def _forget_pointer(builder: Builder, at: int) -> None:
-    """Clear the address of the last x87 instruction: it may be that of a recorder's copy."""
-    builder.append(Instruction.create_mem_i32(Code.MOV_RM64_IMM32, _at(at), 0))
+def _forget_last(builder: Builder, at: int, store: int) -> None:
+    """Clear what was stored of the last x87 instruction.
+
+    Its address may be that of a recorder's copy. Its opcode and its operand's address are lost on
+    some processors when the kernel switches threads, with a recorder or without.
+    """
+    if store in _ENVIRONMENTS:
+        pointers = (12, 20)  # the opcode lies behind the first
+    else:
+        pointers = (8, 16)
+        builder.append(Instruction.create_mem_i32(Code.MOV_RM16_IMM16, _at(at + 6), 0))
+    for pointer in pointers:
+        builder.append(Instruction.create_mem_i32(Code.MOV_RM64_IMM32, _at(at + pointer), 0))
 
 
 def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
@@ -221,7 +231,7 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
     builder.load(RAX, mask)
     builder.load(RDX, 0)
     builder.append(Instruction.create_mem(save, _at(at)))
-    _forget_pointer(builder, at + 8)
+    _forget_last(builder, at, save)
     if rng.random() < 0.5:
         builder.append(Instruction.create_mem(restore, _at(at)))
 
@@ -229,7 +239,7 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
 def _store_and_load(builder: Builder, store: int, load: int, size: int, align: int) -> None:
     at = builder.address(size, align)
     builder.append(Instruction.create_mem(store, _at(at)))
-    _forget_pointer(builder, at + (12 if store in _ENVIRONMENTS else 8))
+    _forget_last(builder, at, store)
     if builder.rng.random() < 0.6:
         builder.append(Instruction.create_mem(load, _at(at)))
 

@@ -66,7 +66,11 @@ static void write_vectors(void) {
     struct vectors v;
     memcpy(&present, image + 512, sizeof present);
     memset(&v, 0, sizeof v);
-    for (int i = 0; i < 8; i++) memcpy(v.st[i], image + 32 + 16 * i, 10);
+    // xsave's order is that of the stack: st(0) first. MMX instructions name the registers below it.
+    uint16_t status;
+    memcpy(&status, image + 2, sizeof status);
+    const int top = status >> 11 & 7;
+    for (int i = 0; i < 8; i++) memcpy(v.st[(top + i) % 8], image + 32 + 16 * i, 10);
     if ((present >> 5 & 1) != 0) memcpy(v.k, image + offset_of(5), sizeof v.k);
     for (int i = 0; i < 16; i++) {
         if ((present >> 1 & 1) != 0) memcpy(v.zmm[i], image + 160 + 16 * i, 16);
