@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from numascape.trace.description import describe_run
+from numascape.analysis.run_description import describe_run
 
 LOOP = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
 

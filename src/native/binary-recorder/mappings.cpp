@@ -35,6 +35,12 @@ uint64_t lowest_address(const module_data_t* module) {
 }
 
 void mark_code(const module_data_t* module, bool present) {
+    const auto start = reinterpret_cast<uint64_t>(module->start);
+    if (present) {
+        call_stacks.add_module(start, reinterpret_cast<uint64_t>(module->end));
+    } else {
+        call_stacks.remove_module(start);
+    }
     for (unsigned i = 0; i < module->num_segments; ++i) {
         if ((module->segments[i].prot & DR_MEMPROT_EXEC) != 0) {
             call_stacks.add_code(reinterpret_cast<uint64_t>(module->segments[i].start),

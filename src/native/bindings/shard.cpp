@@ -158,7 +158,7 @@ nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     nb::dict out;
     for (const auto& [id, stack] : stacks) {
         out[nb::cast(id)] = nb::make_tuple(
-            stack.registers,
+            stack.frames, stack.registers,
             nb::bytes(reinterpret_cast<const char*>(stack.stack.data()), stack.stack.size()));
     }
     return out;
@@ -258,6 +258,7 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
+    shard.attr("FLAG_STACKS_CUT") = static_cast<uint32_t>(kShardStacksCut);
     shard.attr("FLAG_CALLS_FORBIDDEN") = static_cast<uint32_t>(kShardCallsForbidden);
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
     shard.attr("FLAG_PHASES_FOLDED") = static_cast<uint32_t>(kShardPhasesFolded);

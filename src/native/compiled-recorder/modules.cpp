@@ -55,6 +55,7 @@ void write_gone(ThreadRecorder& recorder, const Module& module) {
     const uint64_t time = os::ticks();
     forget_compiled_modules(module.start, module.end);
     call_stacks.add_code(module.start, module.end, false);
+    call_stacks.remove_module(module.start);
     shard.retire(recorder, window_page(module.start), window_page(module.end - 1) + 1, time);
     shard.forget_touches(window_page(module.start), window_page(module.end - 1) + 1);
     write_module(shard, recorder, RecordType::kModuleUnload, time + 1, "", module.start, module.end,
@@ -108,6 +109,7 @@ int write_if_new(dl_phdr_info* info, size_t, void* argument) {
     if (path[0] != '/') {
         return 0;  // the kernel's own, linux-vdso.so
     }
+    call_stacks.add_module(module.start, module.end);
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const auto& segment = info->dlpi_phdr[i];
         if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {

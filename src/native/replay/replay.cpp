@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -74,8 +75,15 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
             const auto& stack = record.as<CallStackRecord>();
             const auto rest = record.rest<CallStackRecord>().first(stack.bytes);
             out_.call_stacks.try_emplace(
-                stack.stack_id, CallStack{{std::begin(stack.registers), std::end(stack.registers)},
+                stack.stack_id, CallStack{{},
+                                          {std::begin(stack.registers), std::end(stack.registers)},
                                           {rest.begin(), rest.end()}});
+        } else if (record.type() == RecordType::kCallFrames) {
+            const auto& stack = record.as<CallFramesRecord>();
+            const auto rest = record.rest<CallFramesRecord>();
+            std::vector<uint64_t> frames(stack.frames);
+            std::memcpy(frames.data(), rest.data(), frames.size() * sizeof(uint64_t));
+            out_.call_stacks.try_emplace(stack.stack_id, CallStack{std::move(frames), {}, {}});
         } else if (record.type() == RecordType::kSmallBlocks) {
             owners_.add_small(record.header->id, record.as<SmallBlocksRecord>());
         } else if (record.type() == RecordType::kThreadStart) {
@@ -95,6 +103,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
                    const ShardHeader& header) {
     std::erase_if(records, [](const RecordView& record) {
         return record.type() == RecordType::kCallStack ||
+               record.type() == RecordType::kCallFrames ||
                record.type() == RecordType::kSmallBlocks || record.type() == RecordType::kBlock ||
                record.type() == RecordType::kPlace;
     });

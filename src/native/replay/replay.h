@@ -101,7 +101,9 @@ struct SwitchColumns {
     std::vector<uint32_t> phase;
     std::vector<uint64_t> time;  // ascending
 };
+// Either the return addresses, innermost first, or a copy from which they can be found.
 struct CallStack {
+    std::vector<uint64_t> frames;
     std::vector<uint64_t> registers;
     std::vector<std::byte> stack;
 };

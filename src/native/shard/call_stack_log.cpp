@@ -8,37 +8,77 @@ namespace numascape {
 namespace {
 
 constexpr size_t kScannedWords = 96;
-constexpr size_t kCopiedBytes = 8192;
+constexpr size_t kWrittenBytes = 8192;
+constexpr size_t kCopiedBytes = 4096;  // into our own stack, which may be the program's
 constexpr uint32_t kSeenEntries = 1 << 20;
 constexpr uint32_t kCallers = 1 << 14;
-constexpr uint16_t kStacksPerCaller = 256;
+constexpr uint16_t kCopiesPerCaller = 256;
+constexpr uint32_t kSteps = 1024;  // through a recursive function
+
+// How many functions of a call stack are told apart, by the stacks already known of its caller.
+struct Limit {
+    uint16_t stacks;
+    uint32_t frames;
+};
+constexpr Limit kFewer[] = {{16384, 4}, {4096, 12}};
 
 uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 29;
 }
 
-size_t readable_words(const ThreadRecorder& recorder, uint64_t stack_pointer, size_t most) {
-    if (stack_pointer >= recorder.stack_start && stack_pointer < recorder.stack_end) {
-        const size_t left = (recorder.stack_end - stack_pointer) / 8;
-        return left < most ? left : most;
-    }
-    return 0;
-}
-
 }  // namespace
+
+// The words of a stack from its stack pointer upwards: in place where the recorder knows the stack,
+// otherwise a copy. `exchanged` on it stands for the program's own value `original`.
+class CallStackLog::StackWords {
+  public:
+    StackWords(const ThreadRecorder& recorder, uint64_t start, uint64_t exchanged,
+               uint64_t original)
+        : start_(start), exchanged_(exchanged), original_(original) {
+        if (start >= recorder.stack_start && start < recorder.stack_end) {
+            words_ = reinterpret_cast<const uint64_t*>(start);
+            count_ = (recorder.stack_end - start) / sizeof(uint64_t);
+        } else {
+            count_ = os::read_memory(start, copy_, sizeof copy_) / sizeof(uint64_t);
+            words_ = copy_;
+        }
+    }
+    uint64_t start() const { return start_; }
+    size_t count() const { return count_; }
+    uint64_t word(size_t index) const {
+        return exchanged_ != 0 && words_[index] == exchanged_ ? original_ : words_[index];
+    }
+    bool operator()(uint64_t address, uint64_t& to) const {
+        const uint64_t index = (address - start_) / sizeof(uint64_t);
+        if (address < start_ || index >= count_ || address % sizeof(uint64_t) != 0) {
+            return false;
+        }
+        to = word(index);
+        return true;
+    }
+
+  private:
+    const uint64_t start_;
+    const uint64_t exchanged_;
+    const uint64_t original_;
+    const uint64_t* words_;
+    size_t count_;
+    uint64_t copy_[kCopiedBytes / sizeof(uint64_t)];
+};
 
 bool CallStackLog::open() {
     code_pages_ = map_private<std::atomic<uint8_t>>(kWindowPages);
     seen_ = map_private<std::atomic<uint64_t>>(kSeenEntries * sizeof *seen_);
     caller_stacks_ = map_private<std::atomic<uint16_t>>(kCallers * sizeof *caller_stacks_);
-    return code_pages_ != nullptr && seen_ != nullptr && caller_stacks_ != nullptr;
+    return code_pages_ != nullptr && seen_ != nullptr && caller_stacks_ != nullptr && rules_.open();
 }
 
 void CallStackLog::close() {
     os::unmap(code_pages_, kWindowPages);
     os::unmap(seen_, kSeenEntries * sizeof *seen_);
     os::unmap(caller_stacks_, kCallers * sizeof *caller_stacks_);
+    rules_.close();
 }
 
 bool CallStackLog::is_code(uint64_t value) const {
@@ -68,21 +108,29 @@ bool CallStackLog::remember(uint64_t id) {
     return false;
 }
 
-void CallStackLog::write(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
-                         uint64_t stack_pointer, uint64_t id, uint64_t exchanged,
-                         uint64_t original) {
-    char copy[kCopiedBytes];
-    const size_t known = readable_words(recorder, stack_pointer, kCopiedBytes / 8) * 8;
-    const size_t bytes = os::read_memory(stack_pointer, copy, known != 0 ? known : kCopiedBytes);
+void CallStackLog::write_frames(ThreadRecorder& recorder, uint64_t id, const Walk& walked) {
+    const size_t bytes = walked.frames * sizeof walked.addresses[0];
+    auto* record = static_cast<CallFramesRecord*>(shard_.append(
+        recorder, RecordType::kCallFrames, recorder.thread, sizeof(CallFramesRecord) + bytes));
+    record->stack_id = id;
+    record->frames = walked.frames;
+    __builtin_memcpy(record + 1, walked.addresses, bytes);
+    shard_.commit(recorder, record);
+}
+
+void CallStackLog::write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
+                              const StackWords& stack, uint64_t id) {
+    constexpr size_t kMost = kWrittenBytes / sizeof(uint64_t);
+    const size_t count = stack.count() < kMost ? stack.count() : kMost;
+    const size_t bytes = count * sizeof(uint64_t);
     auto* record = static_cast<CallStackRecord*>(shard_.append(
         recorder, RecordType::kCallStack, recorder.thread, sizeof(CallStackRecord) + bytes));
     record->stack_id = id;
-    to_dwarf_order(from, stack_pointer, pc, record->registers);
+    to_dwarf_order(from, stack.start(), pc, record->registers);
     record->bytes = bytes;
     auto* words = reinterpret_cast<uint64_t*>(record + 1);
-    __builtin_memcpy(words, copy, bytes);
-    for (size_t i = 0; exchanged != 0 && i < bytes / 8; ++i) {
-        words[i] = words[i] == exchanged ? original : words[i];
+    for (size_t i = 0; i < count; ++i) {
+        words[i] = stack.word(i);
     }
     shard_.commit(recorder, record);
 }
@@ -101,33 +149,88 @@ void CallStackLog::add_code(uint64_t start, uint64_t end, bool present) {
     }
 }
 
+uint32_t CallStackLog::frames_wanted(uint64_t caller) const {
+    const uint16_t known = caller_stacks_[caller % kCallers].load(std::memory_order_relaxed);
+    for (const Limit& limit : kFewer) {
+        if (known >= limit.stacks) {
+            shard_.set_flag(kShardStacksCut);
+            return limit.frames;
+        }
+    }
+    return kMostFrames;
+}
+
+// Pre: `frame` is in the function that was called.
+void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
+    CallFrameRule rule = rules_.at(frame.pc, told_apart(frame.pc));
+    if (rule.frame_address == FrameAddress::kUnknown) {
+        rule = kAtFunctionStart;
+    }
+    found.id = found.caller = frame.pc;
+    uint32_t wanted = kMostFrames;
+    for (uint32_t steps = 0; found.frames < wanted && steps < kSteps; ++steps) {
+        const Step step = step_to_caller(rule, frame, stack);
+        found.stack_pointer = frame.stack_pointer;
+        if (step == Step::kOutermost) {
+            return;
+        }
+        if (step == Step::kUnknown || !is_code(frame.pc)) {
+            found.complete = false;
+            return;
+        }
+        const uint64_t key = told_apart(frame.pc);
+        if (found.frames == 0) {
+            found.caller = mix(found.id, key);
+            wanted = frames_wanted(found.caller);
+        }
+        if (found.frames == 0 || found.addresses[found.frames - 1] != frame.pc) {
+            found.addresses[found.frames++] = frame.pc;
+            found.id = mix(found.id, key);
+        }
+        rule = rules_.at(frame.pc - 1, key);  // of the call, not of what follows it
+    }
+}
+
+uint64_t CallStackLog::mix_code_words(const StackWords& stack, const Walk& walked) const {
+    uint64_t id = walked.id;
+    const size_t first = (walked.stack_pointer - stack.start()) / sizeof(uint64_t);
+    for (size_t i = first; i < stack.count() && i < first + kScannedWords; ++i) {
+        if (is_code(stack.word(i))) {
+            id = mix(id, told_apart(stack.word(i)));
+        }
+    }
+    return id;
+}
+
 uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters& registers,
                                 uint64_t pc, uint64_t stack_pointer, uint64_t exchanged,
                                 uint64_t original) {
-    uint64_t copy[kScannedWords];
-    const auto* words = reinterpret_cast<const uint64_t*>(stack_pointer);
-    size_t count = readable_words(recorder, stack_pointer, kScannedWords);
-    if (count == 0) {
-        count = os::read_memory(stack_pointer, copy, sizeof copy) / 8;
-        words = copy;
+    if (!shard_.makes_calls()) {
+        return 0;
     }
-    const uint64_t caller = count > 0 ? words[0] : 0;
-    const uint64_t start = mix(pc, is_code(caller) ? told_apart(caller) : caller);
-    uint64_t id = start;
-    for (size_t i = 1; i < count; ++i) {
-        const uint64_t word = exchanged != 0 && words[i] == exchanged ? original : words[i];
-        if (is_code(word)) {
-            id = mix(id, told_apart(word));
+    const StackWords stack(recorder, stack_pointer, exchanged, original);
+    Walk walked;
+    walked.stack_pointer = stack_pointer;
+    walk(stack, {pc, stack_pointer, frame_pointer(registers)}, walked);
+    std::atomic<uint16_t>& stacks = caller_stacks_[walked.caller % kCallers];
+    uint64_t id = walked.id;
+    if (!walked.complete) {
+        if (stacks.load(std::memory_order_relaxed) < kCopiesPerCaller) {
+            id = mix_code_words(stack, walked);
+        } else {
+            shard_.set_flag(kShardStacksCut);
         }
-    }
-    std::atomic<uint16_t>& stacks = caller_stacks_[start % kCallers];
-    if (stacks.load(std::memory_order_relaxed) >= kStacksPerCaller) {
-        id = start;
     }
     id |= 1;  // 0 means none
     if (remember(id)) {
-        stacks.fetch_add(1, std::memory_order_relaxed);
-        write(recorder, registers, pc, stack_pointer, id, exchanged, original);
+        if (stacks.load(std::memory_order_relaxed) < kFewer[0].stacks) {
+            stacks.fetch_add(1, std::memory_order_relaxed);
+        }
+        if (walked.complete) {
+            write_frames(recorder, id, walked);
+        } else {
+            write_copy(recorder, registers, pc, stack, id);
+        }
     }
     return id;
 }

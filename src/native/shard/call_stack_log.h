@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Call stacks of allocations. They are not unwound here. The registers and the top of the stack are
-// copied once per distinct stack, and unwound during conversion, with the call frame information of
-// the modules. Two stacks count as equal if the code addresses in their innermost words are equal.
-// Stale words only make one stack appear under several identifiers.
+// Call stacks of allocations: the return addresses, found with the call frame information of the
+// modules (call_frame_rules.h). Two stacks are equal if these are. A return address that repeats,
+// as in a recursive function, counts once.
+//
+// Where this information ends (code that was generated, a function in assembly), the stack is
+// copied with the registers, and unwound during conversion. Two of these are equal if the code
+// addresses in their innermost words are; stale words only make one stack appear under several
+// identifiers.
+//
+// A program with very many call stacks at one place gets fewer functions of each, so that they do
+// not fill memory (kShardStacksCut).
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "call_frame_rules.h"
 #include "program_registers.h"
 #include "shard_writer.h"
 
@@ -23,17 +31,37 @@ class CallStackLog {
     // Frees its memory. It must not be used any more.
     void close();
     void add_code(uint64_t start, uint64_t end, bool present);
-    // Identifies the call stack of code at `pc`, and writes it to the shard if it is new.
+    // A module with its ELF header at `start`, whose code is added with add_code.
+    void add_module(uint64_t start, uint64_t end) { rules_.add_module(start, end); }
+    void remove_module(uint64_t start) { rules_.remove_module(start); }
+    // Identifies the call stack of code at `pc`, and writes it to the shard if it is new; 0 if the
+    // process allows no system calls.
     // `exchanged` on the stack stands for the program's own value `original`.
     uint64_t identify(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
                       uint64_t stack_pointer, uint64_t exchanged = 0, uint64_t original = 0);
 
   private:
+    static constexpr uint32_t kMostFrames = 48;
+    // The program's code that called the allocation.
+    struct Walk {
+        uint64_t id;
+        uint64_t caller;  // identifies the place: the called function, and the first return address
+        uint32_t frames = 0;
+        bool complete = true;    // up to the outermost function, or as many as wanted
+        uint64_t stack_pointer;  // of the last frame that was found
+        uint64_t addresses[kMostFrames];
+    };
+    class StackWords;
+
     bool is_code(uint64_t value) const;
     uint64_t told_apart(uint64_t code) const;
     bool remember(uint64_t id);
-    void write(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
-               uint64_t stack_pointer, uint64_t id, uint64_t exchanged, uint64_t original);
+    uint32_t frames_wanted(uint64_t caller) const;
+    void walk(const StackWords& stack, CallFrame frame, Walk& found);
+    uint64_t mix_code_words(const StackWords& stack, const Walk& walked) const;
+    void write_frames(ThreadRecorder& recorder, uint64_t id, const Walk& walked);
+    void write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
+                    const StackWords& stack, uint64_t id);
 
     // All code lies in these: the executable's, and the libraries'. Most words on a stack do not.
     struct Span {
@@ -43,6 +71,7 @@ class CallStackLog {
     static constexpr uint64_t kLibraries = uint64_t{1} << 46;  // from here upwards
 
     ShardWriter& shard_;
+    CallFrameRules rules_;
     Span spans_[2];
     std::atomic<uint8_t>* code_pages_ = nullptr;      // by window page: 2 x unloads, + 1 with code
     std::atomic<uint64_t>* seen_ = nullptr;           // identifiers written; open addressing

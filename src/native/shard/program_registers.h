@@ -2,7 +2,8 @@
 //
 // The general-purpose registers of the program where one of its functions was intercepted.
 // ProgramRegisters: as the hooks push them, lowest address first, without the stack pointer.
-// to_dwarf_order gives them the numbers that unwinding needs. Each processor has a folder in arch/.
+// frame_pointer is one of them; to_dwarf_order gives all the numbers that unwinding needs. Each
+// processor has a folder in arch/.
 #pragma once
 
 #if defined(__x86_64__)

@@ -65,6 +65,7 @@ enum ShardFlags : uint32_t {
     kShardPhasesFolded = 128,    // some phases are counted together, as kFurtherPhases
     kShardBlocksLost = 256,      // more basic blocks than kCounters: lines of the rest are unknown
     kShardCallsForbidden = 512,  // the process gave system calls up (seccomp): only counts go on
+    kShardStacksCut = 1024,      // some call stacks were not told apart: see call_stack_log.h
 };
 
 struct ShardHeader {
@@ -130,6 +131,7 @@ enum class RecordType : uint8_t {
     kMove,
     kForget,
     kWriter,
+    kCallFrames,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
@@ -291,6 +293,13 @@ struct CallStackRecord {
     uint64_t stack_id;
     uint64_t registers[17];
     uint64_t bytes;
+};
+
+// The return addresses of a call stack, innermost first. Followed by `frames` words.
+struct CallFramesRecord {
+    RecordHeader header;
+    uint64_t stack_id;
+    uint64_t frames;
 };
 
 // Nodes of `pages` consecutive window pages, followed by i16 nodes (negative errno: not present),

@@ -59,6 +59,8 @@ size_t fixed_size(RecordType type) {
             return sizeof(SmallBlocksRecord);
         case RecordType::kCallStack:
             return sizeof(CallStackRecord);
+        case RecordType::kCallFrames:
+            return sizeof(CallFramesRecord);
         case RecordType::kPlacement:
             return sizeof(PlacementRecord);
         case RecordType::kProcessExit:
@@ -128,6 +130,9 @@ bool consistent(const RecordView& record, uint32_t threads) {
             return record.header->id < kMaxPhases;
         case RecordType::kCallStack:
             return record.as<CallStackRecord>().bytes <= size - sizeof(CallStackRecord);
+        case RecordType::kCallFrames:
+            return record.as<CallFramesRecord>().frames <=
+                   (size - sizeof(CallFramesRecord)) / sizeof(uint64_t);
         default:
             return true;
     }
@@ -162,6 +167,7 @@ uint64_t time_of(const RecordView& record) {
     switch (record.type()) {
         case RecordType::kSmallBlocks:
         case RecordType::kCallStack:
+        case RecordType::kCallFrames:
         case RecordType::kBlock:
         case RecordType::kPlace:
         case RecordType::kWriter:

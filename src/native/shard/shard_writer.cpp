@@ -271,7 +271,10 @@ void ShardWriter::close() {
 }
 
 void ShardWriter::set_flag(ShardFlags flag) {
-    std::atomic_ref<uint32_t>(header_->flags).fetch_or(flag);
+    const std::atomic_ref<uint32_t> flags(header_->flags);
+    if ((flags.load(std::memory_order_relaxed) & flag) == 0) {
+        flags.fetch_or(flag);
+    }
 }
 
 void ShardWriter::clear_flag(ShardFlags flag) {

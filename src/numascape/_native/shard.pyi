@@ -19,6 +19,7 @@ FLAG_CHILDREN_LOST: int
 FLAG_PHASES_FOLDED: int
 FLAG_BLOCKS_LOST: int
 FLAG_CALLS_FORBIDDEN: int
+FLAG_STACKS_CUT: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""

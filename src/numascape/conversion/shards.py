@@ -110,7 +110,8 @@ class Shard:
     phases: list[ShardPhase]
     switches: list[tuple[int, int]]
     paths: list[str]
-    call_stacks: Mapping[int, tuple[list[int], bytes]]
+    # By identifier: return addresses, or registers and a copy of the stack.
+    call_stacks: Mapping[int, tuple[list[int], list[int], bytes]]
     counted: tuple[int, int]
     ambiguous_pages: int
     shared_page_accesses: int

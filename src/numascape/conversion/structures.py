@@ -26,7 +26,12 @@ from numascape.conversion.shards import (
     MappedModule,
     Shard,
 )
-from numascape.naming.allocations import AllocationName, name_allocations
+from numascape.naming.allocations import (
+    AllocationName,
+    AllocationSite,
+    allocation_site,
+    name_sites,
+)
 from numascape.naming.frames import is_library
 
 PAGE = module_pages.PAGE
@@ -68,6 +73,15 @@ class StructureTable:
 _CallStack = tuple[AllocationName, tuple[str, ...], str]
 
 
+@dataclass(frozen=True)
+class _Site:
+    """What is known of a call stack; `module` is that of the frame that gives the name."""
+
+    allocation: AllocationSite
+    words: tuple[str, ...]
+    module: str
+
+
 def _symbols(modules: list[MappedModule]) -> Symbols:
     """The symbols of the modules; if modules have the same addresses, those of the first."""
     return Symbols([NativeModule(m.path, m.start, m.end, m.load_bias) for m in modules])
@@ -83,32 +97,40 @@ class Names:
         self._modules = shards[0].modules
         self._symbols = _symbols(self._modules)
         self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
-        self._known: dict[tuple[tuple[int, ...], bytes], list[Frame]] = {}
+        # Forked processes have their parents' call stacks.
+        self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
+        self._sites: dict[tuple[int, ...], _Site] = {}
 
     def allocations(self, shard: Shard) -> dict[int, _CallStack]:
         """By call stack: the allocation's name, the stack as text, and the module of the name."""
-        stacks = {
-            identifier: self._frames(registers, stack)
-            for identifier, (registers, stack) in shard.call_stacks.items()
+        sites = {
+            identifier: self._site(tuple(addresses) or self._unwind(registers, copy))
+            for identifier, (addresses, registers, copy) in shard.call_stacks.items()
         }
-        found: dict[int, _CallStack] = {}
-        names = name_allocations(list(stacks.values()))
-        for (identifier, frames), name in zip(stacks.items(), names, strict=True):
-            module = next((f.module for f in frames if f.function == name.function), "")
-            words = tuple(_words(frame) for frame in frames)
-            found[identifier] = (name, words, module_name(module))
-        return found
+        names = name_sites([site.allocation for site in sites.values()])
+        return {
+            identifier: (name, site.words, site.module)
+            for (identifier, site), name in zip(sites.items(), names, strict=True)
+        }
 
-    def _frames(self, registers: Sequence[int], stack: bytes) -> list[Frame]:
-        """The allocation function's callers, innermost first."""
-        key = (tuple(registers), stack)  # a forked process has its parent's call stacks
-        if key not in self._known:
+    def _site(self, addresses: tuple[int, ...]) -> _Site:
+        """The site of a call stack: return addresses, innermost first."""
+        if addresses not in self._sites:
+            # With what was inlined there.
+            frames = [f for address in addresses for f in self._symbols.frames(address - 1)]
+            found = allocation_site(frames)
+            module = next((f.module for f in frames if f.function == found.name.function), "")
+            words = tuple(_words(frame) for frame in frames)
+            self._sites[addresses] = _Site(found, words, module_name(module))
+        return self._sites[addresses]
+
+    def _unwind(self, registers: Sequence[int], stack: bytes) -> tuple[int, ...]:
+        """The return addresses behind the allocation function, innermost first."""
+        key = (tuple(registers), stack)
+        if key not in self._unwound:
             addresses = self._symbols.unwind(list(registers), registers[7], stack)
-            frames: list[Frame] = []
-            for address in addresses[1:]:
-                frames.extend(self._symbols.frames(address - 1))
-            self._known[key] = frames
-        return self._known[key]
+            self._unwound[key] = tuple(addresses[1:])
+        return self._unwound[key]
 
     def frames(self, address: int) -> list[Frame]:
         """The functions at a code address, innermost first."""

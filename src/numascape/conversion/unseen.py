@@ -96,6 +96,12 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
             "calls in it after that. Later allocations, mappings and child processes, and the "
             "nodes of its pages, are unknown."
         )
+    if any(shard.has(native.FLAG_STACKS_CUT) for shard in shards):
+        sentences.append(
+            "One place allocated memory from more call stacks than the recorder distinguishes. For "
+            "the further ones, only the innermost functions are known. Some structures are "
+            "therefore combined, with the name of one of them."
+        )
     if any(shard.has(native.FLAG_PHASES_FOLDED) for shard in shards):
         sentences.append(
             "There were more phases than the recorder can count separately. The other phases are "

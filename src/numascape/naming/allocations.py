@@ -79,16 +79,21 @@ def name_allocations(stacks: Sequence[Sequence[CallFrame]]) -> list[AllocationNa
     If one statement allocates several variables (Fortran's `allocate(u(n), v(n))`), all its call
     stacks together distinguish them, because the compiler keeps the order of the statement.
     """
-    resolved = [_resolve(frames) for frames in stacks]
-    sites: dict[tuple[AllocationName, tuple[str, ...]], set[int]] = defaultdict(set)
-    for frames, (name, parts, _decided) in zip(stacks, resolved, strict=True):
-        if len(parts) > 1:
-            sites[name, parts].add(_offset_at(frames, name))
+    return name_sites([allocation_site(frames) for frames in stacks])
+
+
+def name_sites(sites: Sequence[AllocationSite]) -> list[AllocationName]:
+    """Like `name_allocations`, for the sites of the call stacks."""
+    offsets: dict[tuple[AllocationName, tuple[str, ...]], set[int]] = defaultdict(set)
+    for site in sites:
+        if len(site.parts) > 1:
+            offsets[site.name, site.parts].add(site.offset)
     names = []
-    for frames, (name, parts, _decided) in zip(stacks, resolved, strict=True):
-        offsets = sorted(sites.get((name, parts), ()))
-        if len(offsets) == len(parts) > 1:
-            part = parts[offsets.index(_offset_at(frames, name))]
+    for site in sites:
+        name = site.name
+        known = sorted(offsets.get((name, site.parts), ()))
+        if len(known) == len(site.parts) > 1:
+            part = site.parts[known.index(site.offset)]
             name = AllocationName(part, name.function, name.file, name.line)
         names.append(name)
     return names

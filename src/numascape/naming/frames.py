@@ -73,10 +73,15 @@ def is_library_code(function: str, file: str) -> bool:
 
 def is_library(frame: CallFrame) -> bool:
     """Whether the frame belongs to a language's own library; the user's frame is further out."""
+    return _is_library(frame.function, frame.file, module_name(frame))
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_library(function: str, file: str, module: str) -> bool:
     return bool(
-        is_library_code(frame.function, frame.file)
-        or (not frame.file and _RUST_LIBRARY_FUNCTION.match(frame.function))
-        or is_library_module(module_name(frame))
+        is_library_code(function, file)
+        or (not file and _RUST_LIBRARY_FUNCTION.match(function))
+        or is_library_module(module)
     )
 
 

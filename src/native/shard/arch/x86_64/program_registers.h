@@ -13,6 +13,10 @@ struct ProgramRegisters {
     uint64_t r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
 };
 
+inline uint64_t frame_pointer(const ProgramRegisters& from) {
+    return from.rbp;
+}
+
 // In the order of DWARF's numbers (System V ABI for AMD64, figure 3.36).
 inline void to_dwarf_order(const ProgramRegisters& from, uint64_t stack_pointer, uint64_t pc,
                            uint64_t (&to)[17]) {
