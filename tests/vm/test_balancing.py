@@ -4,8 +4,8 @@
 import polars as pl
 import pytest
 
+from numascape.analysis.run_description import describe_run
 from numascape.trace.counting import structure_error
-from numascape.trace.description import describe_run
 from vm.conftest import GuestRun
 
 # As tests/vm/programs/balanced.c has them; thread 0 is main.

@@ -6,12 +6,12 @@ from __future__ import annotations
 import base64
 from html import escape
 
+from numascape.analysis.run_description import describe_run
 from numascape.errors import NumascapeError
 from numascape.findings import Finding, find
 from numascape.quantities import bytes_text, count_text, percent, share_text
 from numascape.terminal import printable
 from numascape.trace import Trace
-from numascape.trace.description import describe_run
 from numascape.trace.summary import structure_summary
 
 _ROWS = 20

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape import trace as tables
+from numascape.analysis.run_description import describe_run
 from numascape.figures.plots import Plots
-from numascape.trace.description import describe_run
 from numascape.trace.files import table_path
 from numascape.trace.phase import TraceOfPhase
 from numascape.trace.selection import find_phase

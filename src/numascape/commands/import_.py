@@ -42,10 +42,10 @@ def import_(
     Example: `perf mem record -- ./program; numascape import perf.data`
     """
     # Imported here, because help and completion should not wait for the data frames.
+    from numascape.analysis.run_description import describe_run
     from numascape.samples.perf_data import read_perf_data
     from numascape.samples.tables import convert_samples
     from numascape.trace import Trace
-    from numascape.trace.description import describe_run
     from numascape.trace.write import check_replaceable, write_trace
 
     target = output or Path(f"{file.name}.numascape")

@@ -171,8 +171,8 @@ def _ignore(_: str) -> None:
 
 def _report_outcome(path: Path) -> None:
     """Print what the trace contains, and the next command."""
+    from numascape.analysis.run_description import describe_run
     from numascape.trace import Trace
-    from numascape.trace.description import describe_run
 
     for line in describe_run(Trace.read(path)):
         terminal.say(line)

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
+from numascape.analysis.run_description import describe_run
 from numascape.analysis.traffic import node_traffic
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
 from numascape.console.tables import name, part_text, place, table_of
 from numascape.quantities import bytes_text, count_text, percent, share_text
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
-from numascape.trace.description import describe_run
 from numascape.trace.phase import TraceOfPhase
 
 NEGLIGIBLE = 1e-4

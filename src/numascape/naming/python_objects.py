@@ -23,6 +23,14 @@ _CPYTHON_FUNCTIONS = {
 }
 
 
+_PYTHON_NAMES = frozenset(_CPYTHON_FUNCTIONS.values())
+
+
+def is_python_name(name: str) -> bool:
+    """Whether `python_name` gives this name: to all objects of a type, or of a NumPy function."""
+    return name in _PYTHON_NAMES or name == "numpy" or name.startswith("numpy.")
+
+
 def python_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
     """The memory's name for a Python programmer, with the frame that gives it.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from numascape.analysis.facts import Facts
+from numascape.analysis.name_shares import name_shares
 from numascape.analysis.text import printable
 from numascape.findings import describe_not_judged
 from numascape.trace import Trace
@@ -36,6 +37,7 @@ def shown_run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
     run = plain(dataclasses.asdict(trace.info))
     run["reads"] = sum(f.reads for f in facts.values())
     run["writes"] = sum(f.writes for f in facts.values())
+    run["names"] = plain(dataclasses.asdict(name_shares(trace)))
     run["not_judged"] = describe_not_judged(trace)
     run["touched_pages"] = sum(f.touched_pages for f in facts.values())
     return dict(run)

@@ -111,7 +111,7 @@ def test_completion_offers_the_verbs(shell: str) -> None:
 def test_show_prints_the_structures(numascape: Numascape, trace_folder: Path) -> None:
     status, out, err = numascape("show", trace_folder)
     assert (status, err) == (0, "")
-    assert "98.7 % of them in named structures" in out
+    assert "100 % of them in structures named in the source" in out
     assert "96.8 %" in out
     assert "unused" not in out
     assert "1 structure below 0.01 % of accesses is not shown (--all)" in out

@@ -61,7 +61,7 @@ def test_standard_output_is_left_to_the_program(numascape: Numascape, trace_fold
     _, out, err = numascape("record", "--", "true")
     assert out == ""
     assert "numascape: recording\n" in err
-    assert "98.7 % of them in named structures" in err
+    assert "100 % of them in structures named in the source" in err
     assert err.endswith(f"numascape report {trace_folder}\n")
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from numascape.quantities import bytes_text, count_text
 from numascape.trace import Trace, TraceInfo, write_trace
-from numascape.trace.description import describe_run
 from numascape.trace.summary import structure_summary
 
 Tables = dict[str, pl.DataFrame]
@@ -41,13 +40,6 @@ def test_a_run_without_accesses_has_no_shares(
     write_trace(tmp_path / "t.numascape", tables, info)
     summary = structure_summary(Trace.read(tmp_path / "t.numascape"))
     assert summary["share"].to_list() == [0.0, 0.0, 0.0]
-
-
-def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
-    lines = describe_run(Trace.read(trace_folder))
-    assert lines[0] == "sum.numascape: /home/ada/sum '1 000' -v"
-    assert "2 threads made 942 reads and 1.06 k writes on 3 pages; 98.7 % of them" in lines[2]
-    assert lines[3] == "not seen: the kernel's own accesses"
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,8 @@ export interface Run {
   started: string;
   times: { wall_s?: number | null; cpu_s?: number | null; native_cpu_s?: number | null };
   exit_status: number | null;
-  attributed_share: number | null;
+  /** Shares of all accesses by what the structures' names refer to, and what would name more. */
+  names: { source: number; runtime: number; nothing: number; advice: string[] };
   /** Where windows at full detail are asked for; only in a page that `numascape view` serves. */
   detail_url?: string;
   unseen: string[];

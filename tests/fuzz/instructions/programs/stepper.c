@@ -66,7 +66,8 @@ static void write_vectors(void) {
     struct vectors v;
     memcpy(&present, image + 512, sizeof present);
     memset(&v, 0, sizeof v);
-    // xsave's order is that of the stack: st(0) first. MMX instructions name the registers below it.
+    // xsave's order is that of the stack: st(0) first. MMX instructions name the registers below
+    // it.
     uint16_t status;
     memcpy(&status, image + 2, sizeof status);
     const int top = status >> 11 & 7;

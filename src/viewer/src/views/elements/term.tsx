@@ -23,8 +23,8 @@ const MEANINGS = {
     "A named piece of the program's memory: a global variable, the blocks allocated at one source line, a thread's stack, or a mapped file.",
   thread: "Numbered in order of creation; thread 0 is the main thread.",
   share: "The share of all counted accesses of the run that go to this structure.",
-  attributed:
-    "The share of accesses to structures with a name. The rest goes to remainders, such as the allocator's own memory.",
+  named:
+    "The share of accesses to structures whose name is a variable, a field, a file or a line of the source. The other two shares are memory that has a name but no place in the source (stacks, runtimes, code), and memory without a name.",
   overhead:
     "CPU time of the recorded run divided by the CPU time without recording. record --measure-cost measures it.",
   interleave:

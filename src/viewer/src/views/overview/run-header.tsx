@@ -43,7 +43,7 @@ const MEANING: Record<Counting, string> = {
 /** What was recorded, where, and what the recorder could not see. */
 export function RunFacts({ report }: { report: Report }) {
   const { run, threads } = report;
-  const notes = [...run.unseen];
+  const notes = [...run.names.advice, ...run.unseen];
   if (run.exit_status) notes.unshift(`The program ended with exit status ${run.exit_status}.`);
   return (
     <section aria-label="The run">
@@ -58,9 +58,7 @@ export function RunFacts({ report }: { report: Report }) {
         <Fact name={<Term of="page">Pages touched</Term>}>
           {show.count(run.touched_pages)} ({show.bytes(run.touched_pages * run.page_size)})
         </Fact>
-        <Fact name={<Term of="attributed">Attributed</Term>}>
-          {run.attributed_share == null ? "unknown" : show.share(run.attributed_share)}
-        </Fact>
+        <Fact name={<Term of="named">Named in the source</Term>}>{names(run)}</Fact>
       </dl>
       {MEANING[counting(run)] && <p class="prose counting">{MEANING[counting(run)]}</p>}
       {run.not_judged && (
@@ -96,6 +94,18 @@ function Mark() {
     <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
       <path d="M1 15V9h3v6zm3.7 0V5h3v10zm3.7 0V1h3v14zm3.6 0V7h3v8z" fill="currentColor" />
     </svg>
+  );
+}
+
+/** To what the names of the structures refer, as shares of all accesses. */
+function names({ names: { source, runtime, nothing } }: Run) {
+  const others: [number, string][] = [
+    [runtime, "stacks, runtimes and code"],
+    [nothing, "memory without a name"],
+  ];
+  const said = others.filter(([share]) => share > 0);
+  return [show.share(source), ...said.map(([share, of]) => `${of} ${show.share(share)}`)].join(
+    "; ",
   );
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 
+from numascape.analysis.name_shares import NameShares, name_shares
 from numascape.quantities import count_text, counted, share_text
 from numascape.trace.counting import sampling_error
 from numascape.trace.info import Times, TraceInfo
@@ -14,13 +15,15 @@ from numascape.trace.trace import Trace
 def describe_run(trace: Trace) -> list[str]:
     """One sentence per line: the program, the host, the time, the counts, the limitations."""
     info = trace.info
+    names = name_shares(trace)
     command = shlex.join([info.program, *info.arguments])
     lines = [
         f"{trace.path.name}: {command if len(command) <= 200 else command[:197] + '...'}",
         f"started {info.started} on {info.host.name} ({counted(info.host.cpus, 'CPU')}, "
         f"{counted(info.host.nodes, 'node')}), ran {_describe_times(info)}under the "
         f"{info.recorder.name} recorder, {_describe_end(info.exit_status)}",
-        _describe_counts(trace),
+        _describe_counts(trace, names),
+        *names.advice,
     ]
     return lines + [f"not seen: {sentence}" for sentence in info.unseen]
 
@@ -42,19 +45,19 @@ def _describe_cost(times: Times) -> str:
     return f", {times.cpu_s / times.native_cpu_s:.1f} times the {times.native_cpu_s:.2f} s without"
 
 
-def _describe_counts(trace: Trace) -> str:
+def _describe_counts(trace: Trace, names: NameShares) -> str:
     totals, recorder = trace.info.totals, trace.info.recorder
     threads, pages = counted(totals.threads, "thread"), counted(totals.pages, "page")
-    named = f"{share_text(trace.info.attributed_share)} of them in named structures"
     if recorder.counts == "first touches":
-        return f"{threads} touched {pages} first, {named}; later accesses are not recorded"
+        return f"{threads} touched {pages} first, {names.text()}; later accesses are not recorded"
     if recorder.counts == "samples":
         samples = totals.reads + totals.writes
         return (
-            f"{counted(samples, 'sample')} of accesses by {threads} to {pages}, {named}; shares "
-            f"are estimates, within {share_text(sampling_error(recorder, samples))} of the run's"
+            f"{counted(samples, 'sample')} of accesses by {threads} to {pages}, {names.text()}; "
+            "shares are estimates, within "
+            f"{share_text(sampling_error(recorder, samples))} of the run's"
         )
     return (
         f"{threads} made {count_text(totals.reads)} reads and {count_text(totals.writes)} writes "
-        f"on {pages}; {named}"
+        f"on {pages}; {names.text()}"
     )

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a run, and how much of its memory has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numascape.analysis.name_shares import Named, NameShares, name_shares, named_in
+from numascape.analysis.run_description import describe_run
+from numascape.trace import Trace
+from synthetic.patterns import Pattern
+from synthetic.write import write_pattern
+
+
+def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
+    lines = describe_run(Trace.read(trace_folder))
+    assert lines[0] == "sum.numascape: /home/ada/sum '1 000' -v"
+    assert lines[2].endswith(
+        "2 threads made 942 reads and 1.06 k writes on 3 pages; 100 % of them in structures named "
+        "in the source"
+    )
+    assert lines[3] == "not seen: the kernel's own accesses"
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ({"name": "grid->vx"}, Named.SOURCE),
+        ({"name": "make_grid+40"}, Named.SOURCE),
+        ({"name": "matrix.bin", "kind": "mapping", "module": "/data/matrix.bin"}, Named.SOURCE),
+        ({"name": "coefficients", "kind": "global"}, Named.SOURCE),
+        ({"name": "make_grid+0x1b"}, Named.NOTHING),
+        ({"name": "operator()\n+0x1b"}, Named.NOTHING),
+        ({"name": "unknown"}, Named.NOTHING),
+        ({"name": "heap block of unknown origin", "named": False}, Named.NOTHING),
+        ({"name": "anonymous mapping", "kind": "mapping", "named": False}, Named.NOTHING),
+        ({"name": "memory outside all mappings seen", "kind": "unowned"}, Named.NOTHING),
+        ({"name": "Stack#3", "kind": "stack", "module": ""}, Named.RUNTIME),
+        ({"name": "variables under a page of app", "kind": "global"}, Named.RUNTIME),
+        ({"name": "app (code and unnamed data)", "kind": "mapping"}, Named.RUNTIME),
+        ({"name": "allocator's own memory and free blocks", "named": False}, Named.RUNTIME),
+        ({"name": "OpenMP runtime", "module": "libgomp.so.1"}, Named.RUNTIME),
+        ({"name": "Python dictionaries", "module": "libpython3.11.so.1.0"}, Named.RUNTIME),
+        ({"name": "numpy.zeros", "module": "_multiarray_umath.so"}, Named.RUNTIME),
+    ],
+)
+def test_what_a_name_refers_to(row: dict[str, Any], named: Named) -> None:
+    whole = {"kind": "heap", "module": "app", "named": True, **row}
+    assert named_in(whole) is named
+
+
+def shares(folder: Path, structures: Sequence[tuple[str, str, str, int]]) -> NameShares:
+    """Of the program `app`, with structures (name, kind, module, accesses)."""
+    program = Pattern("app", 1)
+    for name, kind, module, accesses in structures:
+        number = program.structure(name, 1, kind=kind, module=module)
+        program.access(number, np.arange(1), 0, accesses, 0)
+        program.touch(number, np.arange(1), 0)
+    return name_shares(write_pattern(program, folder / "run.numascape"))
+
+
+def test_shares_add_up(tmp_path: Path) -> None:
+    found = shares(
+        tmp_path,
+        [
+            ("field", "heap", "app", 600),
+            ("Stack#0", "stack", "", 250),
+            ("decode+0x40", "heap", "/usr/lib/libx264.so.164", 100),
+            ("make+0x8", "heap", "app", 45),
+            ("read+0x8", "heap", "other", 5),
+        ],
+    )
+    assert (found.source, found.runtime, found.nothing) == (0.6, 0.25, 0.15)  # of 1000 accesses
+    assert found.text() == (
+        "60.0 % of them in structures named in the source, 25.0 % in stacks, runtimes and code, "
+        "15.0 % in memory without a name"
+    )
+    assert [advice.partition(":")[2] for advice in found.advice] == [
+        " install the debug symbols of libx264.so.164, or compile it with -g.",
+        " compile app with -g.",
+    ]
