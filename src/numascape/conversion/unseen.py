@@ -9,6 +9,52 @@ from numascape.conversion.uncounted import describe_uncounted
 from numascape.quantities import share_text
 from numascape.trace.counting import counts_of_faults
 
+# What each flag of a shard means for the reader, in the order of the sentences.
+_OF_FLAGS = (
+    (
+        native.FLAG_DISK_FULL,
+        "The disk was full during the recording. Counts are missing for pages that were first "
+        "used after that.",
+    ),
+    (
+        native.FLAG_THREADS_LOST,
+        "More than 16384 threads existed at the same time. The threads above this limit were "
+        "not counted.",
+    ),
+    (
+        native.FLAG_ATTACHED,
+        "The program was already running when the recording started. Earlier first touches "
+        "and allocations are unknown.",
+    ),
+    (
+        native.FLAG_CHILDREN_LOST,
+        "Forked processes are missing: they could not create files for their counts, and had "
+        "no permission to connect to Numascape.",
+    ),
+    (
+        native.FLAG_CALLS_FORBIDDEN,
+        "A process restricted its system calls (seccomp), and the recorder made no system "
+        "calls in it after that. Later allocations, mappings and child processes, and the "
+        "nodes of its pages, are unknown.",
+    ),
+    (
+        native.FLAG_STACKS_CUT,
+        "One place allocated memory from more call stacks than the recorder distinguishes. For "
+        "the further ones, only the innermost functions are known. Some structures are "
+        "therefore combined, with the name of one of them.",
+    ),
+    (
+        native.FLAG_PHASES_FOLDED,
+        "There were more phases than the recorder can count separately. The other phases are "
+        'counted together as "further phases".',
+    ),
+    (
+        native.FLAG_BLOCKS_LOST,
+        "The program has more code than the recorder can distinguish. For some of the code, "
+        "the source lines that use a structure are unknown.",
+    ),
+)
+
 
 def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
     """Describe what a recording of page faults does not contain.
@@ -64,53 +110,14 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
         lost = max((shard.lost_faults for shard in shards), default=0)
         hinting = sum(len(shard.hinting) for shard in shards)
         sentences += unseen_of_faults(hinting, counted, lost)
-    if any(shard.has(native.FLAG_DISK_FULL) for shard in shards):
-        sentences.append(
-            "The disk was full during the recording. Counts are missing for pages that were first "
-            "used after that."
-        )
-    if any(shard.has(native.FLAG_THREADS_LOST) for shard in shards):
-        sentences.append(
-            "More than 16384 threads existed at the same time. The threads above this limit were "
-            "not counted."
-        )
-    if any(shard.has(native.FLAG_ATTACHED) for shard in shards):
-        sentences.append(
-            "The program was already running when the recording started. Earlier first touches "
-            "and allocations are unknown."
-        )
-    if any(shard.has(native.FLAG_CHILDREN_LOST) for shard in shards):
-        sentences.append(
-            "Forked processes are missing: they could not create files for their counts, and had "
-            "no permission to connect to Numascape."
-        )
+    sentences += [
+        sentence for flag, sentence in _OF_FLAGS if any(shard.has(flag) for shard in shards)
+    ]
     if without := _executed_without_us(shards):
         sentences.append(
             f"{without} processes executed a program that was not recorded. Possible causes: the "
             "program has other privileges (set-user-ID), it is for another architecture, its root "
             "directory does not contain Numascape, or the process was killed."
-        )
-    if any(shard.has(native.FLAG_CALLS_FORBIDDEN) for shard in shards):
-        sentences.append(
-            "A process restricted its system calls (seccomp), and the recorder made no system "
-            "calls in it after that. Later allocations, mappings and child processes, and the "
-            "nodes of its pages, are unknown."
-        )
-    if any(shard.has(native.FLAG_STACKS_CUT) for shard in shards):
-        sentences.append(
-            "One place allocated memory from more call stacks than the recorder distinguishes. For "
-            "the further ones, only the innermost functions are known. Some structures are "
-            "therefore combined, with the name of one of them."
-        )
-    if any(shard.has(native.FLAG_PHASES_FOLDED) for shard in shards):
-        sentences.append(
-            "There were more phases than the recorder can count separately. The other phases are "
-            'counted together as "further phases".'
-        )
-    if any(shard.has(native.FLAG_BLOCKS_LOST) for shard in shards):
-        sentences.append(
-            "The program has more code than the recorder can distinguish. For some of the code, "
-            "the source lines that use a structure are unknown."
         )
     killed = sum(
         not shard.has(native.FLAG_ENDED | native.FLAG_REPLACED | native.FLAG_DETACHED)

@@ -66,9 +66,11 @@ def _is_called(function: Function, name: str) -> bool:
 def _value(call: Node, function: Function | None, suffix: str) -> Destination | None:
     place = follow(call)
     if place.slot in (Slot.EXPRESSION, Slot.DECLARED) and _is_status(call, place):
-        by_argument = address_argument(call)
+        by_argument = address_argument(call, function)
         if by_argument is not None:
             return _classify(by_argument, function, suffix)
+        if function is not None and place.node is not None and function.holds_numbers(place.node):
+            return _through_call(place, function, suffix)
     if place.slot is Slot.RETURNED:
         return Destination(Kind.RETURNED, "", suffix=suffix)
     if place.slot is Slot.FIELD and place.node is not None:
@@ -89,7 +91,7 @@ def _is_status(call: Node, place: Place) -> bool:
 def _through_call(place: Place, function: Function | None, suffix: str) -> Destination | None:
     """For a value that is only passed to calls: what these calls work on."""
     for call in place.calls:
-        target = address_argument(call)
+        target = address_argument(call, function)
         if target is not None:
             return _classify(target, function, suffix)
         target = receiver(call)

@@ -20,6 +20,7 @@ _TRANSPARENT_SCOPES = (
 )
 _NAMED_CASTS = ("static_cast", "reinterpret_cast", "const_cast", "dynamic_cast")
 _TRANSPARENT_CALLS = ("std::move", "move", "std::forward")
+_ADDRESS_TYPES = ("uintptr_t", "intptr_t", "void")
 _MAX_NODES = 200_000
 _DEEPEST_OPERATORS = 32
 
@@ -35,10 +36,25 @@ class Function:
     local: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     stored: dict[str, Node] = field(default_factory=dict)  # first place of a value
+    # Of variables of arithmetic types: how many pointers and arrays lead to the number.
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def declares(self, name: str) -> bool:
         """Whether `name` is a local variable or a parameter here."""
         return name in self.local or name in self.parameters
+
+    def holds_numbers(self, expression: Node) -> bool:
+        """Whether an expression is a number, or main's argument, and so no pointer to a block."""
+        subscripts = 0
+        while expression.type == "subscript_expression":
+            inner = expression.child_by_field_name("argument")
+            if inner is None:
+                return False
+            expression, subscripts = strip(inner), subscripts + 1
+        name = text(expression)
+        if self.name == "main" and name in self.parameters:
+            return True
+        return self.numbers.get(name, subscripts + 1) <= subscripts
 
 
 def enclosing_function(node: Node) -> Function | None:
@@ -202,6 +218,7 @@ def _add_parameters(declarator: Node, function: Function) -> None:
         if identifier is None or declarator_of_one is None:
             continue
         function.parameters[text(identifier)] = index
+        _note_number(declaration, identifier, function)
         if any(node.type == "reference_declarator" for node in walk(declarator_of_one)):
             function.references.add(text(identifier))
 
@@ -214,6 +231,7 @@ def _add_body(body: Node, function: Function) -> None:
                 identifier = declared_identifier(declarator)
                 if identifier is not None:
                     function.local.add(text(identifier))
+                    _note_number(node, identifier, function)
         if node.type == "init_declarator":
             target = declared_identifier(node)
             copies.append((node.child_by_field_name("value"), target))
@@ -227,6 +245,20 @@ def _add_body(body: Node, function: Function) -> None:
     for value, target in reversed(copies):
         if value is not None and target is not None and text(target) in function.returned:
             function.returned |= _values(value)
+
+
+def _note_number(declaration: Node, identifier: Node, function: Function) -> None:
+    """Note the variable if its declaration says that it is, or leads to, a number."""
+    of = declaration.child_by_field_name("type")
+    is_number = of is not None and of.type in ("primitive_type", "sized_type_specifier")
+    if of is None or not is_number or text(of) in _ADDRESS_TYPES:
+        return
+    layers = 0
+    for node in ancestors(identifier):
+        if node == declaration:
+            break
+        layers += node.type in ("pointer_declarator", "array_declarator")
+    function.numbers[text(identifier)] = layers
 
 
 def _values(expression: Node, depth: int = 0) -> set[str]:

@@ -8,7 +8,13 @@ from enum import Enum, auto
 from tree_sitter import Node
 
 from numascape.naming.c_calls import assigned_parameter, callee_name
-from numascape.naming.c_functions import call_arguments, declared_identifier, strip, walk
+from numascape.naming.c_functions import (
+    Function,
+    call_arguments,
+    declared_identifier,
+    strip,
+    walk,
+)
 from numascape.naming.sources import DEEPEST_NODE, text
 
 # Functions that return a status, and the block through an argument.
@@ -117,15 +123,20 @@ def _aggregate_part(node: Node, parent: Node) -> str:
     return f"[{parent.named_children.index(node)}]"
 
 
-def address_argument(call: Node, depth: int = 0) -> Node | None:
-    """`x` of the first argument `&x`, or the first argument of a function of `BY_ARGUMENT`."""
+def address_argument(call: Node, function: Function | None, depth: int = 0) -> Node | None:
+    """`x` of the first argument `&x`, or the first argument of a function of `BY_ARGUMENT`.
+
+    Not if `x` is a number of `function`, such as what `MPI_Send(&rows[i], ...)` only reads.
+    """
     arguments = [strip(argument) for argument in call_arguments(call)]
     for argument in arguments:
         if argument.type == "pointer_expression" and text(argument).startswith("&"):
-            return argument.child_by_field_name("argument")
+            target = argument.child_by_field_name("argument")
+            if target is None or function is None or not function.holds_numbers(strip(target)):
+                return target
     for inner in arguments:
         if inner.type == "call_expression" and depth < _DEEPEST_CALL:
-            found = address_argument(inner, depth + 1)
+            found = address_argument(inner, function, depth + 1)
             if found is not None:
                 return found
     is_known = bool(BY_ARGUMENT.match(callee_name(call)))

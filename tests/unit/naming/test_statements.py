@@ -51,6 +51,17 @@ C = [
     ("int rc = @db_open(name, &db);", "db"),
     ("cudaMallocHost((void **)@&A, n);", "A"),
     ("CHECK(@cudaMallocManaged(&A, n));", "A"),
+    # The library's own memory: a number cannot point to it.
+    ("int c; @MPI_Init_thread(&c, 0, 3, &c);", "MPI_Init_thread()"),
+    ("int c, rc = @MPI_Init_thread(&c, 0, 3, &c);", "MPI_Init_thread()"),
+    ("uintptr_t A; int rc = @reserve(&A, n);", "A"),
+    ("double halo[8]; @MPI_Isend(&halo[i], 1);", "MPI_Isend()"),
+    ("double *halo = B; @MPI_Isend(&halo[i], 1);", "MPI_Isend()"),
+    ("unsigned long count = 1; @MPI_Reduce(&count, 1);", "MPI_Reduce()"),
+    ("double *rows[8]; @make_row(&rows[i]);", "rows[i]"),
+    ("char *line; size_t n; @getline(&line, &n, stdin);", "line"),
+    ("struct list l; @list_init(&l);", "l"),
+    ("int count; struct list l; @list_init(&count, &l);", "l"),
     ("@TRY(A = malloc(n));", "A"),
     ("@ALLOC_OR_DIE(A, n * sizeof *A);", "A"),
     ("@ALLOC(double, grid->vx, n);", "grid->vx"),
@@ -192,6 +203,13 @@ def test_rust_functions_that_return_what_they_allocate(tmp_path):
     found = name_allocation(frames)
     assert (found.name, found.function, found.line) == ("kept", "main", 9)
     assert name_allocation(frames[:2]).name == "made"
+
+
+def test_arguments_of_main_are_no_memory_of_libraries(tmp_path):
+    source = tmp_path / "ranks.c"
+    source.write_text("int main(int argc, char **argv) {\n    MPI_Init(&argc, &argv);\n}\n")
+    found = name_allocation([SourceFrame(str(source), 2, 5, "main")])
+    assert found.name == "MPI_Init()"
 
 
 ONE_CALL = [pair for pair in C if pair[0].count("alloc(") == 1 and "free(" not in pair[0]]
