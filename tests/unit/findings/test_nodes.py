@@ -93,6 +93,23 @@ def test_what_is_interleaved_on_purpose_is_no_finding(found: Find) -> None:
     assert kinds(found(pattern)) == {Kind.NO_PROBLEM}
 
 
+def test_why_there_is_no_problem(found: Find) -> None:
+    alone = Placed("alone", 1)
+    structure = alone.structure("A", PAGES)
+    alone.access(structure, np.arange(PAGES), 0, 4000, 4000)
+    alone.touch(structure, np.arange(PAGES), 0)
+    spread = shared()
+    spread.node_of_page = np.arange(PAGES) % 4
+    whys = {
+        "One thread makes all accesses": alone,
+        "100 % of the accesses stay on the node of their thread": parts(),
+        "No structure is shared between threads in a way that a fix would improve": spread,
+    }
+    for why, pattern in whys.items():
+        (finding,) = (f for f in found(pattern) if f.kind is Kind.NO_PROBLEM)
+        assert why in finding.why
+
+
 def test_parts_that_are_interleaved_are_not_near(found: Find) -> None:
     pattern = parts()
     pattern.node_of_page = np.arange(PAGES) % 4
