@@ -11,16 +11,19 @@ constexpr size_t kScannedWords = 96;
 constexpr size_t kWrittenBytes = 8192;
 constexpr size_t kCopiedBytes = 4096;  // into our own stack, which may be the program's
 constexpr uint32_t kSeenEntries = 1 << 20;
-constexpr uint32_t kCallers = 1 << 14;
-constexpr uint16_t kCopiesPerCaller = 256;
+constexpr uint32_t kPlaces = 1 << 14;
+constexpr uint16_t kCopiesPerPlace = 256;
 constexpr uint32_t kSteps = 1024;  // through a recursive function
 
-// How many functions of a call stack are told apart, by the stacks already known of its caller.
+// How many functions of a call stack are told apart, by the stacks already known: of this place,
+// and in all. The place is given by several functions, because many programs allocate through one.
+constexpr uint32_t kFramesOfPlace = 4;
 struct Limit {
-    uint16_t stacks;
+    uint16_t of_place;
+    uint32_t in_all;
     uint32_t frames;
 };
-constexpr Limit kFewer[] = {{16384, 4}, {4096, 12}};
+constexpr Limit kFewer[] = {{2048, 1 << 19, kFramesOfPlace}, {512, 1 << 18, 12}};
 
 uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
@@ -70,14 +73,14 @@ class CallStackLog::StackWords {
 bool CallStackLog::open() {
     code_pages_ = map_private<std::atomic<uint8_t>>(kWindowPages);
     seen_ = map_private<std::atomic<uint64_t>>(kSeenEntries * sizeof *seen_);
-    caller_stacks_ = map_private<std::atomic<uint16_t>>(kCallers * sizeof *caller_stacks_);
-    return code_pages_ != nullptr && seen_ != nullptr && caller_stacks_ != nullptr && rules_.open();
+    place_stacks_ = map_private<std::atomic<uint16_t>>(kPlaces * sizeof *place_stacks_);
+    return code_pages_ != nullptr && seen_ != nullptr && place_stacks_ != nullptr && rules_.open();
 }
 
 void CallStackLog::close() {
     os::unmap(code_pages_, kWindowPages);
     os::unmap(seen_, kSeenEntries * sizeof *seen_);
-    os::unmap(caller_stacks_, kCallers * sizeof *caller_stacks_);
+    os::unmap(place_stacks_, kPlaces * sizeof *place_stacks_);
     rules_.close();
 }
 
@@ -105,6 +108,7 @@ bool CallStackLog::remember(uint64_t id) {
             return false;
         }
     }
+    shard_.set_flag(kShardStacksCut);
     return false;
 }
 
@@ -149,10 +153,11 @@ void CallStackLog::add_code(uint64_t start, uint64_t end, bool present) {
     }
 }
 
-uint32_t CallStackLog::frames_wanted(uint64_t caller) const {
-    const uint16_t known = caller_stacks_[caller % kCallers].load(std::memory_order_relaxed);
+uint32_t CallStackLog::frames_wanted(uint64_t place) const {
+    const uint16_t known = place_stacks_[place % kPlaces].load(std::memory_order_relaxed);
+    const uint32_t all = stacks_.load(std::memory_order_relaxed);
     for (const Limit& limit : kFewer) {
-        if (known >= limit.stacks) {
+        if (known >= limit.of_place || all >= limit.in_all) {
             shard_.set_flag(kShardStacksCut);
             return limit.frames;
         }
@@ -166,7 +171,7 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
     if (rule.frame_address == FrameAddress::kUnknown) {
         rule = kAtFunctionStart;
     }
-    found.id = found.caller = frame.pc;
+    found.id = found.place = frame.pc;
     uint32_t wanted = kMostFrames;
     for (uint32_t steps = 0; found.frames < wanted && steps < kSteps; ++steps) {
         const Step step = step_to_caller(rule, frame, stack);
@@ -179,13 +184,15 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
             return;
         }
         const uint64_t key = told_apart(frame.pc);
-        if (found.frames == 0) {
-            found.caller = mix(found.id, key);
-            wanted = frames_wanted(found.caller);
-        }
         if (found.frames == 0 || found.addresses[found.frames - 1] != frame.pc) {
             found.addresses[found.frames++] = frame.pc;
             found.id = mix(found.id, key);
+            if (found.frames <= kFramesOfPlace) {
+                found.place = found.id;
+            }
+            if (found.frames == kFramesOfPlace) {
+                wanted = frames_wanted(found.place);
+            }
         }
         rule = rules_.at(frame.pc - 1, key);  // of the call, not of what follows it
     }
@@ -212,10 +219,10 @@ uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters
     Walk walked;
     walked.stack_pointer = stack_pointer;
     walk(stack, {pc, stack_pointer, frame_pointer(registers)}, walked);
-    std::atomic<uint16_t>& stacks = caller_stacks_[walked.caller % kCallers];
+    std::atomic<uint16_t>& stacks = place_stacks_[walked.place % kPlaces];
     uint64_t id = walked.id;
     if (!walked.complete) {
-        if (stacks.load(std::memory_order_relaxed) < kCopiesPerCaller) {
+        if (stacks.load(std::memory_order_relaxed) < kCopiesPerPlace) {
             id = mix_code_words(stack, walked);
         } else {
             shard_.set_flag(kShardStacksCut);
@@ -223,9 +230,10 @@ uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters
     }
     id |= 1;  // 0 means none
     if (remember(id)) {
-        if (stacks.load(std::memory_order_relaxed) < kFewer[0].stacks) {
+        if (stacks.load(std::memory_order_relaxed) < kFewer[0].of_place) {
             stacks.fetch_add(1, std::memory_order_relaxed);
         }
+        stacks_.fetch_add(1, std::memory_order_relaxed);
         if (walked.complete) {
             write_frames(recorder, id, walked);
         } else {

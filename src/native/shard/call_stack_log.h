@@ -45,7 +45,7 @@ class CallStackLog {
     // The program's code that called the allocation.
     struct Walk {
         uint64_t id;
-        uint64_t caller;  // identifies the place: the called function, and the first return address
+        uint64_t place;  // identifies the called function and the first return addresses
         uint32_t frames = 0;
         bool complete = true;    // up to the outermost function, or as many as wanted
         uint64_t stack_pointer;  // of the last frame that was found
@@ -56,7 +56,7 @@ class CallStackLog {
     bool is_code(uint64_t value) const;
     uint64_t told_apart(uint64_t code) const;
     bool remember(uint64_t id);
-    uint32_t frames_wanted(uint64_t caller) const;
+    uint32_t frames_wanted(uint64_t place) const;
     void walk(const StackWords& stack, CallFrame frame, Walk& found);
     uint64_t mix_code_words(const StackWords& stack, const Walk& walked) const;
     void write_frames(ThreadRecorder& recorder, uint64_t id, const Walk& walked);
@@ -73,9 +73,10 @@ class CallStackLog {
     ShardWriter& shard_;
     CallFrameRules rules_;
     Span spans_[2];
-    std::atomic<uint8_t>* code_pages_ = nullptr;      // by window page: 2 x unloads, + 1 with code
-    std::atomic<uint64_t>* seen_ = nullptr;           // identifiers written; open addressing
-    std::atomic<uint16_t>* caller_stacks_ = nullptr;  // distinct stacks by return address's hash
+    std::atomic<uint8_t>* code_pages_ = nullptr;     // by window page: 2 x unloads, + 1 with code
+    std::atomic<uint64_t>* seen_ = nullptr;          // identifiers written; open addressing
+    std::atomic<uint16_t>* place_stacks_ = nullptr;  // distinct stacks by their place's hash
+    std::atomic<uint32_t> stacks_ = 0;               // in all
 };
 
 }  // namespace numascape
