@@ -258,7 +258,7 @@ void forked_in_parent() {
         phases.unlock();
         counting_after_fork(false);
         modules_after_fork(false);
-        signals_after_fork();
+        signals_after_fork(false);
     }
     if (--thread_state.writing == 0) {
         let_signals_in();
@@ -270,7 +270,7 @@ void forked_in_child() {
         shard.unlock();
         counting_after_fork(true);
         modules_after_fork(true);
-        signals_after_fork();
+        signals_after_fork(true);
         if (thread_state.recorder != nullptr) {
             const ReentrancyGuard inside;
             reopen_shard(*thread_state.recorder);

@@ -31,6 +31,12 @@ extern HeapBlocks heap;
 extern CallStackLog call_stacks;
 extern PhaseChoice phases;
 
+// The part of siginfo_t that the kernel fills for a queued signal.
+struct QueuedSignal {
+    uint64_t words[6];
+};
+constexpr uint32_t kDelayedSignals = 8;
+
 struct ThreadState {
     ThreadRecorder* recorder;  // null before the thread's begin and after its end
     bool ended;
@@ -41,6 +47,9 @@ struct ThreadState {
     uint32_t writing;  // scopes of Writing, one inside the other
     uint32_t regions;  // parallel regions, one inside the other
     uint64_t let_in;   // the signals that are not blocked after that
+    // Real-time signals that wait, in order (signals.cpp).
+    QueuedSignal delayed[kDelayedSignals];
+    uint32_t delayed_count;
 };
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
@@ -86,7 +95,7 @@ void let_signals_in();
 // From now on, the program's handlers, including existing ones, wait while we write.
 void take_over_handlers();
 void signals_before_fork();
-void signals_after_fork();
+void signals_after_fork(bool child);
 
 // --- modules.cpp
 // Writes what was loaded or unloaded since.

@@ -5,6 +5,12 @@
 // thread is writing, our handler sends the signal once more and returns with all signals blocked.
 // The kernel keeps the signal, and delivers it at the end of the writing. Otherwise our handler
 // calls the program's. If the program asks for its handlers, it gets its own.
+//
+// The kernel delivers real-time signals of one number in the order in which they were sent. One
+// that is sent again comes behind those that were queued meanwhile. Its contents therefore wait in
+// the thread's list, and a token is queued in its place. Each delivery takes the first contents of
+// its number from the list, and a signal that is not a token leaves its own at the end.
+#include <algorithm>
 #include <cerrno>
 
 #include <signal.h>
@@ -48,18 +54,91 @@ uint64_t packed(const Action& action) {
            ((action.sa_flags & SA_SIGINFO) != 0 ? kWithInfo : 0);
 }
 
-void defer(int number, siginfo_t* info, ucontext_t* context) {
+// A thread's list of delayed signals is only changed with all signals blocked. Returns the mask
+// that was in force.
+uint64_t block_signals() {
+    constexpr uint64_t kAll = ~kFaults;
+    uint64_t before = 0;
+    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&kAll),
+             reinterpret_cast<long>(&before), sizeof kAll);
+    return before;
+}
+
+bool send_to_itself(int number, const siginfo_t& info) {
+    return os::call(SYS_rt_tgsigqueueinfo, os::process_id(), os::thread_id(), number,
+                    reinterpret_cast<long>(&info)) >= 0;
+}
+
+constexpr int kFirstRealTime = 32;       // the kernel's, two less than the C library's
+constexpr int kTokenError = 0x6e756d61;  // no other sender sets si_errno
+
+// The kernel accepts SI_USER also when no more signals may be queued, but then forgets the rest.
+void send_token(int number) {
+    siginfo_t token{};
+    token.si_signo = number;
+    token.si_errno = kTokenError;
+    token.si_code = SI_USER;
+    send_to_itself(number, token);
+}
+
+bool is_token(const siginfo_t& info) {
+    return info.si_code == SI_USER &&
+           (info.si_errno == kTokenError ||
+            (info.si_errno == 0 && info.si_pid == 0 && thread_state.delayed_count != 0));
+}
+
+int number_of(const QueuedSignal& queued) {
+    return static_cast<int>(queued.words[0]);
+}
+
+// False if the list is full.
+bool append(const siginfo_t& info) {
+    ThreadState& state = thread_state;
+    if (state.delayed_count == kDelayedSignals) {
+        return false;
+    }
+    __builtin_memcpy(&state.delayed[state.delayed_count++], &info, sizeof(QueuedSignal));
+    return true;
+}
+
+// Exchanges a delivered signal for the first of its number. False if it is a token and none waits.
+bool take_turn(int number, siginfo_t& info) {
+    const bool token = is_token(info);
+    ThreadState& state = thread_state;
+    if (!token && state.delayed_count == 0) {
+        return true;
+    }
+    const uint64_t mask = block_signals();
+    QueuedSignal* end = state.delayed + state.delayed_count;
+    QueuedSignal* first = std::find_if(state.delayed, end, [&](const QueuedSignal& queued) {
+        return number_of(queued) == number;
+    });
+    const bool waits = first != end;
+    if (waits) {
+        const QueuedSignal taken = *first;
+        std::copy(first + 1, end, first);
+        --state.delayed_count;
+        if (!token) {
+            append(info);
+        }
+        __builtin_memcpy(&info, &taken, sizeof taken);
+    }
+    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask);
+    return waits || !token;
+}
+
+void defer(int number, const siginfo_t& info, ucontext_t* context) {
     // The kernel's mask has 64 bits. Of several handlers, one inside the other, the outermost was
     // entered with the fewest signals blocked.
     auto* mask = reinterpret_cast<uint64_t*>(&context->uc_sigmask);
+    block_signals();
     thread_state.let_in |= ~*mask;
     thread_state.deferred = true;
     *mask |= ~kFaults;
-    const long process = os::process_id();
-    const long thread = os::thread_id();
-    if (os::call(SYS_rt_tgsigqueueinfo, process, thread, number, reinterpret_cast<long>(info)) <
-        0) {
-        os::call(SYS_tgkill, process, thread, number);
+    if (number >= kFirstRealTime && (is_token(info) || append(info))) {
+        send_token(number);
+    } else if (!send_to_itself(number, info)) {
+        os::call(SYS_tgkill, os::process_id(), os::thread_id(), number);
     }
 }
 
@@ -80,9 +159,12 @@ void handle(int number, siginfo_t* info, void* context) {
     const bool of_this_instruction = (kFaults & bit_of(number)) != 0 && info->si_code > 0;
     if (state.writing != 0 && !of_this_instruction && shard.makes_calls()) {
         const int error = errno;
-        defer(number, info, static_cast<ucontext_t*>(context));
+        defer(number, *info, static_cast<ucontext_t*>(context));
         keep_for_once(number);
         errno = error;
+        return;
+    }
+    if (number >= kFirstRealTime && shard.makes_calls() && !take_turn(number, *info)) {
         return;
     }
     const uint64_t handler = handlers[number].load(std::memory_order_acquire) & ~kWithInfo;
@@ -109,8 +191,11 @@ void signals_before_fork() {
     lock.lock();
 }
 
-void signals_after_fork() {
+void signals_after_fork(bool child) {
     lock.unlock();
+    if (child) {
+        thread_state.delayed_count = 0;  // no signal is queued for the child, so no token either
+    }
 }
 
 void take_over_handlers() {

@@ -4,10 +4,12 @@
 //   touch   a timer's handler writes PART new pages at a time, while main writes to PAGES others
 //   jump    the handler leaves by siglongjmp, until main has written to PAGES pages JUMPS times
 //   values  signals queued by another thread carry numbers, while main touches new pages
+//   bursts  the same, several at a time on main's own CPU: the kernel keeps their order
 //   once    a one-shot handler (SA_RESETHAND), while main touches new pages
 //   seen    the program reads back the handlers that it has set
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,11 +19,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 20000, PART = 16, JUMPS = 20, VALUES = 2000 };
+enum { PAGE = 4096, PAGES = 20000, PART = 16, JUMPS = 20, VALUES = 2000, BURST = 4 };
 
 static volatile char *outer, *inner;
 static volatile long inner_pages, signals, sum, last = -1;
-static volatile int ordered = 1;
+static volatile int ordered = 1, in_bursts;
 static sigjmp_buf back;
 
 static volatile char* pages(void) {
@@ -89,6 +91,7 @@ static void* send_values(void* to) {
     for (int i = 0; i < VALUES; i++) {
         union sigval value = {.sival_int = i};
         while (pthread_sigqueue(*(pthread_t*)to, SIGRTMIN + 1, value) != 0) usleep(100);
+        if (in_bursts && i % BURST == BURST - 1) usleep(50);
     }
     return NULL;
 }
@@ -103,6 +106,15 @@ static int values(void) {
     }
     pthread_join(sender, NULL);
     return ordered && sum == (long)VALUES * (VALUES - 1) / 2;
+}
+
+static int bursts(void) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(sched_getcpu(), &cpus);
+    sched_setaffinity(0, sizeof cpus, &cpus);
+    in_bursts = 1;
+    return values();
 }
 
 static void count_once(int number, siginfo_t* info, void* context) {
@@ -154,6 +166,7 @@ int main(int argc, char** argv) {
     if (strcmp(mode, "touch") == 0) right = touch();
     if (strcmp(mode, "jump") == 0) right = jump();
     if (strcmp(mode, "values") == 0) right = values();
+    if (strcmp(mode, "bursts") == 0) right = bursts();
     if (strcmp(mode, "once") == 0) right = once();
     if (strcmp(mode, "seen") == 0) right = seen();
     puts(right ? "right" : "wrong");
