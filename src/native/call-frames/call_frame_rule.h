@@ -5,7 +5,6 @@
 // address (DWARF: canonical frame address) is the stack pointer before the call.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "frame_registers.h"
@@ -34,7 +33,7 @@ struct CallFrameRule {
 };
 static_assert(sizeof(CallFrameRule) == sizeof(uint64_t));
 
-// What a function does at its first instruction, and every function that never changes the stack.
+// At the first instruction of a function, and anywhere in one that does not change the stack.
 inline constexpr CallFrameRule kAtFunctionStart{static_cast<int32_t>(-kReturnOffset), 0,
                                                 FrameAddress::kFromStackPointer,
                                                 SavedFramePointer::kSame};

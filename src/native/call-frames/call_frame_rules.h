@@ -19,8 +19,8 @@ class CallFrameRules {
     void close();
     void add_module(uint64_t start, uint64_t end);
     void remove_module(uint64_t start);
-    // The rule for the code at `pc`. `key` is not 0, and differs between two modules that were
-    // loaded at the same addresses one after the other.
+    // The rule for the code at `pc`. `key` stands for it: it is not 0, and differs between two
+    // modules that were loaded at the same addresses one after the other.
     CallFrameRule at(uint64_t pc, uint64_t key);
 
   private:

@@ -35,14 +35,10 @@ class ProgramBytes {
     }
 
     // LEB128 (DWARF 5, section 7.6).
-    uint64_t unsigned_number() {
-        bool negative = false;
-        return number(negative).bits;
-    }
+    uint64_t unsigned_number() { return number().bits; }
     int64_t signed_number() {
-        bool negative = false;
-        const Number read = number(negative);
-        const uint64_t sign = negative && read.shift < 64 ? ~uint64_t{0} << read.shift : 0;
+        const Number read = number();
+        const uint64_t sign = read.negative && read.shift < 64 ? ~uint64_t{0} << read.shift : 0;
         return static_cast<int64_t>(read.bits | sign);
     }
 
@@ -50,6 +46,7 @@ class ProgramBytes {
     struct Number {
         uint64_t bits;
         unsigned shift;
+        bool negative;  // if it is a signed number
     };
 
     uint8_t byte() {
@@ -71,8 +68,8 @@ class ProgramBytes {
         return buffer_[at_++ - first_];
     }
 
-    Number number(bool& negative) {
-        Number result{0, 0};
+    Number number() {
+        Number result{0, 0, false};
         uint8_t last = 0;
         do {
             last = byte();
@@ -81,7 +78,7 @@ class ProgramBytes {
             }
             result.shift += 7;
         } while ((last & 0x80) != 0);
-        negative = (last & 0x40) != 0;
+        result.negative = (last & 0x40) != 0;
         return result;
     }
 

@@ -54,7 +54,7 @@ class CallStackLog::StackWords {
     }
     bool operator()(uint64_t address, uint64_t& to) const {
         const uint64_t index = (address - start_) / sizeof(uint64_t);
-        if (address < start_ || index >= count_ || address % sizeof(uint64_t) != 0) {
+        if (address < start_ || index >= count_ || (address - start_) % sizeof(uint64_t) != 0) {
             return false;
         }
         to = word(index);
@@ -167,7 +167,9 @@ uint32_t CallStackLog::frames_wanted(uint64_t place) const {
 
 // Pre: `frame` is in the function that was called.
 void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
-    CallFrameRule rule = rules_.at(frame.pc, told_apart(frame.pc));
+    // The same address may be the return address of a call that ends the function before it.
+    constexpr uint64_t kItself = uint64_t{1} << 63;
+    CallFrameRule rule = rules_.at(frame.pc, told_apart(frame.pc) | kItself);
     if (rule.frame_address == FrameAddress::kUnknown) {
         rule = kAtFunctionStart;
     }
