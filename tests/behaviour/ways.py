@@ -181,7 +181,7 @@ def attached(pid: int, folder: Path, lives: Callable[[], bool]) -> Iterator[None
             _, said = recorder.communicate(timeout=LIMIT_S)
         finally:
             recorder.kill()
-    assert not lives() or recorder.returncode == 0, said
+    assert not lives() or recorder.returncode == 0, (recorder.returncode, said)
     if lives():
         check_trace(folder)
 

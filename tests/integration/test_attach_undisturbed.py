@@ -35,6 +35,13 @@ def test_calls_that_wait_go_on_waiting(programs: Path, attach: Attach) -> None:
         assert end(process) == ("right\n", 42)
 
 
+def test_short_waits_end_on_time(programs: Path, attach: Attach) -> None:
+    with running(programs / "waits_often") as process:
+        for _ in range(CYCLES):
+            attach(process.pid, seconds=0.2)
+        assert end(process) == ("right\n", 42)
+
+
 def test_timers_go_on(programs: Path, attach: Attach) -> None:
     with running(programs / "timers") as process:
         for _ in range(2):

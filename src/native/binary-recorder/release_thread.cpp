@@ -13,6 +13,10 @@
 // all signals of a thread that it takes over, and only remembers which are blocked. It passes these
 // on to other threads, but not if they interrupt a system call. Each time the thread is about to
 // wait, we therefore let the kernel block them.
+//
+// DynamoRIO handles a nudge when the thread next leaves the code cache. A nudge that arrives just
+// before the thread waits, or while DynamoRIO has suspended it, does not end the wait. The thread
+// therefore never waits for long.
 #include "release_thread.h"
 
 #include <atomic>
@@ -49,6 +53,9 @@ struct Shared {
 };
 constexpr uint64_t kMagic = 0x6e756d6173636170;  // the page is ours
 constexpr int kPlaces = 8;                       // a thread may end late
+// Before the thread is taken over, and afterwards.
+constexpr int64_t kFirstWaitNanoseconds = 10'000'000;
+constexpr int64_t kWaitNanoseconds = 100'000'000;
 Shared* shared = nullptr;
 uint32_t thread_id = 0;
 
@@ -61,7 +68,7 @@ bool is_mask_change(void*, int number) {
 // only now.
 bool before_call(void*, int number) {
     if (is_mask_change(nullptr, number) && is_release_thread()) {
-        shared->seconds = 3600;
+        shared->nanoseconds = kWaitNanoseconds;
         os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&shared->signals), 0,
                  sizeof shared->signals);
         os::call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(kReleaseThreadName));
@@ -115,7 +122,7 @@ void start_release_thread() {
         data->signals &= ~(uint64_t{1} << (number - 1));
     }
     data->magic = kMagic;
-    data->nanoseconds = 10'000'000;  // DynamoRIO may take it over between its two calls
+    data->nanoseconds = kFirstWaitNanoseconds;
     shared = data;
 
     const uint64_t all = ~uint64_t{0};
