@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from integration.attaching import Attach, end, running
+from integration.attaching import Attach, end, running, wait_for
 
 # Enough that some attaches find a thread at each possible place.
 CYCLES = 4
@@ -33,6 +37,24 @@ def test_calls_that_wait_go_on_waiting(programs: Path, attach: Attach) -> None:
         for _ in range(2):
             attach(process.pid, seconds=0.2)
         assert end(process) == ("right\n", 42)
+
+
+@contextmanager
+def stopped_once(program: Path) -> Iterator[subprocess.Popen[str]]:
+    with running(program) as process:
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: "State:\tT" in Path(f"/proc/{process.pid}/status").read_text())
+        process.send_signal(signal.SIGCONT)
+        yield process
+
+
+def test_waits_go_on_that_were_stopped_before(programs: Path, attach: Attach) -> None:
+    # The kernel itself ends some calls at a stop: see signal(7).
+    with stopped_once(programs / "waits") as process:
+        natively = sorted(end(process)[0].splitlines())
+    with stopped_once(programs / "waits") as process:
+        attach(process.pid, seconds=0.2)
+        assert sorted(end(process)[0].splitlines()) == natively
 
 
 def test_short_waits_end_on_time(programs: Path, attach: Attach) -> None:

@@ -41,7 +41,7 @@ struct Mask {
 void restart(int process, int thread) {
     user_regs_struct registers{};
     if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 &&
-        !signal_ends_call(process, thread, registers) && restart_call(registers)) {
+        !signal_ends_call(process, thread, registers) && restart_call(process, registers)) {
         ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
     }
 }
@@ -51,6 +51,12 @@ bool fault_comes(int process, int thread) {
     ThreadSignals signals;
     return read_signals(process, thread, signals) &&
            (signals.thread_pending & kFaults & ~signals.blocked) != 0;
+}
+
+// A signal without a handler, such as SIGCHLD, ends no call; DynamoRIO's signal behind it would.
+bool has_handler(int process, int thread, int signal) {
+    ThreadSignals signals;
+    return read_signals(process, thread, signals) && (signals.caught & bit_of(signal)) != 0;
 }
 
 bool set_blocked(int thread, uint64_t blocked) {
@@ -89,7 +95,7 @@ bool HeldThreads::stop(int thread) {
                 continue;
             }
             threads_[thread].signal = ours ? 0 : WSTOPSIG(status);
-            if (ours) {
+            if (ours || !has_handler(process_, thread, WSTOPSIG(status))) {
                 restart(process_, thread);
             }
             return true;

@@ -116,7 +116,7 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
         injection.untraced.reason = "cannot be recorded: " + injection.masks + " cannot be written";
         return -EUNATCH;
     }
-    if (numascape::restart_call(registers)) {
+    if (numascape::restart_call(injection.process, registers)) {
         trace(PTRACE_SETREGS, injection.process, d);
     }
     return result;

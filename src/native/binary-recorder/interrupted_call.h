@@ -16,6 +16,6 @@ bool signal_ends_call(int process, int thread, const user_regs_struct& registers
 // continues with the remaining time, if the program asked for it. False if no call was interrupted.
 // A signal that comes later than the caller looked (signal_ends_call) comes before the call: what
 // the kernel has stored for a call to be restarted must never be what the program sees.
-bool restart_call(user_regs_struct& registers);
+bool restart_call(int process, user_regs_struct& registers);
 
 }  // namespace numascape

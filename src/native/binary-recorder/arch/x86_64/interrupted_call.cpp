@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "thread_signals.h"
 
@@ -39,11 +41,54 @@ bool is_ended(const user_regs_struct& registers) {
            (holds(kRestart, returned) || (returned == -EINTR && holds(kEndedByStops, number)));
 }
 
+// A call that was interrupted before, such as by SIGSTOP, goes on as restart_syscall. That fails
+// with EINTR after any handler of a signal, and also DynamoRIO's. These calls go on in this way:
+constexpr int64_t kGoOn[] = {SYS_poll, SYS_nanosleep, SYS_clock_nanosleep, SYS_futex};
+constexpr uint8_t kLoadEax = 0xb8;  // mov imm32, %eax
+constexpr uint8_t kLoadEdi = 0xbf;  // mov imm32, %edi
+constexpr size_t kLoadBytes = 5;
+
+bool read_program(int process, uint64_t address, void* into, size_t bytes) {
+    const iovec local{into, bytes};
+    const iovec remote{reinterpret_cast<void*>(address), bytes};
+    return process_vm_readv(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+// The number that the code shortly before `end` loads by this instruction, or 0.
+uint64_t loaded_number(int process, uint64_t end, uint8_t load) {
+    uint8_t code[48] = {};
+    if (!read_program(process, end - sizeof code, code, sizeof code)) {
+        return 0;
+    }
+    for (size_t at = sizeof code - kLoadBytes + 1; at-- > 0;) {
+        uint32_t number = 0;
+        std::memcpy(&number, code + at + 1, sizeof number);
+        if (code[at] == load && holds(kGoOn, static_cast<int64_t>(number))) {
+            return number;
+        }
+    }
+    return 0;
+}
+
+// The number of the interrupted call. For one that went on, it is in the code before the call, or
+// before a call of the C library's syscall().
+uint64_t call_number(int process, const user_regs_struct& registers) {
+    if (registers.orig_rax != SYS_restart_syscall) {
+        return registers.orig_rax;
+    }
+    uint64_t number = loaded_number(process, registers.rip - kCallBytes, kLoadEax);
+    uint64_t caller = 0;
+    if (number == 0 && read_program(process, registers.rsp, &caller, sizeof caller)) {
+        number = loaded_number(process, caller, kLoadEdi);
+    }
+    return number != 0 ? number : registers.orig_rax;
+}
+
 // If the call asked for it, the kernel has stored the remaining time.
-void sleep_what_is_left(user_regs_struct& registers) {
-    if (registers.orig_rax == SYS_nanosleep && registers.rsi != 0) {
+void sleep_what_is_left(uint64_t number, user_regs_struct& registers) {
+    if (number == SYS_nanosleep && registers.rsi != 0) {
         registers.rdi = registers.rsi;
-    } else if (registers.orig_rax == SYS_clock_nanosleep && registers.r10 != 0) {
+    } else if (number == SYS_clock_nanosleep && registers.r10 != 0) {
         registers.rdx = registers.r10;
     }
 }
@@ -56,15 +101,16 @@ bool signal_ends_call(int process, int thread, const user_regs_struct& registers
            (signals.pending & signals.caught & ~signals.blocked) != 0;
 }
 
-bool restart_call(user_regs_struct& registers) {
+bool restart_call(int process, user_regs_struct& registers) {
     if (!is_ended(registers)) {
         return false;
     }
+    const uint64_t number = call_number(process, registers);
     if (static_cast<int64_t>(registers.rax) == kRestartBlock) {
-        sleep_what_is_left(registers);
+        sleep_what_is_left(number, registers);
     }
     registers.rip -= kCallBytes;
-    registers.rax = registers.orig_rax;
+    registers.rax = number;
     registers.orig_rax = ~0ull;
     return true;
 }
