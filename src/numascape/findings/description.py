@@ -55,8 +55,8 @@ def who_shares(subject: Subject, how: str) -> str:
     """Return how many threads use its pages in parallel work; `how` says in which way."""
     facts, use = subject.whole, subject.use
     sentence = (
-        f"{len(use.threads)} threads use it, about {use.users_per_page:.0f} of them on each page, "
-        f"{how}. A page is remote for most of its users on any node."
+        f"In parallel work, {len(use.threads)} threads use it, about {use.users_per_page:.0f} of "
+        f"them on each page, {how}. A page is remote for most of its users on any node."
     )
     if facts.first_toucher is not None and facts.first_toucher_share >= MIN_SERIAL_SHARE:
         sentence += (
