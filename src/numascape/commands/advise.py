@@ -52,6 +52,7 @@ def advise(
     from numascape.analysis.source_files import readable_sources
     from numascape.console.findings import print_findings
     from numascape.findings import examine, findings_of
+    from numascape.findings.verdict import verdict
     from numascape.machine.sources import open_machine
     from numascape.trace import Trace
     from numascape.trace.counting import only_touches
@@ -66,7 +67,7 @@ def advise(
     run = examine(opened, target, readable_sources(opened.info, None))
     found = findings_of(run)
     if as_json:
-        print(json.dumps(_as_plain_data(opened, target, found), indent=1))
+        print(json.dumps(_as_plain_data(opened, target, found, verdict(run, found)), indent=1))
     else:
         print_findings(terminal.output(), run, found, every=every)
     if output is not None:
@@ -91,7 +92,7 @@ def _why_empty(machine: Machine) -> str:
 
 
 def _as_plain_data(
-    trace: Trace, machine: Machine | None, found: list[Finding]
+    trace: Trace, machine: Machine | None, found: list[Finding], conclusion: str
 ) -> dict[str, object]:
     from numascape.findings import not_judged
 
@@ -100,5 +101,18 @@ def _as_plain_data(
         "machine": (machine or trace.info.machine).name,
         "counts": trace.info.recorder.counts,
         "not_judged": [kind.value for kind in not_judged(trace)],
-        "findings": [{**dataclasses.asdict(finding), "to_do": finding.to_do} for finding in found],
+        "verdict": conclusion,
+        "findings": [_finding_as_data(finding) for finding in found],
+    }
+
+
+def _finding_as_data(finding: Finding) -> dict[str, object]:
+    """The finding with all fixes; `gain` and `remedy` are those of the advised one."""
+    gain = finding.gain
+    return {
+        **dataclasses.asdict(finding),
+        "to_do": finding.to_do,
+        "advice": finding.advice,
+        "remedy": finding.remedy,
+        "gain": None if gain is None else dataclasses.asdict(gain),
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numascape.plan import Plan
     from numascape.prediction import Prediction
     from numascape.prediction.layout import Nodes
-    from numascape.prediction.scenarios import PolicyName
+    from numascape.prediction.scenarios import PolicyName, Scenarios
     from numascape.trace import Trace
 
 
@@ -85,7 +85,8 @@ def predict(
 
     Times are predictions by a model of the machine's memory (docs/prediction.md), relative to the
     observed run. The interval is the time when the assumptions of the model vary. Predictions are
-    better for a trace that was recorded with `--traffic`.
+    better for a trace that was recorded with `--traffic`. The rows `fix 1`, `fix 2` are the fixes
+    of the findings that `numascape advise` prints, in the same order.
 
     Example: `numascape predict run.numascape --machine xeon-x7550 --policy interleave`
     """
@@ -107,21 +108,38 @@ def predict(
         phases=None if phase is None else [find_phase(opened, phase)],
     )
     found = scenarios.predict(names, plans)
+    conclusion = ""
+    if not policy and phase is None:
+        fixes, conclusion = _fixes(opened, place, scenarios)
+        found += fixes
     if policy and "replicate" in names and not scenarios.copied:
         raise NumascapeError(
             f"{trace} has nothing to replicate: no structure is read by several threads and "
             "not written after it is filled"
         )
     if as_json:
-        print(json.dumps(_document(found, place, opened), indent=1))
+        print(json.dumps({**_document(found, place, opened), "verdict": conclusion}, indent=1))
     else:
         _print(found, place, opened, found if policy else _first_and_best(found))
         _print_copies(found, scenarios.copied, opened)
+        if conclusion:
+            terminal.output().print(terminal.printable(conclusion), soft_wrap=True)
     if output is not None:
         from numascape.figures.prediction_picture import save_predictions
 
         save_predictions(found, place.name, output)
         terminal.say(f"wrote {output}")
+
+
+def _fixes(trace: Trace, machine: Machine, scenarios: Scenarios) -> tuple[list[Prediction], str]:
+    """The predictions of the fixes of the findings, and the conclusion; as `advise` has them."""
+    from numascape.analysis.source_files import readable_sources
+    from numascape.findings import examine, findings_of
+    from numascape.findings.verdict import fixes_of, verdict
+
+    run = examine(trace, machine, readable_sources(trace.info, None))
+    found = findings_of(run)
+    return fixes_of(run, found, scenarios.tuning), verdict(run, found)
 
 
 def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan]]:

@@ -14,6 +14,7 @@ from numascape.findings.find import describe_not_judged
 from numascape.findings.finding import Finding, Kind
 from numascape.findings.groups import Group, grouped, stake_of
 from numascape.findings.subject import Run
+from numascape.findings.verdict import verdict
 from numascape.findings.wording import number_text, threads_text
 from numascape.quantities import counted, percent
 from numascape.terminal import printable
@@ -28,14 +29,14 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
     """Print the findings about a run; `every`: with all evidence."""
     groups = grouped(run, found)
     to_do = [group for group in groups if group.first.to_do]
-    _print_heading(console, run, len(to_do))
+    _print_heading(console, run, to_do)
     _print_not_judged(console, run)
     for number, group in enumerate(to_do, 1):
         console.print()
         _print_group(console, group, number, every=every)
-    well = [g for g in groups if not g.first.to_do and g.kind is not Kind.NO_PROBLEM]
-    problem_free = [g for g in groups if g.kind is Kind.NO_PROBLEM]
-    for group in problem_free:
+    conclusions = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE)
+    well = [g for g in groups if not g.first.to_do and g.kind not in conclusions]
+    for group in [g for g in groups if g.kind in conclusions]:
         console.print()
         for sentence in (group.first.why, *group.first.advice):
             _print_indented(console, Text(printable(sentence)), 0)
@@ -69,7 +70,7 @@ def _print_not_judged(console: Console, run: Run) -> None:
         _print_indented(console, _spoken(sentence), 0)
 
 
-def _print_heading(console: Console, run: Run, findings: int) -> None:
+def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
     info = run.trace.info
     machine = run.nodes.machine if run.nodes else info.machine
     nodes = len(machine.nodes)
@@ -85,10 +86,12 @@ def _print_heading(console: Console, run: Run, findings: int) -> None:
     if run.trace.info.recorder.counts == "samples":
         samples = counted(run.accesses, "sample")
         console.print(f"based on {samples} of accesses: every share is an estimate")
-    if findings:
-        noun = "finding" if findings == 1 else "findings"
+    if to_do:
+        noun = "finding" if len(to_do) == 1 else "findings"
         order = "most pages first" if only_touches(run.trace) else "largest gain first"
-        console.print(f"{findings} {noun}, {order}")
+        conclusion = verdict(run, [finding for group in to_do for finding in group.findings])
+        line = f"{len(to_do)} {noun}, {order}." + (f" {conclusion}" if conclusion else "")
+        _print_indented(console, Text(printable(line)), 0)
 
 
 def _print_group(console: Console, group: Group, number: int, *, every: bool) -> None:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from numascape.findings.finding import Place
+from numascape.findings.finding import Fix, Place, Remedy
+from numascape.findings.sources import Schedule
 from numascape.findings.subject import PAGE_BYTES, Run, Subject
 from numascape.naming.frames import is_library_code
 from numascape.quantities import bytes_text
@@ -81,6 +82,20 @@ def interleave(subject: Subject) -> str:
         "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "
         "`numactl --interleave=all` for the whole program, or for this structure only "
         f"`mbind(start, {size}, MPOL_INTERLEAVE, ...)`{at}, before it is touched."
+    )
+
+
+def interleave_if_better(subject: Subject) -> Fix:
+    """Interleaving as a fix that is advised only if it is predicted to save more."""
+    return Fix(interleave(subject), Remedy.INTERLEAVED, fallback=True)
+
+
+def scatters(schedule: Schedule | None) -> bool:
+    """Whether a schedule clause, which the source shows, scatters the work over the threads."""
+    if schedule is None:
+        return False
+    return schedule.kind in ("dynamic", "guided", "runtime") or bool(
+        schedule.kind == "static" and schedule.chunk
     )
 
 

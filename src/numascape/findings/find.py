@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from numascape.analysis.ownership import Owner, is_remainder
 from numascape.analysis.source_files import SourceFiles
@@ -28,9 +27,8 @@ from numascape.findings.diagnoses import (
     shared_stack,
     shared_written,
 )
-from numascape.findings.finding import Finding, Kind, Remedy
-from numascape.findings.gain import with_gains
-from numascape.findings.groups import Group, grouped
+from numascape.findings.finding import Finding, Kind
+from numascape.findings.gain import by_cause, with_gains
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
@@ -85,8 +83,7 @@ def findings_of(run: Run) -> list[Finding]:
     found += load_imbalance.diagnose(run)
     found += one_node_serves_all.diagnose(run)
     found += migrated_threads.diagnose(run)
-    found = with_gains(run, found)
-    found = _without_small_gains(run, found)
+    found = with_gains(run, _relevant(run, found))
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
 
 
@@ -121,7 +118,7 @@ def _of_touches(run: Run) -> list[Finding]:
         for subject in run.subjects
     ]
     touched = [*_present(found), *migrated_threads.diagnose(run)]
-    return ranked(run, [replace(finding, remedy=Remedy.NONE) for finding in touched])
+    return ranked(run, touched)
 
 
 def of_structure(subject: Subject) -> list[Finding]:
@@ -141,19 +138,14 @@ def _present(found: Sequence[Finding | None]) -> list[Finding]:
     return [finding for finding in found if finding is not None]
 
 
-def _without_small_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
-    """Leave out findings whose group as a whole gains almost nothing."""
-    groups = grouped(run, found)
-    small = [group for group in groups if group.first.to_do and not _may_gain(group)]
-    left_out = {id(finding) for group in small for finding in group.findings}
-    return [finding for finding in found if id(finding) not in left_out]
-
-
-def _may_gain(group: Group) -> bool:
-    """Whether the gain may be relevant; the interval is wide if little is known."""
-    if group.gain is None:
-        return group.share > MIN_GAIN
-    return group.gain.high > MIN_GAIN and group.gain.share > -MIN_GAIN
+def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """Leave out findings whose group as a whole concerns almost no accesses."""
+    kept = []
+    for members in by_cause(found):
+        share = sum(finding.nearer for finding in members) / max(1, run.accesses)
+        if not members[0].to_do or share > MIN_GAIN:
+            kept += [id(finding) for finding in members]
+    return [finding for finding in found if id(finding) in set(kept)]
 
 
 def weight(run: Run, finding: Finding) -> float:

@@ -28,10 +28,13 @@ class Kind(str, Enum):
     ONE_FIRST_TOUCHER = "first touch by one thread"
     SHARED_STACK = "stack shared with other threads"
     CACHE_RESIDENT = "cache-resident"
+    NO_SINGLE_CAUSE = "no single cause"
     NO_PROBLEM = "no NUMA problem"
 
 
-NOTHING_TO_DO = frozenset({Kind.PARTITIONED, Kind.CACHE_RESIDENT, Kind.NO_PROBLEM})
+NOTHING_TO_DO = frozenset(
+    {Kind.PARTITIONED, Kind.CACHE_RESIDENT, Kind.NO_SINGLE_CAUSE, Kind.NO_PROBLEM}
+)
 """Findings that need no fix."""
 
 _LONGEST = 60
@@ -92,15 +95,22 @@ class Gain:
     high: float
     limit: str
     machine: str
+    limited: str = ""
+    """Why almost nothing is saved at the recorded size; empty if the gain matters."""
 
 
 class Remedy(str, Enum):
-    """The placement of pages that the prediction assumes after the fix."""
+    """The placement of pages that the prediction assumes after a fix."""
 
     NONE = "none"
     USERS = "users"
-    """Each page on the node of the thread that works on it most."""
+    """Each page on the node of the thread that works on it most, and initialised by this thread."""
     INTERLEAVED = "interleaved"
+    """Each page on every node with the same probability."""
+    COPIED = "copied"
+    """A copy on each node, made after it is filled."""
+    DIVIDED = "divided"
+    """The work is divided so that each thread uses pages of its own node: an upper bound."""
     EVEN_PARTS = "even parts"
     """Contiguous parts with even shares of the accesses."""
     BALANCED = "balanced"
@@ -108,13 +118,27 @@ class Remedy(str, Enum):
 
 
 @dataclass(frozen=True)
+class Fix:
+    """One thing to do: a sentence, and the placement that it makes.
+
+    A sentence with `Remedy.NONE` supports the others, such as pinning the threads. `gain` is the
+    prediction, if a machine with several nodes is known. A `fallback` is advised only if it is
+    predicted to save more than the other fixes.
+    """
+
+    text: str
+    remedy: Remedy = Remedy.NONE
+    gain: Gain | None = None
+    fallback: bool = False
+
+
+@dataclass(frozen=True)
 class Finding:
     """A diagnosis of one structure, or of the run (with `structure` None and an empty `name`).
 
     `threads` are the affected threads. `confidence`, from 0 to 1, is how certain the diagnosis is
-    with the data of the trace. `place` is the responsible source line. `nearer` is the number of
-    accesses that could become local. `gain` is the prediction of the model, if a machine with
-    several nodes is known.
+    with the data of the trace. `fixes` are the things to do, the best one first. `place` is the
+    responsible source line. `nearer` is the number of accesses that could become local.
     """
 
     kind: Kind
@@ -122,17 +146,32 @@ class Finding:
     name: str
     threads: tuple[int, ...]
     why: str
-    advice: tuple[str, ...]
+    fixes: tuple[Fix, ...]
     evidence: tuple[Evidence, ...]
     figure: Figure
     confidence: float
     place: Place | None = None
     nearer: int = 0
-    remedy: Remedy = Remedy.NONE
-    gain: Gain | None = None
     even_parts: tuple[float, ...] = field(default=(), repr=False)
     """Of hot pages: the boundaries of contiguous parts with equal accesses, one part per thread, as
     fractions of the structure from 0 to 1."""
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The sentences of the fixes."""
+        return tuple(fix.text for fix in self.fixes)
+
+    @property
+    def remedy(self) -> Remedy:
+        """The placement that the advised fix makes: the first one that makes any."""
+        return next(
+            (fix.remedy for fix in self.fixes if fix.remedy is not Remedy.NONE), Remedy.NONE
+        )
+
+    @property
+    def gain(self) -> Gain | None:
+        """The predicted gain of the advised fix, if it is known."""
+        return next((fix.gain for fix in self.fixes if fix.gain is not None), None)
 
     @property
     def to_do(self) -> bool:

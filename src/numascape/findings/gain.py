@@ -1,168 +1,110 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicts the gain of a finding's fix with the model of prediction/."""
+"""Predicts the gain of each finding's fixes, and puts the best one first."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
-import numpy as np
-import polars as pl
-
-from numascape.analysis.sharing import PAGE
-from numascape.findings.finding import Finding, Gain, Kind, Remedy
-from numascape.findings.initialisation import with_initialisation
-from numascape.findings.nodes import Nodes
+from numascape.findings.finding import Finding, Fix, Gain, Remedy
+from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run
-from numascape.prediction.demand import Demand, demand_of
-from numascape.prediction.model import Prediction, predict
-from numascape.prediction.policies import SCHEMA, interleave, replaced
-from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.findings.thresholds import MIN_GAIN
+from numascape.prediction.model import Prediction
 from numascape.quantities import percent
+from numascape.trace.counting import only_touches
+
+
+def by_cause(found: Sequence[Finding]) -> list[tuple[Finding, ...]]:
+    """The findings in groups of the same kind at the same source line, in order of appearance.
+
+    Findings without a fix are grouped by kind alone.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for finding in found:
+        where = (finding.place.file, finding.place.line) if finding.place else None
+        key = (finding.kind, where) if finding.to_do else finding.kind
+        groups.setdefault((key, finding.structure is None), []).append(finding)
+    return [tuple(members) for members in groups.values()]
 
 
 def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
-    """The findings with their predicted gains, or without them if no nodes are known."""
-    return [_with_gain(run, finding) for finding in found]
+    """The findings with the predicted gains of their fixes, if nodes are known; the best fix first.
 
-
-def _with_gain(run: Run, finding: Finding) -> Finding:
-    gained = dataclasses.replace(finding, gain=joint_gain(run, [finding]))
-    if finding.kind is not Kind.SHARED_READ_MOSTLY:
-        return gained
-    *others, copies = finding.advice
-    copies += _saved_by_copies(run, finding)
-    return dataclasses.replace(gained, advice=(*others, copies))
-
-
-def _saved_by_copies(run: Run, finding: Finding) -> str:
-    """A sentence with the gain of a copy of shared, read data on each node."""
-    if run.nodes is None or finding.structure is None:
-        return ""
-    saved = percent(max(0.0, _model(run).saved_by_copies(finding.structure)))
-    return (
-        f" Predicted for {finding.name}: {saved} of the run time saved, with the time to make the "
-        "copies."
-    )
+    Findings with the same cause get the same order. Fallbacks that are not better are left out.
+    """
+    if run.nodes is None:
+        return [_in_order(finding, Remedy.NONE) for finding in found]
+    predicted: dict[int, Finding] = {}
+    for members in by_cause(found):
+        best = _best_remedy(run, members)
+        for finding in members:
+            predicted[id(finding)] = _with_gains(run, _in_order(finding, best))
+    return [predicted[id(finding)] for finding in found]
 
 
 def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
-    """The gain of all of these findings together; they have the same remedy."""
-    if run.nodes is None or found[0].remedy is Remedy.NONE:
+    """The gain of the advised fix of all of these findings together; they have the same one."""
+    remedy = found[0].remedy
+    if run.nodes is None or remedy is Remedy.NONE or only_touches(run.trace):
         return None
-    if len(found) == 1 and found[0].gain is not None:
-        return found[0].gain
-    return _model(run).gain(run, found)
+    return _model(run).gain(found, remedy)
+
+
+def best_policy(run: Run) -> Prediction | None:
+    """The fastest placement that needs no change to the program; None if no nodes are known."""
+    if run.nodes is None or only_touches(run.trace):
+        return None
+    return _model(run).best_policy()
 
 
 @lru_cache(maxsize=1)
-def _model(run: Run) -> _Model:
+def _model(run: Run) -> RemediedRun:
     assert run.nodes is not None
-    return _Model(run, run.nodes)
+    return RemediedRun(run, run.nodes)
 
 
-class _Model:
-    """Predicts the run as it is (once), and the run with a remedy."""
+def _best_remedy(run: Run, members: Sequence[Finding]) -> Remedy:
+    """The remedy that saves most; the first one unless another is clearly better.
 
-    def __init__(self, run: Run, nodes: Nodes) -> None:
-        self._trace, self._nodes = run.trace, nodes
-        self._speeds: Speeds = speeds_of(nodes.machine)
-        self._demand: Demand = demand_of(with_initialisation(run), self._speeds)
-        self._now: Prediction = self._predict(self._demand, nodes.pages, "as it is", None)
-
-    def _predict(
-        self, demand: Demand, pages: pl.DataFrame, label: str, reference: Prediction | None
-    ) -> Prediction:
-        return predict(
-            demand, self._speeds, pages, self._nodes.thread_node, label=label, reference=reference
-        )
-
-    def gain(self, run: Run, found: Sequence[Finding]) -> Gain:
-        demand, pages = self._demand, self._nodes.pages
-        if found[0].remedy is Remedy.BALANCED:
-            demand = _balanced(demand)
-        for finding in found:
-            if finding.remedy is not Remedy.BALANCED:
-                structures = (
-                    [finding.structure]
-                    if finding.structure is not None
-                    else [subject.structure for subject in run.subjects]
-                )
-                pages = replaced(pages, self._remedied(finding, structures), structures)
-        then = self._predict(demand, pages, found[0].kind.value, self._now)
-        return Gain(
-            share=1 - then.relative,
-            low=1 - then.high,
-            high=1 - then.low,
-            limit=self._now.limit,
-            machine=self._nodes.machine.name,
-        )
-
-    def saved_by_copies(self, structure: int) -> float:
-        """The share of the time that a copy of the structure on each node would save."""
-        nodes = self._nodes
-        then = predict(
-            self._demand, self._speeds, nodes.pages, nodes.thread_node,
-            label="copies", reference=self._now, copied=[structure],
-        )  # fmt: skip
-        return 1 - then.relative
-
-    def _remedied(self, finding: Finding, structures: list[int]) -> pl.DataFrame:
-        if finding.remedy is Remedy.INTERLEAVED:
-            return self._interleaved
-        rows = self._trace.accesses.filter(pl.col("structure").is_in(structures))
-        if finding.remedy is Remedy.EVEN_PARTS:
-            return self._in_parts(rows, finding)
-        return self._near_users(rows)
-
-    @cached_property
-    def _interleaved(self) -> pl.DataFrame:
-        return interleave(self._trace, self._nodes.machine)
-
-    def _near_users(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Place each page on the node that uses it most."""
-        return (
-            rows.join(self._nodes.threads, on="thread")
-            .group_by(*PAGE, "thread_node")
-            .agg(count=(pl.col("reads") + pl.col("writes")).sum())
-            .sort(*PAGE, "count", "thread_node", descending=[False, False, False, True, False])
-            .unique(PAGE, keep="first", maintain_order=True)
-            .select(*PAGE, node=pl.col("thread_node"), share=pl.lit(1.0))
-            .cast(SCHEMA)
-        )
-
-    def _in_parts(self, rows: pl.DataFrame, finding: Finding) -> pl.DataFrame:
-        """Place the finding's parts on the nodes with CPUs, in order."""
-        nodes = [node.node for node in self._nodes.machine.nodes if node.cpus]
-        row = self._trace.structures.row(finding.structure or 0, named=True)
-        length = max(1, row["pages"])
-        pages = rows.select(PAGE).unique()
-        middle = (pages["page"].to_numpy() + 0.5) / length
-        part = np.searchsorted(np.asarray(finding.even_parts), middle, side="right") - 1
-        part = np.clip(part, 0, len(finding.even_parts) - 2)
-        index = part * len(nodes) // (len(finding.even_parts) - 1)
-        return pages.with_columns(node=pl.Series(np.asarray(nodes)[index]), share=pl.lit(1.0)).cast(
-            SCHEMA
-        )
-
-
-def _balanced(demand: Demand) -> Demand:
-    """Divide the work of each phase evenly among the threads that take part in it.
-
-    Lines stay with their pages, and are scaled like the accesses of their threads.
+    Divided work is never preferred to another remedy: its gain is an upper bound.
     """
-    active = demand.accesses > 0
-    mean = demand.accesses.sum(axis=1, keepdims=True) / np.maximum(
-        active.sum(axis=1, keepdims=True), 1
-    )
-    even = np.where(active, mean, 0.0)
-    factor = np.divide(even, demand.accesses, out=np.zeros_like(even), where=active)
-    row = factor[demand.phase, demand.thread]
-    return dataclasses.replace(
-        demand,
-        accesses=even,
-        lines=demand.lines * row,
-        moved=demand.moved * row,
-        rounds=demand.rounds * row,
-    )
+    first = members[0].remedy
+    others = {fix.remedy for fix in members[0].fixes} - {Remedy.NONE, Remedy.DIVIDED, first}
+    if first in (Remedy.NONE, Remedy.DIVIDED) or not others:
+        return first
+    gains = {remedy: _model(run).gain(members, remedy).share for remedy in others}
+    best = max(sorted(others, key=lambda remedy: remedy.value), key=lambda remedy: gains[remedy])
+    return best if gains[best] > _model(run).gain(members, first).share + MIN_GAIN else first
+
+
+def _in_order(finding: Finding, best: Remedy) -> Finding:
+    """The finding with the fix `best` first, and without other fallbacks."""
+    kept = [fix for fix in finding.fixes if not fix.fallback or fix.remedy is best]
+    kept.sort(key=lambda fix: best is Remedy.NONE or fix.remedy is not best)
+    return dataclasses.replace(finding, fixes=tuple(kept))
+
+
+def _with_gains(run: Run, finding: Finding) -> Finding:
+    fixes = [_predicted(run, finding, fix) for fix in finding.fixes]
+    for at, fix in enumerate(fixes):
+        if fix.gain is not None and fix.remedy is not finding.remedy:
+            fixes[at] = dataclasses.replace(fix, text=f"{fix.text} {_saved(finding, fix)}")
+    return dataclasses.replace(finding, fixes=tuple(fixes))
+
+
+def _predicted(run: Run, finding: Finding, fix: Fix) -> Fix:
+    if fix.remedy is Remedy.NONE:
+        return fix
+    return dataclasses.replace(fix, gain=_model(run).gain([finding], fix.remedy))
+
+
+def _saved(finding: Finding, fix: Fix) -> str:
+    """A sentence with the gain of a fix that is not the first one."""
+    assert fix.gain is not None
+    saved = percent(max(0.0, fix.gain.share))
+    who = f" for {finding.name}" if finding.name else ""
+    most = "at most " if fix.remedy is Remedy.DIVIDED else ""
+    made = ", with the time to make the copies" if fix.remedy is Remedy.COPIED else ""
+    return f"Predicted{who}: {most}{saved} of the run time saved{made}."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numascape.findings.finding import Finding, Gain, Kind
-from numascape.findings.gain import joint_gain
+from numascape.findings.gain import by_cause, joint_gain
 from numascape.findings.subject import Run
 from numascape.quantities import percent
 from numascape.trace.counting import only_touches
@@ -45,19 +45,14 @@ class Group:
 
 def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
     """Return the findings in groups: largest gain first, those without a fix last."""
-    groups: dict[object, list[Finding]] = {}
-    for finding in found:
-        where = (finding.place.file, finding.place.line) if finding.place else None
-        key = (finding.kind, where) if finding.to_do else finding.kind
-        groups.setdefault((key, finding.structure is None), []).append(finding)
     made = [
         Group(
-            tuple(members),
+            members,
             min(1.0, sum(finding.nearer for finding in members) / max(1, run.accesses)),
             joint_gain(run, members),
             only_touches(run.trace),
         )
-        for members in groups.values()
+        for members in by_cause(found)
     ]
     predicted = run.nodes is not None
 
@@ -76,7 +71,7 @@ def stake_of(group: Group) -> tuple[str, str]:
         low, high = sorted((max(gain.low, 0.0), max(gain.high, 0.0)))
         return percent(max(gain.share, 0.0)), (
             f"of the run time saved, predicted for {gain.machine} "
-            f"({percent(low)} to {percent(high)})"
+            f"({percent(low)} to {percent(high)})" + (f". {gain.limited}" if gain.limited else "")
         )
     if group.of_touches:
         return percent(group.share), "of touched pages (accesses were not recorded)"

@@ -191,7 +191,7 @@ class Subject:
     def foreign(self) -> int:
         """Accesses in the work to pages that another thread touched first.
 
-        If nodes are known: to pages on another node.
+        If nodes were observed: to pages on another node.
         """
         if self.remote is not None:
             return round(self.remote * self.working)
@@ -206,7 +206,12 @@ class Subject:
 
     @cached_property
     def remote(self) -> float | None:
-        """Share of the work that accesses another node; None if no nodes are known."""
+        """Share of the work that accessed another node; None if the nodes were not observed.
+
+        What a program does wrong does not depend on the machine for which gains are predicted.
+        """
+        if self.run.nodes is None or not self.run.nodes.observed:
+            return None
         table = self.traffic
         total = float(table["accesses"].sum()) if table is not None else 0.0
         if table is None or total == 0:
@@ -217,7 +222,7 @@ class Subject:
     def far_from(self, share: float) -> bool:
         """Whether at least `share` of the work goes to pages that another thread touched first.
 
-        If nodes are known, enough of the work must also access another node.
+        If nodes were observed, enough of the work must also access another node.
         """
         if self.whole.first_toucher is None or 1 - self.own_share < share:
             return False

@@ -7,6 +7,8 @@ tests/integration/findings for these numbers.
 
 from __future__ import annotations
 
+from numascape.prediction import initialisation
+
 MIN_STRUCTURE_SHARE = 0.01
 """Smallest share of the run's accesses for a structure to be examined. If all its accesses took
 twice the time they need, the run would lose one percent."""
@@ -19,10 +21,9 @@ HALF_KNOWN_CONFIDENCE = 0.5
 """Confidence of a finding when the trace shows only half of its condition: who touched pages first,
 but not who used them."""
 
-MIN_SERIAL_SHARE = 0.8
-"""Share of a structure's pages that one thread touched first, from which first touch is serial. A
-parallel initialisation by two threads gives 0.5. The rest up to 1 allows for halos, and for parts
-that are filled later."""
+MIN_SERIAL_SHARE = initialisation.SERIAL_SHARE
+"""Share of a structure's pages that one thread touched first, from which first touch is serial. The
+prediction has the same number, with its reason."""
 
 MAX_LINES_PER_ACCESS = 1 / 128
 """Largest number of lines from memory per access for a structure to be cache-resident, where lines
@@ -67,8 +68,8 @@ little more than 0.5 each."""
 
 DEFAULT_CACHE_BYTES = 128 << 10
 """Bytes of a structure that stay in the cache of a core: half of 256 KiB, the smallest second-level
-cache of server processors since 2010. The other half is for other data. A machine description,
-where given, replaces this number."""
+cache of server processors since 2010. The other half is for other data. The kind of a finding
+does not depend on the machine. The prediction of its gain uses the machine's caches."""
 
 MIN_CACHE_RESIDENT_SHARE = 0.05
 """Share of the run's accesses from which a cache-resident structure is reported: it is so hot that
@@ -173,8 +174,21 @@ MAX_REMOTE_SHARE = 0.1
 whichever thread touched them first."""
 
 MIN_GAIN = 0.01
-"""Share of the run's accesses, or of its predicted time, below which a finding is left out, for the
-same reason as MIN_STRUCTURE_SHARE."""
+"""Share of the run's accesses below which a finding is left out, for the same reason as
+MIN_STRUCTURE_SHARE. Also the share of the run time that another fix must save more than the usual
+one of a finding, to be advised first."""
+
+MIN_RELEVANT_GAIN = 0.02
+"""Predicted share of the run time from which a fix matters. Two runs of the same program often
+differ by more."""
+
+MIN_COMPUTING_SHARE = 0.5
+"""Share of the predicted time in which the busiest thread executes accesses, from which the run
+computes more than it waits for memory."""
+
+MAX_SHARED_SHARE = 0.25
+"""Share of the accesses to pages that another thread touched first, up to which little is shared:
+the rest to MIN_DOMINANT_SHARE."""
 
 
 def sureness(value: float, threshold: float, certain: float) -> float:

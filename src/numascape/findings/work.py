@@ -25,19 +25,10 @@ from numascape.findings.thresholds import (
     MIN_WORK_OF_INITIALISER,
 )
 from numascape.trace import Trace
-from numascape.trace.phase import is_time_slice
+from numascape.trace.phase import loose_phases
 
 PAGE_BYTES = 4096
 _COUNT = pl.col("reads") + pl.col("writes")
-
-
-def loose_phases(trace: Trace) -> list[int]:
-    """The phases that are neither a region nor a mark: outside of all others, or time slices."""
-    return [
-        phase
-        for phase, name, file in trace.phases.select("phase", "name", "file").iter_rows()
-        if phase == 0 or is_time_slice(name, file)
-    ]
 
 
 def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:

@@ -98,17 +98,19 @@ def predict(
     thread_seconds: float = 0.0,
     tuning: Tuning | None = None,
     copied: Sequence[int] = (),
+    copies_are_free: bool = False,
 ) -> Prediction:
     """Predict the time of the run with its pages and threads on these nodes.
 
     `pages`: structure, instance, page, node (a number), share. `thread_nodes`: the node's number of
     each thread, or -1 for anywhere. `thread_seconds` is each thread's time for other work, such as
-    handling faults. To predict several times, pass a `Demand` and `Speeds` that are computed once.
-    Raises NumascapeError if the machine does not have a node.
+    handling faults. Each node has a copy of the `copied` structures; making them takes time unless
+    `copies_are_free`. To predict several times, pass a `Demand` and `Speeds` computed once. Raises
+    NumascapeError if the machine does not have a node.
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
-    copy = bytes_of_copy(demand, copied)
+    copy = 0 if copies_are_free else bytes_of_copy(demand, copied)
     thread_seconds += seconds_to_copy(copy, speeds)
     placed = placed_on(demand, speeds, pages, thread_nodes, copied)
     load = load_of(demand, speeds, placed, tuning or Tuning())

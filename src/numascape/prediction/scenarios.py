@@ -17,6 +17,7 @@ from numascape.prediction import policies
 from numascape.prediction.balancing import numa_balancing
 from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.initialisation import with_initialisation
 from numascape.prediction.layout import Nodes, nodes_by_plan, observed_nodes
 from numascape.prediction.load import Tuning
 from numascape.prediction.model import Prediction, calibrated, predict
@@ -52,6 +53,36 @@ class Scenarios:
         """The structures that the policy `replicate` copies to each node."""
         return worth_copying(self.trace)
 
+    @cached_property
+    def tuning(self) -> Tuning:
+        """The tuning with which the observed run takes `seconds`, if they are known."""
+        if self.seconds is None:
+            return Tuning()
+        seen, placed = self._seen
+        return calibrated(self._demand, self._speeds, placed, seen, self.seconds)
+
+    @cached_property
+    def _speeds(self) -> Speeds:
+        return speeds_of(self.machine)
+
+    @cached_property
+    def _demand(self) -> Demand:
+        demand = demand_of(with_initialisation(self.trace), self._speeds)
+        if self.phases is not None:
+            demand = demand.of_phases(self.phases)
+        if not demand.accesses.any():
+            raise NumascapeError(
+                f"{self.trace.path} has no accesses to predict from: record the program with the "
+                "binary or compiled recorder, which count them"
+            )
+        return demand
+
+    @cached_property
+    def _seen(self) -> tuple[Nodes, pl.DataFrame]:
+        """The nodes of threads and of pages in the observed run."""
+        seen = observed_nodes(self.trace, self.machine)
+        return seen, policies.observed(self.trace, self.machine, seen)
+
     def predict(
         self, names: Sequence[PolicyName], plans: Mapping[str, Plan] | None = None
     ) -> list[Prediction]:
@@ -60,20 +91,8 @@ class Scenarios:
         `replicate` is left out if there is nothing to copy. Raises NumascapeError if the trace has
         no accesses, or the machine does not have a named node.
         """
-        speeds = speeds_of(self.machine)
-        demand = demand_of(self.trace, speeds)
-        if self.phases is not None:
-            demand = demand.of_phases(self.phases)
-        if not demand.accesses.any():
-            raise NumascapeError(
-                f"{self.trace.path} has no accesses to predict from: record the program with the "
-                "binary or compiled recorder, which count them"
-            )
-        seen = observed_nodes(self.trace, self.machine)
-        placed = policies.observed(self.trace, self.machine, seen)
-        tuning = Tuning()
-        if self.seconds is not None:
-            tuning = calibrated(demand, speeds, placed, seen, self.seconds)
+        speeds, demand, tuning = self._speeds, self._demand, self.tuning
+        seen, placed = self._seen
         observed = predict(demand, speeds, placed, seen, label="observed", tuning=tuning)
         found = [
             observed

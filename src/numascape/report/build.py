@@ -17,6 +17,7 @@ from numascape.analysis.source_places import source_places
 from numascape.analysis.text import printable
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
+from numascape.findings.verdict import verdict
 from numascape.report.data import (
     FindingCard,
     Lines,
@@ -142,7 +143,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         for row in shown.to_dicts()
     )
     return Draft(
-        run=shown_run(trace, facts),
+        run={**shown_run(trace, facts), "verdict": plain(verdict(run, found))},
         threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
         findings=finding_cards(run, found, position),

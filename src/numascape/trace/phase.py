@@ -62,3 +62,12 @@ class TraceOfPhase(Trace):
 def is_time_slice(name: str, file: str) -> bool:
     """Whether a phase of this name and file is a time slice."""
     return not file and _SLICE.fullmatch(name) is not None
+
+
+def loose_phases(trace: Trace) -> list[int]:
+    """The phases that are neither a region nor a mark: outside of all others, or time slices."""
+    return [
+        phase
+        for phase, name, file in trace.phases.select("phase", "name", "file").iter_rows()
+        if phase == 0 or is_time_slice(name, file)
+    ]

@@ -20,6 +20,7 @@ from pathlib import Path
 import numascape
 from numascape.analysis.source_files import readable_sources
 from numascape.findings import find
+from numascape.machine import Machine
 
 PROGRAMS = Path(__file__).parent / "programs"
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
@@ -101,9 +102,9 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
     return trace
 
 
-def found_in(trace: Path) -> frozenset[Label]:
+def found_in(trace: Path, machine: Machine | None = None) -> frozenset[Label]:
     opened = numascape.open(trace)
-    findings = find(opened, None, readable_sources(opened.info, None))
+    findings = find(opened, machine, readable_sources(opened.info, None))
     return frozenset(
         ("run" if finding.structure is None else finding.name, finding.kind.value)
         for finding in findings

@@ -3,21 +3,32 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
+
 import pytest
 
+import numascape
 from integration.findings.labelled import Outcome, build, labels, outcomes, score, sources
-from numascape.findings import Kind
+from numascape.analysis.source_files import readable_sources
+from numascape.findings import Kind, examine, findings_of
+from numascape.findings.gain import best_policy
+from numascape.findings.thresholds import MIN_RELEVANT_GAIN
+from numascape.machine import open_machine
 
 GOOD = 0.95
 
 
 @pytest.fixture(scope="module")
-def results(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> list[Outcome]:
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("labelled")
+
+
+@pytest.fixture(scope="module")
+def results(request: pytest.FixtureRequest, traces: Path) -> list[Outcome]:
     programs = request.config.cache.mkdir("labelled")
     build(programs)
-    return outcomes(programs, tmp_path_factory.mktemp("labelled"))
+    return outcomes(programs, traces)
 
 
 def wrong(results: list[Outcome]) -> str:
@@ -55,3 +66,26 @@ def test_findings_are_right_and_complete(results: list[Outcome], held_back: bool
     reached = score(chosen)
     assert reached.precision >= GOOD, wrong(chosen)
     assert reached.recall >= GOOD, wrong(chosen)
+
+
+@pytest.mark.parametrize("machine", ["numa16", "xeon-x7550", "xeon-6980p-snc3"])
+def test_what_is_wrong_does_not_depend_on_the_machine(
+    results: list[Outcome], traces: Path, machine: str
+) -> None:
+    """A gain may be nothing on a machine; what the program does stays true."""
+    target = open_machine(machine)
+    for result in results:
+        opened = numascape.open(traces / f"{result.program}.numascape")
+        run = examine(opened, target, readable_sources(opened.info, None))
+        found = findings_of(run)
+        here = {(f.name or "run", f.kind.value) for f in found}
+        conclusions = {("run", Kind.NO_PROBLEM.value), ("run", Kind.NO_SINGLE_CAUSE.value)}
+        assert here - conclusions == result.found - conclusions, result.program
+        gains = [f.gain.share for f in found if f.to_do and f.gain is not None]
+        # Differences of less than a thousandth do not count.
+        assert all(a >= b - 1e-3 for a, b in itertools.pairwise(gains)), result.program
+        for finding in found:
+            if finding.kind is Kind.NO_PROBLEM:
+                best = best_policy(run)
+                assert best is not None
+                assert 1 - best.relative < MIN_RELEVANT_GAIN, result.program

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from numascape.plan.document import read_plan
-from numascape.quantities import counted
+from numascape.quantities import counted, percent
 from synthetic.patterns import Pattern, naive_matmul, seismic
 from synthetic.write import touches_alone, write_pattern
 
@@ -144,3 +144,36 @@ def test_findings_of_samples_are_labelled_so(numascape: Numascape, tmp_path: Pat
     assert f"based on {counted(samples, 'sample')} of accesses: every share is an" in output
     assert "1  serial first touch" in output
     assert json.loads(numascape("advise", trace.path, "--json")[1])["counts"] == "samples"
+
+
+def test_advice_and_prediction_are_the_same(numascape: Numascape, stencil: Path) -> None:
+    _, output, _ = numascape("advise", stencil, "--json", "-m", "numa16")
+    advised = json.loads(output)
+    _, output, _ = numascape("predict", stencil, "--json", "-m", "numa16")
+    predicted = json.loads(output)
+    assert predicted["verdict"] == advised["verdict"]
+    fixes = [p for p in predicted["predictions"] if p["policy"].startswith("fix ")]
+    first = advised["findings"][0]
+    assert fixes[0]["policy"] == f"fix 1: {first['kind']}"
+    saved = percent(1 - fixes[0]["relative"])
+    assert predicted["verdict"] == f"The first fix is predicted to save {saved} of the run time."
+    # A policy that is asked for is predicted alone.
+    _, output, _ = numascape("predict", stencil, "--json", "-m", "numa16", "-p", "interleave")
+    assert [p["policy"] for p in json.loads(output)["predictions"]] == ["interleave"]
+
+
+def test_a_gain_of_nothing_is_said_with_its_reason(
+    numascape: Numascape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = naive_matmul(256, 8)
+    info = pattern.info()
+    info["machine"]["nodes"] = info["machine"]["nodes"][:1]
+    monkeypatch.setattr(pattern, "info", lambda: info)
+    small = tmp_path / "small.numascape"
+    write_pattern(pattern, small)
+    status, output, error = numascape("advise", small, "-m", "xeon-x7550")
+    assert (status, error) == (0, "")
+    assert "1  shared, read-mostly  " in output
+    assert "No fix is predicted to save 2 % or more of the run time on " in output
+    assert "fit into the last-level cache (18 MiB). Record a larger input." in output
+    assert "No NUMA problem" not in output

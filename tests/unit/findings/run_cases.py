@@ -20,6 +20,8 @@ from numascape.findings.diagnoses import (
     hot_pages,
 )
 from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.diagnoses.no_problem import why_none
+from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run, Subject
 from synthetic.patterns import PAGE, Pattern
 from synthetic.write import touches_alone, write_pattern
@@ -271,3 +273,27 @@ def has_huge_pages(number: float) -> bool:
     pattern.access(s, page, page % 4, 40_000, 0)
     pattern.touch(s, page, page % 4)
     return Kind.HUGE_PAGE_FALSE_SHARING in kinds(run_of(pattern))
+
+
+def why_limited(saved: float, computing: float) -> str:
+    """Why a fix that saves this share saves so little, in a run that computes for this share."""
+    pages = pl.DataFrame({"structure": [0] * 10})
+    model = SimpleNamespace(
+        _demand=SimpleNamespace(pages=pages, accesses=np.array([[computing * 1e9]])),
+        _speeds=SimpleNamespace(shared_cache=PAGE, core_ns=1.0),
+        now=SimpleNamespace(seconds=1.0, limit="thread 0"),
+    )
+    then = SimpleNamespace(relative=1 - saved)
+    return RemediedRun._limited(cast(Any, model), [0], cast(Any, then))
+
+
+def gain_matters(saved: float) -> bool:
+    return not why_limited(saved, 0.0)
+
+
+def computes(share: float) -> bool:
+    return "the threads compute for" in why_limited(0.0, share)
+
+
+def little_is_shared(share: float) -> bool:
+    return bool(why_none(4, None, 1 - share, 0.0))

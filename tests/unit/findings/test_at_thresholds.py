@@ -192,7 +192,7 @@ def hot(pages: int, first: int = 3, instances: int = 1, pattern: Pattern = Patte
         pattern=pattern,
         use=heavy(counts),
         threads=(0, 1),
-        row={"instances": instances, "pages": pages},
+        row={"instances": instances, "pages": pages, "size": pages << 12, "kind": "global"},
         structure=0,
         name="A",
         used_at=None,

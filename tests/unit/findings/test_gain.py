@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where pages would be after a remedy, page by page."""
+"""Where pages would be after a remedy, and which fix is advised first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from numascape.findings.gain import _Model
+from numascape.findings import gain
+from numascape.findings.finding import Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.gain import _in_order
 from numascape.findings.nodes import Nodes
+from numascape.findings.remedies import RemediedRun
+from numascape.prediction import demand_of, speeds_of
+from numascape.prediction.initialisation import initialised_by_users, with_initialisation
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
 
@@ -38,7 +43,7 @@ def test_each_page_goes_to_the_node_that_uses_it_most() -> None:
         ],
         4,
     )
-    assert placed(_Model._near_users(model, model._trace.accesses)) == {0: 4, 1: 4, 2: 5}
+    assert placed(RemediedRun._near_users(model, model._trace.accesses)) == {0: 4, 1: 4, 2: 5}
 
 
 @pytest.mark.parametrize(
@@ -56,6 +61,54 @@ def test_parts_with_equal_accesses_go_to_the_nodes_in_order(
     fences: tuple[float, ...], on: list[int]
 ) -> None:
     model = after([(page, 0, 1, 0) for page in range(4)], 1)
-    finding: Any = SimpleNamespace(structure=0, even_parts=fences)
-    found = placed(_Model._in_parts(model, model._trace.accesses, finding))
+    hot: Any = SimpleNamespace(structure=0, even_parts=fences)
+    found = placed(RemediedRun._in_parts(model, model._trace.accesses, hot))
     assert [found[page] for page in range(4)] == on
+
+
+def test_the_users_of_pages_initialise_them_in_parallel() -> None:
+    # Thread 0 writes all pages in phase 1; then thread 1 uses page 0, and nobody uses page 2.
+    trace = trace_of([(0, 0, 0, 512), (0, 1, 900, 0), (1, 0, 700, 512), (2, 0, 0, 512)], 2)
+    whole = with_initialisation(trace)
+    demand = demand_of(whole, speeds_of(machine_of(2)))
+    assert demand.accesses.tolist() == [[1724.0, 900.0], [512.0, 0.0]]
+    moved = initialised_by_users(demand, [0], 1)
+    assert moved.accesses.tolist() == [[1724.0, 900.0], [0.0, 512.0]]
+    assert initialised_by_users(demand, [1], 1).accesses.tolist() == demand.accesses.tolist()
+
+
+def finding(*fixes: Fix) -> Finding:
+    return Finding(Kind.SERIAL_FIRST_TOUCH, 0, "A", (), "", fixes, (), Figure.FIRST_TOUCH, 1.0)
+
+
+def test_the_best_fix_comes_first_and_fallbacks_only_if_they_are_it() -> None:
+    users, pinned = Fix("users", Remedy.USERS), Fix("pin")
+    spread = Fix("spread", Remedy.INTERLEAVED, fallback=True)
+    kept = _in_order(finding(users, pinned, spread), Remedy.USERS)
+    assert kept.advice == ("users", "pin")
+    first = _in_order(finding(users, pinned, spread), Remedy.INTERLEAVED)
+    assert first.advice == ("spread", "users", "pin")
+    assert first.remedy is Remedy.INTERLEAVED
+    # Without a machine nothing is predicted, and the usual order stays.
+    assert _in_order(finding(users, pinned, spread), Remedy.NONE).advice == ("users", "pin")
+
+
+@pytest.mark.parametrize(
+    ("gains", "best"),
+    [
+        ({Remedy.USERS: 0.3, Remedy.INTERLEAVED: 0.305}, Remedy.USERS),
+        ({Remedy.USERS: 0.3, Remedy.INTERLEAVED: 0.32}, Remedy.INTERLEAVED),
+        ({Remedy.USERS: -0.19, Remedy.INTERLEAVED: 0.22}, Remedy.INTERLEAVED),
+    ],
+)
+def test_another_fix_must_be_clearly_better(
+    monkeypatch: pytest.MonkeyPatch, gains: dict[Remedy, float], best: Remedy
+) -> None:
+    model = SimpleNamespace(gain=lambda _, remedy: SimpleNamespace(share=gains[remedy]))
+    monkeypatch.setattr(gain, "_model", lambda _: model)
+    run: Any = None
+    fixes = (Fix("a", Remedy.USERS), Fix("b", Remedy.INTERLEAVED), Fix("c", Remedy.DIVIDED))
+    assert gain._best_remedy(run, [finding(*fixes)]) is best
+    # The gain of divided work is an upper bound, and is compared with no other.
+    divided = (Fix("c", Remedy.DIVIDED), Fix("b", Remedy.INTERLEAVED))
+    assert gain._best_remedy(run, [finding(*divided)]) is Remedy.DIVIDED

@@ -127,20 +127,6 @@ def test_counted_lines_decide_whether_it_stays_in_caches() -> None:
     assert not cache_resident.stays_in_caches(SimpleNamespace(rows=pl.DataFrame()))  # type: ignore[arg-type]
 
 
-def test_half_of_the_smallest_second_level_cache_is_for_it() -> None:
-    def cache(level: int, kind: str, size: int) -> Any:
-        return SimpleNamespace(level=level, kind=kind, bytes=size)
-
-    def half(*caches: Any) -> float:
-        machine = SimpleNamespace(caches=caches)
-        subject: Any = SimpleNamespace(run=SimpleNamespace(nodes=SimpleNamespace(machine=machine)))
-        return cache_resident.cache_bytes(subject)
-
-    every = cache(1, "data", 9), cache(2, "unified", 80), cache(2, "data", 60)
-    assert half(*every, cache(2, "instruction", 8), cache(3, "unified", 7)) == 30
-    assert half(cache(1, "data", 9)) == 128 << 10
-
-
 def far(own_share: float, pattern: Use, touched_by_one: float = 0.5, toucher: Any = 0) -> Any:
     return SimpleNamespace(
         structure=0,
@@ -155,6 +141,7 @@ def far(own_share: float, pattern: Use, touched_by_one: float = 0.5, toucher: An
         ),
         far_from=lambda share: 1 - own_share >= share,
         run=SimpleNamespace(openmp=False),
+        row={"size": 4096 * 32, "kind": "global", "function": "", "file": "", "line": 0},
         touched_at=None,
         used_at=None,
         worked_in=None,
@@ -171,7 +158,9 @@ def test_where_others_work_than_those_who_touched(monkeypatch: pytest.MonkeyPatc
     assert found is not None
     assert numbers(found) == pytest.approx([0.75, 0.9])
     assert found.confidence == pytest.approx(0.5 + 0.5 * 0.5 / 0.75)
-    assert (found.threads, found.nearer, len(found.advice)) == ((4, 5), 77, 2)
+    assert (found.threads, found.nearer, [fix.remedy.value for fix in found.fixes]) == (
+        (4, 5), 77, ["users", "none", "interleaved"]
+    )  # fmt: skip
     assert diagnose(far(0.75, Use.SPLIT)) is not None
     assert diagnose(far(0.76, Use.SPLIT)) is None
     assert diagnose(far(0.25, Use.SPLIT, 0.8)) is None  # a serial first touch

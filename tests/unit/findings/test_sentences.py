@@ -18,13 +18,12 @@ from numascape.findings.advice import (
     pin,
     replicate,
 )
-from numascape.findings.find import _may_gain
 from numascape.findings.finding import Gain, Kind, Place
 from numascape.findings.first_touches import read_first_touches
-from numascape.findings.gain import _balanced
 from numascape.findings.groups import Group, stake_of
-from numascape.findings.initialisation import WithInitialisation
+from numascape.findings.remedies import balanced
 from numascape.prediction import demand_of, speeds_of
+from numascape.prediction.initialisation import WithInitialisation
 from unit.prediction.made_up import machine_of, trace_of
 
 
@@ -128,7 +127,7 @@ def test_memory_is_named_by_its_allocation_and_size() -> None:
 def test_balanced_work_is_divided_among_those_who_take_part() -> None:
     trace = trace_of([(0, 0, 30, 0), (1, 1, 10, 0)], 3, lines=[3, 1])
     demand = demand_of(trace, speeds_of(machine_of(1)))
-    even = _balanced(demand)
+    even = balanced(demand)
     assert even.accesses.tolist() == [[20.0, 20.0, 0.0]]
     assert even.lines.tolist() == [2.0, 2.0]
     assert even.moved.tolist() == [2.0, 2.0]
@@ -157,14 +156,6 @@ def test_a_group_says_what_is_at_stake() -> None:
     assert stake_of(group(touches=True))[1].startswith("of touched pages")
     assert stake_of(group(Kind.LOAD_IMBALANCE))[1].startswith("of accesses are made while")
     assert stake_of(group())[1].startswith("of accesses could become local")
-
-
-def test_a_gain_must_be_above_a_hundredth_at_best() -> None:
-    assert (_may_gain(group(share=0.011)), _may_gain(group(share=0.01))) == (True, False)
-    assert _may_gain(group(gain=gain_of(0.0, -0.5, 0.011)))
-    assert not _may_gain(group(gain=gain_of(0.0, -0.5, 0.01)))
-    assert _may_gain(group(gain=gain_of(-0.009, -0.5, 0.5)))
-    assert not _may_gain(group(gain=gain_of(-0.01, -0.5, 0.5)))
 
 
 def test_the_initialisation_is_one_more_phase_that_ran_once() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -110,7 +111,9 @@ def trace_of(
         ),
         instances=pl.DataFrame(schema=SCHEMAS["instances"]),
         info=SimpleNamespace(machine=machine or machine_of(1)),
+        path=Path("made-up.numascape"),
     )
+    fake.table = lambda table: getattr(fake, table)
     return cast(Trace, fake)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.shared_written import written_share
-from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import LINES, PAGE_BYTES, WORD, Subject
 from numascape.findings.thresholds import (
@@ -45,7 +45,7 @@ def stays_in_caches(subject: Subject) -> bool:
         if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
     )
     beside = sum(bytes_ for bytes_, often in hotter if often * MAX_REUSE_RATIO > again)
-    return size + beside <= cache_bytes(subject) or size <= MAX_NEGLIGIBLE_SIZE * beside
+    return size + beside <= DEFAULT_CACHE_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
 
 
 def footprint(subject: Subject) -> tuple[float, float]:
@@ -58,14 +58,6 @@ def footprint(subject: Subject) -> tuple[float, float]:
     sizes = np.minimum(pages * PAGE_BYTES, max(WORD, subject.touched_bytes))
     size = float(np.average(sizes, weights=by_thread))
     return size, float(by_thread.sum() / (sizes.sum() / WORD))
-
-
-def cache_bytes(subject: Subject) -> float:
-    """Half of a core's second-level cache on the machine."""
-    nodes = subject.run.nodes
-    caches = nodes.machine.caches if nodes else ()
-    own = [c.bytes / 2 for c in caches if c.level == 2 and c.kind in ("data", "unified")]
-    return min(own, default=float(DEFAULT_CACHE_BYTES))
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -97,12 +89,12 @@ def diagnose(subject: Subject) -> Finding | None:
             f"{bytes_text(round(size))} of it and accesses them about {again:.0f} times: they stay "
             "in its cache."
         ),
-        advice=(advice,),
+        fixes=(Fix(advice),),
         evidence=(
             Evidence("bytes that a thread uses", size, "bytes"),
             Evidence("accesses to each 8 bytes", again, "count"),
         ),
         figure=Figure.ACCESS_DISTRIBUTION,
-        confidence=sureness(cache_bytes(subject) / max(size, 1.0), 1.0, 4.0),
+        confidence=sureness(DEFAULT_CACHE_BYTES / max(size, 1.0), 1.0, 4.0),
         place=subject.used_at,
     )

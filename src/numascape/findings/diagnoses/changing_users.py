@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.advice import contiguous_parts, interleave, pin
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.advice import contiguous_parts, interleave, pin, scatters
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
 from numascape.findings.pattern import Pattern, randomness
 from numascape.findings.subject import Subject
@@ -54,20 +54,13 @@ def diagnose(subject: Subject) -> Finding | None:
 def _finding(
     subject: Subject, why: str, evidence: Evidence, confidence: float, *, phases: bool
 ) -> Finding:
-    spread = f"If the users must change: {_small(interleave(subject))}"
-    together = (
-        "Divide the work in the same way in all phases (the same schedule(static) over the same "
-        "range). Then each page has the same user in all of them."
-        if phases
-        else contiguous_parts(subject)
-    )
     return Finding(
         kind=Kind.CHANGING_USERS,
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
         why=why,
-        advice=(together, pin(subject.run), spread),
+        fixes=_fixes(subject, phases=phases),
         evidence=(
             evidence,
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -76,8 +69,23 @@ def _finding(
         confidence=confidence,
         place=subject.schedule.place if subject.schedule else subject.used_at,
         nearer=subject.foreign,
-        remedy=Remedy.INTERLEAVED,
     )
+
+
+def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
+    """Divide the work always in the same way if the program decides; else spread the pages."""
+    pinned = Fix(pin(subject.run))
+    spread = Fix(f"If the users must change: {_small(interleave(subject))}", Remedy.INTERLEAVED)
+    if phases:
+        together = (
+            "Divide the work in the same way in all phases (the same schedule(static) over the "
+            "same range). Then each page has the same user in all of them."
+        )
+        return Fix(together, Remedy.DIVIDED), pinned, spread
+    divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
+    if scatters(subject.schedule):
+        return divide, pinned, spread
+    return Fix(interleave(subject), Remedy.INTERLEAVED), divide, pinned
 
 
 def _small(sentence: str) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import pin
 from numascape.findings.diagnoses.shared_written import already_spread
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -54,7 +54,7 @@ def diagnose(subject: Subject) -> Finding | None:
             f"{percent(share)} of its pages are not on the node of the thread that touched "
             f"them first: {cause}."
         ),
-        advice=(advice,),
+        fixes=(Fix(advice, Remedy.USERS),),
         evidence=(
             Evidence("pages elsewhere than first touched", share, "share"),
             Evidence("chance that a displaced page was touched later", later, "share"),
@@ -63,7 +63,6 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(later, MIN_FULL_NODE_PROBABILITY, 1.0) if full else 0.7,
         place=subject.touched_at,
         nearer=subject.foreign,
-        remedy=Remedy.USERS,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.advice import interleave_if_better
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import Floats, PageUse
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import PAGE_BYTES, Subject
@@ -39,10 +40,14 @@ def diagnose(subject: Subject) -> Finding | None:
             f"Half of the accesses go to {percent(share)} of its pages. If it is split into "
             f"{parts} parts of equal length, the busiest part has {heaviest:.1f} times the mean."
         ),
-        advice=(
-            f"Split it into {parts} contiguous parts with equal numbers of accesses. They end at "
-            f"{shown}{dots} of its length (full list: `--json`). Give one part to each thread, or "
-            "bind the parts to the nodes in order (policy `parts` of a plan).",
+        fixes=(
+            Fix(
+                f"Split it into {parts} contiguous parts with equal numbers of accesses. They end "
+                f"at {shown}{dots} of its length (full list: `--json`). Give one part to each "
+                "thread, or bind the parts to the nodes in order (policy `parts` of a plan).",
+                Remedy.EVEN_PARTS,
+            ),
+            interleave_if_better(subject),
         ),
         evidence=(
             Evidence("pages that have half of the accesses", share, "share"),
@@ -52,7 +57,6 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(heaviest, MIN_HOT_RATIO, 2 * MIN_HOT_RATIO),
         place=subject.used_at,
         nearer=round((1 - 1 / heaviest) * subject.foreign),
-        remedy=Remedy.EVEN_PARTS,
         even_parts=fences,
     )
 

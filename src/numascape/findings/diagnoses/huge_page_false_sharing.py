@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from numascape.findings.advice import pin
-from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.page_use import Floats, Integers
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import PAGE_BYTES, Subject
@@ -34,12 +34,13 @@ def diagnose(subject: Subject) -> Finding | None:
             f"{percent(lost)} of the accesses would be by threads that are not the main user of "
             f"the 2 MiB page (it has {huge} of them)."
         ),
-        advice=(
-            "Align each thread's part to 2 MiB, or allocate the parts separately. If the parts are "
-            "smaller than 2 MiB, use small pages: `madvise(start, size, "
-            "MADV_NOHUGEPAGE)` before it is touched, or "
-            "`GLIBC_TUNABLES=glibc.malloc.hugetlb=0` for the program.",
-            pin(subject.run),
+        fixes=(
+            Fix(
+                "Align each thread's part to 2 MiB, or allocate the parts separately. If the parts "
+                "are smaller than 2 MiB, use small pages: `madvise(start, size, MADV_NOHUGEPAGE)` "
+                "before it is touched, or `GLIBC_TUNABLES=glibc.malloc.hugetlb=0` for the program."
+            ),
+            Fix(pin(subject.run)),
         ),
         evidence=(
             Evidence("accesses by other threads with 2 MiB pages", lost, "share"),
@@ -76,9 +77,9 @@ def loss(subject: Subject) -> tuple[float, int]:
 
 
 def _by_user(subject: Subject) -> Floats:
-    """Accesses as pages x users: threads or, if nodes are known, the threads of a node together."""
+    """Accesses as pages x users: threads, or all threads of a node if nodes were observed."""
     use, nodes = subject.use, subject.run.nodes
-    if nodes is None:
+    if nodes is None or not nodes.observed:
         return use.counts
     _, user = np.unique(nodes.thread_node[use.threads], return_inverse=True)
     counts = np.zeros((len(use.page), int(user.max()) + 1))

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.ownership import Owner
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Place, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Place, Remedy
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_IMBALANCE, MIN_PHASE_SHARE, sureness
 from numascape.findings.wording import threads_text
-from numascape.findings.work import loose_phases
+from numascape.trace.phase import loose_phases
 
 
 def diagnose(run: Run) -> list[Finding]:
@@ -68,7 +68,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
             f"as the mean thread. Above the mean: {threads_text(behind)}. The other threads wait "
             "for them."
         ),
-        advice=(_even_out(run, place, schedule),),
+        fixes=(Fix(_even_out(run, place, schedule), Remedy.BALANCED),),
         evidence=(
             Evidence("busiest thread over the mean", ratio, "times"),
             Evidence("share of the run's accesses in this phase", _share(run, counts), "share"),
@@ -78,7 +78,6 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         confidence=sureness(ratio, MIN_IMBALANCE, 2 * MIN_IMBALANCE),
         place=schedule.place if schedule else place,
         nearer=round(saved * float(counts.sum())),
-        remedy=Remedy.BALANCED,
     )
 
 

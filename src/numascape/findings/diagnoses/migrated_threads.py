@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from numascape.findings.advice import pin
-from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_STRUCTURE_SHARE, sureness
 from numascape.findings.wording import threads_text
@@ -35,7 +35,7 @@ def diagnose(run: Run) -> list[Finding]:
                 f"{threads_text(moved).capitalize()} ran on more than one node. A page stays on "
                 "the node where it was touched first, so it is remote after its thread has moved."
             ),
-            advice=(pin(run),),
+            fixes=(Fix(pin(run)),),
             evidence=(
                 Evidence("threads seen on several nodes", len(moved), "count"),
                 Evidence(

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No NUMA problem was found; says why there is none."""
+"""No finding has a fix: says why there is no NUMA problem, or what there is without a single cause.
+
+There is no problem only if few accesses go to memory of other threads or nodes, and no placement of
+the whole memory is predicted to save time.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,21 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from numascape.analysis.ownership import Owner
-from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.analysis.ownership import Owner, is_remainder
+from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
+from numascape.findings.gain import best_policy
 from numascape.findings.subject import Run
-from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_DOMINANT_SHARE
+from numascape.findings.thresholds import MAX_REMOTE_SHARE, MAX_SHARED_SHARE, MIN_RELEVANT_GAIN
+from numascape.prediction.model import Prediction
 from numascape.quantities import percent
 from numascape.trace.counting import knows_touches
+
+_NAMED = 3
+_ELSEWHERE = (
+    "Check these first: the algorithm, vectorisation, cache misses, waiting for other threads, "
+    "input and output."
+)
 
 
 def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
@@ -24,40 +37,90 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
         return []
     private = private_share(run)
     threads = sum(1 for count in _by_thread(run) if count)
-    runtime = _share_of(run, Owner.RUNTIME)
-    if threads < 2:
-        why = "One thread makes all accesses, and its pages are on the node where it runs."
-    elif local is not None and local >= 1 - MAX_REMOTE_SHARE:
-        why = f"{percent(local)} of the accesses stay on the node of their thread."
-    elif any(finding.kind is Kind.CACHE_RESIDENT for finding in others):
-        why = "The memory that threads share is small and stays in their caches."
-    elif private >= MIN_DOMINANT_SHARE:
-        why = (
-            f"{percent(private)} of the accesses go to pages that the same thread touched "
-            "first: each thread works on local memory."
-        )
+    cached = _cached_share(run)
+    policy = best_policy(run)
+    why = why_none(threads, local, private, cached)
+    saved = 0.0 if policy is None else 1 - policy.relative
+    if why and saved < MIN_RELEVANT_GAIN:
+        kind, fixes = Kind.NO_PROBLEM, [Fix(_ELSEWHERE)]
+        why = f"No NUMA problem found. {why}"
     else:
-        why = "No structure is shared between threads in a way that a fix would improve."
+        kind = Kind.NO_SINGLE_CAUSE
+        why, fixes = _scattered(run, private, local, policy)
     return [
         Finding(
-            kind=Kind.NO_PROBLEM,
+            kind=kind,
             structure=None,
             name="",
             threads=(),
-            why=f"No NUMA problem found. {why}",
-            advice=(
-                "Check these first: the algorithm, vectorisation, cache misses, waiting for other "
-                "threads, input and output.",
-            ),
+            why=why,
+            fixes=tuple(fixes),
             evidence=(
                 Evidence("accesses by the thread that touched the page first", private, "share"),
                 Evidence("threads with accesses", threads, "count"),
-                Evidence("accesses to memory of runtime libraries", runtime, "share"),
+                Evidence("accesses to memory of runtime libraries", _runtime_share(run), "share"),
             ),
             figure=Figure.STRUCTURES,
             confidence=0.9 if run.accesses else 0.5,
         )
     ]
+
+
+def why_none(threads: int, local: float | None, private: float, cached: float) -> str:
+    """Why NUMA is no problem of the run; empty if it may be one."""
+    if threads < 2:
+        return "One thread makes all accesses, and its pages are on the node where it runs."
+    if local is not None:
+        if local >= 1 - MAX_REMOTE_SHARE:
+            return f"{percent(local)} of the accesses stay on the node of their thread."
+        return ""
+    if private >= 1 - MAX_SHARED_SHARE:
+        return (
+            f"{percent(private)} of the accesses go to pages that the same thread touched "
+            "first: each thread works on local memory."
+        )
+    if private + cached >= 1 - MAX_SHARED_SHARE:
+        return "The memory that threads share is small and stays in their caches."
+    return ""
+
+
+def _scattered(
+    run: Run, private: float, local: float | None, policy: Prediction | None
+) -> tuple[str, list[Fix]]:
+    """What is shared or remote although no structure has a finding, and what could help."""
+    away = f"{percent(1 - private)} of the accesses go to pages that another thread touched first"
+    if local is not None:
+        away = f"{percent(1 - local)} of the accesses go to another node than that of their thread"
+    where = _where(run)
+    why = f"No structure has a NUMA problem of its own. But {away}{where}."
+    fixes = [Fix(_ELSEWHERE)]
+    if policy is not None and 1 - policy.relative >= MIN_RELEVANT_GAIN:
+        spread = policy.label == "interleave"
+        means = (
+            "Run it with `numactl --interleave=all`"
+            if spread
+            else "Make copies on each node of what is only read"
+        )
+        saved = f"{percent(1 - policy.relative)} of the run time saved on the given machine"
+        fixes.insert(0, Fix(f"{means}: predicted {saved}."))
+    return why, fixes
+
+
+def _where(run: Run) -> str:
+    """The structures with most accesses to pages that others touched first: `, mostly of A, B`."""
+    foreign = {
+        number: (1 - facts.own_share) * facts.accesses
+        for number, facts in run.facts.items()
+        if facts.threads > 1
+    }
+    most = sorted(foreign, key=lambda number: -foreign[number])[:_NAMED]
+    rows = {row["structure"]: row for row in run.trace.structures.iter_rows(named=True)}
+    names = [
+        "memory without a name" if is_remainder(rows[number]) else str(rows[number]["name"])
+        for number in most
+        if foreign[number] > 0
+    ]
+    return f", mostly of {', '.join(dict.fromkeys(names))}" if names else ""
 
 
 def private_share(run: Run) -> float:
@@ -66,9 +129,19 @@ def private_share(run: Run) -> float:
     return own / max(1, run.accesses)
 
 
+def _cached_share(run: Run) -> float:
+    """Share of the run's accesses to others' pages that stay in caches."""
+    shared = sum(
+        (1 - subject.whole.own_share) * subject.whole.accesses
+        for subject in run.subjects
+        if subject.whole.threads > 1 and stays_in_caches(subject)
+    )
+    return shared / max(1, run.accesses)
+
+
 def _local_share(run: Run) -> float | None:
-    """Share of the work on pages on the thread's node; None if no nodes are known."""
-    if run.nodes is None:
+    """Share of the work on pages on the thread's node; None if nodes were not observed."""
+    if run.nodes is None or not run.nodes.observed:
         return None
     traffic = run.nodes.traffic(run.work)
     total = float(traffic["accesses"].sum())
@@ -82,6 +155,6 @@ def _by_thread(run: Run) -> list[int]:
     return [int(count) for count in sums["count"]]
 
 
-def _share_of(run: Run, owner: Owner) -> float:
-    count = sum(f.accesses for s, f in run.facts.items() if run.owners[s] is owner)
+def _runtime_share(run: Run) -> float:
+    count = sum(f.accesses for s, f in run.facts.items() if run.owners[s] is Owner.RUNTIME)
     return count / max(1, run.accesses)

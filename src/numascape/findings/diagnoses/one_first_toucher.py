@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from numascape.analysis.ownership import Owner, is_remainder
-from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     HALF_KNOWN_CONFIDENCE,
@@ -38,11 +38,15 @@ def diagnose(subject: Subject) -> Finding | None:
             f"{where}. The trace does not show which threads used them later. If several threads "
             "did, this is a serial first touch, and the pages are remote for most of them."
         ),
-        advice=(
-            "If several threads use it, initialise it in these threads, with the same division of "
-            "work as in the loops that use it.",
-            "To see which threads use it, record accesses: `numascape record` without "
-            "`--recorder faults`.",
+        fixes=(
+            Fix(
+                "If several threads use it, initialise it in these threads, with the same division "
+                "of work as in the loops that use it."
+            ),
+            Fix(
+                "To see which threads use it, record accesses: `numascape record` without "
+                "`--recorder faults`."
+            ),
         ),
         evidence=(
             Evidence("pages touched first by this thread", whole.first_toucher_share, "share"),

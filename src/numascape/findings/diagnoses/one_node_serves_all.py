@@ -7,7 +7,7 @@ import polars as pl
 
 from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.cache_resident import stays_in_caches
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_ONE_NODE_THREADS, MIN_ONE_NODE_SHARE, sureness
 from numascape.quantities import percent
@@ -17,8 +17,8 @@ _NAMED = 3
 
 def diagnose(run: Run) -> list[Finding]:
     """Return at most one finding."""
-    if run.nodes is None:
-        return []
+    if run.nodes is None or not run.nodes.observed:
+        return []  # on another machine, this follows from the findings about structures
     # Cache-resident structures do not load the memory.
     needed = [
         subject.structure
@@ -55,9 +55,12 @@ def diagnose(run: Run) -> list[Finding]:
                 f"{to}. Threads on {nodes} nodes make them, so this node's memory is the "
                 f"bottleneck. Most of these accesses go to {listed}."
             ),
-            advice=(
-                "Follow the findings about these structures. Without a change to the program: "
-                "`numactl --interleave=all` spreads all its pages over the nodes.",
+            fixes=(
+                Fix(
+                    "Follow the findings about these structures. Without a change to the program: "
+                    "`numactl --interleave=all` spreads all its pages over the nodes.",
+                    Remedy.INTERLEAVED,
+                ),
             ),
             evidence=(
                 Evidence("accesses to that node's memory", share, "share"),
@@ -66,7 +69,6 @@ def diagnose(run: Run) -> list[Finding]:
             figure=Figure.MACHINE,
             confidence=sureness(share, MIN_ONE_NODE_SHARE, 1.0),
             nearer=round(away),
-            remedy=Remedy.INTERLEAVED,
         )
     ]
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from numascape.findings.advice import initialise_in_parallel
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.advice import initialise_in_parallel, interleave_if_better
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern, boundary_share
 from numascape.findings.subject import PAGE_BYTES, Subject
 from numascape.findings.thresholds import MIN_BOUNDARY_SHARE, sureness
@@ -30,11 +30,15 @@ def diagnose(subject: Subject) -> Finding | None:
             f"{percent(shared)} of the accesses go to pages that hold parts of several threads. "
             "Such a page can be local to only one of them."
         ),
-        advice=(
-            f"Start each thread's part on its own page: align the allocation to {PAGE_BYTES} "
-            f"bytes and round each part up to {padded} bytes ({max(0, cost)} bytes more), or "
-            "allocate each part separately.",
-            initialise_in_parallel(subject),
+        fixes=(
+            Fix(
+                f"Start each thread's part on its own page: align the allocation to {PAGE_BYTES} "
+                f"bytes and round each part up to {padded} bytes ({max(0, cost)} bytes more), or "
+                "allocate each part separately.",
+                Remedy.USERS,
+            ),
+            Fix(initialise_in_parallel(subject)),
+            interleave_if_better(subject),
         ),
         evidence=(
             Evidence("accesses to pages with several users", shared, "share"),
@@ -44,5 +48,4 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(shared, MIN_BOUNDARY_SHARE, 0.9),
         place=subject.used_at,
         nearer=subject.foreign,
-        remedy=Remedy.USERS,
     )

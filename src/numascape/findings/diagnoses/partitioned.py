@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numascape.findings.advice import pin
 from numascape.findings.description import who_touched
-from numascape.findings.finding import Evidence, Figure, Finding, Kind
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_DOMINANT_SHARE, sureness
@@ -23,8 +23,11 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=who_touched(subject),
-        advice=(
-            f"No action needed. Keep each thread on the CPUs where it started. {pin(subject.run)}",
+        fixes=(
+            Fix(
+                "No action needed. Keep each thread on the CPUs where it started. "
+                f"{pin(subject.run)}"
+            ),
         ),
         evidence=(
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),

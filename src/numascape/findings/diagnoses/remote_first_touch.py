@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
-from numascape.findings.advice import initialise_by, initialise_in_parallel, pin
+from numascape.findings.advice import (
+    initialise_by,
+    initialise_in_parallel,
+    interleave_if_better,
+    pin,
+)
 from numascape.findings.description import who_touched
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -21,15 +26,19 @@ def diagnose(subject: Subject) -> Finding | None:
     facts = subject.whole
     if facts.first_toucher is None or not subject.far_from(1 - MIN_DOMINANT_SHARE):
         return None
-    advice: tuple[str, ...]
+    fixes: tuple[Fix, ...]
     if subject.pattern is Pattern.ONE_THREAD:
         if not subject.threads or not subject.far_from(MIN_FOREIGN_SHARE):
             return None
-        advice = (initialise_by(subject, subject.threads[0]),)
+        fixes = (Fix(initialise_by(subject, subject.threads[0]), Remedy.USERS),)
     elif subject.pattern in (Pattern.SPLIT, Pattern.PARTS_MEET):
         if facts.first_toucher_share >= MIN_SERIAL_SHARE:
             return None
-        advice = (initialise_in_parallel(subject), pin(subject.run))
+        fixes = (
+            Fix(initialise_in_parallel(subject), Remedy.USERS),
+            Fix(pin(subject.run)),
+            interleave_if_better(subject),
+        )
     else:
         return None
     return Finding(
@@ -38,7 +47,7 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=who_touched(subject),
-        advice=advice,
+        fixes=fixes,
         evidence=(
             Evidence("work not done by the first toucher", 1 - subject.own_share, "share"),
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -47,5 +56,4 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(1 - subject.own_share, 1 - MIN_DOMINANT_SHARE, 1.0),
         place=subject.touched_at,
         nearer=subject.foreign,
-        remedy=Remedy.USERS,
     )

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from numascape.findings.advice import contiguous_parts, pin
+from numascape.findings.advice import contiguous_parts, interleave_if_better, pin
 from numascape.findings.description import who_shares
 from numascape.findings.diagnoses.shared_written import already_spread
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE
@@ -28,7 +28,11 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=who_shares(subject, "with other users on other pages"),
-        advice=(together + pin(subject.run), contiguous_parts(subject)),
+        fixes=(
+            Fix(together + pin(subject.run), Remedy.USERS),
+            Fix(contiguous_parts(subject), Remedy.DIVIDED),
+            interleave_if_better(subject),
+        ),
         evidence=(
             Evidence("threads that use a page", subject.use.users_per_page, "count"),
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -37,5 +41,4 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=0.6,
         place=subject.used_at,
         nearer=subject.foreign,
-        remedy=Remedy.USERS,
     )

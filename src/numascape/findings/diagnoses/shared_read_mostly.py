@@ -6,7 +6,7 @@ from __future__ import annotations
 from numascape.findings.advice import interleave, replicate
 from numascape.findings.description import who_shares
 from numascape.findings.diagnoses.shared_written import already_spread, written_share
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MAX_EVEN_SHARE_RATIO, MAX_WRITTEN_SHARE, sureness
@@ -27,7 +27,10 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=who_shares(subject, "almost only for reading" if written else "only for reading"),
-        advice=(interleave(subject), replicate(subject)),
+        fixes=(
+            Fix(interleave(subject), Remedy.INTERLEAVED),
+            Fix(replicate(subject), Remedy.COPIED),
+        ),
         evidence=(
             Evidence("threads that use a page", subject.use.users_per_page, "count"),
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -38,5 +41,4 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(MAX_EVEN_SHARE_RATIO - even, 0.0, MAX_EVEN_SHARE_RATIO - 1),
         place=subject.used_at,
         nearer=subject.foreign,
-        remedy=Remedy.INTERLEAVED,
     )

@@ -6,7 +6,8 @@ from __future__ import annotations
 import polars as pl
 
 from numascape.findings.diagnoses.cache_resident import stays_in_caches
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE, sureness
 from numascape.findings.wording import threads_text
@@ -32,14 +33,21 @@ def diagnose(subject: Subject) -> Finding | None:
             f"Other threads ({threads_text(others)}) make {percent(1 - facts.own_share)} of the "
             f"accesses to the stack of thread {owner}."
         ),
-        advice=(
-            "Give each thread a copy of variables that it only reads (`firstprivate` in OpenMP). "
-            "Put large arrays on the heap, and initialise them in the threads that use them.",
-        ),
+        fixes=(Fix(*_fix(subject)),),
         evidence=(Evidence("accesses by other threads", 1 - facts.own_share, "share"),),
         figure=Figure.ACCESS_DISTRIBUTION,
         confidence=sureness(1 - facts.own_share, MIN_FOREIGN_SHARE, 0.9),
         place=subject.used_at,
         nearer=round((1 - facts.own_share) * facts.accesses),
-        remedy=Remedy.INTERLEAVED,
     )
+
+
+def _fix(subject: Subject) -> tuple[str, Remedy]:
+    """The sentence, and the placement that it makes."""
+    sentence = (
+        "Give each thread a copy of variables that it only reads (`firstprivate` in OpenMP). "
+        "Put large arrays on the heap, and initialise them in the threads that use them."
+    )
+    if subject.pattern in (Pattern.SPLIT, Pattern.PARTS_MEET):
+        return sentence, Remedy.USERS
+    return sentence, Remedy.COPIED

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from numascape.findings.advice import contiguous_parts, interleave
+from numascape.findings.advice import contiguous_parts, interleave, scatters
 from numascape.findings.description import who_shares
-from numascape.findings.finding import Evidence, Figure, Finding, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -35,7 +35,7 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=who_shares(subject, "which they write, too"),
-        advice=(contiguous_parts(subject), interleave(subject)),
+        fixes=_fixes(subject),
         evidence=(
             Evidence("threads that use a page", subject.use.users_per_page, "count"),
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -45,8 +45,14 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(MAX_EVEN_SHARE_RATIO - even, 0.0, MAX_EVEN_SHARE_RATIO - 1),
         place=subject.used_at,
         nearer=subject.foreign,
-        remedy=Remedy.INTERLEAVED,
     )
+
+
+def _fixes(subject: Subject) -> tuple[Fix, ...]:
+    """Spread its pages; where a schedule clause scatters the work, change this first."""
+    spread = Fix(interleave(subject), Remedy.INTERLEAVED)
+    divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
+    return (divide, spread) if scatters(subject.schedule) else (spread, divide)
 
 
 def written_share(subject: Subject) -> float:

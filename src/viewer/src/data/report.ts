@@ -206,6 +206,8 @@ export interface Run {
   unseen: string[];
   /** Which findings the recording cannot show or rule out, and why; empty: none. */
   not_judged?: string;
+  /** The conclusion from all findings; empty if there is nothing to conclude. */
+  verdict?: string;
   reads: number;
   writes: number;
   touched_pages: number;

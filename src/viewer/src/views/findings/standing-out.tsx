@@ -11,15 +11,19 @@ interface Props {
 /** Findings shown as cards; further ones are a list that opens. */
 const CARDS = 3;
 
+/** Findings about the run that need no structure and no fix. */
+const CONCLUSIONS = ["no NUMA problem", "no single cause"];
+
 /** The findings, as cards; a click on one opens its first structure. */
 export function StandingOut({ report, onOpen }: Props) {
   const { structures, findings } = report;
   const urgent = findings.filter((finding) => finding.to_do);
-  const none = findings.find(({ kind }) => kind === "no NUMA problem");
+  const none = findings.find(({ kind }) => CONCLUSIONS.includes(kind));
   return (
     <section class="standing-out" aria-labelledby="standing-out">
       <h2 id="standing-out">Look here first</h2>
       {none && <NoProblem finding={none} />}
+      {!none && report.run.verdict && <p class="prose">{report.run.verdict}</p>}
       {urgent.length > 0 && (
         <ol class="cards">
           {urgent.slice(0, CARDS).map((finding, i) => (

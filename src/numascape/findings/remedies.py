@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predicts a run with the fixes of its findings, with the model of prediction/."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+from numascape.findings.finding import Finding, Gain, Remedy
+from numascape.findings.nodes import Nodes
+from numascape.findings.subject import PAGE_BYTES, Run
+from numascape.findings.thresholds import MIN_COMPUTING_SHARE, MIN_RELEVANT_GAIN
+from numascape.prediction.copies import worth_copying
+from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.initialisation import initialised_by_users, with_initialisation
+from numascape.prediction.load import Tuning
+from numascape.prediction.model import Prediction, predict
+from numascape.prediction.policies import SCHEMA, interleave, replaced
+from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.quantities import bytes_text, percent
+
+
+class RemediedRun:
+    """Predicts the run as it is (once), and the run with remedies, on the run's nodes."""
+
+    def __init__(self, run: Run, nodes: Nodes, tuning: Tuning | None = None) -> None:
+        self._run, self._nodes, self._tuning = run, nodes, tuning
+        self._trace = with_initialisation(run.trace)
+        self._speeds: Speeds = speeds_of(nodes.machine)
+        self._demand: Demand = demand_of(self._trace, self._speeds)
+        self._gains: dict[tuple[object, ...], Gain] = {}
+
+    @cached_property
+    def now(self) -> Prediction:
+        """The run as it is."""
+        return self._predict(self._demand, self._nodes.pages, "as it is", None)
+
+    def gain(self, found: Sequence[Finding], remedy: Remedy) -> Gain:
+        """The gain of this remedy for all of these findings together."""
+        key = (remedy, *((finding.kind, finding.structure) for finding in found))
+        if key not in self._gains:
+            then = self.predict(found, remedy, found[0].kind.value)
+            self._gains[key] = Gain(
+                share=1 - then.relative,
+                low=1 - then.high,
+                high=1 - then.low,
+                limit=self.now.limit,
+                machine=self._nodes.machine.name,
+                limited=self._limited(self._structures(found), then),
+            )
+        return self._gains[key]
+
+    def predict(self, found: Sequence[Finding], remedy: Remedy, label: str) -> Prediction:
+        """Predict the run with this remedy for all of these findings, relative to `now`."""
+        demand, pages = self._demand, self._nodes.pages
+        structures = self._structures(found)
+        if remedy in (Remedy.COPIED, Remedy.DIVIDED):
+            # Where the work is divided, a thread finds its pages on its node, as with copies.
+            return self._predict(
+                demand, pages, label, self.now, structures, free=remedy is Remedy.DIVIDED
+            )
+        if remedy is Remedy.BALANCED:
+            demand = balanced(demand)
+        elif remedy is Remedy.USERS:
+            if self._trace.phases.height > self._run.trace.phases.height:
+                demand = initialised_by_users(demand, structures, self._run.trace.phases.height)
+            rows = self._run.work.filter(pl.col("structure").is_in(structures))
+            pages = replaced_where_known(pages, self._near_users(rows))
+        elif remedy is Remedy.INTERLEAVED:
+            pages = replaced(pages, self._interleaved, structures)
+        else:
+            for finding in found:
+                rows = self._trace.accesses.filter(pl.col("structure") == finding.structure)
+                pages = replaced_where_known(pages, self._in_parts(rows, finding))
+        return self._predict(demand, pages, label, self.now)
+
+    def best_policy(self) -> Prediction:
+        """The fastest of: as it is, all pages interleaved, all read-only structures copied."""
+        found = [self.now, self._predict(self._demand, self._interleaved, "interleave", self.now)]
+        copied = worth_copying(self._trace)
+        if copied:
+            pages = self._nodes.pages
+            found.append(self._predict(self._demand, pages, "replicate", self.now, copied))
+        return min(found, key=lambda prediction: prediction.relative)
+
+    def _structures(self, found: Sequence[Finding]) -> list[int]:
+        """The structures of the findings; all examined ones if a finding is about the run."""
+        if any(finding.structure is None for finding in found):
+            return [subject.structure for subject in self._run.subjects]
+        return [finding.structure for finding in found if finding.structure is not None]
+
+    def _predict(
+        self,
+        demand: Demand,
+        pages: pl.DataFrame,
+        label: str,
+        reference: Prediction | None,
+        copied: Sequence[int] = (),
+        *,
+        free: bool = False,
+    ) -> Prediction:
+        return predict(
+            demand, self._speeds, pages, self._nodes.thread_node, label=label, reference=reference,
+            copied=copied, copies_are_free=free, tuning=self._tuning,
+        )  # fmt: skip
+
+    @cached_property
+    def _interleaved(self) -> pl.DataFrame:
+        return interleave(self._trace, self._nodes.machine)
+
+    def _near_users(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Place each page on the node that uses it most."""
+        return (
+            rows.join(self._nodes.threads, on="thread")
+            .group_by(*PAGE, "thread_node")
+            .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+            .sort(*PAGE, "count", "thread_node", descending=[False, False, False, True, False])
+            .unique(PAGE, keep="first", maintain_order=True)
+            .select(*PAGE, node=pl.col("thread_node"), share=pl.lit(1.0))
+            .cast(SCHEMA)
+        )
+
+    def _in_parts(self, rows: pl.DataFrame, finding: Finding) -> pl.DataFrame:
+        """Place the finding's parts on the nodes with CPUs, in order."""
+        nodes = [node.node for node in self._nodes.machine.nodes if node.cpus]
+        row = self._trace.structures.row(finding.structure or 0, named=True)
+        length = max(1, row["pages"])
+        pages = rows.select(PAGE).unique()
+        middle = (pages["page"].to_numpy() + 0.5) / length
+        part = np.searchsorted(np.asarray(finding.even_parts), middle, side="right") - 1
+        part = np.clip(part, 0, len(finding.even_parts) - 2)
+        index = part * len(nodes) // (len(finding.even_parts) - 1)
+        return pages.with_columns(node=pl.Series(np.asarray(nodes)[index]), share=pl.lit(1.0)).cast(
+            SCHEMA
+        )
+
+    def _limited(self, structures: list[int], then: Prediction) -> str:
+        """Why this saves almost nothing at the recorded size; empty if it saves enough."""
+        if 1 - then.relative >= MIN_RELEVANT_GAIN:
+            return ""
+        slower = then.relative - 1
+        if slower >= MIN_RELEVANT_GAIN:
+            return f"At this size the run is predicted to take {percent(slower)} longer with it."
+        used = self._demand.pages["structure"].is_in(structures).sum() * PAGE_BYTES
+        cache = self._speeds.shared_cache
+        if used <= cache:
+            return (
+                f"At this size almost nothing is saved: {bytes_text(int(used))} fit into the "
+                f"last-level cache ({bytes_text(int(cache))}). Record a larger input."
+            )
+        busiest = float(self._demand.accesses.sum(axis=0).max(initial=0.0))
+        computing = busiest * self._speeds.core_ns * 1e-9 / max(self.now.seconds, 1e-12)
+        if computing >= MIN_COMPUTING_SHARE:
+            return (
+                "At this size almost nothing is saved: the threads compute for "
+                f"{percent(min(1.0, computing))} of the time, and hardly wait for memory."
+            )
+        return f"Almost nothing is saved: {self.now.limit} limits the run with and without it."
+
+
+def replaced_where_known(base: pl.DataFrame, by: pl.DataFrame) -> pl.DataFrame:
+    """The placement `base`, in which the pages of `by` are placed as in `by`."""
+    return pl.concat([base.join(by.select(PAGE).unique(), on=PAGE, how="anti"), by])
+
+
+def balanced(demand: Demand) -> Demand:
+    """Divide the work of each phase evenly among the threads that take part in it.
+
+    Lines stay with their pages, and are scaled like the accesses of their threads.
+    """
+    active = demand.accesses > 0
+    mean = demand.accesses.sum(axis=1, keepdims=True) / np.maximum(
+        active.sum(axis=1, keepdims=True), 1
+    )
+    even = np.where(active, mean, 0.0)
+    factor = np.divide(even, demand.accesses, out=np.zeros_like(even), where=active)
+    row = factor[demand.phase, demand.thread]
+    return dataclasses.replace(
+        demand,
+        accesses=even,
+        lines=demand.lines * row,
+        moved=demand.moved * row,
+        rounds=demand.rounds * row,
+    )

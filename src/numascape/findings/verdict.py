@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conclusion about a run: whether NUMA is a problem, and how much each fix saves.
+
+The terminal, the page and the verb `predict` take their conclusion from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numascape.findings.finding import Finding, Remedy
+from numascape.findings.groups import grouped
+from numascape.findings.remedies import RemediedRun
+from numascape.findings.subject import Run
+from numascape.findings.thresholds import MIN_RELEVANT_GAIN
+from numascape.prediction.load import Tuning
+from numascape.prediction.model import Prediction
+from numascape.quantities import percent
+from numascape.trace.counting import only_touches
+
+
+def verdict(run: Run, found: Sequence[Finding]) -> str:
+    """The conclusion from the findings of a run; empty if there are none."""
+    groups = grouped(run, found)
+    to_do = [group for group in groups if group.first.to_do]
+    if not to_do:
+        return next((g.first.why for g in groups if g.first.structure is None), "")
+    if only_touches(run.trace):
+        return ""
+    first = to_do[0]
+    gains = [group.gain for group in to_do if group.gain is not None]
+    if not gains:
+        return f"The first finding concerns {percent(first.share)} of the accesses."
+    best = max(gains, key=lambda gain: gain.share)
+    if best.share >= MIN_RELEVANT_GAIN:
+        return f"The first fix is predicted to save {percent(best.share)} of the run time."
+    return (
+        f"No fix is predicted to save {percent(MIN_RELEVANT_GAIN)} or more of the run time on "
+        f"{best.machine} at this size. The findings may matter for larger inputs."
+    )
+
+
+def fixes_of(run: Run, found: Sequence[Finding], tuning: Tuning | None = None) -> list[Prediction]:
+    """The predictions of the advised fixes, numbered like the findings; empty without nodes."""
+    if run.nodes is None:
+        return []
+    remedied = RemediedRun(run, run.nodes, tuning)
+    to_do = [group for group in grouped(run, found) if group.first.to_do]
+    return [
+        remedied.predict(group.findings, group.first.remedy, f"fix {number}: {group.kind.value}")
+        for number, group in enumerate(to_do, 1)
+        if group.first.remedy is not Remedy.NONE
+    ]

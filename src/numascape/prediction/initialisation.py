@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves the serial initialisations of a run into a separate phase, before the work.
+
+A program that creates its threads itself has no phases. If its run were predicted as one phase, the
+other threads would seem to wait for the thread that initialises everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.prediction.demand import PAGE, PAGE_BYTES, Demand
+from numascape.trace import Trace
+from numascape.trace.phase import loose_phases
+
+SERIAL_SHARE: Final = 0.8
+"""Share of a structure's pages that one thread touched first, from which first touch is serial. A
+parallel initialisation by two threads gives 0.5. The rest up to 1 allows for halos, and for parts
+that are filled later."""
+
+
+@dataclass(frozen=True)
+class WithInitialisation(Trace):
+    """The trace `whole` with one more phase: writes of serial touchers to others' pages."""
+
+    whole: Trace = field(kw_only=True)
+    touchers: pl.DataFrame = field(kw_only=True)
+    """structure, thread."""
+
+    @cached_property
+    def phases(self) -> pl.DataFrame:
+        """The phases of the run, and the initialisation."""
+        last = self.whole.phases.tail(1).with_columns(
+            phase=pl.lit(self.whole.phases.height, pl.UInt32),
+            name=pl.lit("initialisation"),
+            repetitions=pl.lit(1, pl.UInt32),
+        )
+        return pl.concat([self.whole.phases, last])
+
+    @cached_property
+    def accesses(self) -> pl.DataFrame:
+        """The accesses, of which initialisations are in the additional phase."""
+        rows = self.whole.accesses
+        count = pl.col("reads") + pl.col("writes")
+        keys = [*PAGE, "phase"]
+        candidates = rows.join(self.touchers, on="structure", how="semi").filter(
+            pl.col("phase").is_in(loose_phases(self.whole))
+        )
+        initial = (
+            candidates.with_columns(most=count.max().over(keys))
+            # At most one write per byte, and fewer accesses than the main user of the page.
+            .filter(count < pl.col("most"), pl.col("writes") <= PAGE_BYTES)
+            .join(self.touchers, on=["structure", "thread"], how="semi")
+            .select(*keys, "thread", initial=pl.lit(value=True))
+        )
+        return (
+            rows.join(initial, on=[*keys, "thread"], how="left", maintain_order="left")
+            .with_columns(
+                phase=pl.when("initial")
+                .then(pl.lit(self.whole.phases.height, pl.UInt32))
+                .otherwise("phase")
+            )
+            .drop("initial")
+        )
+
+    # The tables of the whole trace are checked already.
+
+    @property
+    def structures(self) -> pl.DataFrame:
+        """The structures of the run."""
+        return self.whole.structures
+
+    @property
+    def first_touch(self) -> pl.DataFrame:
+        """The first touches of the run."""
+        return self.whole.first_touch
+
+    @property
+    def threads(self) -> pl.DataFrame:
+        """The threads of the run."""
+        return self.whole.threads
+
+    @property
+    def placement(self) -> pl.DataFrame:
+        """The nodes of the run's pages."""
+        return self.whole.placement
+
+    @property
+    def instances(self) -> pl.DataFrame:
+        """The instances of the run's structures."""
+        return self.whole.instances
+
+    def _read(self, table: str) -> pl.DataFrame:
+        return self.whole.table(table)
+
+
+def with_initialisation(trace: Trace) -> Trace:
+    """The trace; if it has serial initialisations, they are in a separate phase, the last one."""
+    touchers = (
+        trace.first_touch.lazy()
+        .group_by("structure", "thread")
+        .agg(pages=pl.len())
+        .filter(pl.col("pages") >= SERIAL_SHARE * pl.col("pages").sum().over("structure"))
+        .select("structure", "thread")
+        .collect()
+    )
+    if isinstance(trace, WithInitialisation) or touchers.is_empty():
+        return trace
+    return WithInitialisation(trace.path, trace.info, whole=trace, touchers=touchers)
+
+
+def initialised_by_users(
+    demand: Demand, structures: npt.NDArray[np.int64] | list[int], phase: int
+) -> Demand:
+    """The demand if these structures were initialised in parallel, by the threads that use them.
+
+    `phase` is the phase of the initialisation. Its rows move to the thread with most other accesses
+    to the page, and stay where no other thread uses it.
+    """
+    wanted = demand.pages["structure"].is_in(list(structures)).to_numpy()[demand.page]
+    initial = demand.phase == phase
+    work = pl.DataFrame(
+        {
+            "page": demand.page[wanted & ~initial],
+            "thread": demand.thread[wanted & ~initial],
+            "count": demand.counts[wanted & ~initial],
+        }
+    )
+    user = (
+        work.group_by("page", "thread")
+        .agg(pl.col("count").sum())
+        .sort("page", "count", "thread", descending=[False, True, False])
+        .unique("page", keep="first", maintain_order=True)
+    )
+    users = np.full(demand.pages.height, -1, np.int64)
+    users[user["page"].to_numpy()] = user["thread"].to_numpy()
+    moved = np.flatnonzero(wanted & initial & (users[demand.page] >= 0))
+    thread, accesses = demand.thread.copy(), demand.accesses.copy()
+    thread[moved] = users[demand.page[moved]]
+    np.subtract.at(accesses[phase], demand.thread[moved], demand.counts[moved])
+    np.add.at(accesses[phase], thread[moved], demand.counts[moved])
+    return replace(demand, thread=thread, accesses=accesses)
