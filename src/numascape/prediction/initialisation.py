@@ -49,13 +49,16 @@ class WithInitialisation(Trace):
         rows = self.whole.accesses
         count = pl.col("reads") + pl.col("writes")
         keys = [*PAGE, "phase"]
-        candidates = rows.join(self.touchers, on="structure", how="semi").filter(
-            pl.col("phase").is_in(loose_phases(self.whole))
+        candidates = rows.join(self.touchers, on="structure", how="semi").with_columns(
+            most=count.max().over(PAGE)
         )
         initial = (
-            candidates.with_columns(most=count.max().over(keys))
             # At most one write per byte, and fewer accesses than the main user of the page.
-            .filter(count < pl.col("most"), pl.col("writes") <= PAGE_BYTES)
+            candidates.filter(
+                pl.col("phase").is_in(loose_phases(self.whole)),
+                count < pl.col("most"),
+                pl.col("writes") <= PAGE_BYTES,
+            )
             .join(self.touchers, on=["structure", "thread"], how="semi")
             .select(*keys, "thread", initial=pl.lit(value=True))
         )
