@@ -9,6 +9,7 @@ from numascape.findings.subject import PAGE_BYTES, Run, Subject
 from numascape.naming.frames import is_library_code
 from numascape.quantities import bytes_text
 
+_CHUNK = f"a page ({PAGE_BYTES} bytes: {PAGE_BYTES // 8} elements of 8 bytes)"
 _FORTRAN = (".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f15", ".f18")
 
 
@@ -52,14 +53,18 @@ def initialise_by(subject: Subject, thread: int) -> str:
 def contiguous_parts(subject: Subject) -> str:
     """Advise giving each thread a contiguous part of the work."""
     schedule, used = subject.schedule, subject.used_at
-    if schedule is not None and schedule.kind in ("dynamic", "guided", "static", "runtime"):
-        chunk = _chunk(subject)
-        if schedule.kind != "static" or schedule.chunk:
-            return (
-                f"Change {schedule.clause} at {_bare(schedule.place)} to schedule(static). Each "
-                "thread then has one contiguous part, the same each time. If the load is "
-                f"imbalanced, keep chunks of at least {chunk}, so that no page has two users."
-            )
+    if schedule is not None and scatters(schedule):
+        return (
+            f"Change {schedule.clause} at {_bare(schedule.place)} to schedule(static). Each "
+            "thread then has one contiguous part, the same each time. If the load is imbalanced, "
+            f"keep chunks of at least {_CHUNK}, so that no page has two users."
+        )
+    if schedule is not None and schedule.always_divides_alike:
+        return (
+            f"The loop at {_bare(schedule.place)} gives each thread a block of iterations, but "
+            "these do not use contiguous memory. Exchange the loops, or store the data in the "
+            "order of the iterations, so that each thread works on its own contiguous part."
+        )
     where = f" {used}" if used else " the loop that works on it"
     kind = (
         "one block of consecutive iterations (schedule(static))"
@@ -67,10 +72,6 @@ def contiguous_parts(subject: Subject) -> str:
         else "one block of consecutive elements"
     )
     return f"Change{where} so that each thread works on its own contiguous part: {kind}."
-
-
-def _chunk(subject: Subject) -> str:
-    return f"a page ({PAGE_BYTES} bytes: 512 elements of 8 bytes)"
 
 
 def interleave(subject: Subject) -> str:
@@ -94,9 +95,7 @@ def scatters(schedule: Schedule | None) -> bool:
     """Whether a schedule clause, which the source shows, scatters the work over the threads."""
     if schedule is None:
         return False
-    return schedule.kind in ("dynamic", "guided", "runtime") or bool(
-        schedule.kind == "static" and schedule.chunk
-    )
+    return schedule.kind in ("dynamic", "guided", "runtime") or bool(schedule.chunk)
 
 
 def replicate(subject: Subject) -> str:

@@ -27,6 +27,11 @@ class Schedule:
     chunk: str
 
     @property
+    def always_divides_alike(self) -> bool:
+        """Whether it always gives each thread the same one block of iterations."""
+        return self.kind in ("static", "") and not self.chunk
+
+    @property
     def clause(self) -> str:
         """The clause as in the source."""
         return f"schedule({self.kind}{', ' + self.chunk if self.chunk else ''})"

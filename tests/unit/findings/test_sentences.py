@@ -22,6 +22,7 @@ from numascape.findings.finding import Gain, Kind, Place
 from numascape.findings.first_touches import read_first_touches
 from numascape.findings.groups import Group, stake_of
 from numascape.findings.remedies import balanced
+from numascape.findings.sources import Schedule
 from numascape.prediction import demand_of, speeds_of
 from numascape.prediction.initialisation import WithInitialisation
 from unit.prediction.made_up import machine_of, trace_of
@@ -99,17 +100,20 @@ def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "chunk", "changed"),
-    [("dynamic", "", True), ("static", "4", True), ("static", "", False), ("auto", "", False)],
+    ("kind", "chunk", "start"),
+    [
+        ("dynamic", "", "Change schedule(dynamic) at b.c:30 to schedule(static)"),
+        ("static", "4", "Change schedule(static, 4) at b.c:30 to schedule(static)"),
+        ("static", "", "The loop at b.c:30 gives each thread a block of iterations, but"),
+        ("", "", "The loop at b.c:30 gives each thread a block of iterations, but"),
+        ("auto", "", "Change work (b.c:30) so that"),
+    ],
 )
-def test_a_schedule_without_contiguous_parts_is_changed(
-    kind: str, chunk: str, changed: bool
-) -> None:
+def test_contiguous_parts_depend_on_the_schedule(kind: str, chunk: str, start: str) -> None:
     place = Place("work", "/src/b.c", 30)
-    schedule = SimpleNamespace(kind=kind, chunk=chunk, clause=f"schedule({kind})", place=place)
-    advice = contiguous_parts(subject(used=place, schedule=schedule))
-    assert advice.startswith(f"Change schedule({kind}) at b.c:30 to schedule(static)") == changed
-    assert ("one block of consecutive iterations" in advice) != changed
+    advice = contiguous_parts(subject(used=place, schedule=Schedule(place, kind, chunk)))
+    assert advice.startswith(start)
+    assert ("one block of consecutive iterations" in advice) == (kind == "auto")
 
 
 def test_memory_is_named_by_its_allocation_and_size() -> None:

@@ -36,16 +36,25 @@ def diagnose(subject: Subject) -> Finding | None:
         return _finding(
             subject, why, evidence, sureness(changed, MIN_CHANGED_SHARE, 1.0), phases=True
         )
-    if subject.pattern is not Pattern.CHANGING or _has_fixed_schedule(subject):
+    if subject.pattern is not Pattern.CHANGING:
         return None
     spread = randomness(subject.use)
     schedule = subject.schedule
     dynamic = schedule is not None and schedule.kind in _DYNAMIC
     cause = f", as {schedule.clause} makes it" if schedule and dynamic else ""
-    why = (
-        f"The thread that uses a page changes from repetition to repetition{cause}. Pages are "
-        f"assigned almost at random (about {max(2, round(1 / spread))} independent draws)."
-    )
+    draws = f"almost at random (about {max(2, round(1 / spread))} independent draws)"
+    if schedule is not None and schedule.always_divides_alike:
+        clause = schedule.clause if schedule.kind else "no schedule clause"
+        why = (
+            f"Its pages have several users each, {draws}. The loop has {clause}, so a thread has "
+            "the same iterations each time if the loop's range is the same: the accesses go "
+            "through indices or pointers, or the range changes."
+        )
+    else:
+        why = (
+            f"The thread that uses a page changes from repetition to repetition{cause}. Pages are "
+            f"assigned {draws}."
+        )
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
     sure = 0.95 if dynamic else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     return _finding(subject, why, evidence, sure, phases=False)
@@ -90,12 +99,6 @@ def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
 
 def _small(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
-
-
-def _has_fixed_schedule(subject: Subject) -> bool:
-    """Whether the loop has a schedule clause that always assigns iterations in the same way."""
-    schedule = subject.schedule
-    return schedule is not None and schedule.kind in ("static", "")
 
 
 def owners_by_phase(subject: Subject) -> float:
