@@ -79,12 +79,17 @@ class _Computed(tables.Trace):
 
         return make_plan(self, _opened(machine) or self.info.machine)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one HTML file; returns its path."""
-        from numascape.report import draft, readable_sources, render
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        machine: Machine | str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write the report as one HTML file, on `machine` if given; returns its path."""
+        from numascape.report import draft, on_machine, readable_sources, render
 
-        file = Path(path)
-        render(draft(self, readable_sources(self.info, None)), file)
+        file, target = Path(path), _opened(machine)
+        shown = self if target is None else on_machine(self, target)
+        render(draft(shown, readable_sources(self.info, None)), file)
         return file
 
     def __repr__(self) -> str:

@@ -48,6 +48,18 @@ MachineOption = Annotated[
         show_default=False,
     ),
 ]
+ShownMachineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="MACHINE",
+        help="Show the run on this machine, as in `advise`: the name of a shipped machine, or a "
+        "file, such as the description of the recorded machine that `numascape machine probe` "
+        "writes. Default: the recorded machine.",
+        show_default=False,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 NoProgressOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._options import QuietOption, TraceArgument, output_to
+from numascape.commands._options import QuietOption, ShownMachineOption, TraceArgument, output_to
 
 
 def report(
@@ -25,16 +25,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "--machine",
-            "-m",
-            metavar="MACHINE",
-            help="A description of the recorded machine, as `numascape machine probe` writes it.",
-            show_default=False,
-        ),
-    ] = None,
+    machine: ShownMachineOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Write a page about a trace: which thread uses which page, and which one touched it first.
@@ -42,7 +33,7 @@ def report(
     The page is one file of at most 5 MB. It needs no network and no server. Open it in a browser,
     or send it to a colleague.
 
-    Example: `numascape report run.numascape`
+    Example: `numascape report run.numascape --machine numa16`
     """
     # Imported here, because help and completion should not wait for the data frames.
     from numascape.machine.sources import open_machine

@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._options import TraceArgument
+from numascape.commands._options import ShownMachineOption, TraceArgument
 
 
 def view(
     trace: TraceArgument,
+    machine: ShownMachineOption = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0: any free port.")
     ] = 0,
@@ -35,6 +36,8 @@ def view(
     Example: `numascape view run.numascape`
     """
     # Imported here, because help and completion should not wait for the data frames.
+    from numascape.machine.sources import open_machine
+    from numascape.report import on_machine
     from numascape.trace import Trace
     from numascape.view.open import shown_in_browser, site_of
     from numascape.view.server import serving
@@ -42,7 +45,7 @@ def view(
     opened = Trace.read(trace)
     if not quiet:
         terminal.say(f"reading {trace}")
-    site = site_of(opened)
+    site = site_of(opened if machine is None else on_machine(opened, open_machine(machine)))
     with suppress(KeyboardInterrupt), serving(site, port, ipv6=ipv6) as address:
         print(address, flush=True)
         if not browser:

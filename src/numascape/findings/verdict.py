@@ -20,17 +20,16 @@ from numascape.trace.counting import only_touches
 
 
 def verdict(run: Run, found: Sequence[Finding]) -> str:
-    """The conclusion from the findings of a run; empty if there are none."""
+    """The conclusion from the findings of a run; empty if no gain can be predicted."""
     groups = grouped(run, found)
     to_do = [group for group in groups if group.first.to_do]
     if not to_do:
         return next((g.first.why for g in groups if g.first.structure is None), "")
     if only_touches(run.trace):
         return ""
-    first = to_do[0]
     gains = [group.gain for group in to_do if group.gain is not None]
     if not gains:
-        return f"The first finding concerns {percent(first.share)} of the accesses."
+        return ""
     best = max(gains, key=lambda gain: gain.share)
     if best.share >= MIN_RELEVANT_GAIN:
         return f"The first fix is predicted to save {percent(best.share)} of the run time."

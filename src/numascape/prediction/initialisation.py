@@ -17,6 +17,7 @@ import polars as pl
 
 from numascape.prediction.demand import PAGE, PAGE_BYTES, Demand
 from numascape.trace import Trace
+from numascape.trace.derived import DerivedTrace
 from numascape.trace.phase import loose_phases
 
 SERIAL_SHARE: Final = 0.8
@@ -26,10 +27,9 @@ that are filled later."""
 
 
 @dataclass(frozen=True)
-class WithInitialisation(Trace):
+class WithInitialisation(DerivedTrace):
     """The trace `whole` with one more phase: writes of serial touchers to others' pages."""
 
-    whole: Trace = field(kw_only=True)
     touchers: pl.DataFrame = field(kw_only=True)
     """structure, thread."""
 
@@ -71,36 +71,6 @@ class WithInitialisation(Trace):
             )
             .drop("initial")
         )
-
-    # The tables of the whole trace are checked already.
-
-    @property
-    def structures(self) -> pl.DataFrame:
-        """The structures of the run."""
-        return self.whole.structures
-
-    @property
-    def first_touch(self) -> pl.DataFrame:
-        """The first touches of the run."""
-        return self.whole.first_touch
-
-    @property
-    def threads(self) -> pl.DataFrame:
-        """The threads of the run."""
-        return self.whole.threads
-
-    @property
-    def placement(self) -> pl.DataFrame:
-        """The nodes of the run's pages."""
-        return self.whole.placement
-
-    @property
-    def instances(self) -> pl.DataFrame:
-        """The instances of the run's structures."""
-        return self.whole.instances
-
-    def _read(self, table: str) -> pl.DataFrame:
-        return self.whole.table(table)
 
 
 def with_initialisation(trace: Trace) -> Trace:

@@ -44,6 +44,7 @@ from numascape.report.instances import (
     instance_entries,
     with_instances,
 )
+from numascape.report.laid_out import describe_layout, recorded_and_machine
 from numascape.report.lines import lay_out_lines, shown_lines
 from numascape.report.machine import shown_machine
 from numascape.report.memory_lines import lines_of_structures, measure_memory_lines
@@ -110,6 +111,8 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     Source text and loops come from ``files``; without it, no source file is read. ``limits`` is how
     much is shown separately.
     """
+    # Findings are about the recorded run; only their gains are those of another machine.
+    recorded, machine = recorded_and_machine(trace)
     trace = TraceOfTouches.of(trace)
     phases = shown_phases(trace, limits.phases)
     by_phase = _by_phase(trace.accesses, phases)
@@ -134,7 +137,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     shown_places = _places(places, loop)
     used_at = lay_out_lines(lines, places, len(shown))
     measured = (trace, by_phase, position, len(shown), len(phases.phases))
-    run = examine(trace, files=files, facts=facts)
+    run = examine(recorded, machine, files=files, facts=facts)
     found = findings_of(run)
     whole = tuple(
         structure_entry(
@@ -143,7 +146,11 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         for row in shown.to_dicts()
     )
     return Draft(
-        run={**shown_run(trace, facts), "verdict": plain(verdict(run, found))},
+        run={
+            **shown_run(trace, facts),
+            "verdict": plain(verdict(run, found)),
+            "laid_out": plain(describe_layout(recorded, machine)),
+        },
         threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
         findings=finding_cards(run, found, position),

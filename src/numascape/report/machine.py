@@ -6,32 +6,22 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from numascape.errors import NumascapeError
 from numascape.machine.description import Machine
 from numascape.machine.factors import latencies, numa_factors
 from numascape.machine.wording import provenance_text
+from numascape.report.laid_out import lay_out
 from numascape.trace import Trace
 
 
 def on_machine(trace: Trace, described: Machine) -> Trace:
-    """The trace with another description of the recorded machine.
+    """The trace with another description of the recorded machine, or laid out on another machine.
 
-    Raises NumascapeError unless the nodes and their CPUs are the same, because otherwise the nodes
-    of threads and pages would be wrong.
+    A machine with the same numbers of nodes has threads and pages where they were recorded, as in
+    the predictions.
     """
-    recorded = {node.node: node.cpus for node in trace.info.machine.nodes}
-    given = {node.node: node.cpus for node in described.nodes}
-    if set(recorded) != set(given):
-        raise NumascapeError(
-            f"{trace.path} was recorded on a machine with {_nodes(len(recorded))}, and "
-            f"{described.name!r} has {_nodes(len(given))}: give a description of the same machine"
-        )
-    for node, cpus in recorded.items():
-        if set(cpus) != set(given[node]):
-            raise NumascapeError(
-                f"{trace.path} was recorded on a machine with other CPUs on node {node} than "
-                f"{described.name!r} has: give a description of the same machine"
-            )
+    recorded = {node.node for node in trace.info.machine.nodes}
+    if recorded != {node.node for node in described.nodes}:
+        return lay_out(trace, described)
     return dataclasses.replace(trace, info=dataclasses.replace(trace.info, machine=described))
 
 
@@ -59,7 +49,3 @@ def shown_machine(machine: Machine) -> dict[str, Any]:
             "sources": list(sources),
         }
     return shown
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's machine: the recorded one, or a description of the same machine with more values."""
+"""The report's machine: the recorded one, with more values if described, or another one."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from numascape.errors import NumascapeError
+from numascape.analysis.sharing import PAGE
 from numascape.machine import Machine, MachineNode, Matrix, Provenance
 from numascape.report import draft, on_machine
 from numascape.report.machine import shown_machine
@@ -52,13 +53,32 @@ def test_a_description_brings_factors_and_their_source(trace: Trace) -> None:
     assert shown["distance"]["sources"] == ["measured 2026-03-14: numascape machine probe"]
 
 
-@pytest.mark.parametrize(
-    ("machine", "reason"),
-    [(described(nodes=2), "has 2 nodes"), (described(cpus=8), "other CPUs on node 0")],
-)
-def test_another_machine_is_refused(trace: Trace, machine: Machine, reason: str) -> None:
-    with pytest.raises(NumascapeError, match=reason):
-        on_machine(trace, machine)
+def test_a_run_is_laid_out_on_another_machine(trace: Trace) -> None:
+    machine = described(nodes=2)
+    shown = draft(on_machine(trace, machine))
+    assert [node["node"] for node in shown.machine["nodes"]] == [0, 1]
+    half = trace.threads.height / 2
+    assert [thread["nodes"] for thread in shown.threads] == [
+        [int(number >= half)] for number in range(trace.threads.height)
+    ]
+    # Each page is on the node of its first toucher.
+    touched = trace.first_touch.select(*PAGE, toucher="thread")
+    rows = trace.accesses.join(touched, on=PAGE)
+    expected = [
+        [
+            rows.filter((pl.col("thread") // 2 == node) & (pl.col("toucher") // 2 == memory))
+            .select((pl.col("reads") + pl.col("writes")).sum())
+            .item()
+            for memory in range(2)
+        ]
+        for node in range(2)
+    ]
+    found = shown.traffic.accesses.reshape(-1, 3, 3).sum(axis=0)
+    assert found[:2, :2].tolist() == expected
+    assert expected[1][0] > 0
+    assert shown.run["laid_out"].startswith("Recorded on ")
+    assert machine.name in shown.run["laid_out"]
+    assert draft(trace).run["laid_out"] == ""
 
 
 def test_nodes_without_cpus_have_no_factors_of_their_own() -> None:

@@ -131,6 +131,20 @@ def test_report_writes_beside_the_trace_s_name(
 
 
 @pytest.mark.usefixtures("template")
+def test_report_shows_the_run_on_another_machine(
+    trace_folder: Path, numascape: Command, tmp_path: Path
+) -> None:
+    page = tmp_path / "r.html"
+    status, _, _ = numascape("report", trace_folder, "-m", "numa16", "-o", page, "--quiet")
+    assert status == 0
+    report, _ = decode(page.read_text().split('octet-stream">')[1].split("<")[0])
+    assert len(report["machine"]["nodes"]) == 8
+    assert "shown as on NUMA16" in report["run"]["laid_out"]
+    status, _, said = numascape("report", trace_folder, "-m", "nowhere", "-o", page)
+    assert (status, said.count("\n")) == (2, 1)
+
+
+@pytest.mark.usefixtures("template")
 def test_an_unwritable_page_is_one_line_and_leaves_nothing(
     trace_folder: Path, numascape: Command, tmp_path: Path
 ) -> None:

@@ -208,6 +208,8 @@ export interface Run {
   not_judged?: string;
   /** The conclusion from all findings; empty if there is nothing to conclude. */
   verdict?: string;
+  /** What is assumed if the page shows the run on another machine; else empty. */
+  laid_out?: string;
   reads: number;
   writes: number;
   touched_pages: number;

@@ -76,6 +76,7 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
   const mean = meanFactor(machine, traffic);
   return (
     <>
+      {report.run.laid_out && <p class="prose">{report.run.laid_out}</p>}
       <SplitBar split={traffic.split} label={`All ${all}`} />
       <SplitLegend split={traffic.split} />
       <p class="statement">{reading.see}</p>

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace that is computed from another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from numascape.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class DerivedTrace(Trace):
+    """The trace `whole`; a subclass computes some of its tables anew.
+
+    The other tables are those of `whole`, which has read and checked them already.
+    """
+
+    whole: Trace = field(kw_only=True)
+
+    @property
+    def structures(self) -> pl.DataFrame:
+        """One row per structure."""
+        return self.whole.structures
+
+    @property
+    def threads(self) -> pl.DataFrame:
+        """One row per thread."""
+        return self.whole.threads
+
+    @property
+    def phases(self) -> pl.DataFrame:
+        """One row per phase."""
+        return self.whole.phases
+
+    @property
+    def accesses(self) -> pl.DataFrame:
+        """Reads and writes per page, thread and phase."""
+        return self.whole.accesses
+
+    @property
+    def first_touch(self) -> pl.DataFrame:
+        """For each page, the thread that touched it first."""
+        return self.whole.first_touch
+
+    @property
+    def placement(self) -> pl.DataFrame:
+        """For each page, its NUMA node at the end of the run."""
+        return self.whole.placement
+
+    @property
+    def phase_spans(self) -> pl.DataFrame:
+        """When each phase ran."""
+        return self.whole.phase_spans
+
+    @property
+    def lines(self) -> pl.DataFrame:
+        """The source lines that read and write each structure."""
+        return self.whole.lines
+
+    @property
+    def instances(self) -> pl.DataFrame:
+        """The start address of each instance."""
+        return self.whole.instances
+
+    @property
+    def sources(self) -> pl.DataFrame:
+        """The memory levels of samples."""
+        return self.whole.sources
