@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
+from numascape.analysis.iterations import ParallelLoop, parallel_loop
 from numascape.analysis.loops import LoopsOfFile
 from numascape.analysis.text import printable
 from numascape.naming.sources import read_regular_file, read_source
@@ -71,6 +72,11 @@ class SourceFiles:
             source = read_source(file) if self.lines(file) is not None else None
             self._loops[file] = LoopsOfFile(source) if source else None
         return self._loops[file]
+
+    def parallel_loop(self, file: str, line: int) -> ParallelLoop | None:
+        """Which loop around the line could run in parallel; None if no loop is known there."""
+        source = read_source(file) if self.lines(file) is not None else None
+        return parallel_loop(source, line) if source else None
 
     def _read(self, file: str) -> list[str] | None:
         if not is_source_name(file) or not file.startswith("/"):

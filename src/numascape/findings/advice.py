@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from numascape.findings.finding import Fix, Place, Remedy
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import PAGE_BYTES, Run, Subject
+from numascape.findings.thresholds import MIN_SERIAL_SHARE
 from numascape.naming.frames import is_library_code
 from numascape.quantities import bytes_text
 
+_EXPRESSION = re.compile(r"[A-Za-z_]\w*((->|\.)[A-Za-z_]\w*)*")
+"""Names of structures that are also expressions in C."""
 _CHUNK = f"a page ({PAGE_BYTES} bytes: {PAGE_BYTES // 8} elements of 8 bytes)"
 _FORTRAN = (".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f15", ".f18")
 
@@ -25,21 +31,77 @@ def initialise_in_parallel(subject: Subject) -> str:
         made = f" (allocated at {allocated})" if allocated else ""
         return (
             f"Library code initialises it{where}, for example when a container grows{made}. "
-            "Use an allocator whose `construct` does nothing, or numascape/numa_vector.hpp, and "
-            f"initialise it in parallel in your code, with the same division of work{like}."
+            f"{_untouched(subject)}, and initialise it in parallel in your code, with the same "
+            f"division of work{like}."
         )
+    if _touched_by_allocation(subject):
+        return (
+            f"The statement{where} that allocates it also touches it. {_untouched(subject)}, and "
+            f"initialise it in parallel, with the same division of work{like}."
+        )
+    loop = subject.initial_loop
+    if loop is not None and loop.reason:
+        return _touch_before(subject, loop.reason, like)
     if not subject.run.openmp:
         return (
             f"Initialise each part in the thread that works on it{_instead(touched)}, before the "
             f"work starts, with the same division of work{like}. The kernel puts a page on the "
             "node of the thread that touches it first."
         )
+    if touched is not None and subject.whole.first_toucher_share < MIN_SERIAL_SHARE:
+        already = subject.run.sources.schedule(touched)
+        if already is not None:
+            return (
+                f"The loop{where} that initialises it is parallel already, but divides the work "
+                f"differently. Use the same schedule over the same range{like}: a thread then "
+                "touches first what it works on."
+            )
     directive = _directive(subject, "parallel for", "schedule(static)")
-    loop = "the loop" if touched and touched.loop else "the initialisation"
+    what = "the loop" if touched and touched.loop else "the initialisation"
+    if touched is not None and loop is not None:
+        where = f" at {_bare(replace(touched, line=loop.line))}"
     return (
-        f"Initialise it in parallel: `{directive}` on {loop}{where}, with the same division of "
+        f"Initialise it in parallel: `{directive}` on {what}{where}, with the same division of "
         f"work{like}. Each thread then touches its own pages first, and the kernel puts them on "
         "its node."
+    )
+
+
+def _untouched(subject: Subject) -> str:
+    """How to allocate it without touching it, in the language of the allocation."""
+    file = str(subject.row["file"]).lower()
+    if file.endswith(".c"):
+        return "Allocate it with `malloc`, which does not touch large blocks"
+    if file.endswith(_FORTRAN):
+        return "Allocate it without an initial value"
+    return "Use an allocator whose `construct` does nothing, or numascape/numa_vector.hpp"
+
+
+def _touch_before(subject: Subject, reason: str, like: str) -> str:
+    """Advise touching the pages in a loop of their own, because the loop that fills them cannot."""
+    touched, allocated = subject.touched_at, _bare(_allocated(subject))
+    at = f", right after the allocation at {allocated}" if allocated else ""
+    why = f"The loop at {_bare(touched)} cannot run in parallel as it is: it {reason}."
+    if not subject.run.openmp:
+        return (
+            f"{why} Before it{at}, let each thread write one byte of each page of the part that "
+            f"it will work on, with the same division of work{like}. The kernel puts a page on "
+            "the node of the thread that touches it first."
+        )
+    directive = _directive(subject, "parallel for", "schedule(static)")
+    if directive.startswith("!"):
+        own = f"`{directive}` over its last dimension, setting it to 0"
+    else:
+        name = subject.name if _EXPRESSION.fullmatch(subject.name) else "p"
+        size = subject.row["size"] if subject.row["instances"] == 1 else "bytes"
+        own = (
+            f"`{directive}` and `for (size_t i = 0; i < {size}; i += {PAGE_BYTES}) "
+            f"((char *){name})[i] = 0;`"
+        )
+    return (
+        f"{why} Touch the pages before it{at}, in a parallel loop of their own: {own}, with the "
+        f"same division of work{like}. The kernel puts a page on the node of the thread that "
+        "touches it first."
     )
 
 
@@ -78,6 +140,13 @@ def interleave(subject: Subject) -> str:
     """Advise spreading pages over the nodes: of the whole program, or of this structure only."""
     size = f"{subject.row['size']} bytes"
     allocated = _bare(_allocated(subject))
+    if _touched_by_allocation(subject):
+        return (
+            "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "
+            "`numactl --interleave=all` for the whole program. For this structure only: the "
+            f"statement at {allocated} that allocates it also touches it, so `mbind` comes too "
+            "late. Allocate it with `numa_alloc_interleaved` or numascape/numa_vector.hpp."
+        )
     at = f" after its allocation at {allocated}" if allocated else ""
     return (
         "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "
@@ -132,6 +201,15 @@ def _directive(subject: Subject, construct: str, clause: str) -> str:
 def _allocated(subject: Subject) -> Place | None:
     row = subject.row
     return Place(row["function"], row["file"], row["line"]) if row["kind"] == "heap" else None
+
+
+def _touched_by_allocation(subject: Subject) -> bool:
+    """Whether its constructor or allocation function touches it, as that of std::vector does."""
+    allocated, touched = _allocated(subject), subject.touched_at
+    if allocated is None or touched is None or not allocated.line:
+        return False
+    same = (touched.file, touched.line) == (allocated.file, allocated.line)
+    return same or is_library_code(touched.function, touched.file)
 
 
 def _bare(place: Place | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
 
@@ -67,6 +68,10 @@ class Sources:
         if found is None:
             return Place(function, file, line)
         return Place(function, file, found[0], loop=True)
+
+    def parallel_loop(self, file: str, line: int) -> ParallelLoop | None:
+        """Which loop around the line could run in parallel; None if no loop is known there."""
+        return self.files.parallel_loop(file, line) if self.files and file and line else None
 
     def schedule(self, place: Place | None) -> Schedule | None:
         """The schedule of the OpenMP loop at or around the place; None if none is found."""

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from numascape.analysis.facts import Facts, measure, per_thread_pages
+from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner, owner_of
 from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
@@ -267,6 +268,14 @@ class Subject:
             where = (self.row["function"], self.row["file"], self.row["line"])
         place = self.run.sources.around(*where)
         return place if str(place) else None
+
+    @cached_property
+    def initial_loop(self) -> ParallelLoop | None:
+        """Which loop around its first touches could run in parallel; None if none is known."""
+        _, file, line = self.whole.place
+        if self.touched_at is None or self.touched_at.file != file:
+            return None
+        return self.run.sources.parallel_loop(file, line)
 
     @cached_property
     def schedule(self) -> Schedule | None:

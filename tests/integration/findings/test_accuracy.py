@@ -50,13 +50,15 @@ def test_labels_name_findings() -> None:
     kinds = {kind.value for kind in Kind}
     used = {kind for source in sources() for _, kind in labels(source)}
     assert used <= kinds
-    # What needs several nodes cannot be planted here: tests/unit/findings/test_nodes.py does. What
-    # is found of first touches alone, test_first_touches.py there.
+    # What needs several nodes, or a hundred structures, cannot be planted here:
+    # tests/unit/findings/test_nodes.py does. What is found of first touches alone,
+    # test_first_touches.py there.
     assert kinds - used == {
         Kind.ONE_NODE_SERVES_ALL.value,
         Kind.MIGRATED_THREADS.value,
         Kind.DISPLACED_PAGES.value,
         Kind.ONE_FIRST_TOUCHER.value,
+        Kind.NO_SINGLE_CAUSE.value,
     }
 
 
@@ -89,3 +91,17 @@ def test_what_is_wrong_does_not_depend_on_the_machine(
                 best = best_policy(run)
                 assert best is not None
                 assert 1 - best.relative < MIN_RELEVANT_GAIN, result.program
+
+
+def test_a_loop_whose_iterations_need_each_other_is_left_serial(
+    results: list[Outcome], traces: Path
+) -> None:
+    assert any(result.program == "carried_init.c" for result in results)
+    opened = numascape.open(traces / "carried_init.c.numascape")
+    (finding,) = opened.findings()
+    assert finding.advice[0].startswith(
+        "The loop at carried_init.c:13 cannot run in parallel as it is: it reads `A[i - 1]`, which "
+        "another iteration writes. Touch the pages before it, right after the allocation at "
+        "carried_init.c:11, in a parallel loop of their own: "
+    )
+    assert "for (size_t i = 0; i < 1048576; i += 4096) ((char *)A)[i] = 0;" in finding.advice[0]

@@ -111,6 +111,25 @@ def test_why_there_is_no_problem(found: Find) -> None:
         assert why in finding.why
 
 
+def test_many_small_structures_of_other_threads_are_no_single_cause(found: Find) -> None:
+    """Each has less than a hundredth of the accesses; together they matter."""
+    pattern = Placed("many", 4)
+    page = np.arange(4)
+    for number in range(120):
+        s = pattern.structure(f"s{number}", 4)
+        pattern.access(s, page, 1 + number % 3, 4000, 4000)
+        pattern.touch(s, page, 0)
+    info = pattern.info()
+    info["machine"]["nodes"] = info["machine"]["nodes"][:1]
+    pattern.info = lambda: info  # type: ignore[method-assign]
+    (finding,) = found(pattern)
+    assert finding.kind is Kind.NO_SINGLE_CAUSE
+    assert finding.why.startswith(
+        "No structure has a NUMA problem of its own. But 100 % of the accesses go to pages that "
+        "another thread touched first"
+    )
+
+
 def test_parts_that_are_interleaved_are_not_near(found: Find) -> None:
     pattern = parts()
     pattern.node_of_page = np.arange(PAGES) % 4

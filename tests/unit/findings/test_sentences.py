@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
 from numascape.findings.advice import (
     contiguous_parts,
@@ -69,13 +71,28 @@ def test_nodes_of_pages_are_said_in_order() -> None:
 
 
 def subject(touched: Place | None = None, used: Place | None = None, **known: Any) -> Any:
-    row = {"kind": "heap", "function": "make", "file": "/src/a.c", "line": 7, "size": 8192}
-    run = SimpleNamespace(openmp=known.pop("openmp", True), nodes=known.pop("nodes", None))
+    row = {
+        "kind": "heap",
+        "function": "make",
+        "file": "/src/a.c",
+        "line": 7,
+        "size": 8192,
+        "instances": 1,
+    }
+    already = known.pop("already", None)
+    run = SimpleNamespace(
+        openmp=known.pop("openmp", True),
+        nodes=known.pop("nodes", None),
+        sources=SimpleNamespace(schedule=lambda _: already),
+    )
     return SimpleNamespace(
         touched_at=touched,
         used_at=used,
         worked_in=known.pop("worked_in", None),
         schedule=known.pop("schedule", None),
+        initial_loop=known.pop("initial_loop", None),
+        whole=SimpleNamespace(first_toucher_share=known.pop("serial", 1.0)),
+        name=known.pop("name", "grid->vx"),
         row={**row, **known},
         run=run,
         touched_bytes=4096,
@@ -97,6 +114,60 @@ def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
     assert "on the initialisation at fill," in unknown
     assert "and not in fill (a.c:12). Its pages" in initialise_by(subject(touched), 5)
     assert "in thread 5, which uses it. Its pages" in initialise_by(subject(), 5)
+
+
+def test_a_loop_that_cannot_run_in_parallel_is_not_told_to() -> None:
+    touched, used = Place("fill", "/src/a.c", 12, loop=True), Place("work", "/src/b.c", 30)
+    carried = ParallelLoop(0, "carries `s` from one iteration to the next")
+    openmp = initialise_in_parallel(subject(touched, used, initial_loop=carried))
+    assert openmp.startswith(
+        "The loop at a.c:12 cannot run in parallel as it is: it carries `s` from one iteration to "
+        "the next. Touch the pages before it, right after the allocation at a.c:7, in a parallel "
+        "loop of their own: `#pragma omp parallel for schedule(static)` and `for (size_t i = 0; "
+        "i < 8192; i += 4096) ((char *)grid->vx)[i] = 0;`, with the same division of work as work"
+    )
+    unnamed = subject(touched, used, initial_loop=carried, name="main+0x3", instances=2)
+    assert "i < bytes; i += 4096) ((char *)p)[i] = 0;" in initialise_in_parallel(unnamed)
+    threads = initialise_in_parallel(subject(touched, used, initial_loop=carried, openmp=False))
+    assert "let each thread write one byte of each page of the part" in threads
+    assert "#pragma" not in threads
+    fortran = Place("fill", "/src/a.f90", 12, loop=True)
+    own = initialise_in_parallel(subject(fortran, used, initial_loop=carried))
+    assert "`!$omp parallel do schedule(static)` over its last dimension, setting it to 0" in own
+
+
+def test_the_outermost_loop_that_can_is_named() -> None:
+    touched = Place("fill", "/src/a.c", 12, loop=True)
+    advice = initialise_in_parallel(subject(touched, initial_loop=ParallelLoop(10, "")))
+    assert "`#pragma omp parallel for schedule(static)` on the loop at a.c:10," in advice
+
+
+def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
+    touched, used = Place("fill", "/src/a.c", 12, loop=True), Place("work", "/src/b.c", 30)
+    clause = Schedule(touched, "static", "")
+    found = subject(touched, used, already=clause, serial=0.25, initial_loop=ParallelLoop(12, ""))
+    assert initialise_in_parallel(found).startswith(
+        "The loop at a.c:12 that initialises it is parallel already, but divides the work"
+    )
+    # The directive may be that of another loop above if one thread touched all.
+    found = subject(touched, used, already=clause, initial_loop=ParallelLoop(12, ""))
+    assert initialise_in_parallel(found).startswith("Initialise it in parallel: ")
+
+
+@pytest.mark.parametrize(
+    ("file", "how"),
+    [
+        ("/src/a.c", "Allocate it with `malloc`, which does not touch large blocks"),
+        ("/src/a.cpp", "Use an allocator whose `construct` does nothing"),
+        ("/src/a.f90", "Allocate it without an initial value"),
+    ],
+)
+def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, how: str) -> None:
+    found = subject(Place("make", file, 7), file=file)
+    assert f"The statement at {Path(file).name}:7 that allocates it also touches it. {how}" in (
+        initialise_in_parallel(found)
+    )
+    assert "so `mbind` comes too late" in interleave(found)
 
 
 @pytest.mark.parametrize(

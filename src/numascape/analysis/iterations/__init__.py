@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which loop around a line may run in parallel as it is, judged from its source text.
+
+The judgement is careful: what it cannot follow counts as a reason against. It never calls a loop
+independent because it knows too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from numascape.analysis.iterations import c_family, fortran
+from numascape.naming.sources import Source
+
+_JUDGES: dict[str, tuple[frozenset[str], Callable[[Node], str]]] = {
+    "c": (c_family.LOOPS, c_family.dependence),
+    "cpp": (c_family.LOOPS, c_family.dependence),
+    "fortran": (fortran.LOOPS, fortran.dependence),
+}
+
+
+@dataclass(frozen=True)
+class ParallelLoop:
+    """The outermost loop around a line whose iterations are independent.
+
+    `line` is its first line, or 0 if there is none; then `reason` says why the innermost loop's
+    iterations depend on each other, as the end of a sentence that begins with "it".
+    """
+
+    line: int
+    reason: str
+
+
+def parallel_loop(source: Source, line: int) -> ParallelLoop | None:
+    """The loop to run in parallel; None if no loop is there or the language is not known."""
+    if source.language not in _JUDGES:
+        return None
+    kinds, dependence = _JUDGES[source.language]
+    around = _loops_around(source.root, line - 1, kinds)
+    if not around:
+        return None
+    reasons = [dependence(loop) for loop in around]
+    for loop, reason in zip(around, reasons, strict=True):
+        if not reason:
+            return ParallelLoop(loop.start_point.row + 1, "")
+    return ParallelLoop(0, reasons[-1])
+
+
+def _loops_around(root: Node, row: int, kinds: frozenset[str]) -> list[Node]:
+    """The loops of these kinds that contain the row, the outermost first."""
+    found: list[Node] = []
+    node: Node | None = root
+    while node is not None:
+        inside = [
+            child
+            for child in node.named_children
+            if child.start_point.row <= row <= child.end_point.row
+        ]
+        # Several statements may share the row; the last loop among them has the written code.
+        node = next((c for c in inside if _has_loop(c, kinds, row)), inside[-1] if inside else None)
+        if node is not None and node.type in kinds:
+            found.append(node)
+    return found
+
+
+def _has_loop(node: Node, kinds: frozenset[str], row: int) -> bool:
+    if node.type in kinds:
+        return True
+    return any(
+        _has_loop(child, kinds, row)
+        for child in node.named_children
+        if child.start_point.row <= row <= child.end_point.row
+    )

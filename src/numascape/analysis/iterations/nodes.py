@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text and the parts of nodes of a syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+
+def below(node: Node, *kinds: str) -> Iterator[Node]:
+    """The node itself and the nodes below it, if of these kinds, in the order of the text."""
+    if node.type in kinds:
+        yield node
+    for child in node.named_children:
+        yield from below(child, *kinds)
+
+
+def identifiers(node: Node) -> list[str]:
+    """The names of variables and functions in the node, in the order of the text."""
+    return [text(found) for found in below(node, "identifier")]
+
+
+def text(node: Node) -> str:
+    """The source text of the node."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def without_spaces(node: Node) -> str:
+    """The source text of the node without white space, to compare two of them."""
+    return "".join(text(node).split())

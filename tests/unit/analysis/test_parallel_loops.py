@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Only loops whose iterations are independent are called so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numascape.analysis.iterations import ParallelLoop, parallel_loop
+from numascape.naming.sources import read_source
+
+INDEPENDENT = {
+    "for (int i = 0; i < n; i++) a[i] = 0;": 1,
+    "for (size_t i = n; i > 0; --i) { double x = 0.5 * i; a[i] = x * b[i - 1]; }": 1,
+    "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    a[i * n + j] = i + j;": 1,
+    "for (int i = 0; i < n; i++) { double *row = a + i * n; row[3] = sin(i); }": 1,
+    "for (int t = 0; t < 9; t++)\n  for (int i = 0; i < n; i++)\n    a[i] += 1;": 2,
+    "for (int i = 0; i < n; i += 2) { a[i] = f(i); a[i + 1] = g(i, n); }": 1,
+    "for (i = 0; i < n; i = i + 1) { grid[i].pressure = 1.0; grid[i].mass = mass(i); }": 1,
+    "for (int i = 0; i < n; i++) { for (int k = 0; k < 3; k++) if (k > 1) break; a[i] = 1; }": 1,
+}
+DEPENDENT = {
+    "for (int i = 1; i < n; i++) a[i] = a[i - 1] + b[i];": "reads `a[i - 1]`, which another",
+    "for (int i = 0; i < n; i++) { s += b[i]; a[i] = s; }": "carries `s` from one iteration",
+    "for (int i = 0; i < n; i++) { state = state * 5 + 1; a[i] = state; }": "carries `state`",
+    "for (int i = 0; i < n; i++) a[i] = rand() % 7;": "takes random numbers in a fixed order",
+    "for (int i = 0; i < n; i++) a[i] = next_value();": "may keep a value from one iteration",
+    "for (int i = 0; i < n; i++) a[i] = draw(&state, i);": "may keep a value from one iteration",
+    'for (int i = 0; i < n; i++) fscanf(file, "%d", &a[i]);': "reads or writes a file (`fscanf`)",
+    "for (int i = 0; i < n; i++) count[key[i]]++;": "where two iterations may meet",
+    "for (int i = 0; i < n; i++) { if (b[i] < 0) break; a[i] = 1; }": "can end early (break)",
+    "for (int i = 0; i < n; i++) { if (b[i] < 0) return; a[i] = 1; }": "can end early (return)",
+    "for (int i = 0; i < n; i++) *p++ = i;": "carries `p` from one iteration",
+    "for (int i = 0; i < n; i++) total->sum = i;": "writes `total->sum` in every iteration",
+    "for (node = head; node; node = node->next) a[node->id] = 0;": "has no counter",
+    "while (i < n) a[i++] = 0;": "has no counter",
+}
+CPP = {
+    "for (int i = 0; i < n; ++i) v.push_back(i);": "changes the size of a container (`push_back`)",
+    "for (int i = 0; i < n; ++i) { std::cin >> v[i]; }": "reads or writes a stream",
+    "for (int i = 0; i < n; ++i) v[i] = distribution(engine);": "may keep a value from one",
+    "for (auto& x : v) x = engine();": "may keep a value from one iteration",
+    "for (auto& x : v) x = 0;": "",
+    "for (int i = 0; i < n; ++i) { auto& cell = cells[i]; cell.mass = 1.0; }": "",
+}
+FORTRAN = {
+    "do i = 1, n\n a(i) = i * 0.5\nend do": "",
+    "do j = 1, n\n do i = 1, n\n  w%v(i, j) = 0.0\n end do\nend do": "",
+    "do concurrent (i = 1:n)\n a(i) = 0\nend do": "",
+    "do i = 2, n\n a(i) = A(i - 1) + 1\nend do": "reads `A(i - 1)`, which another",
+    "do i = 1, n\n s = s + b(i)\n a(i) = s\nend do": "carries `s` from one iteration",
+    "do i = 1, n\n call random_number(a(i))\nend do": "takes random numbers",
+    "do i = 1, n\n read (10, *) a(i)\nend do": "reads or writes a file",
+    "do i = 1, n\n if (b(i) < 0) exit\n a(i) = 1\nend do": "can end early (exit)",
+    "do i = 1, n\n count(key(i)) = count(key(i)) + 1\nend do": "where two iterations may meet",
+    "do while (i < n)\n a(i) = 0\nend do": "has no counter",
+}
+
+
+def judged(tmp_path: Path, name: str, before: str, code: str, after: str) -> ParallelLoop:
+    """The judgement of the code's last line that is not an end."""
+    path = tmp_path / name
+    path.write_text(f"{before}\n{code}\n{after}\n")
+    source = read_source(str(path))
+    assert source is not None
+    lines = [line.strip() for line in code.splitlines()]
+    deepest = max(at for at, line in enumerate(lines, 1) if not line.startswith("end do"))
+    found = parallel_loop(source, 1 + deepest)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("code", INDEPENDENT)
+def test_the_outermost_independent_loop_is_found(tmp_path: Path, code: str) -> None:
+    found = judged(tmp_path, "a.c", "void f(void) {", code, "}")
+    assert found == ParallelLoop(1 + INDEPENDENT[code], "")
+
+
+@pytest.mark.parametrize("code", DEPENDENT)
+def test_a_dependent_loop_is_refused_with_its_reason(tmp_path: Path, code: str) -> None:
+    found = judged(tmp_path, "a.c", "void f(void) {", code, "}")
+    assert found.line == 0
+    assert DEPENDENT[code] in found.reason
+
+
+@pytest.mark.parametrize("code", CPP)
+def test_containers_and_streams_of_cpp(tmp_path: Path, code: str) -> None:
+    found = judged(tmp_path, "a.cpp", "void f() {", code, "}")
+    assert bool(found.line) == (not CPP[code])
+    assert CPP[code] in found.reason
+
+
+@pytest.mark.parametrize("code", FORTRAN)
+def test_loops_of_fortran(tmp_path: Path, code: str) -> None:
+    found = judged(tmp_path, "a.f90", "subroutine f", code, "end subroutine")
+    assert found.reason.startswith(FORTRAN[code]) or FORTRAN[code] in found.reason
+    assert found.line == (0 if FORTRAN[code] else 2)
+
+
+def test_no_loop_is_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("void f(void) {\n  memset(a, 0, n);\n}\n")
+    source = read_source(str(path))
+    assert source is not None
+    assert parallel_loop(source, 2) is None
