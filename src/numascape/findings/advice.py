@@ -40,6 +40,10 @@ def initialise_in_parallel(subject: Subject) -> str:
             f"initialise it in parallel, with the same division of work{like}."
         )
     loop = subject.initial_loop
+    if loop is not None and touched is not None:
+        for outer in (replace(touched, line=line, loop=True) for line in loop.around):
+            if subject.run.sources.is_parallel(outer):
+                return _divide_alike(subject, outer, like)
     if loop is not None and loop.reason:
         return _touch_before(subject, loop.reason, like)
     if not subject.run.openmp:
@@ -48,22 +52,30 @@ def initialise_in_parallel(subject: Subject) -> str:
             f"work starts, with the same division of work{like}. The kernel puts a page on the "
             "node of the thread that touches it first."
         )
-    if touched is not None and subject.whole.first_toucher_share < MIN_SERIAL_SHARE:
-        already = subject.run.sources.schedule(touched)
-        if already is not None:
-            return (
-                f"The loop{where} that initialises it is parallel already, but divides the work "
-                f"differently. Use the same schedule over the same range{like}: a thread then "
-                "touches first what it works on."
-            )
+    if touched is not None and loop is not None and loop.line:
+        where = f" at {_bare(replace(touched, line=loop.line))}"
     directive = _directive(subject, "parallel for", "schedule(static)")
     what = "the loop" if touched and touched.loop else "the initialisation"
-    if touched is not None and loop is not None:
-        where = f" at {_bare(replace(touched, line=loop.line))}"
     return (
         f"Initialise it in parallel: `{directive}` on {what}{where}, with the same division of "
         f"work{like}. Each thread then touches its own pages first, and the kernel puts them on "
         "its node."
+    )
+
+
+def _divide_alike(subject: Subject, loop: Place, like: str) -> str:
+    """Advise on a loop that initialises in parallel, but not as the work needs it."""
+    if subject.whole.first_toucher_share < MIN_SERIAL_SHARE:
+        return (
+            f"The loop at {_bare(loop)} that initialises it is parallel already, but divides the "
+            f"work differently. Use the same schedule over the same range{like}: a thread then "
+            "touches first what it works on."
+        )
+    return (
+        f"The loop at {_bare(loop)} that initialises it is parallel already, but thread "
+        f"{subject.whole.first_toucher} had touched most pages before, for example in blocks that "
+        "were freed and allocated again. Allocate it once for the whole run, and initialise it "
+        f"with the same division of work{like}."
     )
 
 

@@ -40,7 +40,7 @@ def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
     for members in by_cause(found):
         best = _best_remedy(run, members)
         for finding in members:
-            predicted[id(finding)] = _with_gains(run, _in_order(finding, best))
+            predicted[id(finding)] = _with_gains(run, _in_order(finding, best), members)
     return [predicted[id(finding)] for finding in found]
 
 
@@ -86,25 +86,26 @@ def _in_order(finding: Finding, best: Remedy) -> Finding:
     return dataclasses.replace(finding, fixes=tuple(kept))
 
 
-def _with_gains(run: Run, finding: Finding) -> Finding:
-    fixes = [_predicted(run, finding, fix) for fix in finding.fixes]
-    for at, fix in enumerate(fixes):
-        if fix.gain is not None and fix.remedy is not finding.remedy:
-            fixes[at] = dataclasses.replace(fix, text=f"{fix.text} {_saved(finding, fix)}")
+def _with_gains(run: Run, finding: Finding, members: Sequence[Finding]) -> Finding:
+    """The finding with the gain of its first fix alone, and of others for all `members`."""
+    fixes = []
+    for fix in finding.fixes:
+        if fix.remedy is Remedy.NONE:
+            fixes.append(fix)
+        elif fix.remedy is finding.remedy:
+            gain = _model(run).gain([finding], fix.remedy)
+            fixes.append(dataclasses.replace(fix, gain=gain))
+        else:
+            gain = _model(run).gain(members, fix.remedy)
+            text = f"{fix.text} {_saved(fix, gain, members)}"
+            fixes.append(dataclasses.replace(fix, text=text, gain=gain))
     return dataclasses.replace(finding, fixes=tuple(fixes))
 
 
-def _predicted(run: Run, finding: Finding, fix: Fix) -> Fix:
-    if fix.remedy is Remedy.NONE:
-        return fix
-    return dataclasses.replace(fix, gain=_model(run).gain([finding], fix.remedy))
-
-
-def _saved(finding: Finding, fix: Fix) -> str:
+def _saved(fix: Fix, gain: Gain, members: Sequence[Finding]) -> str:
     """A sentence with the gain of a fix that is not the first one."""
-    assert fix.gain is not None
-    saved = percent(max(0.0, fix.gain.share))
-    who = f" for {finding.name}" if finding.name else ""
+    saved = percent(max(0.0, gain.share))
+    who = "all of them" if len(members) > 1 else members[0].name or "the run"
     most = "at most " if fix.remedy is Remedy.DIVIDED else ""
     made = ", with the time to make the copies" if fix.remedy is Remedy.COPIED else ""
-    return f"Predicted{who}: {most}{saved} of the run time saved{made}."
+    return f"Predicted for {who}: {most}{saved} of the run time saved{made}."

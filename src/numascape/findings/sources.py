@@ -14,7 +14,10 @@ from numascape.findings.finding import Place
 
 _DIRECTIVE = re.compile(r"^\s*(?:#\s*pragma\s+omp|!\$omp)\b(.*)", re.IGNORECASE)
 _SCHEDULE = re.compile(r"\bschedule\s*\(\s*(?:\w+\s*:\s*)?(\w+)\s*(?:,\s*([^)]*?))?\s*\)", re.I)
+_DIVIDES = re.compile(r"\b(for|do)\b", re.IGNORECASE)
 _CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
+_ABOVE = 6
+"""Number of lines directly above a loop that may belong to its directive."""
 _AROUND = 40
 """Number of lines above a place that are searched for the directive of an outer loop."""
 
@@ -73,6 +76,19 @@ class Sources:
         """Which loop around the line could run in parallel; None if no loop is known there."""
         return self.files.parallel_loop(file, line) if self.files and file and line else None
 
+    def is_parallel(self, loop: Place) -> bool:
+        """Whether an OpenMP directive directly above the loop divides its iterations."""
+        text = self.files.lines(loop.file) if self.files and loop.file else None
+        above = (text or [])[max(0, loop.line - 1 - _ABOVE) : loop.line - 1]
+        for line, before in zip(reversed(above), [*reversed(above[:-1]), ""], strict=True):
+            directive = _DIRECTIVE.match(line)
+            if directive and _DIVIDES.search(directive.group(1)):
+                return True
+            continued = before.rstrip().endswith(("\\", "&"))
+            if line.strip() and not directive and not continued:
+                return False
+        return False
+
     def schedule(self, place: Place | None) -> Schedule | None:
         """The schedule of the OpenMP loop at or around the place; None if none is found."""
         text = self.files.lines(place.file) if self.files and place and place.file else None
@@ -82,7 +98,7 @@ class Sources:
             if _CLOSED.match(text[number - 1]):
                 return None
             directive = _DIRECTIVE.match(text[number - 1])
-            if directive and re.search(r"\b(for|do)\b", directive.group(1), re.IGNORECASE):
+            if directive and _DIVIDES.search(directive.group(1)):
                 return _read(" ".join(text[number - 1 : number + 3]), place, number)
         return None
 

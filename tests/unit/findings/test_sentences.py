@@ -24,7 +24,7 @@ from numascape.findings.finding import Gain, Kind, Place
 from numascape.findings.first_touches import read_first_touches
 from numascape.findings.groups import Group, stake_of
 from numascape.findings.remedies import balanced
-from numascape.findings.sources import Schedule
+from numascape.findings.sources import Schedule, Sources
 from numascape.prediction import demand_of, speeds_of
 from numascape.prediction.initialisation import WithInitialisation
 from unit.prediction.made_up import machine_of, trace_of
@@ -79,11 +79,11 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         "size": 8192,
         "instances": 1,
     }
-    already = known.pop("already", None)
+    already = known.pop("already", False)
     run = SimpleNamespace(
         openmp=known.pop("openmp", True),
         nodes=known.pop("nodes", None),
-        sources=SimpleNamespace(schedule=lambda _: already),
+        sources=SimpleNamespace(is_parallel=lambda _: already),
     )
     return SimpleNamespace(
         touched_at=touched,
@@ -91,7 +91,7 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         worked_in=known.pop("worked_in", None),
         schedule=known.pop("schedule", None),
         initial_loop=known.pop("initial_loop", None),
-        whole=SimpleNamespace(first_toucher_share=known.pop("serial", 1.0)),
+        whole=SimpleNamespace(first_toucher=0, first_toucher_share=known.pop("serial", 1.0)),
         name=known.pop("name", "grid->vx"),
         row={**row, **known},
         run=run,
@@ -144,14 +144,31 @@ def test_the_outermost_loop_that_can_is_named() -> None:
 
 def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
     touched, used = Place("fill", "/src/a.c", 12, loop=True), Place("work", "/src/b.c", 30)
-    clause = Schedule(touched, "static", "")
-    found = subject(touched, used, already=clause, serial=0.25, initial_loop=ParallelLoop(12, ""))
+    # Also if the parallel loop is around one that could be.
+    loop = ParallelLoop(12, "", (9, 12))
+    found = subject(touched, used, already=True, serial=0.25, initial_loop=loop)
     assert initialise_in_parallel(found).startswith(
-        "The loop at a.c:12 that initialises it is parallel already, but divides the work"
+        "The loop at a.c:9 that initialises it is parallel already, but divides the work"
     )
-    # The directive may be that of another loop above if one thread touched all.
-    found = subject(touched, used, already=clause, initial_loop=ParallelLoop(12, ""))
-    assert initialise_in_parallel(found).startswith("Initialise it in parallel: ")
+    found = subject(touched, used, already=True, initial_loop=loop)
+    assert "but thread 0 had touched most pages before" in initialise_in_parallel(found)
+
+
+def test_a_directive_belongs_to_the_loop_below_it() -> None:
+    lines = [
+        "#pragma omp parallel for \\",
+        "    schedule(static)",
+        "for (i = 0; i < n; i++) a[i] = 0;",
+        "for (i = 0; i < n; i++) b[i] = 0;",
+        "#pragma omp parallel",
+        "for (i = 0; i < n; i++) c[i] = 0;",
+        "!$omp do",
+        "",
+        "do i = 1, n",
+    ]
+    files: Any = SimpleNamespace(lines=lambda _: lines)
+    found = [Sources(files).is_parallel(Place("f", "/src/a.c", at)) for at in (3, 4, 6, 9)]
+    assert found == [True, False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,13 @@ class ParallelLoop:
     """The outermost loop around a line whose iterations are independent.
 
     `line` is its first line, or 0 if there is none; then `reason` says why the innermost loop's
-    iterations depend on each other, as the end of a sentence that begins with "it".
+    iterations depend on each other, as the end of a sentence that begins with "it". `around` are
+    the first lines of all loops around the line, the outermost first.
     """
 
     line: int
     reason: str
+    around: tuple[int, ...] = ()
 
 
 def parallel_loop(source: Source, line: int) -> ParallelLoop | None:
@@ -43,10 +45,11 @@ def parallel_loop(source: Source, line: int) -> ParallelLoop | None:
     if not around:
         return None
     reasons = [dependence(loop) for loop in around]
-    for loop, reason in zip(around, reasons, strict=True):
+    lines = tuple(loop.start_point.row + 1 for loop in around)
+    for first, reason in zip(lines, reasons, strict=True):
         if not reason:
-            return ParallelLoop(loop.start_point.row + 1, "")
-    return ParallelLoop(0, reasons[-1])
+            return ParallelLoop(first, "", lines)
+    return ParallelLoop(0, reasons[-1], lines)
 
 
 def _loops_around(root: Node, row: int, kinds: frozenset[str]) -> list[Node]:
