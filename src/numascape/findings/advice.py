@@ -13,6 +13,11 @@ from numascape.findings.thresholds import MIN_SERIAL_SHARE
 from numascape.naming.frames import is_library_code
 from numascape.quantities import bytes_text
 
+_ALLOCATES = re.compile(r"(__libc)?_*(calloc|int_malloc|sysmalloc)\b")
+"""The functions of the C library in which an allocation touches its memory."""
+_FILLS = re.compile(r"_*mem(set|cpy|move)")
+_CONSTRUCTS = re.compile(r"\b(vector|valarray|deque|make_unique|make_shared|resize|assign)\b")
+"""What constructs the elements that it allocates, in C++."""
 _EXPRESSION = re.compile(r"[A-Za-z_]\w*((->|\.)[A-Za-z_]\w*)*")
 """Names of structures that are also expressions in C."""
 _CHUNK = f"a page ({PAGE_BYTES} bytes: {PAGE_BYTES // 8} elements of 8 bytes)"
@@ -73,9 +78,9 @@ def _divide_alike(subject: Subject, loop: Place, like: str) -> str:
         )
     return (
         f"The loop at {_bare(loop)} that initialises it is parallel already, but thread "
-        f"{subject.whole.first_toucher} had touched most pages before, for example in blocks that "
-        "were freed and allocated again. Allocate it once for the whole run, and initialise it "
-        f"with the same division of work{like}."
+        f"{subject.whole.first_toucher} touched most pages first. Either the loop gives most "
+        "iterations to it: use the same division of work" + like + ". Or it had used the memory "
+        "before, in blocks that were freed and allocated again: allocate it once for the whole run."
     )
 
 
@@ -217,11 +222,15 @@ def _allocated(subject: Subject) -> Place | None:
 
 def _touched_by_allocation(subject: Subject) -> bool:
     """Whether its constructor or allocation function touches it, as that of std::vector does."""
-    allocated, touched = _allocated(subject), subject.touched_at
-    if allocated is None or touched is None or not allocated.line:
+    allocated = _allocated(subject)
+    if allocated is None or not allocated.line:
         return False
-    same = (touched.file, touched.line) == (allocated.file, allocated.line)
-    return same or is_library_code(touched.function, touched.file)
+    function, file, line = subject.whole.place
+    if (file, line) == (allocated.file, allocated.line) or is_library_code(function, file):
+        return True
+    # A constructor of the C++ library calls these functions; other statements do, too.
+    constructs = _CONSTRUCTS.search(subject.run.sources.text(allocated))
+    return bool(_ALLOCATES.match(function) or (_FILLS.match(function) and constructs))
 
 
 def _bare(place: Place | None) -> str:

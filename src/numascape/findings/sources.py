@@ -76,6 +76,11 @@ class Sources:
         """Which loop around the line could run in parallel; None if no loop is known there."""
         return self.files.parallel_loop(file, line) if self.files and file and line else None
 
+    def text(self, place: Place) -> str:
+        """The line of the place; empty if it may not be read."""
+        lines = self.files.lines(place.file) if self.files and place.file else None
+        return lines[place.line - 1] if lines and 0 < place.line <= len(lines) else ""
+
     def is_parallel(self, loop: Place) -> bool:
         """Whether an OpenMP directive directly above the loop divides its iterations."""
         text = self.files.lines(loop.file) if self.files and loop.file else None

@@ -19,8 +19,8 @@ def subject(touched: Place) -> Any:
         worked_in=Place("work", "/home/a/lulesh.cc", 1510),
         row={"kind": "heap", "function": "make", "file": "/home/a/lulesh.cc", "line": 2715},
         initial_loop=None,
-        whole=SimpleNamespace(first_toucher_share=1.0),
-        run=SimpleNamespace(openmp=True),
+        whole=SimpleNamespace(first_toucher_share=1.0, place=("", "", 0)),
+        run=SimpleNamespace(openmp=True, sources=SimpleNamespace(text=lambda _: "")),
     )
 
 

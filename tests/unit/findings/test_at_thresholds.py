@@ -196,7 +196,7 @@ def hot(pages: int, first: int = 3, instances: int = 1, pattern: Pattern = Patte
         structure=0,
         name="A",
         used_at=None,
-        touched_at=None,
+        whole=SimpleNamespace(place=("", "", 0)),
         foreign=300,
     )
 

@@ -79,11 +79,16 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         "size": 8192,
         "instances": 1,
     }
-    already = known.pop("already", False)
+    already, text = known.pop("already", False), known.pop("text", "")
+    whole = SimpleNamespace(
+        first_toucher=0,
+        first_toucher_share=known.pop("serial", 1.0),
+        place=known.pop("place", ("", "", 0)),
+    )
     run = SimpleNamespace(
         openmp=known.pop("openmp", True),
         nodes=known.pop("nodes", None),
-        sources=SimpleNamespace(is_parallel=lambda _: already),
+        sources=SimpleNamespace(is_parallel=lambda _: already, text=lambda _: text),
     )
     return SimpleNamespace(
         touched_at=touched,
@@ -91,7 +96,7 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         worked_in=known.pop("worked_in", None),
         schedule=known.pop("schedule", None),
         initial_loop=known.pop("initial_loop", None),
-        whole=SimpleNamespace(first_toucher=0, first_toucher_share=known.pop("serial", 1.0)),
+        whole=whole,
         name=known.pop("name", "grid->vx"),
         row={**row, **known},
         run=run,
@@ -151,7 +156,9 @@ def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
         "The loop at a.c:9 that initialises it is parallel already, but divides the work"
     )
     found = subject(touched, used, already=True, initial_loop=loop)
-    assert "but thread 0 had touched most pages before" in initialise_in_parallel(found)
+    assert "but thread 0 touched most pages first. Either the loop gives" in (
+        initialise_in_parallel(found)
+    )
 
 
 def test_a_directive_belongs_to_the_loop_below_it() -> None:
@@ -180,11 +187,27 @@ def test_a_directive_belongs_to_the_loop_below_it() -> None:
     ],
 )
 def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, how: str) -> None:
-    found = subject(Place("make", file, 7), file=file)
+    found = subject(Place("make", file, 7), file=file, place=("make", file, 7))
     assert f"The statement at {Path(file).name}:7 that allocates it also touches it. {how}" in (
         initialise_in_parallel(found)
     )
     assert "so `mbind` comes too late" in interleave(found)
+    # The C library's functions have no place of their own in the program.
+    cleared = subject(Place("make", file, 7), file=file, place=("__libc_calloc", "", 0))
+    assert "so `mbind` comes too late" in interleave(cleared)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "late"),
+    [
+        ("/src/a.cpp", "std::vector<double> x(n);", True),
+        ("/src/a.cpp", "double* x = new double[n];", False),
+        ("/src/a.cpp", "", False),
+    ],
+)
+def test_a_constructor_touches_through_the_c_library(file: str, text: str, late: bool) -> None:
+    found = subject(Place("make", file, 7), file=file, place=("memset", "", 0), text=text)
+    assert ("so `mbind` comes too late" in interleave(found)) == late
 
 
 @pytest.mark.parametrize(
