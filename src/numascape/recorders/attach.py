@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from numascape.errors import NumascapeError
@@ -17,7 +16,7 @@ from numascape.recorders.running import launch_error, why_not_started
 from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
-# numascape-attach: the process could not be released, because it sleeps in a system call.
+# numascape-attach: the process was not released within its time.
 _NOT_RELEASED = 1
 # numascape-attach: the process died; launch-error says how.
 _DIED = 2
@@ -35,13 +34,11 @@ def command_of_process(pid: int) -> list[str]:
     return command
 
 
-def attach(
-    session: Session, pid: int, seconds: float | None, progress: Callable[[str], None]
-) -> tuple[Ended, str]:
+def attach(session: Session, pid: int, seconds: float | None) -> tuple[Ended, str]:
     """Record a running process for `seconds`, until it ends, or until we are interrupted.
 
-    The text says how the process died, and is empty if it did not. Raises NumascapeError if it
-    cannot be recorded.
+    The text says what went wrong after recording had begun: the process died, or the recorder is
+    still in it. It is empty if nothing did. Raises NumascapeError if it cannot be recorded.
     """
     home = installed_file("_recorder")
     command = [
@@ -64,17 +61,24 @@ def attach(
                 time.sleep(0.02)
     if not session.shards():
         raise NumascapeError(why_not_started(session, f"process {pid}", helper.returncode))
-    if helper.returncode == _NOT_RELEASED:
-        progress(
-            f"Process {pid} sleeps in a system call: the recorder leaves it as soon as it wakes"
-        )
     ended = Ended(
         exit_status=None,  # only its parent gets it
         wall_s=time.monotonic() - begin,
         cpu_s=max(0.0, after - before),
         cpus=sampler.cpus(),
     )
-    return ended, launch_error(session) if helper.returncode == _DIED else ""
+    return ended, _failure(session, pid, helper.returncode)
+
+
+def _failure(session: Session, pid: int, status: int) -> str:
+    if status == _DIED:
+        return launch_error(session)
+    if status == _NOT_RELEASED:
+        return (
+            f"the recorder could not leave process {pid} within a minute, because a thread of it "
+            "is stopped or sleeps in a system call: it leaves when this thread runs again"
+        )
+    return ""
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -60,10 +60,10 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
         progress(f"Looking at the page faults of process {request.pid}")
         write_trace(target, *record_running(request.pid, program, request.seconds))
         return RecordOutcome(target, 0, None)
-    session, ended, death = observe(request, program, target, progress)
+    session, ended, failure = observe(request, program, target, progress)
     convert_session(session, target, progress)
-    if death:
-        raise NumascapeError(f"{death}; {target} holds what was recorded until then")
+    if failure:
+        raise NumascapeError(f"{failure}; {target} holds what was recorded until then")
     return RecordOutcome(target, ended.exit_status or 0, ended.signal)
 
 
@@ -72,8 +72,8 @@ def observe(
 ) -> tuple[Session, Ended, str]:
     """Run or attach, and write the shards to a session beside `target`, ready to convert.
 
-    The text says how an attached process died, and is empty otherwise. Raises NumascapeError if the
-    program cannot be recorded.
+    The text says what went wrong with an attached process, and is empty otherwise. Raises
+    NumascapeError if the program cannot be recorded.
     """
     recorder, why = _choose(request, program)
     native_cpu_s = None
@@ -83,11 +83,11 @@ def observe(
     session = begin_session(
         target, program, dataclasses.replace(request.options, recorder=recorder)
     )
-    death = ""
+    failure = ""
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")
-            ended, death = attach(session, request.pid, request.seconds, progress)
+            ended, failure = attach(session, request.pid, request.seconds)
         else:
             progress(f"Recording {request.program[0]} with the {recorder} recorder: {why}")
             ended = _RUN[recorder](session)
@@ -99,7 +99,7 @@ def observe(
     # With a full disk, the session can still be converted; only the end of the run is unknown.
     with contextlib.suppress(NumascapeError, OSError):
         session.save()
-    return session, ended, death
+    return session, ended, failure
 
 
 _RUN: dict[RecorderName, Callable[[Session], Ended]] = {
