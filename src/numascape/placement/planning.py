@@ -45,7 +45,6 @@ from numascape.placement.structure_use import (
 from numascape.placement.thread_groups import ThreadGroups, as_seen, possible_groups
 from numascape.plan.plan import Plan
 from numascape.prediction.demand import Demand, demand_of
-from numascape.prediction.initialisation import with_initialisation
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
 from numascape.prediction.policies import first_touch, observed, placed_by_plan
@@ -65,7 +64,6 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
     run of several processes, the one with most accesses is planned. The predicted time of the plan
     is never longer than that of the observed placement, or of interleaving the same structures.
     """
-    trace = with_initialisation(trace)
     threads = program_threads(trace)
     plan = Plan(
         program=Path(trace.info.program).name,
