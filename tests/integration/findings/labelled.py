@@ -111,11 +111,12 @@ def found_in(trace: Path, machine: Machine | None = None) -> frozenset[Label]:
     )
 
 
-def outcomes(programs: Path, traces: Path) -> list[Outcome]:
-    """Record every program and look for findings, two at a time."""
+def outcomes(programs: Path, traces: Path, machine: Machine | None = None) -> list[Outcome]:
+    """Record every program and look for findings, for `machine` if given, two at a time."""
 
     def outcome(source: Path) -> Outcome:
-        return Outcome(source.name, labels(source), found_in(record(source, programs, traces)))
+        found = found_in(record(source, programs, traces), machine)
+        return Outcome(source.name, labels(source), found)
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(outcome, sources()))
