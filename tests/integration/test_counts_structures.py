@@ -55,6 +55,13 @@ def test_reused_address_was_the_same(heap: Any) -> None:
     assert json.loads(heap.output)["same_address"]
 
 
+def test_the_first_block_does_not_share_with_the_unused_reserve_for_exceptions(
+    record: Any,
+) -> None:
+    counted = record("first_block").pages("query")
+    assert sum(reads for reads, _ in counted.values()) >= 0.99 * 100_000 * 32
+
+
 def test_small_blocks_at_one_address_never_mix(record: Any) -> None:
     recording = record("small_reuse")
     printed = json.loads(recording.output)

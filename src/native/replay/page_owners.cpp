@@ -122,7 +122,7 @@ void PageOwners::unmap_beyond_window(uint64_t start, uint64_t bytes) {
     });
 }
 
-void PageOwners::allocate(const AllocRecord& block) {
+void PageOwners::allocate(const AllocRecord& block, bool never_used) {
     const uint32_t owner =
         owners_.add(OwnerKind::kBlock, block.address, block.bytes, block.stack_id, 0, 0, 0, 1);
     live_blocks_[block.address] = owner;
@@ -138,16 +138,20 @@ void PageOwners::allocate(const AllocRecord& block) {
     if (own.first < own.end) {
         blocks_.assign(own.first, own.end, owner);
     }
-    // Pages at the ends, which also contain other blocks.
+    // Pages at the ends, which also contain other blocks. An unused block keeps one byte,
+    // because a page needs an owner.
+    const auto share = [&](uint32_t page, uint64_t bytes) {
+        shares_.add_block(page, owner, never_used ? 1 : bytes, block.time);
+    };
     for (uint32_t page = first; page < std::min(own.first, end); ++page) {
         const uint64_t low = page == first ? block.address % kPageBytes : 0;
         const uint64_t high =
             page + 1 == end ? low + std::min(block.bytes, kPageBytes - low) : kPageBytes;
-        shares_.add_block(page, owner, high - low, block.time);
+        share(page, high - low);
     }
     for (uint32_t page = std::max(own.end, own.first); page < end; ++page) {
         const uint64_t in_last = (block.address + block.bytes) % kPageBytes;
-        shares_.add_block(page, owner, in_last == 0 ? kPageBytes : in_last, block.time);
+        share(page, in_last == 0 ? kPageBytes : in_last);
     }
 }
 

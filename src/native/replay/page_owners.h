@@ -55,7 +55,9 @@ class PageOwners {
     void unmap(WindowPages pages);
     void unmap_beyond_window(uint64_t start, uint64_t bytes);
 
-    void allocate(const AllocRecord& block);
+    // `never_used` of a block that the program does not access: it takes no part of the counts of a
+    // page that others share with it.
+    void allocate(const AllocRecord& block, bool never_used = false);
     std::optional<Owned> block_at(uint64_t address) const;
     void free(uint64_t address, uint64_t time);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "exception_reserve.h"
 #include "first_touches.h"
 #include "owner_counts.h"
 #include "page_owners.h"
@@ -67,6 +68,7 @@ class Replayer {
     PendingAccesses pending_;
     ReplayedMappings mappings_;
     bool with_faults_ = false;
+    ExceptionReserve reserve_;
 };
 
 void Replayer::prepare(const std::vector<RecordView>& records) {
@@ -313,7 +315,7 @@ void Replayer::module_unload(const RecordView& record) {
 void Replayer::alloc(const RecordView& record) {
     const auto& block = record.as<AllocRecord>();
     if (block.bytes != 0 && block.bytes <= kWindowMask) {
-        owners_.allocate(block);
+        owners_.allocate(block, reserve_.is(block, out_.call_stacks, owners_));
     }
 }
 

@@ -2,7 +2,7 @@
 """Divides the counts of pages of executables and libraries among the variables on them.
 
 A page that several variables share is divided in proportion to their bytes on it, as the replay
-does for heap blocks.
+does for heap blocks. But a large variable gets no more per byte than on its own next page.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from numascape._native.symbols import Global
 from numascape.conversion.shards import MappedModule
 
 PAGE = 4096
+_WEIGHT_OF_BYTE = 16
+"""Of a page, the weights add up to 65 536: parts of 1/65 536 of a count are told apart."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,13 @@ def variables_on_pages(
 ) -> tuple[list[Variable], pl.DataFrame]:
     """Group the modules' variables, and find the module pages that they are on.
 
-    Returns the variables and a frame (module, page, variable, variable_page, bytes): `module` is an
-    index in the list, `page` counts from the first page of the module, `variable_page` from that of
-    the variable, and `bytes` is how much of the page the variable covers.
+    Returns the variables and a frame (module, page, variable, variable_page, is_large, bytes):
+    `module` is an index in the list, `page` counts from the first page of the module,
+    `variable_page` from that of the variable if it `is_large` (at least a page), and `bytes` is how
+    much of the page the variable covers.
     """
     found: list[Variable] = []
-    rows: list[tuple[int, int, int, int, int]] = []
+    rows: list[tuple[int, int, int, int, bool, int]] = []
     small: dict[int, int] = {}
     sizes: dict[int, int] = {}
     for item in variables:
@@ -70,7 +73,7 @@ def variables_on_pages(
             sizes[variable] = sizes.get(variable, 0) + item.size
         for index in loaded:
             for page, variable_page, covered in _pages_of(item, modules[index], item.size >= PAGE):
-                rows.append((index, page, variable, variable_page, covered))
+                rows.append((index, page, variable, variable_page, item.size >= PAGE, covered))
     for variable, size in sizes.items():
         found[variable] = replace(found[variable], size=size)
     frame = pl.DataFrame(
@@ -80,11 +83,12 @@ def variables_on_pages(
             "page": pl.UInt32(),
             "variable": pl.UInt32(),
             "variable_page": pl.UInt32(),
+            "is_large": pl.Boolean(),
             "bytes": pl.UInt64(),
         },
         orient="row",
     )
-    keys = ["module", "page", "variable", "variable_page"]
+    keys = ["module", "page", "variable", "variable_page", "is_large"]
     return found, frame.group_by(keys, maintain_order=True).agg(pl.col("bytes").sum())
 
 
@@ -140,16 +144,74 @@ def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     without a variable. Sums over the variables of a page are exact.
     """
     key = ["owner", "page", "thread", "phase"]
-    joined = counts.join(pages, on=["owner", "page"], how="left")
-    total = pl.col("bytes").sum().over(key)
-    upto = pl.col("bytes").cum_sum().over(key)
+    joined = counts.join(pages, on=["owner", "page"], how="left").join(
+        _limited_weights(counts, pages),
+        on=["owner", "page", "phase", "variable"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    by_bytes = pl.col("bytes") * _WEIGHT_OF_BYTE
+    joined = joined.with_columns(weight=pl.coalesce("weight", by_bytes))
+    # What the large variables do not get is the small ones'.
+    rest = (by_bytes - pl.col("weight")).sum().over(key)
+    joined = joined.with_columns(
+        weight=pl.col("weight") + pl.when("is_large").then(0).otherwise(rest).cast(pl.UInt64)
+    )
+    total = pl.col("weight").sum().over(key)
+    upto = pl.col("weight").cum_sum().over(key)
 
     def part(column: str) -> pl.Expr:
         # Cumulative rounding: the parts add up to the whole.
         whole = pl.col(column)
         high = whole * upto // total
-        low = whole * (upto - pl.col("bytes")) // total
+        low = whole * (upto - pl.col("weight")) // total
         return pl.when(pl.col("variable").is_null()).then(whole).otherwise(high - low)
 
     parts = {name: part(name) for name in counts.columns if name not in key}
-    return joined.with_columns(**parts).drop("bytes")
+    return joined.with_columns(**parts).drop("bytes", "weight", "is_large")
+
+
+def _limited_weights(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
+    """Weights of the first and last pages of large variables that have more accesses than the next.
+
+    The next page belongs to the variable alone. If it has fewer accesses, then most accesses to the
+    shared page are to the small variable on it: for example, 256 bytes that all threads read,
+    beside an array that they divide. So the variable gets no more per byte than on the next page.
+    If the next page is not used in the phase, nothing is known, and bytes decide.
+
+    Returns (owner, page, phase, variable, weight).
+    """
+    on_page = pl.len().over("owner", "page")
+    has_small = (~pl.col("is_large")).any().over("owner", "page")
+    ends = pages.filter((on_page > 1) & has_small).filter("is_large")
+    whole = pages.filter((on_page == 1) & (pl.col("bytes") == PAGE))
+    inner = pl.col("page").cast(pl.Int64) + pl.when(pl.col("variable_page") == 0).then(1).otherwise(
+        -1
+    )
+    by_phase = counts.group_by("owner", "page", "phase").agg(
+        accesses=(pl.col("reads") + pl.col("writes")).sum()
+    )
+    return (
+        ends.with_columns(next=inner.cast(pl.UInt32))
+        .join(
+            whole.select("owner", "variable", next="page"),
+            on=["owner", "variable", "next"],
+            how="semi",
+        )
+        .join(by_phase, on=["owner", "page"])
+        .join(
+            by_phase.rename({"page": "next", "accesses": "next_accesses"}),
+            on=["owner", "next", "phase"],
+        )
+        .filter((pl.col("next_accesses") > 0) & (pl.col("accesses") > 0))
+        .with_columns(
+            weight=(
+                pl.col("bytes")
+                * _WEIGHT_OF_BYTE
+                * pl.min_horizontal("next_accesses", "accesses")
+                / pl.col("accesses")
+            ).cast(pl.UInt64)
+        )
+        .select("owner", "page", "phase", "variable", "weight")
+    )

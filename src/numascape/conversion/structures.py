@@ -255,9 +255,9 @@ def module_structures(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The structures in executables and libraries whose pages were used.
 
-    Returns (owner, page, variable, variable_page, bytes) like variables_on_pages, and (owner,
-    variable, structure, address, size, pages). `variable` is null for memory that no variable
-    covers.
+    Returns (owner, page, variable, variable_page, is_large, bytes) like variables_on_pages, and
+    (owner, variable, structure, address, size, pages). `variable` is null for memory that no
+    variable covers.
     """
     variables, pages = names.variables
     used = pl.concat(
@@ -297,5 +297,5 @@ def module_structures(
         "size": pl.UInt64(),
         "pages": pl.UInt32(),
     }
-    columns = ["owner", "page", "variable", "variable_page", "bytes"]
+    columns = ["owner", "page", "variable", "variable_page", "is_large", "bytes"]
     return pages.select(columns), pl.DataFrame(rows, schema=schema, orient="row")

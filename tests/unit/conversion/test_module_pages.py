@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numascape.conversion.module_pages import variables_on_pages
+import polars as pl
+import pytest
+
+from numascape.conversion.module_pages import divide, variables_on_pages
 from numascape.conversion.shards import MappedModule
 
 
@@ -36,3 +39,42 @@ def test_small_variables_together_have_the_sum_of_their_sizes() -> None:
         "large": 8192,
     }
     assert pages["bytes"].sum() == 100 + 28 + 8192 + 4000
+
+
+def pages_of_an_array_after_a_small_variable() -> pl.DataFrame:
+    module = MappedModule("/opt/code", 0x10000, 0x20000, 0x10000, 3)
+    variables = [Variable("centroids", 0x11000, 256), Variable("points", 0x11400, 0x3C00)]
+    _, pages = variables_on_pages([module], variables)  # type: ignore[arg-type]
+    return pages.rename({"module": "owner"})
+
+
+def counted(*rows: tuple[int, int, int]) -> pl.DataFrame:
+    """Counts (page, thread, reads) of the module."""
+    table = pl.DataFrame(
+        rows, schema={"page": pl.UInt32, "thread": pl.UInt32, "reads": pl.UInt64}, orient="row"
+    )
+    zero = pl.lit(0)
+    return table.with_columns(
+        owner=zero.cast(pl.UInt32), phase=zero.cast(pl.UInt32), writes=zero.cast(pl.UInt64)
+    ).select("owner", "page", "thread", "phase", "reads", "writes")
+
+
+@pytest.mark.parametrize(
+    ("hot", "next_page", "of_the_array"),
+    [
+        (3328, 4096, 3072),  # no hotter than the next page: by bytes, of which it has 12 of 13
+        (4096, 4096, 3780),
+        (1_000_000, 0, 923_076),  # the next page is not used: nothing is known
+        (1_000_000, 4096, 3780),  # hotter: per byte no more than the next page
+    ],
+)
+def test_a_hot_page_is_of_the_small_variable_on_it(
+    hot: int, next_page: int, of_the_array: int
+) -> None:
+    pages = pages_of_an_array_after_a_small_variable()
+    rows = counted((1, 1, hot // 2), (1, 2, hot - hot // 2), (2, 1, next_page))
+    parts = divide(rows, pages).filter(pl.col("page") == 1)
+    large = pages.filter("is_large")["variable"][0]
+    by_variable = dict(parts.group_by("variable").agg(pl.col("reads").sum()).iter_rows())
+    assert sum(by_variable.values()) == hot
+    assert by_variable[large] == pytest.approx(of_the_array, abs=0.0001 * hot + 2)
