@@ -132,6 +132,13 @@ def initialise_by(subject: Subject, thread: int) -> str:
 def contiguous_parts(subject: Subject) -> str:
     """Advise giving each thread a contiguous part of the work."""
     schedule, used = subject.schedule, subject.used_at
+    if subject.in_tasks:
+        where = f" at {_bare(subject.worked_in)}" if subject.worked_in else ""
+        return (
+            f"Instead of tasks or sections, divide the work{where} in the same way each time: a "
+            "loop over the parts with schedule(static). If tasks must stay, name their data in an "
+            "`affinity` clause (OpenMP 5.0; the runtime may ignore it)."
+        )
     if schedule is not None and scatters(schedule):
         return (
             f"Change {schedule.clause} at {_bare(schedule.place)} to schedule(static). Each "
@@ -181,7 +188,7 @@ def scatters(schedule: Schedule | None) -> bool:
     """Whether a schedule clause, which the source shows, scatters the work over the threads."""
     if schedule is None:
         return False
-    return schedule.kind in ("dynamic", "guided", "runtime") or bool(schedule.chunk)
+    return schedule.is_dynamic or bool(schedule.chunk)
 
 
 def replicate(subject: Subject) -> str:

@@ -15,6 +15,9 @@ from numascape.findings.finding import Place
 _DIRECTIVE = re.compile(r"^\s*(?:#\s*pragma\s+omp|!\$omp)\b(.*)", re.IGNORECASE)
 _SCHEDULE = re.compile(r"\bschedule\s*\(\s*(?:\w+\s*:\s*)?(\w+)\s*(?:,\s*([^)]*?))?\s*\)", re.I)
 _DIVIDES = re.compile(r"\b(for|do)\b", re.IGNORECASE)
+_TASKS = re.compile(r"\b(task|taskloop|sections)\b", re.IGNORECASE)
+_ONE_THREAD = re.compile(r"\b(single|master|masked)\b", re.IGNORECASE)
+_PARALLEL = re.compile(r"\bparallel\b", re.IGNORECASE)
 _CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
 _ABOVE = 6
 """Number of lines directly above a loop that may belong to its directive."""
@@ -34,6 +37,11 @@ class Schedule:
     def always_divides_alike(self) -> bool:
         """Whether it always gives each thread the same one block of iterations."""
         return self.kind in ("static", "") and not self.chunk
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it gives iterations to whichever thread is free (`runtime` may)."""
+        return self.kind in ("dynamic", "guided", "runtime")
 
     @property
     def clause(self) -> str:
@@ -106,6 +114,39 @@ class Sources:
             if directive and _DIVIDES.search(directive.group(1)):
                 return _read(" ".join(text[number - 1 : number + 3]), place, number)
         return None
+
+    def deals_out_tasks(self, region: Place | None) -> bool:
+        """Whether OpenMP gives the region's work to whichever thread is free: tasks or sections.
+
+        A region in which one thread calls a function and no loop is divided has its tasks there.
+        """
+        clauses = [clause for _, clause in self._directives(region)]
+        if any(_TASKS.search(clause) for clause in clauses):
+            return True
+        divided = any(_DIVIDES.search(clause) for clause in clauses)
+        return not divided and any(_ONE_THREAD.search(clause) for clause in clauses)
+
+    def has_dynamic_loop(self, region: Place | None) -> bool:
+        """Whether a loop of the region has a schedule that gives iterations to any free thread."""
+        return region is not None and any(
+            _DIVIDES.search(clause) and _read(text, region, region.line).is_dynamic
+            for text, clause in self._directives(region)
+        )
+
+    def _directives(self, region: Place | None) -> list[tuple[str, str]]:
+        """The region's own directives, with their continuation, and what follows `omp`."""
+        text = self.files.lines(region.file) if self.files and region and region.file else None
+        found: list[tuple[str, str]] = []
+        if text is None or region is None or not region.line:
+            return found
+        for number in range(region.line, min(len(text), region.line + _AROUND) + 1):
+            directive = _DIRECTIVE.match(text[number - 1])
+            if directive is None:
+                continue
+            if number > region.line and _PARALLEL.search(directive.group(1)):
+                break
+            found.append((" ".join(text[number - 1 : number + 2]), directive.group(1)))
+        return found
 
 
 def _read(text: str, place: Place, line: int) -> Schedule:

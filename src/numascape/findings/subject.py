@@ -80,6 +80,19 @@ class Run:
         regions = self.trace.phases["name"].str.contains("parallel region ", literal=True).any()
         return bool(regions or (self.trace.structures["name"] == "OpenMP runtime").any())
 
+    def deals_out_tasks(self, phase: int) -> bool:
+        """Whether OpenMP's tasks or sections give the phase's work to whichever thread is free."""
+        return self.sources.deals_out_tasks(self.region(phase))
+
+    def has_dynamic_loop(self, phase: int) -> bool:
+        """Whether a loop of the phase has a schedule that gives iterations to any free thread."""
+        return self.sources.has_dynamic_loop(self.region(phase))
+
+    def region(self, phase: int) -> Place | None:
+        """The parallel region or marked phase of this number, if its line is known."""
+        row = self.trace.phases.row(phase, named=True)
+        return Place(row["name"], row["file"], row["line"]) if row["file"] else None
+
     @cached_property
     def rows(self) -> pl.DataFrame:
         """The accesses to the subjects, as in the trace's table."""
@@ -248,14 +261,22 @@ class Subject:
         return self.run.sources.busiest(self.lines)
 
     @cached_property
-    def worked_in(self) -> Place | None:
-        """The parallel region or marked phase with most of the work, if its line is known."""
+    def main_phase(self) -> int | None:
+        """The phase with most of the work; None without work."""
         counts = self.rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
         if counts.is_empty():
             return None
-        phase = int(counts.sort("count", "phase", descending=[True, False])["phase"][0])
-        row = self.run.trace.phases.row(phase, named=True)
-        return Place(row["name"], row["file"], row["line"]) if row["file"] else None
+        return int(counts.sort("count", "phase", descending=[True, False])["phase"][0])
+
+    @property
+    def in_tasks(self) -> bool:
+        """Whether OpenMP's tasks or sections do most of the work."""
+        return self.main_phase is not None and self.run.deals_out_tasks(self.main_phase)
+
+    @cached_property
+    def worked_in(self) -> Place | None:
+        """The parallel region or marked phase with most of the work, if its line is known."""
+        return None if self.main_phase is None else self.run.region(self.main_phase)
 
     @cached_property
     def touched_at(self) -> Place | None:

@@ -82,6 +82,25 @@ def call_at(root: Node, row: int, column: int, callee: str) -> Node | None:
     return None
 
 
+def subscript_at(root: Node, row: int, column: int) -> Node | None:
+    """Find the subscript, such as `a[i]`, at `row` and `column` (0-based; column -1: unknown).
+
+    gcc gives a call of `operator[]` the place of its closing bracket, clang that of its object or
+    its opening bracket.
+    """
+    if row < 0:
+        return None
+    if column >= 0:
+        token = node_at(root, row, column)
+        for node in (token, *ancestors(token)) if token is not None else ():
+            if node.type == "subscript_expression":
+                return node
+            if node.type in _BLOCKS:
+                break
+    on_row = [n for n in nodes_on_row(root, row) if n.type == "subscript_expression"]
+    return on_row[0] if on_row else None
+
+
 def _value_of(node: Node) -> Node:
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     return value or node.children[-1]

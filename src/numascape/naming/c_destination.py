@@ -9,6 +9,7 @@ from numascape.naming.c_calls import (
     call_at,
     callee_name,
     calls_in,
+    subscript_at,
 )
 from numascape.naming.c_functions import (
     Function,
@@ -45,12 +46,23 @@ def find_destination(
     `function_name` is the name of the enclosing function in the program. If the source has another
     function there, the program was not built from it.
     """
-    call = call_at(source.root, line - 1, column - 1, wanted.callee)
+    is_indexed = wanted.callee == "operator[]"
+    if is_indexed:
+        call = subscript_at(source.root, line - 1, column - 1)
+    else:
+        call = call_at(source.root, line - 1, column - 1, wanted.callee)
     if call is None:
         return None
     function = enclosing_function(call)
     if function is not None and function_name and not _is_called(function, function_name):
         return None
+    if is_indexed:
+        # `counts[word]` allocates a node of the map `counts`.
+        container = call.child_by_field_name("argument")
+        if container is None:
+            return None
+        joint = f".{wanted.member}" if wanted.member else ""
+        return _classify(container, function, joint + wanted.suffix)
     if wanted.argument >= 0:
         return _argument(call, function, wanted)
     if wanted.member:
@@ -159,6 +171,9 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
             and _is_handed_on(plain, stored, function)
         ):
             return _classify(stored, function, suffix)
+        typed = function.copied.get(plain)
+        if plain in function.untyped and typed is not None and text(typed) not in function.untyped:
+            return _classify(typed, function, suffix)  # `posix_memalign(&memory, ...); a = memory`
     if target.type == "pointer_expression" and plain.startswith("*"):
         pointer = target.child_by_field_name("argument")
         index = -1 if pointer is None else function.parameters.get(text(pointer), -1)

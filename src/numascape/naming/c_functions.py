@@ -36,6 +36,8 @@ class Function:
     local: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     stored: dict[str, Node] = field(default_factory=dict)  # first place of a value
+    untyped: set[str] = field(default_factory=set)  # local variables of type void*
+    copied: dict[str, Node] = field(default_factory=dict)  # first variable that gets a value
     # Of variables of arithmetic types: how many pointers and arrays lead to the number.
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -232,6 +234,9 @@ def _add_body(body: Node, function: Function) -> None:
                 if identifier is not None:
                     function.local.add(text(identifier))
                     _note_number(node, identifier, function)
+                    of = node.child_by_field_name("type")
+                    if of is not None and text(of) == "void":
+                        function.untyped.add(text(identifier))
         if node.type == "init_declarator":
             target = declared_identifier(node)
             copies.append((node.child_by_field_name("value"), target))
@@ -242,6 +247,9 @@ def _add_body(body: Node, function: Function) -> None:
                 function.stored.setdefault(text(strip(value)), target)
         elif node.type == "return_statement" and node.named_children:
             function.returned |= _values(node.named_children[0])
+    for value, target in copies:
+        if value is not None and target is not None and target.type == "identifier":
+            function.copied.setdefault(text(strip(value)), target)
     for value, target in reversed(copies):
         if value is not None and target is not None and text(target) in function.returned:
             function.returned |= _values(value)

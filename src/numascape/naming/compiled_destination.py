@@ -39,6 +39,8 @@ def find_destination(call_notes: str, wanted: Wanted) -> Destination | None:
         return _only(notes, str(wanted.argument), wanted.suffix)
     if wanted.member:
         return _only(notes, _OBJECT, f".{wanted.member}{wanted.suffix}")
+    if wanted.callee == "operator[]":
+        return _only(notes, _OBJECT, wanted.suffix)  # of a map: it allocates a node
     values = [note for note in notes if note.slot == _VALUE]
     if len(values) > 1:
         return _one_of_several(values, wanted.suffix)

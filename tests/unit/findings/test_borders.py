@@ -11,7 +11,7 @@ import pytest
 
 from numascape.findings.diagnoses import displaced_pages
 from numascape.findings.finding import Place
-from numascape.findings.subject import Subject
+from numascape.findings.subject import Run, Subject
 
 
 @pytest.mark.parametrize("nodes", [None, SimpleNamespace(observed=False)])
@@ -30,9 +30,12 @@ def worked_in(counts: list[tuple[int, int, int]]) -> Place | None:
     phases = pl.DataFrame(
         {"name": ["outside", "a", "b"], "file": ["", "x.c", "x.c"], "line": [0, 3, 9]}
     )
-    run = SimpleNamespace(trace=SimpleNamespace(phases=phases))
-    found: Any = Subject.worked_in
-    place: Place | None = found.func(SimpleNamespace(rows=rows, run=run))
+    run: Any = SimpleNamespace(trace=SimpleNamespace(phases=phases))
+    run.region = lambda phase: Run.region(run, phase)
+    subject: Any = SimpleNamespace(rows=rows, run=run)
+    phase_of, place_of = (getattr(Subject, name).func for name in ("main_phase", "worked_in"))
+    subject.main_phase = phase_of(subject)
+    place: Place | None = place_of(subject)
     return place
 
 

@@ -14,6 +14,7 @@ from numascape.analysis.ownership import Owner
 from numascape.findings import Finding
 from numascape.findings.diagnoses import (
     cache_resident,
+    changing_users,
     displaced_pages,
     load_imbalance,
     migrated_threads,
@@ -78,6 +79,45 @@ def test_threads_that_run_one_after_the_other_do_not_wait() -> None:
 
     assert judged([10, 20, 30, 40]) == 0
     assert judged([10, 20, 31, 40]) == 1
+
+
+def test_work_that_is_taken_by_chance_is_no_imbalance() -> None:
+    def judged(users: Any) -> int:
+        pattern = Pattern("pool", 5)
+        pattern.phase("outside")
+        region = pattern.phase("region", line=3)
+        pages = np.arange(512)
+        s = pattern.structure("A", len(pages))
+        pattern.access(s, pages, users, 40_000, 0, phase=region)
+        pattern.touch(s, pages, 0)
+        return len(load_imbalance.diagnose(run_of(pattern)))
+
+    # Threads 1 to 4 have 2 of 5 tasks, and 1 each.
+    chosen = np.random.default_rng(1).choice([1, 1, 2, 3, 4], (4, 512))
+    assert judged(np.sort(chosen[0])) == 1
+    assert judged(chosen) == 0
+
+
+@pytest.mark.parametrize("tasks", [False, True])
+@pytest.mark.parametrize("users_per_page", [2, 4])
+@pytest.mark.parametrize("writes", [0, 1000])
+def test_tasks_decide_who_uses_a_page(users_per_page: int, writes: int, tasks: bool) -> None:
+    pattern = Pattern("tasks", 4)
+    pattern.phase("outside")
+    region = pattern.phase("region", line=3)
+    pages = np.arange(512)
+    s = pattern.structure("A", len(pages))
+    for number in range(users_per_page):
+        thread = pages // 256 * 2 + number if users_per_page == 2 else number
+        pattern.access(s, pages, thread, 40_000, writes, phase=region)
+    pattern.touch(s, pages, 0)
+    run = run_of(pattern)
+    run.__dict__["deals_out_tasks"] = lambda phase: tasks and phase == region
+    found = changing_users.diagnose(subject_of(run))
+    # Without writes, all threads may read the page within one task.
+    assert (found is not None) == (tasks and (users_per_page == 2 or writes > 0))
+    if found is not None:
+        assert found.why.startswith("OpenMP gives each task or section to whichever thread is free")
 
 
 def resident(name: str, pages: int, times: int, threads: int = 2) -> Any:

@@ -94,6 +94,7 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         touched_at=touched,
         used_at=used,
         worked_in=known.pop("worked_in", None),
+        in_tasks=known.pop("in_tasks", False),
         schedule=known.pop("schedule", None),
         initial_loop=known.pop("initial_loop", None),
         whole=whole,
@@ -179,6 +180,40 @@ def test_a_directive_belongs_to_the_loop_below_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("region", "deals_out"),
+    [
+        (["#pragma omp parallel", "#pragma omp single", "sort(keys, n);"], True),
+        (["#pragma omp parallel", "{", "#pragma omp for", "#pragma omp single", "}"], False),
+        (["#pragma omp parallel sections", "{", "#pragma omp section", "a();", "}"], True),
+        (["#pragma omp parallel for", "for (;;) f();", "#pragma omp parallel", "task"], False),
+        (["#pragma omp parallel", "{", "f();", "#pragma omp taskloop", "}"], True),
+        (["!$omp parallel", "!$omp master", "call f()", "!$omp end parallel"], True),
+        (["#pragma omp parallel for", "", "#pragma omp parallel", "#pragma omp single"], False),
+    ],
+)
+def test_tasks_and_sections_are_dealt_out_by_time(region: list[str], deals_out: bool) -> None:
+    files: Any = SimpleNamespace(lines=lambda _: ["", *region])
+    assert Sources(files).deals_out_tasks(Place("f", "/src/a.c", 2)) == deals_out
+    assert not Sources(None).deals_out_tasks(Place("f", "/src/a.c", 2))
+
+
+@pytest.mark.parametrize(
+    ("region", "dynamic"),
+    [
+        (["#pragma omp parallel for schedule(dynamic, 4)", "for (;;) f();"], True),
+        (["#pragma omp parallel for \\", "  schedule(guided)"], True),
+        (["#pragma omp parallel", "{", "#pragma omp for schedule(static)", "}"], False),
+        (["#pragma omp parallel", "{", "#pragma omp for schedule(runtime)", "}"], True),
+        (["#pragma omp parallel for", "", "", "#pragma omp parallel for schedule(dynamic)"], False),
+    ],
+)
+def test_a_region_with_a_dynamic_loop(region: list[str], dynamic: bool) -> None:
+    files: Any = SimpleNamespace(lines=lambda _: ["", *region])
+    assert Sources(files).has_dynamic_loop(Place("f", "/src/a.c", 2)) == dynamic
+    assert not Sources(None).has_dynamic_loop(Place("f", "/src/a.c", 2))
+
+
+@pytest.mark.parametrize(
     ("file", "how"),
     [
         ("/src/a.c", "Allocate it with `malloc`, which does not touch large blocks"),
@@ -225,6 +260,15 @@ def test_contiguous_parts_depend_on_the_schedule(kind: str, chunk: str, start: s
     advice = contiguous_parts(subject(used=place, schedule=Schedule(place, kind, chunk)))
     assert advice.startswith(start)
     assert ("one block of consecutive iterations" in advice) == (kind == "auto")
+
+
+def test_tasks_become_a_loop_that_always_divides_alike() -> None:
+    region = Place("sort, parallel region at a.c:9", "/src/a.c", 9)
+    advice = contiguous_parts(subject(used=region, worked_in=region, in_tasks=True))
+    assert advice.startswith(
+        "Instead of tasks or sections, divide the work at a.c:9 in the same way each time"
+    )
+    assert "divide the work in the same way" in contiguous_parts(subject(in_tasks=True))
 
 
 def test_memory_is_named_by_its_allocation_and_size() -> None:

@@ -83,6 +83,9 @@ C = [
     ("double *tmp = @realloc(v->x, n); if (!tmp) return; v->x = tmp;", "v->x"),
     ("double *C = @malloc(n); arguments[0].C = C;", "C"),
     ("int *tmp = @malloc(n), *other; other = tmp;", "tmp"),
+    ("void *memory; if (@posix_memalign(&memory, 64, n)) return; float *x = memory;", "x"),
+    ("void *memory = @malloc(n); A = (double *)memory;", "A"),
+    ("void *memory = @malloc(n); void *other = memory; memory = other;", "memory"),
 ]
 
 CPP = [

@@ -8,11 +8,13 @@ import polars as pl
 
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import contiguous_parts, interleave, pin, scatters
+from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
 from numascape.findings.pattern import Pattern, randomness
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
+    MAX_WRITTEN_SHARE,
     MIN_CHANGED_SHARE,
     MIN_DOMINANT_SHARE,
     MIN_PHASE_WORK,
@@ -20,8 +22,6 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import percent
-
-_DYNAMIC = ("dynamic", "guided")
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -36,14 +36,25 @@ def diagnose(subject: Subject) -> Finding | None:
         return _finding(
             subject, why, evidence, sureness(changed, MIN_CHANGED_SHARE, 1.0), phases=True
         )
-    if subject.pattern is not Pattern.CHANGING:
+    in_tasks = _taken_by_tasks(subject)
+    if subject.pattern is not Pattern.CHANGING and not in_tasks:
         return None
     spread = randomness(subject.use)
     schedule = subject.schedule
-    dynamic = schedule is not None and schedule.kind in _DYNAMIC
+    dynamic = schedule is not None and schedule.is_dynamic
     cause = f", as {schedule.clause} makes it" if schedule and dynamic else ""
-    draws = f"almost at random (about {max(2, round(1 / spread))} independent draws)"
-    if schedule is not None and schedule.always_divides_alike:
+    # Pages that tasks used often enough are shared exactly alike: then the spread is 0.
+    draws = (
+        ""
+        if in_tasks
+        else f"almost at random (about {max(2, round(1 / spread))} independent draws)"
+    )
+    if in_tasks:
+        why = (
+            "OpenMP gives each task or section to whichever thread is free. So the thread that "
+            "uses a page changes."
+        )
+    elif schedule is not None and schedule.always_divides_alike:
         clause = schedule.clause if schedule.kind else "no schedule clause"
         why = (
             f"Its pages have several users each, {draws}. The loop has {clause}, so a thread has "
@@ -56,8 +67,21 @@ def diagnose(subject: Subject) -> Finding | None:
             f"assigned {draws}."
         )
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
-    sure = 0.95 if dynamic else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
+    sure = 0.95 if dynamic or in_tasks else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     return _finding(subject, why, evidence, sure, phases=False)
+
+
+def _taken_by_tasks(subject: Subject) -> bool:
+    """Whether OpenMP's tasks or sections decide which thread uses a page.
+
+    After few repetitions, a page has a few users, as with groups; after many, all threads use it
+    alike. What is only read may be shared within a task: then its users are all threads.
+    """
+    if not subject.in_tasks:
+        return False
+    if subject.pattern is Pattern.SHARED:
+        return written_share(subject) > MAX_WRITTEN_SHARE
+    return subject.pattern in (Pattern.CHANGING, Pattern.GROUPS)
 
 
 def _finding(

@@ -8,6 +8,7 @@ import polars as pl
 
 from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Place, Remedy
+from numascape.findings.pattern import Pattern
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_IMBALANCE, MIN_PHASE_SHARE, sureness
@@ -56,6 +57,10 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     schedule = run.sources.schedule(place)
     if schedule is not None and schedule.kind not in ("", "static"):
         return None  # a dynamic schedule balances time: fewer accesses do not mean less work
+    if schedule is None and run.has_dynamic_loop(phase):
+        return None  # its loop calls the function with most of the accesses
+    if run.deals_out_tasks(phase) or _users_change(run, phase):
+        return None  # so do tasks and thread pools
     saved = 1 - counts.mean() / counts.max()
     where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
     return Finding(
@@ -83,6 +88,24 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
 
 def _share(run: Run, counts: np.ndarray) -> float:  # type: ignore[type-arg]
     return float(counts.sum()) / max(1, run.accesses)
+
+
+def _users_change(run: Run, phase: int) -> bool:
+    """Whether most of the phase's work is on pages whose users change by chance.
+
+    A thread pool, for example, gives the work to whichever thread is free.
+    """
+    by_structure = (
+        run.rows.filter(pl.col("phase") == phase)
+        .group_by("structure")
+        .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+    )
+    changing = 0
+    for structure, count in by_structure.iter_rows():
+        subject = run.subject(structure)
+        if subject is not None and subject.pattern is Pattern.CHANGING:
+            changing += count
+    return 2 * changing > int(by_structure["count"].sum())
 
 
 def _one_after_the_other(run: Run, threads: list[int]) -> bool:

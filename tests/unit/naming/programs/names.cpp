@@ -2,6 +2,7 @@
 //
 // As names.c: "// BYTES: NAME" is what the block of that many bytes must be called.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -78,7 +79,10 @@ struct Grid {
     wave::pressure.resize(100007);   // 100007: wave::pressure
     std::string text(100008, 'x');   // 100009: text
     std::map<std::string, std::vector<char>> fields;
-    fields["rho"].resize(100010);    // 100010: fields["rho"]
+    fields["rho"].resize(100010);  // 100010: fields["rho"]
+    std::map<int, std::array<char, 100020>> nodes;
+    ++nodes[3][1];                   // 100056: nodes
+    nodes[n % 7].fill('c');          // 100056: nodes
     auto copy = v;                   // 100001: copy
     auto ramp = wave::ramp(100012);  // 100012: ramp
     wave::fill(w, 210000);           // 210000: w
