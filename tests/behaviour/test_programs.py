@@ -29,6 +29,7 @@ ATTACHED = (
     "interrupted_calls",
     "kernel_reads",
     "libraries",
+    "long_waits",
     "many_threads",
     "program_break",
     "raw_clone",
