@@ -222,15 +222,34 @@ def test_variables_of_libraries_are_found(run: RunPlanned, programs: Path) -> No
         assert (item["instances"], item["bytes"], item["elsewhere"]) == (1, 8192, 0)
 
 
-def test_python_runs_under_a_plan(run: RunPlanned) -> None:
+def test_arrays_of_python_are_placed_by_their_variables(run: RunPlanned, tmp_path: Path) -> None:
     plan = Plan(
         threads=(ThreadRule((LAST,), order="0-7"),),
-        structures=(StructureRule("numpy.ones", "interleave", nodes=(0,)),),
+        structures=(
+            StructureRule("a", "interleave", nodes=(0,)),
+            StructureRule("grid.cells", "bind", nodes=(0,)),
+        ),
     )
-    text = "import numpy; a = numpy.ones(10**6); print(int(a.sum()))"
-    found = run(plan, sys.executable, "-c", text)
-    assert (found.status, found.output) == (0, "1000000\n")
-    assert found.structure("numpy.ones")["elsewhere"] == 0
+    program = tmp_path / "arrays.py"
+    program.write_text(
+        "import numpy\n"
+        "class Grid:\n"
+        "    def __init__(self, n):\n"
+        "        self.cells = numpy.zeros(n)\n"
+        "def ones(n):\n"
+        "    return numpy.ones(n)\n"
+        "a = ones(10**6)\n"
+        "b = ones(10**6)\n"
+        "grid = Grid(10**5)\n"
+        "print(int(a.sum() + b.sum()))\n"
+    )
+    found = run(plan, sys.executable, program)
+    assert (found.status, found.output) == (0, "2000000\n")
+    for name, size in {"a": 8 * 10**6, "grid.cells": 8 * 10**5}.items():
+        item = found.structure(name)
+        assert item["instances"] == 1
+        assert size <= item["bytes"] <= size + 4096
+        assert item["elsewhere"] == 0
 
 
 def test_a_recording_under_a_plan_has_the_same_structures(

@@ -155,7 +155,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
     call->stack_pointer = stack_pointer;
     call->out_pointer = call->mapped_start = call->mapped_end = 0;
     read_arguments(*call, registers);
-    call->stack_id = call_stack(recorder, registers, hook.pc, stack_pointer);
+    call->stack_id = call_stack(recorder, registers, hook.pc, stack_pointer, call->bytes);
     if (frees_argument(hook.kind)) {
         heap.drop(recorder, registers.rdi);
     }

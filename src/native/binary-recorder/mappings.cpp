@@ -89,8 +89,8 @@ struct WriteContext {
 CallStackLog call_stacks(shard);
 
 uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
-                    uint64_t stack_pointer) {
-    return call_stacks.identify(recorder, registers, pc, stack_pointer, region_return_stub(),
+                    uint64_t stack_pointer, uint64_t bytes) {
+    return call_stacks.identify(recorder, registers, pc, stack_pointer, bytes, region_return_stub(),
                                 region_return_address());
 }
 

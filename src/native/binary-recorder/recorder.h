@@ -115,9 +115,9 @@ void insert_special(const Emitter& emit, BlockScratch& block, const BlockPlan& p
 
 // --- mappings.cpp
 extern CallStackLog call_stacks;
-// The call stack of the program's code at `pc`.
+// The call stack of the program's code at `pc`, see CallStackLog; `bytes` are allocated.
 uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
-                    uint64_t stack_pointer);
+                    uint64_t stack_pointer, uint64_t bytes);
 
 // --- allocations.cpp
 void allocations_init();

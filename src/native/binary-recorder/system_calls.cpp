@@ -40,7 +40,8 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     registers.r13 = context.r13;
     registers.r14 = context.r14;
     registers.r15 = context.r15;
-    return call_stack(recorder, registers, reinterpret_cast<uint64_t>(context.pc), context.xsp);
+    // No Python functions: a mapping is mostly an allocator's, for allocations to come.
+    return call_stack(recorder, registers, reinterpret_cast<uint64_t>(context.pc), context.xsp, 0);
 }
 
 bool of_interest(void*, int number) {

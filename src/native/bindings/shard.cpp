@@ -164,6 +164,30 @@ nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     return out;
 }
 
+nb::dict python_stacks(const std::unordered_map<uint64_t, std::vector<PythonInstruction>>& stacks) {
+    nb::dict out;
+    for (const auto& [id, instructions] : stacks) {
+        nb::list frames;
+        for (const PythonInstruction& instruction : instructions) {
+            frames.append(nb::make_tuple(instruction.code, instruction.offset));
+        }
+        out[nb::cast(id)] = frames;
+    }
+    return out;
+}
+
+nb::dict python_functions(const std::unordered_map<uint64_t, PythonFunction>& functions) {
+    const auto bytes = [](const std::string& text) { return nb::bytes(text.data(), text.size()); };
+    nb::dict out;
+    for (const auto& [id, function] : functions) {
+        out[nb::cast(id)] = nb::make_tuple(
+            function.version, function.first_line,
+            nb::make_tuple(bytes(function.file), function.file_width),
+            nb::make_tuple(bytes(function.name), function.name_width), bytes(function.lines));
+    }
+    return out;
+}
+
 nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths,
                        const std::string& faults_path) {
     const ShardReader shard(path);
@@ -205,6 +229,8 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     }
     out["paths"] = paths;
     out["call_stacks"] = call_stacks(result.call_stacks);
+    out["python_stacks"] = python_stacks(result.python_stacks);
+    out["python_functions"] = python_functions(result.python_functions);
     out["counted"] = nb::make_tuple(result.counted.reads, result.counted.writes);
     out["ambiguous_pages"] = result.ambiguous_pages;
     out["shared_page_accesses"] = result.shared_page_accesses;

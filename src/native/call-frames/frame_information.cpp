@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frame_information.h"
 
-#include <elf.h>
-
 #include "frame_program.h"
+#include "program_headers.h"
 #include "stored_pointer.h"
 
 namespace numascape {
@@ -12,7 +11,6 @@ namespace {
 constexpr uint8_t kTableVersion = 1;
 constexpr uint8_t kSearchable = pointer_encoding::kRelativeToTable | pointer_encoding::kSigned4;
 constexpr uint32_t kLengthIn64Bits = 0xffffffff;
-constexpr unsigned kMaxPrograms = 512;  // headers of an ELF file
 
 // Where an entry that begins at `at` ends; 0 if it is not one. `at` becomes its contents' start.
 uint64_t entry_end(uint64_t& at) {
@@ -200,30 +198,9 @@ struct SearchTable {
 
 ModuleFrames find_frame_information(uint64_t start, uint64_t end) {
     ModuleFrames module{start, end, 0};
-    Elf64_Ehdr header{};
-    if (os::read_memory(start, &header, sizeof header) != sizeof header ||
-        __builtin_memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_phentsize != sizeof(Elf64_Phdr)) {
-        return module;
-    }
-    uint64_t lowest = ~uint64_t{0};
-    uint64_t table = 0;
-    for (unsigned i = 0; i < header.e_phnum && i < kMaxPrograms; ++i) {
-        Elf64_Phdr program{};
-        const uint64_t at = start + header.e_phoff + i * sizeof program;
-        if (os::read_memory(at, &program, sizeof program) != sizeof program) {
-            return module;
-        }
-        if (program.p_type == PT_LOAD && program.p_vaddr < lowest) {
-            lowest = program.p_vaddr;
-        }
-        if (program.p_type == PT_GNU_EH_FRAME) {
-            table = program.p_vaddr;
-        }
-    }
-    const uint64_t address = start + (table - (lowest & ~(kPageBytes - 1)));
-    if (table != 0 && address > start && address < end) {
-        module.table = address;
+    ProgramHeaders headers;
+    if (read_program_headers(start, headers) && headers.frames > start && headers.frames < end) {
+        module.table = headers.frames;
     }
     return module;
 }

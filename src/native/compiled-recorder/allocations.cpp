@@ -23,8 +23,8 @@ ThreadRecorder* recorded(const ReentrancyGuard& inside) {
 }
 
 uint64_t stack_of(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
-                  uint64_t stack_pointer) {
-    return call_stacks.identify(recorder, registers, pc, stack_pointer);
+                  uint64_t stack_pointer, uint64_t bytes) {
+    return call_stacks.identify(recorder, registers, pc, stack_pointer, bytes);
 }
 
 void* allocated(ThreadRecorder& recorder, void* block, uint64_t bytes, uint64_t stack_id) {
@@ -65,7 +65,7 @@ void* allocate(const ProgramRegisters* registers, uint64_t stack_pointer, uint64
     if (recorder == nullptr) {
         return let_run(real);
     }
-    const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer);
+    const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer, bytes);
     return allocated(*recorder, let_run(real), bytes, stack_id);
 }
 
@@ -77,7 +77,7 @@ void* reallocate(const ProgramRegisters* registers, uint64_t stack_pointer, uint
     if (recorder == nullptr) {
         return let_run(real);
     }
-    const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer);
+    const uint64_t stack_id = stack_of(*recorder, *registers, pc, stack_pointer, bytes);
     const uint64_t bytes_before = heap.drop(*recorder, before);
     const uint64_t time = os::ticks();
     void* block = let_run(real);

@@ -31,7 +31,7 @@ FollowedCall::FollowedCall(const SystemCall& call, const ProgramRegisters* from,
     if (recorder_ != nullptr) {
         pending_.call = call;
         if (from != nullptr) {
-            pending_.stack_id = call_stacks.identify(*recorder_, *from, pc, stack_pointer);
+            pending_.stack_id = call_stacks.identify(*recorder_, *from, pc, stack_pointer, 0);
         }
         memory.before(*recorder_, pending_);
     }

@@ -83,8 +83,10 @@ struct PlanHeader {
     Span rule_posts;          // double
 };
 
-// A question has this header, then the modules, then the call stack, innermost first. Each module
-// is a ModuleHeader followed by its path.
+// A question has this header, then the modules, then the call stack, innermost first: return
+// addresses, and the Python functions that are executed. Each module is a ModuleHeader followed by
+// its path, each Python function a PythonHeader followed by the characters of its file and its
+// name, and by CPython's table of source places.
 enum class Question : std::uint32_t { kVariables = 1, kStack = 2 };
 
 struct QuestionHeader {
@@ -94,6 +96,7 @@ struct QuestionHeader {
     std::uint32_t addresses;
     std::uint32_t module_bytes;
     std::uint32_t is_mapping;  // the stack is of an mmap
+    std::uint32_t python;      // Python functions
 };
 
 struct ModuleHeader {
@@ -101,6 +104,18 @@ struct ModuleHeader {
     std::uint64_t end;
     std::uint64_t load_bias;
     std::uint32_t path_bytes;
+    std::uint32_t padding;
+};
+
+struct PythonHeader {
+    std::uint64_t offset;  // of the instruction, in bytes
+    std::uint32_t version;
+    std::uint32_t first_line;
+    std::uint32_t file_width;  // bytes of a character
+    std::uint32_t name_width;
+    std::uint32_t file_bytes;
+    std::uint32_t name_bytes;
+    std::uint32_t line_bytes;
     std::uint32_t padding;
 };
 

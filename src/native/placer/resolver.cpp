@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "resolver.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -17,6 +18,10 @@ namespace {
 // Reading a large program's debug information for the first time takes seconds.
 constexpr int kPatience_ms = 120'000;
 constexpr std::size_t kMaxModuleBytes = 1 << 20;
+constexpr std::size_t kMaxPythonBytes = 1 << 20;
+
+PythonFrames python;
+std::atomic<std::uint64_t> looked_at{0};  // the module loads at that time
 
 // The text of the modules of a question, in separate memory.
 struct Modules {
@@ -119,41 +124,85 @@ class Connection {
     int socket_ = -1;
 };
 
-bool ask(Connection& connection, Question question, const std::uint64_t* addresses,
-         std::size_t count, bool is_mapping) {
+// The text of the Python functions of a question; `found` counts them.
+std::size_t write_python(const AskedStack& stack, char* to, std::uint32_t& found) {
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < stack.python_count; ++i) {
+        PythonCode code;
+        if (!python.describe(stack.python[i].code, code) ||
+            used + sizeof(PythonHeader) + code.bytes() > kMaxPythonBytes) {
+            continue;
+        }
+        const PythonHeader header{stack.python[i].offset, code.version,        code.first_line,
+                                  code.file.width,        code.function.width, code.file.bytes,
+                                  code.function.bytes,    code.lines.bytes,    0};
+        std::memcpy(to + used, &header, sizeof header);
+        code.copy(to + used + sizeof header);
+        used += sizeof header + code.bytes();
+        ++found;
+    }
+    return used;
+}
+
+bool ask(Connection& connection, Question question, const AskedStack& stack) {
+    constexpr std::size_t kBytes = kMaxModuleBytes + kMaxPythonBytes;
     Modules modules;
-    modules.bytes = static_cast<char*>(os::map_sparse(kMaxModuleBytes));
+    modules.bytes = static_cast<char*>(os::map_sparse(kBytes));
     if (os::failed(modules.bytes)) return false;
     dl_iterate_phdr(add_module, &modules);
-    const auto module_bytes = static_cast<std::uint32_t>(modules.used);
-    const QuestionHeader header{static_cast<std::uint32_t>(modules.used + count * 8),
-                                question,
-                                modules.count,
-                                static_cast<std::uint32_t>(count),
-                                module_bytes,
-                                is_mapping ? 1u : 0u};
+    std::uint32_t functions = 0;
+    const std::size_t python_bytes =
+        write_python(stack, modules.bytes + kMaxModuleBytes, functions);
+    const QuestionHeader header{
+        static_cast<std::uint32_t>(modules.used + stack.count * 8 + python_bytes),
+        question,
+        modules.count,
+        static_cast<std::uint32_t>(stack.count),
+        static_cast<std::uint32_t>(modules.used),
+        stack.is_mapping ? 1u : 0u,
+        functions};
     const bool asked = connection.send(&header, sizeof header) &&
                        connection.send(modules.bytes, modules.used) &&
-                       connection.send(addresses, count * 8);
-    os::unmap(modules.bytes, kMaxModuleBytes);
+                       connection.send(stack.addresses, stack.count * 8) &&
+                       connection.send(modules.bytes + kMaxModuleBytes, python_bytes);
+    os::unmap(modules.bytes, kBytes);
     return asked;
+}
+
+int look_for_python(dl_phdr_info* info, std::size_t, void*) {
+    std::uint64_t start = ~std::uint64_t{0};
+    std::uint64_t end = 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr) & segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        const std::uint64_t at = info->dlpi_addr + segment.p_vaddr;
+        start = at < start ? at : start;
+        end = at + segment.p_memsz > end ? at + segment.p_memsz : end;
+    }
+    if (start < end) python.add_module(start & ~std::uint64_t{4095}, end);
+    return 0;
 }
 
 }  // namespace
 
-bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count, bool is_mapping,
-               StackAnswer& answer) {
+bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer) {
     Connection connection(plan.text(plan.header().socket));
-    return ask(connection, Question::kStack, addresses, count, is_mapping) &&
-           connection.receive(&answer, sizeof answer) &&
+    return ask(connection, Question::kStack, stack) && connection.receive(&answer, sizeof answer) &&
            (answer.rule == kNone || answer.rule < plan.rule_count());
+}
+
+std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMost]) {
+    // Of this thread; of another process after a fork, which is noticed.
+    static thread_local std::uint64_t state;
+    const std::uint64_t loads = module_loads();
+    if (looked_at.exchange(loads) != loads) dl_iterate_phdr(look_for_python, nullptr);
+    return python.walk(os::thread_id(), state, PythonFrames::kMost, found);
 }
 
 bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {
     Connection connection(plan.text(plan.header().socket));
     VariablesAnswer answer{};
-    if (!ask(connection, Question::kVariables, nullptr, 0, false) ||
-        !connection.receive(&answer, sizeof answer)) {
+    if (!ask(connection, Question::kVariables, {}) || !connection.receive(&answer, sizeof answer)) {
         return false;
     }
     for (std::uint32_t i = 0; i < answer.count; ++i) {

@@ -8,12 +8,24 @@
 #include <cstdint>
 
 #include "plan.h"
+#include "python_frames.h"
 
 namespace numascape::placer {
 
+// The call stack of an allocation, innermost first.
+struct AskedStack {
+    const std::uint64_t* addresses;
+    std::size_t count;
+    const PythonFrame* python;  // the Python functions that are executed
+    std::size_t python_count;
+    bool is_mapping;
+};
+
 // The rule for the memory that was allocated with this call stack. False if there is no answer.
-bool ask_stack(const Plan& plan, const std::uint64_t* addresses, std::size_t count, bool is_mapping,
-               StackAnswer& answer);
+bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer);
+
+// The Python functions that the calling thread executes. Returns how many were found.
+std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMost]);
 
 // Calls `take(const PlacedVariable&)` for the variables of all loaded modules that have a rule.
 // False if there is no answer.

@@ -60,7 +60,7 @@ struct CallStack {
     std::uint64_t addresses[kDeepest];
     std::uint64_t hashes[kDeepest];
     std::size_t count;
-    std::uint64_t start;   // the kind of allocation
+    std::uint64_t start;   // of the kind of allocation, and the Python functions
     std::uint64_t answer;  // found on the way
 };
 
@@ -89,13 +89,19 @@ std::uint32_t rule_of_caller(const Plan& plan, bool is_mapping, bool& unanswered
     stack.count = 0;
     stack.answer = 0;
     stack.start = is_mapping ? 1 : 2;
+    PythonFrame python[PythonFrames::kMost];
+    const std::uint32_t python_count = is_mapping ? 0 : python_functions(python);
+    for (std::uint32_t i = 0; i < python_count; ++i) {
+        stack.start = mix(mix(stack.start, python[i].code), python[i].offset);
+    }
     _Unwind_Backtrace(add_frame, &stack);
     if (stack.count == 0) return kNone;
     const std::uint64_t whole = mix(stack.hashes[stack.count - 1], kEndOfStack);
     if (stack.answer == 0) stack.answer = find(whole);
     if (stack.answer == 0) {
         StackAnswer answer{kNone, 0};
-        if (!ask_stack(plan, stack.addresses, stack.count, is_mapping, answer)) {
+        const AskedStack asked{stack.addresses, stack.count, python, python_count, is_mapping};
+        if (!ask_stack(plan, asked, answer)) {
             unanswered = true;
             answer = {kNone, 0};
         }

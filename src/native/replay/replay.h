@@ -108,6 +108,21 @@ struct CallStack {
     std::vector<std::byte> stack;
 };
 
+// An instruction of a Python function: its code object, and bytes from its start.
+struct PythonInstruction {
+    uint64_t code;
+    uint64_t offset;
+};
+struct PythonFunction {
+    uint32_t version;  // 0x30b is 3.11
+    uint32_t first_line;
+    uint32_t file_width;  // bytes of a character
+    uint32_t name_width;
+    std::string file;
+    std::string name;
+    std::string lines;  // CPython's table of source places
+};
+
 struct Replay {
     Owners owners;
     CountColumns counts;
@@ -123,6 +138,9 @@ struct Replay {
     HintingColumns hinting;
     std::vector<std::string> paths;  // 0 is ""
     std::unordered_map<uint64_t, CallStack> call_stacks;
+    // Of the call stacks in which Python functions are executed: those, innermost first.
+    std::unordered_map<uint64_t, std::vector<PythonInstruction>> python_stacks;
+    std::unordered_map<uint64_t, PythonFunction> python_functions;
     // All accesses in the shard, with any owner: the sum of `counts` must equal this.
     CountPair counted{0, 0};
     uint64_t ambiguous_pages = 0;       // counted where two mappings fall on one window page

@@ -122,6 +122,56 @@ void CallStackLog::write_frames(ThreadRecorder& recorder, uint64_t id, const Wal
     shard_.commit(recorder, record);
 }
 
+void CallStackLog::write_python(ThreadRecorder& recorder, uint64_t id,
+                                const PythonFrame (&found)[PythonFrames::kMost], uint32_t frames) {
+    PythonFrameEntry entries[PythonFrames::kMost];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < frames; ++i) {
+        const uint64_t code = write_python_code(recorder, found[i].code);
+        if (code != 0) {
+            entries[count++] = {code, found[i].offset};
+        }
+    }
+    if (count == 0) {
+        return;
+    }
+    const size_t bytes = count * sizeof entries[0];
+    auto* record = static_cast<PythonFramesRecord*>(shard_.append(
+        recorder, RecordType::kPythonFrames, recorder.thread, sizeof(PythonFramesRecord) + bytes));
+    record->stack_id = id;
+    record->frames = count;
+    __builtin_memcpy(record + 1, entries, bytes);
+    shard_.commit(recorder, record);
+}
+
+// Returns what identifies the code object; 0 if there is none.
+uint64_t CallStackLog::write_python_code(ThreadRecorder& recorder, uint64_t code) {
+    PythonCode found;
+    if (!python_.describe(code, found)) {
+        return 0;
+    }
+    // Another code object may have been at this address before.
+    const uint64_t id =
+        mix(mix(mix(code, found.lines.address), found.function.address), found.first_line) | 1;
+    if (!remember(id)) {
+        return id;
+    }
+    auto* record = static_cast<PythonCodeRecord*>(
+        shard_.append(recorder, RecordType::kPythonCode, recorder.thread,
+                      sizeof(PythonCodeRecord) + found.bytes()));
+    record->code = id;
+    record->first_line = found.first_line;
+    record->version = found.version;
+    record->file_width = static_cast<uint8_t>(found.file.width);
+    record->function_width = static_cast<uint8_t>(found.function.width);
+    record->file_bytes = found.file.bytes;
+    record->function_bytes = found.function.bytes;
+    record->line_bytes = found.lines.bytes;
+    found.copy(record + 1);
+    shard_.commit(recorder, record);
+    return id;
+}
+
 void CallStackLog::write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
                               const StackWords& stack, uint64_t id) {
     constexpr size_t kMost = kWrittenBytes / sizeof(uint64_t);
@@ -174,8 +224,7 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
         rule = kAtFunctionStart;
     }
     found.id = found.place = frame.pc;
-    uint32_t wanted = kMostFrames;
-    for (uint32_t steps = 0; found.frames < wanted && steps < kSteps; ++steps) {
+    for (uint32_t steps = 0; found.frames < found.wanted && steps < kSteps; ++steps) {
         const Step step = step_to_caller(rule, frame, stack);
         found.stack_pointer = frame.stack_pointer;
         if (step == Step::kOutermost) {
@@ -193,7 +242,7 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
                 found.place = found.id;
             }
             if (found.frames == kFramesOfPlace) {
-                wanted = frames_wanted(found.place);
+                found.wanted = frames_wanted(found.place);
             }
         }
         rule = rules_.at(frame.pc - 1, key);  // of the call, not of what follows it
@@ -212,8 +261,8 @@ uint64_t CallStackLog::mix_code_words(const StackWords& stack, const Walk& walke
 }
 
 uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters& registers,
-                                uint64_t pc, uint64_t stack_pointer, uint64_t exchanged,
-                                uint64_t original) {
+                                uint64_t pc, uint64_t stack_pointer, uint64_t bytes,
+                                uint64_t exchanged, uint64_t original) {
     if (!shard_.makes_calls()) {
         return 0;
     }
@@ -230,8 +279,17 @@ uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters
             shard_.set_flag(kShardStacksCut);
         }
     }
+    PythonFrame python[PythonFrames::kMost];
+    const uint32_t python_frames =
+        bytes < kPageBytes
+            ? 0
+            : python_.walk(recorder.os_tid, recorder.python_state, walked.wanted, python);
+    for (uint32_t i = 0; i < python_frames; ++i) {
+        id = mix(mix(id, python[i].code), python[i].offset);
+    }
     id |= 1;  // 0 means none
     if (remember(id)) {
+        write_python(recorder, id, python, python_frames);
         if (stacks.load(std::memory_order_relaxed) < kFewer[0].of_place) {
             stacks.fetch_add(1, std::memory_order_relaxed);
         }

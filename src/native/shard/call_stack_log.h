@@ -9,6 +9,9 @@
 // addresses in their innermost words are; stale words only make one stack appear under several
 // identifiers.
 //
+// A Python program allocates most of its memory through the same few functions of the interpreter:
+// what differs is the Python code.
+//
 // A program with very many call stacks at one place gets fewer functions of each, so that they do
 // not fill memory (kShardStacksCut).
 #pragma once
@@ -19,6 +22,7 @@
 
 #include "call_frame_rules.h"
 #include "program_registers.h"
+#include "python_frames.h"
 #include "shard_writer.h"
 
 namespace numascape {
@@ -32,13 +36,21 @@ class CallStackLog {
     void close();
     void add_code(uint64_t start, uint64_t end, bool present);
     // A module with its ELF header at `start`, whose code is added with add_code.
-    void add_module(uint64_t start, uint64_t end) { rules_.add_module(start, end); }
-    void remove_module(uint64_t start) { rules_.remove_module(start); }
+    void add_module(uint64_t start, uint64_t end) {
+        rules_.add_module(start, end);
+        python_.add_module(start, end);
+    }
+    void remove_module(uint64_t start) {
+        rules_.remove_module(start);
+        python_.remove_module(start);
+    }
     // Identifies the call stack of code at `pc`, and writes it to the shard if it is new; 0 if the
-    // process allows no system calls.
+    // process allows no system calls. For an allocation of at least a page (`bytes`), it includes
+    // the Python functions that the thread executes.
     // `exchanged` on the stack stands for the program's own value `original`.
     uint64_t identify(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
-                      uint64_t stack_pointer, uint64_t exchanged = 0, uint64_t original = 0);
+                      uint64_t stack_pointer, uint64_t bytes, uint64_t exchanged = 0,
+                      uint64_t original = 0);
 
   private:
     static constexpr uint32_t kMostFrames = 48;
@@ -47,6 +59,7 @@ class CallStackLog {
         uint64_t id;
         uint64_t place;  // identifies the called function and the first return addresses
         uint32_t frames = 0;
+        uint32_t wanted = kMostFrames;
         bool complete = true;    // up to the outermost function, or as many as wanted
         uint64_t stack_pointer;  // of the last frame that was found
         uint64_t addresses[kMostFrames];
@@ -60,6 +73,9 @@ class CallStackLog {
     void walk(const StackWords& stack, CallFrame frame, Walk& found);
     uint64_t mix_code_words(const StackWords& stack, const Walk& walked) const;
     void write_frames(ThreadRecorder& recorder, uint64_t id, const Walk& walked);
+    void write_python(ThreadRecorder& recorder, uint64_t id,
+                      const PythonFrame (&found)[PythonFrames::kMost], uint32_t frames);
+    uint64_t write_python_code(ThreadRecorder& recorder, uint64_t code);
     void write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
                     const StackWords& stack, uint64_t id);
 
@@ -72,6 +88,7 @@ class CallStackLog {
 
     ShardWriter& shard_;
     CallFrameRules rules_;
+    PythonFrames python_;
     Span spans_[2];
     std::atomic<uint8_t>* code_pages_ = nullptr;     // by window page: 2 x unloads, + 1 with code
     std::atomic<uint64_t>* seen_ = nullptr;          // identifiers written; open addressing

@@ -37,7 +37,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 5;
+inline constexpr uint32_t kShardVersion = 6;
 
 // Addresses are counted modulo 2^40; without ASLR, the mappings of a program do not collide in it.
 inline constexpr unsigned kWindowBits = 40;
@@ -132,6 +132,8 @@ enum class RecordType : uint8_t {
     kForget,
     kWriter,
     kCallFrames,
+    kPythonFrames,
+    kPythonCode,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
@@ -300,6 +302,33 @@ struct CallFramesRecord {
     RecordHeader header;
     uint64_t stack_id;
     uint64_t frames;
+};
+
+// The Python functions of a call stack, innermost first. Followed by `frames`
+// PythonFrameEntries.
+struct PythonFramesRecord {
+    RecordHeader header;
+    uint64_t stack_id;
+    uint64_t frames;
+};
+struct PythonFrameEntry {
+    uint64_t code;    // see PythonCodeRecord
+    uint64_t offset;  // of the instruction, in bytes
+};
+
+// A code object of CPython. Followed by the characters of its file and of its function, and by its
+// table of source places.
+struct PythonCodeRecord {
+    RecordHeader header;
+    uint64_t code;  // identifies it
+    uint32_t first_line;
+    uint16_t version;    // 0x30b is 3.11
+    uint8_t file_width;  // bytes of a character
+    uint8_t function_width;
+    uint32_t file_bytes;
+    uint32_t function_bytes;
+    uint32_t line_bytes;
+    uint32_t reserved;
 };
 
 // Nodes of `pages` consecutive window pages, followed by i16 nodes (negative errno: not present),

@@ -61,6 +61,10 @@ size_t fixed_size(RecordType type) {
             return sizeof(CallStackRecord);
         case RecordType::kCallFrames:
             return sizeof(CallFramesRecord);
+        case RecordType::kPythonFrames:
+            return sizeof(PythonFramesRecord);
+        case RecordType::kPythonCode:
+            return sizeof(PythonCodeRecord);
         case RecordType::kPlacement:
             return sizeof(PlacementRecord);
         case RecordType::kProcessExit:
@@ -133,6 +137,14 @@ bool consistent(const RecordView& record, uint32_t threads) {
         case RecordType::kCallFrames:
             return record.as<CallFramesRecord>().frames <=
                    (size - sizeof(CallFramesRecord)) / sizeof(uint64_t);
+        case RecordType::kPythonFrames:
+            return record.as<PythonFramesRecord>().frames <=
+                   (size - sizeof(PythonFramesRecord)) / sizeof(PythonFrameEntry);
+        case RecordType::kPythonCode: {
+            const auto& code = record.as<PythonCodeRecord>();
+            return uint64_t{code.file_bytes} + code.function_bytes + code.line_bytes <=
+                   size - sizeof(PythonCodeRecord);
+        }
         default:
             return true;
     }

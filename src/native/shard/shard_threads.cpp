@@ -54,6 +54,7 @@ void ShardWriter::keep_recorder(ThreadRecorder* ended) {
     ended->table_word = nullptr;
     ended->table_words = nullptr;
     ended->thread_pointer = 0;
+    ended->python_state = 0;
     ended->sampling.weight = 0;
     SpinGuard guard(registry_lock_);
     ended->next = idle_threads_;

@@ -70,6 +70,7 @@ struct ThreadRecorder {
     uint64_t thread_pointer;  // 0: unknown
     uint64_t stack_start;
     uint64_t stack_end;
+    uint64_t python_state;  // see python_frames.h
     Sampling sampling;
     uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
 };

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from numascape.naming.frames import is_library_module
+from numascape.naming.python_objects import INTERPRETER_NAMES
 from numascape.naming.runtime_objects import RUNTIME_NAMES
 
 _MESSAGE_PASSING = re.compile(r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)")
@@ -37,6 +38,7 @@ def owner_of(row: dict[str, Any]) -> Owner:
     module = str(row["module"]).rpartition("/")[2]
     if (
         row["name"] in RUNTIME_NAMES
+        or row["name"] in INTERPRETER_NAMES
         or _CODE.fullmatch(row["name"])
         or (is_remainder(row) and _LIBRARY.search(module))
         or row["name"] == _ALLOCATOR

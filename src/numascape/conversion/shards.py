@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from numascape._native import shard as native
 from numascape.errors import NumascapeError
+from numascape.naming.python_code import PythonCode, python_stacks
+from numascape.naming.python_statements import PythonFrame
 
 # OwnerKind of src/native/replay/replay.h.
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN = range(6)
@@ -112,6 +114,8 @@ class Shard:
     paths: list[str]
     # By identifier: return addresses, or registers and a copy of the stack.
     call_stacks: Mapping[int, tuple[list[int], list[int], bytes]]
+    # By identifier: the Python functions of the call stack, innermost first.
+    python_stacks: Mapping[int, tuple[PythonFrame, ...]]
     counted: tuple[int, int]
     ambiguous_pages: int
     shared_page_accesses: int
@@ -231,6 +235,10 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         ),
         paths=[_text(name) for name in raw["paths"]],
         call_stacks=raw["call_stacks"],
+        python_stacks=python_stacks(
+            raw["python_stacks"],
+            {code: PythonCode(*row) for code, row in raw["python_functions"].items()},
+        ),
         counted=raw["counted"],
         ambiguous_pages=raw["ambiguous_pages"],
         shared_page_accesses=raw["shared_page_accesses"],

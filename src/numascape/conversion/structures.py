@@ -33,6 +33,7 @@ from numascape.naming.allocations import (
     name_sites,
 )
 from numascape.naming.frames import is_library
+from numascape.naming.python_statements import PythonFrame
 
 PAGE = module_pages.PAGE
 # Pages of a mapping with separate counters, as addresses are counted modulo 2^40.
@@ -99,12 +100,15 @@ class Names:
         self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
         # Forked processes have their parents' call stacks.
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
-        self._sites: dict[tuple[int, ...], _Site] = {}
+        self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
 
     def allocations(self, shard: Shard) -> dict[int, _CallStack]:
         """By call stack: the allocation's name, the stack as text, and the module of the name."""
         sites = {
-            identifier: self._site(tuple(addresses) or self._unwind(registers, copy))
+            identifier: self._site(
+                tuple(addresses) or self._unwind(registers, copy),
+                shard.python_stacks.get(identifier, ()),
+            )
             for identifier, (addresses, registers, copy) in shard.call_stacks.items()
         }
         names = name_sites([site.allocation for site in sites.values()])
@@ -113,16 +117,19 @@ class Names:
             for (identifier, site), name in zip(sites.items(), names, strict=True)
         }
 
-    def _site(self, addresses: tuple[int, ...]) -> _Site:
-        """The site of a call stack: return addresses, innermost first."""
-        if addresses not in self._sites:
+    def _site(self, addresses: tuple[int, ...], python: tuple[PythonFrame, ...]) -> _Site:
+        """The site of a call stack: return addresses, and Python functions, innermost first."""
+        key = (addresses, python)
+        if key not in self._sites:
             # With what was inlined there.
             frames = [f for address in addresses for f in self._symbols.frames(address - 1)]
-            found = allocation_site(frames)
+            found = allocation_site(frames, python)
             module = next((f.module for f in frames if f.function == found.name.function), "")
-            words = tuple(_words(frame) for frame in frames)
-            self._sites[addresses] = _Site(found, words, module_name(module))
-        return self._sites[addresses]
+            words = tuple(
+                f"{frame.function} ({frame.file}:{frame.line})" for frame in python
+            ) + tuple(_words(frame) for frame in frames)
+            self._sites[key] = _Site(found, words, module_name(module))
+        return self._sites[key]
 
     def _unwind(self, registers: Sequence[int], stack: bytes) -> tuple[int, ...]:
         """The return addresses behind the allocation function, innermost first."""

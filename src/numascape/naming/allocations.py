@@ -24,6 +24,7 @@ from numascape.naming.frames import (
     module_name,
     source_function,
 )
+from numascape.naming.python_statements import PythonFrame, statement_name
 from numascape.naming.sources import Source, read_source
 
 
@@ -42,14 +43,18 @@ class AllocationName:
     line: int
 
 
-def name_allocation(frames: Sequence[CallFrame]) -> AllocationName:
+def name_allocation(
+    frames: Sequence[CallFrame], python: Sequence[PythonFrame] = ()
+) -> AllocationName:
     """The name of the memory allocated with the call stack `frames`.
+
+    `python` are the Python functions that the interpreter executed.
 
     `frames` are innermost first and start with the caller of the allocation function. Functions of
     language libraries are skipped. If a function hands the block to its caller (by returning it,
     through an argument, or as a member of the caller's object), the caller is examined.
     """
-    return _resolve(frames)[0]
+    return _resolve(frames, python)[0]
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,11 @@ class AllocationSite:
     decided: int
 
 
-def allocation_site(frames: Sequence[CallFrame]) -> AllocationSite:
+def allocation_site(
+    frames: Sequence[CallFrame], python: Sequence[PythonFrame] = ()
+) -> AllocationSite:
     """Like `name_allocation`, for callers that get the call stacks of a program one by one."""
-    name, parts, decided = _resolve(frames)
+    name, parts, decided = _resolve(frames, python)
     return AllocationSite(name, parts, _offset_at(frames, name) if parts else 0, decided)
 
 
@@ -107,7 +114,9 @@ def _offset_at(frames: Sequence[CallFrame], name: AllocationName) -> int:
     return 0
 
 
-def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ...], int]:
+def _resolve(
+    frames: Sequence[CallFrame], python: Sequence[PythonFrame]
+) -> tuple[AllocationName, tuple[str, ...], int]:
     """The name, its parts, and how many frames determine it (0: all)."""
     runtime = runtime_objects.runtime_name(frames)
     if runtime is not None:
@@ -129,7 +138,7 @@ def _resolve(frames: Sequence[CallFrame]) -> tuple[AllocationName, tuple[str, ..
             wanted = _asked_of_caller(destination, frame)
         elif wanted.argument < 0 and not wanted.member:
             wanted = Wanted(callee=base_name(frame.function), suffix=wanted.suffix)
-    return best or _without_source(frames), (), 0
+    return best or _without_source(frames, python), (), 0
 
 
 def _placed(name: str, frame: CallFrame) -> AllocationName:
@@ -170,14 +179,21 @@ def _find(
     return c_destination.find_destination(source, line, column, function, wanted)
 
 
-def _without_source(frames: Sequence[CallFrame]) -> AllocationName:
-    """`function+line`, a Python-visible function, or a symbol of the innermost user's frame.
+def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) -> AllocationName:
+    """`function+line`, a name for a Python programmer, or a symbol of the innermost user's frame.
 
     Functions that are allocators by their name are skipped if their caller is known.
     """
-    python = python_objects.python_name(frames)
-    if python is not None:
-        return _placed(python[0], python[1])
+    interpreters = python_objects.interpreters_name(frames)
+    if interpreters is not None:
+        return AllocationName(interpreters, "", "", 0)  # one structure for all of this type
+    statement = statement_name(python)
+    if statement is not None:
+        of = statement.frame
+        return AllocationName(statement.name, of.function, of.file, of.line)
+    numpys = python_objects.numpys_name(frames)
+    if numpys is not None:
+        return _placed(*numpys)
     if not frames:
         return AllocationName("unknown", "", "", 0)
     users = [f for f in frames if not is_library(f)] or [frames[0]]

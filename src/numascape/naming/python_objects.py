@@ -4,38 +4,54 @@
 import re
 from collections.abc import Sequence
 
-from numascape.naming.frames import CallFrame, is_library, module_name
+from numascape.naming.frames import CallFrame, is_library, is_library_module, module_name
 
 _NUMPY_MODULE = re.compile(r"(_multiarray_umath|multiarray|umath)\.")
 _NUMPY_FUNCTION = re.compile(r"array_(\w+?)(_namespace)?$")
 
 _PYTHON_MODULE = re.compile(r"(lib)?python3?[\d.]*(d|t)?([.-]|$)")
+_OBJECTS = "Python objects"
 # CPython's small objects (up to 512 bytes) of all types share arenas.
 _CPYTHON_FUNCTIONS = {
-    r"_PyObject_Arena\w+|new_arena|allocate_from_new_pool": "Python objects",
+    r"_PyObject_Arena\w+|new_arena|allocate_from_new_pool": _OBJECTS,
     r"list_\w+|PyList_\w+|_PyList_\w+": "Python lists",
     r"new_keys_object|new_values|dictresize|dict_\w+|PyDict_\w+|_PyDict_\w+": "Python dictionaries",
     r"_?PyBytes_\w+": "Python bytes",
     r"_?PyByteArray_\w+|bytearray_\w+": "Python byte arrays",
     r"_?PyUnicode_\w+|unicode_\w+|resize_compact": "Python strings",
     r"set_\w+|_?PySet_\w+": "Python sets",
-    r"_PyObject_NewVar|_?PyType_\w+|_PyObject_GC_\w+|gc_alloc": "Python objects",
+    r"_PyObject_NewVar|_?PyType_\w+|_PyObject_GC_\w+|gc_alloc": _OBJECTS,
 }
 
 
-_PYTHON_NAMES = frozenset(_CPYTHON_FUNCTIONS.values())
+# Modules of Python's library that keep data of programs; they may be built into the interpreter.
+_DATA_FUNCTION = re.compile(r"(new)?array(object|_\w+)|mmap_\w+")
+
+INTERPRETER_NAMES = frozenset(_CPYTHON_FUNCTIONS.values())
+"""The names of objects of the interpreter, which no variable decides about."""
 
 
 def is_python_name(name: str) -> bool:
-    """Whether `python_name` gives this name: to all objects of a type, or of a NumPy function."""
-    return name in _PYTHON_NAMES or name == "numpy" or name.startswith("numpy.")
+    """Whether all objects of a type, or of a NumPy function, have this name."""
+    return name in INTERPRETER_NAMES or name == "numpy" or name.startswith("numpy.")
 
 
-def python_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
-    """The memory's name for a Python programmer, with the frame that gives it.
+def interpreters_name(frames: Sequence[CallFrame]) -> str | None:
+    """The built-in type of objects of the interpreter.
 
-    A NumPy function as Python sees it (`numpy.empty`, `numpy.ndarray.copy`), or a built-in type.
-    None if the allocation is neither NumPy's nor the interpreter's.
+    None if the memory is not of one.
+    """
+    frame = next((frame for frame in frames if not is_library(frame)), None)
+    name = None if frame is None else _builtin_name(frame)
+    # The C library maps memory for its own purposes, while a function of the interpreter runs.
+    maps = frames and is_library_module(module_name(frames[0]))
+    return None if name == _OBJECTS and maps else name
+
+
+def numpys_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
+    """The NumPy function as Python sees it (`numpy.empty`, `numpy.ndarray.copy`), with its frame.
+
+    None if the allocation is not NumPy's.
     """
     own: CallFrame | None = None
     caller: CallFrame | None = None
@@ -46,7 +62,7 @@ def python_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
             caller = frame
             break
         elif not is_library(frame):
-            return _builtin_name(frame)
+            return None
     # The outermost of NumPy's own frames is the function that Python called.
     return None if own is None else (_numpy_name(own, caller), own)
 
@@ -61,10 +77,10 @@ def _numpy_name(own: CallFrame, caller: CallFrame | None) -> str:
     return f"{'numpy.ndarray' if is_method else 'numpy'}.{match[1]}"
 
 
-def _builtin_name(frame: CallFrame) -> tuple[str, CallFrame] | None:
+def _builtin_name(frame: CallFrame) -> str | None:
     if not _PYTHON_MODULE.match(module_name(frame)):
         return None
     for functions, name in _CPYTHON_FUNCTIONS.items():
         if re.fullmatch(functions, frame.function):
-            return name, frame
-    return None
+            return name
+    return None if _DATA_FUNCTION.match(frame.function) else _OBJECTS

@@ -20,6 +20,7 @@ import tree_sitter_cpp
 import tree_sitter_fortran
 import tree_sitter_rust
 
+FileVersion = tuple[int, int, int]
 LARGEST_FILE = 16 << 20
 LONGEST_LINE = 64 << 10
 PARSE_SECONDS = 5.0  # of CPU time
@@ -50,15 +51,21 @@ def read_source(path: str) -> Source | None:
 
     It is the same object as long as the file does not change.
     """
+    version = file_version(path)
+    return None if version is None else _read_version(path, version)
+
+
+def file_version(path: str) -> FileVersion | None:
+    """What changes when the file changes; None if it is missing."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return _read_version(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @lru_cache(maxsize=64)
-def _read_version(path: str, _version: tuple[int, int, int]) -> Source | None:
+def _read_version(path: str, _version: FileVersion) -> Source | None:
     content = read_regular_file(path)
     if content is None:
         return None

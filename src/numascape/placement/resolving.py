@@ -10,6 +10,7 @@ from typing import Final
 
 from numascape._native.symbols import Frame, Global, Module, Symbols
 from numascape.naming import AllocationSite, allocation_site
+from numascape.naming.python_statements import PythonFrame
 from numascape.plan.plan import StructureRule
 
 PAGE: Final = 4096
@@ -55,18 +56,24 @@ class Resolver:
         self._offsets: dict[AllocationSite, list[int]] = defaultdict(list)
 
     def stack(
-        self, modules: tuple[LoadedModule, ...], addresses: Sequence[int], is_mapping: bool
+        self,
+        modules: tuple[LoadedModule, ...],
+        addresses: Sequence[int],
+        python: Sequence[PythonFrame] = (),
+        *,
+        is_mapping: bool,
     ) -> tuple[int | None, int]:
         """The rule for allocations with this call stack of return addresses, innermost first.
 
-        Also returns how many of the addresses determine the rule; 0 if all do.
+        `python` are the Python functions that are executed. Also returns how many of the addresses
+        determine the rule; 0 if all do.
         """
         frames: list[Frame] = []
         ends = []  # the number of frames up to and including each address
         for address in addresses:
             frames.extend(self._frames(modules, address - 1))
             ends.append(len(frames))
-        site = allocation_site(frames)
+        site = allocation_site(frames, python)
         name = self._one_of(site) if site.parts else site.name.name
         kind = "mapping" if is_mapping else "heap"
         rule = self._rule(name, kind, site.name.function, site.name.file, site.name.line)

@@ -18,11 +18,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from numascape.naming.python_code import PythonCode, python_frame
+from numascape.naming.python_statements import PythonFrame
 from numascape.placement.compiling import NOWHERE
 from numascape.placement.resolving import LoadedModule, Resolver
 
-_QUESTION: Final = struct.Struct("<6I")
+_QUESTION: Final = struct.Struct("<7I")
 _MODULE: Final = struct.Struct("<3Q2I")
+_PYTHON: Final = struct.Struct("<Q8I")
 _CREDENTIALS: Final = struct.Struct("3i")
 _VARIABLES, _STACK = 1, 2
 _LARGEST: Final = 4 << 20
@@ -90,14 +93,16 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 
 def answer(question: bytes, resolver: Resolver) -> bytes:
     """Return the answer to a question. Raises QuestionError if the question is not valid."""
-    _, kind, modules, addresses, module_bytes, is_mapping = _QUESTION.unpack_from(question)
+    _, kind, modules, addresses, module_bytes, is_mapping, python = _QUESTION.unpack_from(question)
     rest = question[_QUESTION.size :]
-    if module_bytes + addresses * 8 != len(rest) or addresses > _DEEPEST:
+    stack_end = module_bytes + addresses * 8
+    if stack_end > len(rest) or max(addresses, python) > _DEEPEST:
         raise QuestionError("its parts do not add up")
     loaded = _modules(rest[:module_bytes], modules)
+    functions = _python(rest[stack_end:], python)
     if kind == _STACK:
-        stack = struct.unpack(f"<{addresses}Q", rest[module_bytes:])
-        rule, decided = resolver.stack(loaded, stack, bool(is_mapping))
+        stack = struct.unpack(f"<{addresses}Q", rest[module_bytes:stack_end])
+        rule, decided = resolver.stack(loaded, stack, functions, is_mapping=bool(is_mapping))
         return struct.pack("<2I", NOWHERE if rule is None else rule, decided)
     if kind == _VARIABLES:
         found = resolver.variables(loaded)
@@ -107,6 +112,26 @@ def answer(question: bytes, resolver: Resolver) -> bytes:
         )
         return struct.pack("<2I", len(found), 0) + b"".join(rows)
     raise QuestionError("its kind is not known")
+
+
+def _python(content: bytes, count: int) -> tuple[PythonFrame, ...]:
+    found = []
+    at = 0
+    for _ in range(count):
+        if at + _PYTHON.size > len(content):
+            raise QuestionError("a Python function is cut off")
+        offset, version, line, file_width, name_width, *sizes, _ = _PYTHON.unpack_from(content, at)
+        at += _PYTHON.size
+        texts = []
+        for size in sizes:
+            texts.append(content[at : at + size])
+            at += size
+        file, name, lines = texts
+        code = PythonCode(version, line, (file, file_width), (name, name_width), lines)
+        found.append(python_frame(code, offset))
+    if at != len(content):
+        raise QuestionError("its parts do not add up")
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)

@@ -48,7 +48,8 @@ def test_arrays_of_numpy(numpy, python, name):
         (["_PyObject_Malloc", "list_resize", "list_extend"], "Python lists"),
         (["PyMem_RawMalloc", "new_keys_object"], "Python dictionaries"),
         (["_PyObject_Malloc", "_PyBytes_FromSize"], "Python bytes"),
-        (["zlib_read"], "zlib_read+0x10"),
+        (["PyArena_New", "block_new"], "Python objects"),
+        (["newarrayobject", "array_new"], "newarrayobject+0x10"),
     ],
 )
 def test_objects_of_the_interpreter(functions, name):

@@ -17,13 +17,25 @@ from numascape.plan import StructureRule
 NOWHERE = 0xFFFFFFFF
 
 
+def python_function(first_line: int = 3) -> bytes:
+    file, name, lines = b"/none.py", "f".encode("utf-16-le"), b"\xf0\x00\x00\x00"
+    sizes = (len(file), len(name), len(lines))
+    header = struct.pack("<Q8I", 0, 0x30B, first_line, 1, 2, *sizes, 0)
+    return header + file + name + lines
+
+
 def question(
-    kind: int = 2, addresses: tuple[int, ...] = (4096,), path: bytes = b"/none", modules: int = 1
+    kind: int = 2,
+    addresses: tuple[int, ...] = (4096,),
+    path: bytes = b"/none",
+    modules: int = 1,
+    python: tuple[bytes, ...] = (),
 ) -> bytes:
     module = struct.pack("<3Q2I", 0x1000, 0x2000, 0x1000, len(path), 0) + path
     stack = struct.pack(f"<{len(addresses)}Q", *addresses)
-    header = (len(module) + len(stack), kind, modules, len(addresses), len(module), 0)
-    return struct.pack("<6I", *header) + module + stack
+    rest = module + stack + b"".join(python)
+    header = (len(rest), kind, modules, len(addresses), len(module), 0, len(python))
+    return struct.pack("<7I", *header) + rest
 
 
 @pytest.fixture
@@ -35,12 +47,27 @@ def test_a_stack_that_no_rule_is_about(resolver: Resolver) -> None:
     assert struct.unpack("<2I", answer(question(), resolver))[0] == NOWHERE
 
 
+def test_a_python_function_names_the_stack() -> None:
+    resolver = Resolver((StructureRule("f+3", "interleave", nodes=(0,)),))
+    for line, rule in ((3, 0), (4, NOWHERE)):
+        asked = question(python=(python_function(line),))
+        assert struct.unpack("<2I", answer(asked, resolver)) == (rule, 0)
+
+
 def test_variables_of_a_file_that_is_not_there(resolver: Resolver) -> None:
     assert struct.unpack("<2I", answer(question(1, ()), resolver)) == (0, 0)
 
 
 def test_damaged_questions_get_no_answer(resolver: Resolver) -> None:
-    for damaged in (question(3), question(modules=2), question() + b"x", question(path=b"a\0b")):
+    for damaged in (
+        question(3),
+        question(modules=2),
+        question() + b"x",
+        question(path=b"a\0b"),
+        question(python=(python_function()[:-1],)),
+        question(python=(python_function()[:20],)),
+        question(python=(python_function(),)) + b"x",
+    ):
         with pytest.raises(QuestionError):
             answer(damaged, resolver)
     with pytest.raises(QuestionError):
@@ -50,7 +77,7 @@ def test_damaged_questions_get_no_answer(resolver: Resolver) -> None:
 def test_questions_of_random_bytes_get_an_answer_or_none(resolver: Resolver) -> None:
     chance = random.Random(7)
     for _ in range(2000):
-        content = bytearray(question())
+        content = bytearray(question(python=(python_function(),)))
         for _ in range(chance.randint(1, 4)):
             content[chance.randrange(len(content))] = chance.randrange(256)
         try:
@@ -62,7 +89,7 @@ def test_questions_of_random_bytes_get_an_answer_or_none(resolver: Resolver) -> 
 def test_the_socket_answers_after_nonsense(resolver: Resolver, tmp_path: Path) -> None:
     path = tmp_path / "questions"
     with serving(resolver, path):
-        for content in (b"", b"nonsense", b"\xff" * 24, question()):
+        for content in (b"", b"nonsense", b"\xff" * 28, question()):
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(str(path))
                 client.sendall(content)

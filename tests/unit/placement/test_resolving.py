@@ -90,7 +90,7 @@ def stack_of(
 
     made = Resolver(rules)
     made._frames = frames_of  # type: ignore[method-assign, assignment]
-    monkeypatch.setattr(resolving, "allocation_site", lambda _: site)
+    monkeypatch.setattr(resolving, "allocation_site", lambda *_: site)
     return asked, made
 
 
