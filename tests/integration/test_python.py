@@ -13,7 +13,8 @@ import pytest
 
 KNOWN = tuple(f"3.{minor}" for minor in range(10, 14))
 ASK = (
-    "import platform, sys; print(*sys.version_info[:2], sep='.'); platform.python_implementation()"
+    "import os, sys; version = sys.version_info; "
+    "print(f'{version[0]}.{version[1]}', os.path.realpath('/proc/self/exe'))"
 )
 PROGRAM = """
 import array, os, sys, threading
@@ -44,16 +45,17 @@ os.environ.get("none")
 SIZES = {"grid.cells": 800_000, "u": 160_000, "v": 240_000, "rows": 80_000, "mine": 400_000}
 
 
-def interpreters() -> dict[str, str]:
-    """Path by version, of the interpreters here that names are known for."""
-    found: dict[str, str] = {}
+def interpreters() -> dict[str, Path]:
+    """The interpreters here that names are known for, by version and path."""
+    found = {}
     for name in (sys.executable, "/usr/bin/python3", *(f"python{version}" for version in KNOWN)):
         path = shutil.which(name)
         if path is None:
             continue
         said = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
-        if said.returncode == 0 and said.stdout.strip() in KNOWN:
-            found.setdefault(said.stdout.strip(), path)
+        version, _, real = said.stdout.partition(" ")
+        if said.returncode == 0 and version in KNOWN:
+            found[f"{version} {real.strip()}"] = Path(path)
     return found
 
 
@@ -64,9 +66,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("version", interpreters())
-def test_arrays_have_the_names_of_their_variables(record: Any, program: Path, version: str) -> None:
-    trace = record(interpreters()[version], program).trace
+@pytest.mark.parametrize("interpreter", interpreters())
+def test_arrays_have_the_names_of_their_variables(
+    record: Any, program: Path, interpreter: str
+) -> None:
+    trace = record(interpreters()[interpreter], program).trace
     for name, size in SIZES.items():
         (row,) = trace.structures.filter(name=name, kind="heap").iter_rows(named=True)
         assert Path(row["file"]) == program
@@ -78,7 +82,7 @@ def test_arrays_have_the_names_of_their_variables(record: Any, program: Path, ve
 
 
 def test_a_forked_process_names_its_own(record: Any, program: Path) -> None:
-    trace = record(interpreters().popitem()[1], program, "fork").trace
+    trace = record(sys.executable, program, "fork").trace
     late = trace.structures.filter(name="late")
     assert late["process"].to_list() == [1]
 
@@ -86,6 +90,6 @@ def test_a_forked_process_names_its_own(record: Any, program: Path) -> None:
 def test_objects_of_the_interpreter_are_one_structure_for_each_kind(
     record: Any, program: Path
 ) -> None:
-    trace = record(interpreters().popitem()[1], program).trace
+    trace = record(sys.executable, program).trace
     objects = trace.structures.filter(name="Python objects")
     assert objects.height == objects["kind"].n_unique()

@@ -83,4 +83,5 @@ def _builtin_name(frame: CallFrame) -> str | None:
     for functions, name in _CPYTHON_FUNCTIONS.items():
         if re.fullmatch(functions, frame.function):
             return name
-    return None if _DATA_FUNCTION.match(frame.function) else _OBJECTS
+    is_known = not frame.function.startswith("0x")  # the interpreter may have few symbols
+    return _OBJECTS if is_known and not _DATA_FUNCTION.match(frame.function) else None

@@ -70,7 +70,7 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
     only a step of a computation is the "temporary" of the variable. Without a variable, or without
     the source, the name is `function+line`. None if no frame is of the program, or if it imports.
     """
-    index, member = -1, ""
+    index, member, is_part = -1, "", False
     first: StatementName | None = None
     for frame in frames:
         if is_library(frame) or not frame.line:
@@ -84,9 +84,10 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
             break
         if isinstance(found, str):
             return None  # the program's libraries, while they are loaded
+        is_part = is_part or found.is_part
         if found.name:
             name = f"{found.name}{member}"
-            return StatementName(f"temporary of {name}" if found.is_part else name, frame)
+            return StatementName(f"temporary of {name}" if is_part else name, frame)
         index, member = found.index, f"{found.member}{member}"
         if found.member or found.local:
             first = StatementName(f"{found.local or 'self'}{member}", frame)
@@ -185,7 +186,7 @@ def _goes_to(
         if isinstance(parent, ast.stmt):
             return _of_statement(tree, parent, node, index, is_part=is_part)
         if isinstance(parent, ast.Lambda) or (in_comprehension and _is_comprehension(parent)):
-            return _Destination() if not is_part else None
+            return _Destination(is_part=is_part)
         if isinstance(parent, ast.NamedExpr) and parent.value is node:
             return _Destination(_target(parent.target, index), is_part=is_part)
         if isinstance(parent, ast.Tuple | ast.List) and index < 0:
@@ -232,7 +233,7 @@ def _of_statement(
     tree: _Tree, statement: ast.stmt, node: ast.AST, index: int, *, is_part: bool
 ) -> _Destination | None:
     if isinstance(statement, ast.Return):
-        return None if is_part else _Destination(index=index)
+        return _Destination(index=index, is_part=is_part)
     if isinstance(statement, ast.Assign):
         target = statement.targets[0]
         is_part = is_part or node in statement.targets

@@ -80,6 +80,8 @@ def test_destinations(tmp_path, statement, name):
         ("return u, zeros(n)", "a, b = f(1)", "b"),
         ("v = zeros(n); return v.sum()", "x = f(1)", "v"),
         ("v = zeros(n) + 1; return v", "x = f(1)", "temporary of v"),
+        ("return zeros(n) + 1", "x = f(1)", "temporary of x"),
+        ("return [g(zeros(n)) for _ in a]", "x = f(1)", "temporary of x"),
         ("v = zeros(n); g = lambda: v", "x = f(1)", "v"),
     ],
 )
