@@ -2,6 +2,7 @@
 """Measures precision and recall of findings over the labelled programs."""
 
 import tempfile
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,27 +11,44 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.tables import ResultTable, print_table, write_results
-from integration.findings.labelled import Outcome, build, outcomes, score
+from integration.findings.labelled import BLIND, PROGRAMS, Outcome, build, outcomes, score
 from numascape.machine import open_machine
 
 console = Console(stderr=True)
 
 
-def table_of(rounds: list[list[Outcome]]) -> ResultTable:
-    """The number of right, wrong and missed findings of all rounds, by set and by kind."""
-    results = [result for outcome in rounds for result in outcome]
+class Chosen(str, Enum):
+    """Which labelled programs."""
+
+    OWN = "own"
+    BLIND = "blind"
+
+    @property
+    def folder(self) -> Path:
+        """Their sources."""
+        return BLIND if self is Chosen.BLIND else PROGRAMS
+
+    def groups(self, results: list[Outcome]) -> list[tuple[str, list[Outcome]]]:
+        """The results that are counted together, with their titles."""
+        if self is Chosen.BLIND:
+            return [("programs that were labelled before the tool saw them", results)]
+        return [
+            ("programs that thresholds were chosen with", [r for r in results if not r.held_back]),
+            ("programs held back", [r for r in results if r.held_back]),
+            ("all", results),
+        ]
+
+
+def table_of(chosen: Chosen, rounds: list[list[Outcome]]) -> ResultTable:
+    """The number of right, wrong and missed findings of all rounds, by group."""
     rows: list[list[str | float | None]] = []
-    sets = (
-        ("programs that thresholds were chosen with", [r for r in results if not r.held_back]),
-        ("programs held back", [r for r in results if r.held_back]),
-        ("all", results),
-    )
-    for name, chosen in sets:
-        reached = score(chosen)
+    groups = chosen.groups([result for outcome in rounds for result in outcome])
+    for name, results in groups:
+        reached = score(results)
         rows.append(
             [
                 name,
-                str(len({result.program for result in chosen})),
+                str(len({result.program for result in results})),
                 str(reached.right),
                 str(reached.wrong),
                 str(reached.missed),
@@ -40,10 +58,11 @@ def table_of(rounds: list[list[Outcome]]) -> ResultTable:
         )
     return ResultTable(
         "Findings about programs whose causes are known",
-        ["set", "programs", "right", "wrong", "missed", "precision", "recall"],
+        ["group", "programs", "right", "wrong", "missed", "precision", "recall"],
         rows,
-        f"Sums over {len(rounds)} recordings of each program. tests/integration/findings/programs "
-        "has the programs with their labels; every finding that is not a label is wrong.",
+        f"Sums over {len(rounds)} recordings of each program. "
+        f"tests/integration/findings/{chosen.folder.name} has the programs with their labels; every "
+        "finding that is not a label is wrong.",
     )
 
 
@@ -66,33 +85,43 @@ def table_of_machines(by_machine: dict[str, list[Outcome]]) -> ResultTable:
 
 
 def main(
+    programs: Annotated[
+        Chosen, typer.Option(help="Our own labelled programs, or those that others labelled blind.")
+    ] = Chosen.OWN,
     rounds: Annotated[int, typer.Option(min=1, help="Recordings of each program.")] = 1,
+    traces: Annotated[
+        Path | None, typer.Option(help="Keep recordings in this folder, and use those in it.")
+    ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/findings.md and .json.")] = True,
 ) -> None:
     """Measure precision and recall of findings."""
     done = []
     by_machine: dict[str, list[Outcome]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        programs = Path(folder) / "programs"
-        programs.mkdir()
-        build(programs)
+        built = Path(folder) / "programs"
+        built.mkdir()
+        build(built, programs.folder)
         for number in range(rounds):
-            traces = Path(folder) / f"traces-{number}"
-            traces.mkdir()
-            done.append(outcomes(programs, traces))
+            recordings = (traces or Path(folder)) / f"traces-{number}"
+            recordings.mkdir(parents=True, exist_ok=True)
+            done.append(outcomes(built, recordings, folder=programs.folder))
             for result in done[-1]:
                 if result.planted != result.found:
                     missed, wrong = result.planted - result.found, result.found - result.planted
                     console.print(
-                        f"{result.program}: missed {sorted(missed)}, wrong {sorted(wrong)}"
+                        f"{result.program}: missed {sorted(missed)}, wrong {sorted(wrong)}",
+                        markup=False,
                     )
         for name in MACHINES:
-            by_machine[name] = outcomes(programs, traces, open_machine(name))
-    tables = [table_of(done), table_of_machines(by_machine)]
+            by_machine[name] = outcomes(
+                built, recordings, open_machine(name), folder=programs.folder
+            )
+    tables = [table_of(programs, done), table_of_machines(by_machine)]
     for table in tables:
         print_table(table)
     if write:
-        for path in write_results("findings", machine(), tables):
+        suffix = "" if programs is Chosen.OWN else f"-{programs.value}"
+        for path in write_results(f"findings{suffix}", machine(), tables):
             console.print(f"wrote {path}")
 
 

@@ -2,7 +2,8 @@
 """The labelled programs: their planted findings, the actual findings, and their agreement.
 
 A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
-a whole). A program's labels are complete: a finding that is not among them is wrong.
+a whole; `!` and `#` begin comments too). A program's labels are complete: a finding that is not
+among them is wrong.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import sysconfig
 import zlib
 from collections.abc import Iterable
@@ -23,9 +25,10 @@ from numascape.findings import find
 from numascape.machine import Machine
 
 PROGRAMS = Path(__file__).parent / "programs"
+BLIND = Path(__file__).parent / "blind"
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 THREADS = 4
-_LABEL = re.compile(r"^\s*(?://|!) label: (.+?) = (.+?)\s*$", re.MULTILINE)
+_LABEL = re.compile(r"^\s*(?://|!|#) label: (.+?) = (.+?)\s*$", re.MULTILINE)
 
 Label = tuple[str, str]
 
@@ -63,18 +66,18 @@ class Score:
         return self.right / max(1, self.right + self.missed)
 
 
-def sources() -> list[Path]:
-    return sorted(path for path in PROGRAMS.iterdir() if path.suffix in (".c", ".cpp", ".f90"))
+def sources(folder: Path = PROGRAMS) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.suffix in (".c", ".cpp", ".f90", ".py"))
 
 
 def labels(source: Path) -> frozenset[Label]:
     return frozenset((name, kind) for name, kind in _LABEL.findall(source.read_text()))
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, programs: Path = PROGRAMS) -> None:
     """Build all programs into `folder`, two at a time."""
     environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
-    command = ["make", "-s", "-j2", "-C", str(PROGRAMS), f"BUILD={folder}"]
+    command = ["make", "-s", "-j2", "-C", str(programs), f"BUILD={folder}"]
     subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
 
 
@@ -88,8 +91,9 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
             "OMP_DYNAMIC": "false",
             "OMP_WAIT_POLICY": "passive",
         }
-        program = programs / f"{source.name}.out"
-        command = [COMMAND, "record", "-q", "-o", trace, "--", program]
+        built = [programs / f"{source.name}.out"]
+        program = [Path(sys.executable), source] if source.suffix == ".py" else built
+        command = [COMMAND, "record", "-q", "-o", trace, "--", *program]
         done = subprocess.run(
             [str(part) for part in command],
             check=False,
@@ -111,15 +115,20 @@ def found_in(trace: Path, machine: Machine | None = None) -> frozenset[Label]:
     )
 
 
-def outcomes(programs: Path, traces: Path, machine: Machine | None = None) -> list[Outcome]:
-    """Record every program and look for findings, for `machine` if given, two at a time."""
+def outcomes(
+    programs: Path, traces: Path, machine: Machine | None = None, folder: Path = PROGRAMS
+) -> list[Outcome]:
+    """Record every program and look for findings, for `machine` if given, two at a time.
+
+    `folder` has the sources, `programs` what was built from them.
+    """
 
     def outcome(source: Path) -> Outcome:
         found = found_in(record(source, programs, traces), machine)
         return Outcome(source.name, labels(source), found)
 
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(outcome, sources()))
+        return list(pool.map(outcome, sources(folder)))
 
 
 def score(results: Iterable[Outcome]) -> Score:
