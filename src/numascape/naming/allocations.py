@@ -124,11 +124,13 @@ def _resolve(
         return AllocationName(runtime[0], "", "", 0), (), 0
     wanted = Wanted()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
+    asking: tuple[CallFrame, Wanted] | None = None  # whose caller decides, and is not there
     for number, frame in enumerate(frames, start=1):
         if not is_library(frame) and frame.file and frame.line:
             destination = _destination(frame, wanted)
             if destination is None and base_name(frame.function) == wanted.callee:
                 continue  # gcc may split a function and inline the rest into its start
+            asking = None
             if destination is None:
                 break
             if destination.name and (best is None or destination.kind is Kind.VARIABLE):
@@ -136,9 +138,25 @@ def _resolve(
             if destination.kind is Kind.VARIABLE:
                 return _placed(destination.name, frame), destination.parts, number
             wanted = _asked_of_caller(destination, frame)
+            asking = frame, wanted
         elif wanted.argument < 0 and not wanted.member:
             wanted = Wanted(callee=base_name(frame.function), suffix=wanted.suffix)
-    return best or _without_source(frames, python), (), 0
+    launched = None if asking is None else _launched(*asking)
+    return launched or best or _without_source(frames, python), (), 0
+
+
+def _launched(frame: CallFrame, wanted: Wanted) -> AllocationName | None:
+    """By the calls of the frame's function in its file, if the stack does not have the caller.
+
+    It may have ended with this call, or the function is that of a thread or a task.
+    """
+    source = read_source(frame.file)
+    if source is None or source.language not in ("c", "cpp"):
+        return None
+    destination = c_destination.find_by_calls(source, wanted)
+    if destination is None or not destination.name:
+        return None
+    return _placed(destination.name, frame)
 
 
 def _placed(name: str, frame: CallFrame) -> AllocationName:

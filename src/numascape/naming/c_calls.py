@@ -46,6 +46,18 @@ def calls_in(node: Node, callee: str) -> Iterator[Node]:
     yield from found
 
 
+def calls_with(root: Node, function: str) -> Iterator[Node]:
+    """The calls of `function`, and those that have it, or its address, as an argument."""
+    for node in walk(root):
+        if node.type == "call_expression":
+            if callee_name(node) == function:
+                yield node
+            arguments = node.child_by_field_name("arguments")
+            for argument in () if arguments is None else arguments.named_children:
+                if text(argument).lstrip("&") == function:
+                    yield node
+
+
 def call_at(root: Node, row: int, column: int, callee: str) -> Node | None:
     """Find the call that the compiler places at `row` and `column` (0-based; column -1: unknown).
 

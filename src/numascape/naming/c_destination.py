@@ -2,6 +2,7 @@
 """Finds where the result of a call in C or C++ source goes."""
 
 import re
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -9,6 +10,7 @@ from numascape.naming.c_calls import (
     call_at,
     callee_name,
     calls_in,
+    calls_with,
     subscript_at,
 )
 from numascape.naming.c_functions import (
@@ -29,7 +31,15 @@ from numascape.naming.c_places import (
     macro_target,
     receiver,
 )
-from numascape.naming.destination import TEMPORARY_NAME, Destination, Kind, Wanted, joined, tidy
+from numascape.naming.destination import (
+    TEMPORARY_NAME,
+    Destination,
+    Kind,
+    Wanted,
+    joined,
+    tidy,
+    without_subscripts,
+)
 from numascape.naming.frames import base_name
 from numascape.naming.sources import Source, text
 
@@ -70,6 +80,65 @@ def find_destination(
     return _value(call, function, wanted.suffix)
 
 
+def find_by_calls(source: Source, wanted: Wanted) -> Destination | None:
+    """Find the destination by all calls of the function `wanted.callee`, or that are given it.
+
+    `std::thread(f, std::ref(parts[k]))` and `std::async(f, k)` call `f` in a thread. Their other
+    arguments are those of `f`. None if the calls have different destinations; elements of an array
+    are one.
+    """
+    found = set()
+    for call in calls_with(source.root, wanted.callee):
+        function = enclosing_function(call)
+        if callee_name(call) == wanted.callee:
+            destination = _of_direct_call(call, function, wanted)
+        elif wanted.argument >= 0:
+            target = _argument_of_launched(call, wanted)
+            destination = None if target is None else _classify(target, function, wanted.suffix)
+        else:
+            destination = _result_of_launched(call, function, wanted)
+        if destination is None or destination.kind is not Kind.VARIABLE:
+            return None
+        found.add(destination)
+    if len(found) > 1:
+        found = {replace(each, name=without_subscripts(each.name)) for each in found}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_direct_call(call: Node, function: Function | None, wanted: Wanted) -> Destination | None:
+    if wanted.argument >= 0:
+        return _argument(call, function, wanted)
+    return None if wanted.member else _value(call, function, wanted.suffix)
+
+
+def _argument_of_launched(call: Node, wanted: Wanted) -> Node | None:
+    arguments = [strip(argument) for argument in call_arguments(call)]
+    names = [text(argument).lstrip("&") for argument in arguments]
+    at = names.index(wanted.callee) + 1 + wanted.argument
+    if at >= len(arguments):
+        return None
+    target = arguments[at]
+    if target.type == "call_expression" and callee_name(target) in ("ref", "move"):
+        target = next(iter(call_arguments(target)), target)
+    if target.type == "pointer_expression" and text(target).startswith("&"):
+        target = target.child_by_field_name("argument") or target
+    return target
+
+
+def _result_of_launched(
+    call: Node, function: Function | None, wanted: Wanted
+) -> Destination | None:
+    """Where the result of `std::async(f).get()` goes."""
+    access, get = call.parent, call.parent and call.parent.parent
+    if callee_name(call) != "async" or wanted.member or get is None or access is None:
+        return None
+    if access.type != "field_expression" or callee_name(get) != "get":
+        return None
+    place = follow(get)
+    del place.calls[0]  # `get` itself
+    return _stored(place, function, wanted.suffix)
+
+
 def _is_called(function: Function, name: str) -> bool:
     written = base_name(function.name.replace(" ", ""))
     return not re.fullmatch(r"~?\w+", written) or written == name
@@ -83,6 +152,10 @@ def _value(call: Node, function: Function | None, suffix: str) -> Destination | 
             return _classify(by_argument, function, suffix)
         if function is not None and place.node is not None and function.holds_numbers(place.node):
             return _through_call(place, function, suffix)
+    return _stored(place, function, suffix)
+
+
+def _stored(place: Place, function: Function | None, suffix: str) -> Destination | None:
     if place.slot is Slot.RETURNED:
         return Destination(Kind.RETURNED, "", suffix=suffix)
     if place.slot is Slot.FIELD and place.node is not None:

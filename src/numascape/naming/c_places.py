@@ -27,6 +27,7 @@ _DEEPEST_CALL = 16  # calls as arguments of calls
 _TYPE_OR_CONSTANT = re.compile(
     r"[A-Z][A-Z0-9_]+|\w+_t|void|bool|char|short|int|long|float|double|(un)?signed|_?[Cc]omplex"
 )
+_AGGREGATES = ("struct_specifier", "class_specifier")
 _STATEMENTS = (
     "expression_statement",
     "compound_statement",
@@ -110,17 +111,78 @@ def _is_declarator(node: Node) -> bool:
 
 
 def _aggregate_part(node: Node, parent: Node) -> str:
-    """The designator of `node` in an initialiser: `.values` or, in an array's, `[1]`."""
+    """What `node` initialises in an aggregate: `.values` or, in an array, `[1]`."""
     if parent.type == "initializer_pair":
         designators = parent.children_by_field_name("designator")
         return "".join(text(designator) for designator in designators)
     if parent.type != "initializer_list" or node.type == "initializer_pair":
         return ""
     around = parent.parent
-    declarator = around.child_by_field_name("declarator") if around is not None else None
-    if declarator is None or not any(n.type == "array_declarator" for n in walk(declarator)):
-        return ""
-    return f"[{parent.named_children.index(node)}]"
+    index = parent.named_children.index(node)
+    if around is not None and _is_array(around):
+        return f"[{index}]"
+    fields = _fields_of(parent)
+    return f".{fields[index]}" if index < len(fields) else ""
+
+
+def _is_array(initialised: Node) -> bool:
+    declarator = initialised.child_by_field_name("declarator")
+    return declarator is not None and any(n.type == "array_declarator" for n in walk(declarator))
+
+
+def _fields_of(values: Node) -> list[str]:
+    """The fields that a list of values initialises, if its type is defined in the file."""
+    around = values.parent
+    if around is not None and around.type == "initializer_list" and around.parent is not None:
+        around = around.parent if _is_array(around.parent) else None
+    if around is not None and around.type == "init_declarator":
+        around = around.parent
+    named = None if around is None else around.child_by_field_name("type")
+    if named is not None and named.type == "type_descriptor":
+        named = named.child_by_field_name("type")
+    if named is not None and named.type in _AGGREGATES:
+        named = named.child_by_field_name("name") or named
+    if named is None:
+        return []
+    root = named
+    while root.parent is not None:
+        root = root.parent
+    wanted = text(named)
+    body = next((body for body in map(_body, walk(root)) if body and body[0] == wanted), None)
+    if body is None or _has_constructor(*body):
+        return []
+    return _field_names(body[1])
+
+
+def _body(node: Node) -> tuple[str, Node] | None:
+    """The name and the fields of a definition of an aggregate."""
+    if node.type == "type_definition":
+        name, definition = node.child_by_field_name("declarator"), node.child_by_field_name("type")
+    else:
+        name, definition = node.child_by_field_name("name"), node
+    if name is None or definition is None or definition.type not in _AGGREGATES:
+        return None
+    fields = definition.child_by_field_name("body")
+    return None if fields is None else (text(name), fields)
+
+
+def _has_constructor(name: str, body: Node) -> bool:
+    functions = (node for node in walk(body) if node.type == "function_declarator")
+    return any(text(function.named_children[0]) == name for function in functions)
+
+
+def _field_names(body: Node) -> list[str]:
+    names = []
+    for declaration in body.named_children:
+        is_static = any(text(child) == "static" for child in declaration.children)
+        if declaration.type != "field_declaration" or is_static:
+            continue
+        for declarator in declaration.children_by_field_name("declarator"):
+            if any(node.type == "function_declarator" for node in walk(declarator)):
+                continue
+            field = next((n for n in walk(declarator) if n.type == "field_identifier"), None)
+            names.append("" if field is None else text(field))
+    return names if all(names) else []
 
 
 def address_argument(call: Node, function: Function | None, depth: int = 0) -> Node | None:

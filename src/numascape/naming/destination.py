@@ -59,6 +59,18 @@ def joined(name: str, suffix: str) -> str:
     return tidy(name + suffix)
 
 
+def without_subscripts(name: str) -> str:
+    """The name of the array of which `name` is an element: `grid.rows` for `grid.rows[i + 1]`."""
+    depth = 0
+    kept = []
+    for character in name:
+        depth += character == "["
+        if depth == 0:
+            kept.append(character)
+        depth -= character == "]" and depth > 0
+    return "".join(kept)
+
+
 def tidy(text: str) -> str:
     """The source text on one line, without control characters and of bounded length."""
     printable = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_NAME])

@@ -23,6 +23,7 @@ import numascape
 from numascape.analysis.source_files import readable_sources
 from numascape.findings import find
 from numascape.machine import Machine
+from numascape.naming.destination import without_subscripts
 
 PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
@@ -71,7 +72,12 @@ def sources(folder: Path = PROGRAMS) -> list[Path]:
 
 
 def labels(source: Path) -> frozenset[Label]:
-    return frozenset((name, kind) for name, kind in _LABEL.findall(source.read_text()))
+    return frozenset((_plain(name), kind) for name, kind in _LABEL.findall(source.read_text()))
+
+
+def _plain(name: str) -> str:
+    """The structure's name in one spelling: an element is its array, and `->` is a dot."""
+    return without_subscripts(name).replace("->", ".")
 
 
 def build(folder: Path, programs: Path = PROGRAMS) -> None:
@@ -110,7 +116,7 @@ def found_in(trace: Path, machine: Machine | None = None) -> frozenset[Label]:
     opened = numascape.open(trace)
     findings = find(opened, machine, readable_sources(opened.info, None))
     return frozenset(
-        ("run" if finding.structure is None else finding.name, finding.kind.value)
+        ("run" if finding.structure is None else _plain(finding.name), finding.kind.value)
         for finding in findings
     )
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions whose caller is not on the stack: of threads, of tasks, and behind tail calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from numascape.naming import name_allocation
+
+
+@dataclass(frozen=True)
+class AnyFrame:
+    function: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    module: str = "/opt/program"
+
+
+THREAD = AnyFrame("std::__invoke_impl", "/usr/include/c++/12/bits/invoke.h", 61)
+FILLS = "void fill(double *&part, int n) {\n  part = new double[n];\n}\n"
+RETURNS = "double *fill(int n) {\n  double *made = new double[n];\n  return made;\n}\n"
+
+
+def name_of(folder: Path, text: str, *callers: AnyFrame) -> str:
+    """The name of what `new` in line 2 allocates."""
+    file = folder / "program.cpp"
+    file.write_text(text)
+    column = text.splitlines()[1].index("new") + 1
+    return name_allocation([AnyFrame("fill", str(file), 2, column), *callers]).name
+
+
+@pytest.mark.parametrize(
+    ("launch", "name"),
+    [
+        ("std::thread(fill, std::ref(parts[k]), 8);", "parts[k]"),
+        ("threads.emplace_back(&fill, std::ref(parts[k]), 8);", "parts[k]"),
+        ("std::async(std::launch::async, fill, std::ref(grid.cells), 8);", "grid.cells"),
+        ("std::thread(fill, std::ref(a), 8); std::thread(fill, std::ref(b), 8);", "part"),
+        ("fill(parts[2 * k], 8); fill(parts[2 * k + 1], 8);", "parts"),
+        ("std::thread(fill);", "part"),
+        ("run(other, std::ref(a), 8);", "part"),
+    ],
+)
+def test_what_a_thread_s_function_fills(tmp_path, launch, name):
+    assert name_of(tmp_path, f"{FILLS}void work(int k) {{\n{launch}\n}}\n", THREAD) == name
+
+
+@pytest.mark.parametrize(
+    ("launch", "name"),
+    [
+        ("parts.push_back(std::async(std::launch::async, fill, 8).get());", "parts"),
+        ("x = std::async(fill, 8).get();", "x"),
+        ("auto later = std::async(fill, 8);", "made"),
+    ],
+)
+def test_what_a_task_returns(tmp_path, launch, name):
+    assert name_of(tmp_path, f"{RETURNS}void work(int k) {{\n{launch}\n}}\n", THREAD) == name
+
+
+def test_a_caller_on_the_stack_decides(tmp_path):
+    text = f"{FILLS}void work(int k) {{\nfill(a, 8);\nfill(b, 8);\n}}\n"
+    caller = AnyFrame("work", str(tmp_path / "program.cpp"), 6, 1)
+    assert name_of(tmp_path, text, caller, THREAD) == "b"
