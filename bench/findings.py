@@ -61,8 +61,8 @@ def table_of(chosen: Chosen, rounds: list[list[Outcome]]) -> ResultTable:
         ["group", "programs", "right", "wrong", "missed", "precision", "recall"],
         rows,
         f"Sums over {len(rounds)} recordings of each program. "
-        f"tests/integration/findings/{chosen.folder.name} has the programs with their labels; every "
-        "finding that is not a label is wrong.",
+        f"tests/integration/findings/{chosen.folder.name} has the programs with their labels; "
+        "every finding that is not a label is wrong.",
     )
 
 

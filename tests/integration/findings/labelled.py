@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numascape
 from numascape.analysis.source_files import readable_sources
-from numascape.findings import find
+from numascape.findings import Finding, find
 from numascape.machine import Machine
 from numascape.naming.destination import without_subscripts
 
@@ -114,7 +114,10 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
 
 def found_in(trace: Path, machine: Machine | None = None) -> frozenset[Label]:
     opened = numascape.open(trace)
-    findings = find(opened, machine, readable_sources(opened.info, None))
+    return as_labels(find(opened, machine, readable_sources(opened.info, None)))
+
+
+def as_labels(findings: Iterable[Finding]) -> frozenset[Label]:
     return frozenset(
         ("run" if finding.structure is None else _plain(finding.name), finding.kind.value)
         for finding in findings

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 import numascape
-from integration.findings.labelled import Outcome, build, labels, outcomes, score, sources
+from integration.findings.labelled import (
+    Outcome,
+    as_labels,
+    build,
+    labels,
+    outcomes,
+    score,
+    sources,
+)
 from numascape.analysis.source_files import readable_sources
 from numascape.findings import Kind, examine, findings_of
 from numascape.findings.gain import best_policy
@@ -80,7 +88,7 @@ def test_what_is_wrong_does_not_depend_on_the_machine(
         opened = numascape.open(traces / f"{result.program}.numascape")
         run = examine(opened, target, readable_sources(opened.info, None))
         found = findings_of(run)
-        here = {(f.name or "run", f.kind.value) for f in found}
+        here = as_labels(found)
         conclusions = {("run", Kind.NO_PROBLEM.value), ("run", Kind.NO_SINGLE_CAUSE.value)}
         assert here - conclusions == result.found - conclusions, result.program
         gains = [f.gain.share for f in found if f.to_do and f.gain is not None]
