@@ -10,6 +10,9 @@
 namespace numascape {
 namespace {
 
+// Searching takes some system calls for each thread of Python. A thread of a library, which has no
+// state, searches only at each of so many allocations. No address is as low.
+constexpr uint64_t kSkipped = 31;
 constexpr uint32_t kMostInterpreters = 16;
 constexpr uint32_t kMostThreads = 256;
 constexpr uint32_t kMostFrames = 256;      // of a recursion, which count once
@@ -54,7 +57,8 @@ class OwnWords {
     }
 
   private:
-    uint64_t pages_[2] = {};
+    static constexpr uint64_t kNone = ~uint64_t{0};
+    uint64_t pages_[2] = {kNone, kNone};
 };
 
 // Other threads may release theirs at any time.
@@ -169,11 +173,16 @@ uint32_t PythonFrames::walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,
     if (runtime_.load(std::memory_order_acquire) == 0) {
         return 0;
     }
+    if (state > 0 && state <= kSkipped) {
+        --state;
+        return 0;
+    }
     OwnWords words;
     if (state == 0 || !is_of_thread(state, os_tid, words)) {
-        state = find_state(os_tid);
+        const uint64_t found_state = find_state(os_tid);
+        state = found_state == 0 ? kSkipped : found_state;
     }
-    uint64_t at = state == 0 ? 0 : words.word(state + layout_.frame);
+    uint64_t at = state == kSkipped ? 0 : words.word(state + layout_.frame);
     if (at != 0 && layout_.frame_in_structure >= 0) {
         at = words.word(at + static_cast<uint64_t>(layout_.frame_in_structure));
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from numascape.findings import python_advice
 from numascape.findings.finding import Fix, Place, Remedy
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import PAGE_BYTES, Run, Subject
@@ -26,6 +27,8 @@ _FORTRAN = (".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f15"
 
 def initialise_in_parallel(subject: Subject) -> str:
     """Advise that each page is touched first by the thread that works on it."""
+    if (array := _python_array(subject)) is not None:
+        return python_advice.initialise_in_parallel(array)
     touched, used = subject.touched_at, subject.used_at
     where = f" at {_bare(touched)}" if touched else ""
     like = f" as {used}" if used else " as in the work on it"
@@ -124,6 +127,8 @@ def _touch_before(subject: Subject, reason: str, like: str) -> str:
 
 def initialise_by(subject: Subject, thread: int) -> str:
     """Advise that the only user of the structure touches it first."""
+    if (array := _python_array(subject)) is not None:
+        return python_advice.initialise_by(array, thread)
     touched = subject.touched_at
     where = f", and not in {touched}" if touched else ""
     return f"Initialise it in thread {thread}, which uses it{where}. Its pages are then local."
@@ -131,6 +136,8 @@ def initialise_by(subject: Subject, thread: int) -> str:
 
 def contiguous_parts(subject: Subject) -> str:
     """Advise giving each thread a contiguous part of the work."""
+    if _python_array(subject) is not None:
+        return python_advice.contiguous_parts()
     schedule, used = subject.schedule, subject.used_at
     if subject.in_tasks:
         where = f" at {_bare(subject.worked_in)}" if subject.worked_in else ""
@@ -162,6 +169,8 @@ def contiguous_parts(subject: Subject) -> str:
 
 def interleave(subject: Subject) -> str:
     """Advise spreading pages over the nodes: of the whole program, or of this structure only."""
+    if (array := _python_array(subject)) is not None:
+        return python_advice.interleave(array)
     size = f"{subject.row['size']} bytes"
     allocated = _bare(_allocated(subject))
     if _touched_by_allocation(subject):
@@ -209,6 +218,8 @@ def pin(run: Run) -> str:
     """Advise keeping each thread on its CPUs."""
     if run.openmp:
         return "Pin the threads: `OMP_PROC_BIND=close OMP_PLACES=cores`."
+    if run.has_python:
+        return python_advice.PIN
     return (
         "Pin the threads: `pthread_setaffinity_np` with one CPU each, or `numascape run --plan` "
         "without a change to the program."
@@ -225,6 +236,12 @@ def _directive(subject: Subject, construct: str, clause: str) -> str:
 def _allocated(subject: Subject) -> Place | None:
     row = subject.row
     return Place(row["function"], row["file"], row["line"]) if row["kind"] == "heap" else None
+
+
+def _python_array(subject: Subject) -> Place | None:
+    """The statement that allocated it, if it is an array of a Python program."""
+    allocated = _allocated(subject)
+    return allocated if allocated and python_advice.is_python(allocated.file) else None
 
 
 def _touched_by_allocation(subject: Subject) -> bool:

@@ -19,6 +19,7 @@ from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes, nodes_of
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import Pattern, pattern_of
+from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_STRUCTURE_SHARE
 from numascape.findings.work import work_rows
@@ -79,6 +80,11 @@ class Run:
         """Whether the program's threads are OpenMP's."""
         regions = self.trace.phases["name"].str.contains("parallel region ", literal=True).any()
         return bool(regions or (self.trace.structures["name"] == "OpenMP runtime").any())
+
+    @cached_property
+    def has_python(self) -> bool:
+        """Whether it has arrays of a Python program."""
+        return any(is_python(file) for file in self.trace.structures["file"].unique())
 
     def deals_out_tasks(self, phase: int) -> bool:
         """Whether OpenMP's tasks or sections give the phase's work to whichever thread is free."""

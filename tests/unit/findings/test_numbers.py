@@ -180,7 +180,7 @@ def far(own_share: float, pattern: Use, touched_by_one: float = 0.5, toucher: An
             place=("", "", 0), threads=2, own_share=own_share,
         ),
         far_from=lambda share: 1 - own_share >= share,
-        run=SimpleNamespace(openmp=False),
+        run=SimpleNamespace(openmp=False, has_python=False),
         row={"size": 4096 * 32, "kind": "global", "function": "", "file": "", "line": 0},
         touched_at=None,
         initial_loop=None,

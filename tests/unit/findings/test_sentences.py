@@ -87,6 +87,7 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
     )
     run = SimpleNamespace(
         openmp=known.pop("openmp", True),
+        has_python=known.pop("has_python", False),
         nodes=known.pop("nodes", None),
         sources=SimpleNamespace(is_parallel=lambda _: already, text=lambda _: text),
     )
@@ -120,6 +121,19 @@ def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
     assert "on the initialisation at fill," in unknown
     assert "and not in fill (a.c:12). Its pages" in initialise_by(subject(touched), 5)
     assert "in thread 5, which uses it. Its pages" in initialise_by(subject(), 5)
+
+
+def test_arrays_of_python_have_no_loop_to_change() -> None:
+    touched, used = Place("DOUBLE_fill", "", 0), Place("DOUBLE_add_AVX2", "", 0)
+    array = subject(touched, used, openmp=False, has_python=True, file="/src/heat.py")
+    assert "Allocate it at heat.py:7 with `numpy.empty`" in initialise_in_parallel(array)
+    assert "fill it in thread 3, which uses it, and not at heat.py:7" in initialise_by(array, 3)
+    assert "one contiguous part of it" in contiguous_parts(array)
+    assert "(allocated at heat.py:7): `numascape run --plan`" in interleave(array)
+    assert "os.sched_setaffinity" in pin(array.run)
+    for advice in (initialise_in_parallel(array), contiguous_parts(array), interleave(array)):
+        assert "DOUBLE" not in advice
+        assert "mbind" not in advice
 
 
 def test_a_loop_that_cannot_run_in_parallel_is_not_told_to() -> None:
@@ -280,7 +294,7 @@ def test_memory_is_named_by_its_allocation_and_size() -> None:
     assert "needs 4 KiB of memory per node, 8 KiB on the 2 nodes, and" in copies
     assert "needs 4 KiB of memory per node, and" in replicate(subject())
     assert "OMP_PROC_BIND" in pin(SimpleNamespace(openmp=True))  # type: ignore[arg-type]
-    assert "pthread" in pin(SimpleNamespace(openmp=False))  # type: ignore[arg-type]
+    assert "pthread" in pin(SimpleNamespace(openmp=False, has_python=False))  # type: ignore[arg-type]
 
 
 def test_balanced_work_is_divided_among_those_who_take_part() -> None:
