@@ -6,6 +6,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,11 @@ for line in sys.stdin:
 """
 
 
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+PYTHON_RECORDS = (25, 26)  # RecordType::kPythonFrames, kPythonCode
+
+
+def recorded(folder: Path, *program: str) -> Path:
     """A session whose trace could not be written, so that its shards are still there."""
-    folder = tmp_path_factory.mktemp("shards")
     target = folder / "run.numascape"
     code = (
         "from pathlib import Path\n"
@@ -43,7 +45,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "from numascape.recording.options import RecordOptions\n"
         "from numascape.recording.session import begin_session\n"
         "import dataclasses\n"
-        "program = ['/bin/sh', '-c', '/bin/true; :']\n"
+        f"program = {list(program)!r}\n"
         f"session = begin_session(Path({str(target)!r}), program, RecordOptions('binary'))\n"
         "dataclasses.replace(session, ended=binary.run(session)).save()\n"
         "print(session.folder)\n"
@@ -52,6 +54,11 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )
     return Path(done.stdout.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("shards"), "/bin/sh", "-c", "/bin/true; :")
 
 
 def limit_memory() -> None:
@@ -107,6 +114,39 @@ def test_flipped_bytes(recording: Path, tmp_path: Path) -> None:
             if at < len(data):
                 data[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
         path.write_bytes(data)
+        folders.append(folder)
+    assert set(convert_all(folders).values()) <= {"trace", "refused"}
+
+
+def records(shard: bytes) -> Iterator[tuple[int, int, int]]:
+    """Type, position and bytes of each record in the log."""
+    for chunk in range(LOG, len(shard), CHUNK):
+        used = int.from_bytes(shard[chunk + 8 : chunk + 12], "little")
+        at = chunk + 16
+        while at + 8 <= chunk + used:
+            size = 8 * int.from_bytes(shard[at + 2 : at + 4], "little")
+            yield shard[at], at, size
+            at += max(8, size)
+
+
+def test_damaged_python_functions(tmp_path: Path) -> None:
+    text = "import array\ndef f(n): return array.array('d', bytes(n))\nkept = [f(80000), f(9000)]\n"
+    whole = recorded(tmp_path, sys.executable, "-I", "-S", "-c", text)
+    content = first_shard(whole).read_bytes()
+    python = [(at, size) for kind, at, size in records(content) if kind in PYTHON_RECORDS]
+    assert len(python) >= 4
+    folders = []
+    for seed in range(12):
+        rng = random.Random(seed)
+        folder = copy(whole, tmp_path / f"python{seed}")
+        data = bytearray(content)
+        for at, size in python:
+            for _ in range(rng.choice((1, 2, 20))):
+                # Its fields, more often than its text and its table.
+                data[at + 8 + rng.randrange(min(size, rng.choice((48, 4096))) - 8)] = rng.choice(
+                    (0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))
+                )
+        first_shard(folder).write_bytes(data)
         folders.append(folder)
     assert set(convert_all(folders).values()) <= {"trace", "refused"}
 
