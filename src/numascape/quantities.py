@@ -29,9 +29,9 @@ def share_text(share: float) -> str:
 
 def percent(share: float) -> str:
     """Return a share of 0 to 1 in percent for sentences, rounded if at least 1 %: `53 %`."""
-    if 0.995 < share < 0.9995:
+    if 0.995 <= share < 0.9995:
         return "> 99 %"
-    if 0.01 <= share <= 0.995 or share >= 1:
+    if 0.01 <= share < 0.995 or share >= 1:
         return f"{100 * share:.0f} %"
     if 0.0001 <= share < 0.01:
         return f"{100 * share:.2g} %"

@@ -48,6 +48,12 @@ export function share(value: number): string {
   return value < 1 ? `>${THIN}99.9${THIN}%` : `100${THIN}%`;
 }
 
+/** A share of 1 as percent for sentences: without decimals, unless these are all that matters. */
+export function percent(value: number): string {
+  const isRounded = (value >= 0.01 && value < 0.995) || value >= 1;
+  return isRounded ? `${whole(value * 100)}${THIN}%` : share(value);
+}
+
 export function seconds(value: number): string {
   if (value < 1) return `${three(value * 1000)}${THIN}ms`;
   if (value < 120) return `${three(value)}${THIN}s`;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Finding, Report, Structure } from "../../data/report";
+import * as show from "../../model/format";
 import { Sentence } from "../elements/sentence";
 import { where } from "../structures/structure-table";
 
@@ -125,7 +126,7 @@ function Evidence({ finding: { evidence, figure, confidence } }: { finding: Find
   return (
     <details class="evidence not-saved">
       <summary>
-        Evidence. Confidence: {Math.round(100 * confidence)} %. Figure: {figure}
+        Evidence. Confidence: {show.percent(confidence)}. Figure: {figure}
       </summary>
       <dl>
         {evidence.map(([what, value]) => (

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest";
+import * as show from "../src/model/format";
+
+test("what is not all is never shown as all, and what is not nothing not as nothing", () => {
+  const plain = (value: number) => show.percent(value).replaceAll(/\s/g, " ");
+  expect([0.8, 0.014, 0.995, 1].map(plain)).toEqual(["80 %", "1 %", "99.5 %", "100 %"]);
+  expect([0.99951, 0.9993, 0.0042, 0.00001, 0].map(plain)).toEqual([
+    "> 99.9 %",
+    "99.9 %",
+    "0.42 %",
+    "< 0.01 %",
+    "0 %",
+  ]);
+});
