@@ -79,11 +79,16 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
         tree = _read(frame.file)
         if tree is None:
             break
-        found = _destination(tree, frame, index)
+        statement = _statement_at(tree, frame.line)
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            return None  # libraries, while they are loaded
+        node = _expression_at(tree, frame) or _value_of(statement)
+        if node is None:
+            break
+        in_comprehension = _COMPREHENSION.search(frame.function) is not None
+        found = _goes_to(tree, node, index, in_comprehension=in_comprehension)
         if found is None:
             break
-        if isinstance(found, str):
-            return None  # the program's libraries, while they are loaded
         is_part = is_part or found.is_part
         if found.name:
             name = f"{found.name}{member}"
@@ -131,16 +136,6 @@ def _read_version(path: str, _version: FileVersion) -> _Tree | None:
         elif isinstance(node, ast.stmt):
             tree.statements.append(node)
     return tree
-
-
-def _destination(tree: _Tree, frame: PythonFrame, index: int) -> _Destination | str | None:
-    """Where the value of the frame's expression goes; "import" if it is loaded code."""
-    statement = _statement_at(tree, frame.line)
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return "import"
-    node = _expression_at(tree, frame) or _value_of(statement)
-    in_comprehension = _COMPREHENSION.search(frame.function) is not None
-    return None if node is None else _goes_to(tree, node, index, in_comprehension=in_comprehension)
 
 
 def _statement_at(tree: _Tree, line: int) -> ast.stmt | None:
