@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._options import JsonOption
+from numascape.commands._options import JsonOption, MachineOption
 
 if TYPE_CHECKING:
     from numascape.comparison import Comparison
@@ -24,6 +24,7 @@ def compare(
         Path,
         typer.Argument(metavar="AFTER", help="The second trace.", show_default=False),
     ],
+    machine: MachineOption = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -51,20 +52,23 @@ def compare(
 ) -> None:
     """Compare two recorded runs, before and after a change, structure by structure.
 
-    Structures match by name, kind and place in the source. Column foreign: share of accesses to
-    pages that another thread touched first. Column remote: share of accesses to pages on another
-    node than the thread. Column first: the thread that touched most pages of the structure first.
+    The line below each run is the conclusion of `advise`. Structures match by name, kind and place
+    in the source. Column foreign: share of accesses to pages that another thread touched first.
+    Column remote: share of accesses to pages on another node than the thread. Column first: the
+    thread that touched most pages of the structure first.
 
     Example: `numascape compare before.numascape after.numascape --fail-if remote-share+5`
     """
     from numascape.comparison import compare_traces, parse_condition
     from numascape.comparison.document import comparison_document
     from numascape.comparison.printing import print_comparison
+    from numascape.machine.sources import open_machine
     from numascape.trace import Trace
 
     conditions = [parse_condition(text) for text in fail_if or []]
     traces = Trace.read(before), Trace.read(after)
-    comparison = compare_traces(*traces)
+    target = None if machine is None else open_machine(machine)
+    comparison = compare_traces(*traces, target)
     failures = [
         f"{failure} ({condition.text})"
         for condition in conditions

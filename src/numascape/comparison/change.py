@@ -15,7 +15,9 @@ from numascape.comparison.measures import (
     measure_run,
     measure_structures,
 )
-from numascape.findings import Finding, find
+from numascape.findings import Finding, examine, findings_of
+from numascape.findings.verdict import verdict
+from numascape.machine import Machine
 from numascape.trace import Trace
 
 # What two structures must have in common, from the strictest rule to the loosest. A change of the
@@ -44,26 +46,33 @@ class StructureChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs, their structures (most used first), and the gone, new and common findings."""
+    """Two runs, their structures (most used first), and the gone, new and common findings.
+
+    `verdicts` are the conclusions about the two runs, as `numascape advise` prints them.
+    """
 
     before: RunMeasures
     after: RunMeasures
+    verdicts: tuple[str, str]
     structures: tuple[StructureChange, ...]
     gone: tuple[Finding, ...]
     new: tuple[Finding, ...]
     kept: tuple[Finding, ...]
 
 
-def compare_traces(before: Trace, after: Trace) -> Comparison:
-    """Compare two runs, of the same program or of versions of it. Reads both traces."""
+def compare_traces(before: Trace, after: Trace, machine: Machine | None = None) -> Comparison:
+    """Compare two runs, of the same program or of versions of it. Reads both traces.
+
+    Findings and verdicts are for `machine`, by default for the one of each recording.
+    """
     uses = [NodeUse.of(trace) for trace in (before, after)]
     structures = match_structures(
         measure_structures(before, uses[0]), measure_structures(after, uses[1])
     )
-    gone, new, kept = _changed(*(_to_do(trace) for trace in (before, after)))
-    return Comparison(
-        measure_run(before, uses[0]), measure_run(after, uses[1]), structures, gone, new, kept
-    )
+    to_do, verdicts = zip(*(_judged(trace, machine) for trace in (before, after)), strict=True)
+    gone, new, kept = _changed(*to_do)
+    measured = measure_run(before, uses[0]), measure_run(after, uses[1])
+    return Comparison(*measured, verdicts, structures, gone, new, kept)
 
 
 def match_structures(
@@ -88,8 +97,16 @@ def match_structures(
     return tuple(sorted(found, key=lambda change: (-change.share, change.site.name)))
 
 
-def _to_do(trace: Trace) -> list[Finding]:
-    return [finding for finding in find(trace) if finding.to_do]
+def _judged(trace: Trace, machine: Machine | None) -> tuple[list[Finding], str]:
+    """The findings that need a fix, and the conclusion.
+
+    The sources are not read: the program has changed since one of the runs.
+    """
+    run = examine(trace, machine)
+    found = findings_of(run)
+    to_do = [finding for finding in found if finding.to_do]
+    count = f"{len(to_do)} finding{'' if len(to_do) == 1 else 's'}." if to_do else ""
+    return to_do, f"{count} {verdict(run, found)}".strip()
 
 
 def _changed(

@@ -14,8 +14,8 @@ from numascape.findings import Finding
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
     """What is printed with --json."""
     return {
-        "before": _run(comparison.before),
-        "after": _run(comparison.after),
+        "before": {**_run(comparison.before), "verdict": comparison.verdicts[0]},
+        "after": {**_run(comparison.after), "verdict": comparison.verdicts[1]},
         "structures": [
             {
                 **dataclasses.asdict(change.site),

@@ -73,15 +73,19 @@ def _text(text: str) -> str:
 
 def _runs(comparison: Comparison) -> str:
     sides = (("Before", comparison.before), ("After", comparison.after))
-    return f'<div class="runs">{"".join(_run(which, run) for which, run in sides)}</div>'
+    sections = (
+        _run(which, run, verdict)
+        for (which, run), verdict in zip(sides, comparison.verdicts, strict=True)
+    )
+    return f'<div class="runs">{"".join(sections)}</div>'
 
 
-def _run(which: str, run: RunMeasures) -> str:
+def _run(which: str, run: RunMeasures, verdict: str) -> str:
     command = shlex.join([Path(run.program).name, *run.arguments])
     return (
         f"<section><h2>{which}</h2><p><code>{_text(command)}</code></p>"
         f"<p>{_text(run.path.name)} · {run.threads} threads · {_text(run.machine)}<br>"
-        f"{_text(run.started)}</p></section>"
+        f"{_text(run.started)}</p><p>{escape(verdict)}</p></section>"
     )
 
 

@@ -24,8 +24,10 @@ _NODES = 8
 
 def print_comparison(console: Console, comparison: Comparison, *, every: bool) -> None:
     """Print the runs, the structures, and the findings; `every`: also little used structures."""
-    for which, run in (("before", comparison.before), ("after", comparison.after)):
+    runs = (("before", comparison.before), ("after", comparison.after))
+    for (which, run), verdict in zip(runs, comparison.verdicts, strict=True):
         console.print(Text(f"{which:<7}{_run(run)}"), soft_wrap=True)
+        console.print(Text(f"{'':<7}{terminal.printable(verdict)}"), soft_wrap=True)
     console.print()
     console.print(_measures(comparison, console.width))
     console.print()

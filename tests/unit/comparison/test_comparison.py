@@ -58,7 +58,7 @@ def compared(folder: Path, before: Pattern, after: Pattern) -> Comparison:
         write_pattern(pattern, folder / f"{which}.numascape")
         for which, pattern in (("before", before), ("after", after))
     ]
-    return compare_traces(*traces)
+    return compare_traces(traces[0], traces[1])
 
 
 def test_structures_are_compared_by_where_their_accesses_go(comparison: Comparison) -> None:
@@ -96,6 +96,14 @@ def test_the_run_is_compared_as_a_whole(comparison: Comparison) -> None:
         (PAGES * (2_000_000 + 32 * 1000) + 5_000_000) / made
     )
     assert before.known_share == after.known_share == 1
+
+
+def test_the_verdicts_are_those_of_advise(comparison: Comparison) -> None:
+    before, after = comparison.verdicts
+    said = "No fix is predicted to save 2 % or more of the run time on 4 x 16 CPUs at this size."
+    assert before.startswith(f"2 findings. {said}")
+    assert after.startswith("No NUMA problem found. ")
+    assert before in comparison_page(comparison)
 
 
 def test_findings_go_and_come(comparison: Comparison) -> None:
@@ -285,6 +293,7 @@ def test_the_document_has_both_sides(comparison: Comparison) -> None:
     assert document["structures"][-1]["before"] is None or (
         document["structures"][-1]["after"] is None
     )
+    assert document["before"]["verdict"] == comparison.verdicts[0]
     assert document["before"]["remote_share"] > document["after"]["remote_share"]
     assert {"gone", "new", "kept"} == set(document["findings"])
 
