@@ -164,11 +164,11 @@ nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     return out;
 }
 
-nb::dict python_stacks(const std::unordered_map<uint64_t, std::vector<PythonInstruction>>& stacks) {
+nb::dict python_stacks(const std::unordered_map<uint64_t, std::vector<PythonFrameEntry>>& stacks) {
     nb::dict out;
     for (const auto& [id, instructions] : stacks) {
         nb::list frames;
-        for (const PythonInstruction& instruction : instructions) {
+        for (const PythonFrameEntry& instruction : instructions) {
             frames.append(nb::make_tuple(instruction.code, instruction.offset));
         }
         out[nb::cast(id)] = frames;

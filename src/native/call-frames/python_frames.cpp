@@ -10,8 +10,9 @@
 namespace numascape {
 namespace {
 
-// Searching takes some system calls for each thread of Python. A thread of a library, which has no
-// state, searches only at each of so many allocations. No address is as low.
+// To find a thread's state takes some system calls for each thread of Python. Threads of libraries
+// have none. So after a search in vain, this many allocations of the thread go without one; its
+// `state` counts them down. No address is as low.
 constexpr uint64_t kSkipped = 31;
 constexpr uint32_t kMostInterpreters = 16;
 constexpr uint32_t kMostThreads = 256;
@@ -31,8 +32,8 @@ uint64_t word_at(uint64_t at) {
     return read(at, word) ? word : 0;
 }
 
-// Reads words of memory that only the calling thread releases, so each page is checked once. What
-// the thread released before, for which its structures are no longer valid, may not be there.
+// Reads words of memory that only the calling thread releases, so one check of a page is enough.
+// A check is needed, because the thread may have released its Python state before this allocation.
 class OwnWords {
   public:
     bool read(uint64_t at, uint64_t& word) {
@@ -61,7 +62,7 @@ class OwnWords {
     uint64_t pages_[2] = {kNone, kNone};
 };
 
-// Other threads may release theirs at any time.
+// Reads words of other threads' states, which these may release at any time.
 struct OthersWords {
     static uint64_t word(uint64_t at) { return word_at(at); }
 };
@@ -170,7 +171,7 @@ uint64_t PythonFrames::find_state(uint32_t os_tid) const {
 
 uint32_t PythonFrames::walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,
                             PythonFrame (&found)[kMost]) const {
-    if (runtime_.load(std::memory_order_acquire) == 0) {
+    if (!is_loaded()) {
         return 0;
     }
     if (state > 0 && state <= kSkipped) {

@@ -46,6 +46,7 @@ class PythonFrames {
     // A module with its ELF header at `start`, which may contain CPython.
     void add_module(uint64_t start, uint64_t end);
     void remove_module(uint64_t start);
+    bool is_loaded() const { return runtime_.load(std::memory_order_acquire) != 0; }
     // Fills `found` with the functions that the thread `os_tid` executes, innermost first, at most
     // `wanted`. Returns how many; 0 if it executes none. `state` is for this thread, first 0.
     uint32_t walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,

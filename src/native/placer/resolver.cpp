@@ -21,7 +21,7 @@ constexpr std::size_t kMaxModuleBytes = 1 << 20;
 constexpr std::size_t kMaxPythonBytes = 1 << 20;
 
 PythonFrames python;
-std::atomic<std::uint64_t> looked_at{0};  // the module loads at that time
+std::atomic<std::uint64_t> looked_at{0};  // the module loads at the last search for it
 
 // The text of the modules of a question, in separate memory.
 struct Modules {
@@ -192,11 +192,15 @@ bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer) {
 }
 
 std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMost]) {
-    // Of this thread; of another process after a fork, which is noticed.
     static thread_local std::uint64_t state;
+    return python.is_loaded() ? python.walk(os::thread_id(), state, PythonFrames::kMost, found) : 0;
+}
+
+bool found_python() {
     const std::uint64_t loads = module_loads();
-    if (looked_at.exchange(loads) != loads) dl_iterate_phdr(look_for_python, nullptr);
-    return python.walk(os::thread_id(), state, PythonFrames::kMost, found);
+    if (python.is_loaded() || looked_at.exchange(loads) == loads) return false;
+    dl_iterate_phdr(look_for_python, nullptr);
+    return python.is_loaded();
 }
 
 bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {

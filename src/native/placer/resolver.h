@@ -24,8 +24,12 @@ struct AskedStack {
 // The rule for the memory that was allocated with this call stack. False if there is no answer.
 bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer);
 
-// The Python functions that the calling thread executes. Returns how many were found.
+// The Python functions that the calling thread executes. Returns how many were found: none before
+// `found_python` has returned true.
 std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMost]);
+
+// Whether Python is among the modules that were loaded since the last time it was called.
+bool found_python();
 
 // Calls `take(const PlacedVariable&)` for the variables of all loaded modules that have a rule.
 // False if there is no answer.

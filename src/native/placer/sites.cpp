@@ -62,6 +62,9 @@ struct CallStack {
     std::size_t count;
     std::uint64_t start;   // of the kind of allocation, and the Python functions
     std::uint64_t answer;  // found on the way
+    std::uint64_t whole;   // hash of all of it
+    PythonFrame python[PythonFrames::kMost];
+    std::uint32_t python_count;
 };
 
 bool is_own(std::uint64_t address) {
@@ -82,32 +85,40 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
     return stack.answer != 0 || stack.count == kDeepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
+// What is known of the stack of the calling thread.
+void find_stack(CallStack& stack, bool is_mapping) {
+    stack.count = 0;
+    stack.answer = 0;
+    stack.start = is_mapping ? 1 : 2;
+    stack.python_count = is_mapping ? 0 : python_functions(stack.python);
+    for (std::uint32_t i = 0; i < stack.python_count; ++i) {
+        stack.start = mix(mix(stack.start, stack.python[i].code), stack.python[i].offset);
+    }
+    _Unwind_Backtrace(add_frame, &stack);
+    if (stack.count == 0) return;
+    stack.whole = mix(stack.hashes[stack.count - 1], kEndOfStack);
+    if (stack.answer == 0) stack.answer = find(stack.whole);
+}
+
 }  // namespace
 
 std::uint32_t rule_of_caller(const Plan& plan, bool is_mapping, bool& unanswered) {
     CallStack stack;
-    stack.count = 0;
-    stack.answer = 0;
-    stack.start = is_mapping ? 1 : 2;
-    PythonFrame python[PythonFrames::kMost];
-    const std::uint32_t python_count = is_mapping ? 0 : python_functions(python);
-    for (std::uint32_t i = 0; i < python_count; ++i) {
-        stack.start = mix(mix(stack.start, python[i].code), python[i].offset);
-    }
-    _Unwind_Backtrace(add_frame, &stack);
+    find_stack(stack, is_mapping);
+    // An unknown stack takes long anyway: the time to look whether Python has been loaded.
+    if (stack.answer == 0 && !is_mapping && found_python()) find_stack(stack, is_mapping);
     if (stack.count == 0) return kNone;
-    const std::uint64_t whole = mix(stack.hashes[stack.count - 1], kEndOfStack);
-    if (stack.answer == 0) stack.answer = find(whole);
     if (stack.answer == 0) {
         StackAnswer answer{kNone, 0};
-        const AskedStack asked{stack.addresses, stack.count, python, python_count, is_mapping};
+        const AskedStack asked{stack.addresses, stack.count, stack.python, stack.python_count,
+                               is_mapping};
         if (!ask_stack(plan, asked, answer)) {
             unanswered = true;
             answer = {kNone, 0};
         }
         stack.answer = answer.rule == kNone ? kUnplaced : answer.rule + 1;
         const bool is_part = answer.depth > 0 && answer.depth <= stack.count;
-        remember(is_part ? stack.hashes[answer.depth - 1] : whole, stack.answer);
+        remember(is_part ? stack.hashes[answer.depth - 1] : stack.whole, stack.answer);
     }
     return stack.answer == kUnplaced ? kNone : static_cast<std::uint32_t>(stack.answer - 1);
 }

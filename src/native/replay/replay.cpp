@@ -11,6 +11,7 @@
 #include "owner_counts.h"
 #include "page_owners.h"
 #include "pending_accesses.h"
+#include "replayed_call_stacks.h"
 #include "replayed_mappings.h"
 #include "replayed_threads.h"
 #include "site_counts.h"
@@ -58,8 +59,6 @@ class Replayer {
     void first_touch(const RecordView& record);
     void placement(const RecordView& record);
     void phase(const RecordView& record);
-    void python_stack(const RecordView& record);
-    void python_function(const RecordView& record);
 
     Replay& out_;
     PageOwners owners_;
@@ -75,23 +74,8 @@ class Replayer {
 
 void Replayer::prepare(const std::vector<RecordView>& records) {
     for (const RecordView& record : records) {
-        if (record.type() == RecordType::kCallStack) {
-            const auto& stack = record.as<CallStackRecord>();
-            const auto rest = record.rest<CallStackRecord>().first(stack.bytes);
-            out_.call_stacks.try_emplace(
-                stack.stack_id, CallStack{{},
-                                          {std::begin(stack.registers), std::end(stack.registers)},
-                                          {rest.begin(), rest.end()}});
-        } else if (record.type() == RecordType::kCallFrames) {
-            const auto& stack = record.as<CallFramesRecord>();
-            const auto rest = record.rest<CallFramesRecord>();
-            std::vector<uint64_t> frames(stack.frames);
-            std::memcpy(frames.data(), rest.data(), frames.size() * sizeof(uint64_t));
-            out_.call_stacks.try_emplace(stack.stack_id, CallStack{std::move(frames), {}, {}});
-        } else if (record.type() == RecordType::kPythonFrames) {
-            python_stack(record);
-        } else if (record.type() == RecordType::kPythonCode) {
-            python_function(record);
+        if (is_of_call_stack(record)) {
+            add_call_stack(record, out_);
         } else if (record.type() == RecordType::kSmallBlocks) {
             owners_.add_small(record.header->id, record.as<SmallBlocksRecord>());
         } else if (record.type() == RecordType::kThreadStart) {
@@ -107,40 +91,11 @@ void Replayer::prepare(const std::vector<RecordView>& records) {
     threads_.sort_starts();
 }
 
-void Replayer::python_stack(const RecordView& record) {
-    const auto& stack = record.as<PythonFramesRecord>();
-    const auto rest = record.rest<PythonFramesRecord>();
-    std::vector<PythonInstruction> found;
-    for (uint64_t i = 0; i < stack.frames; ++i) {
-        PythonFrameEntry entry;
-        std::memcpy(&entry, rest.data() + i * sizeof entry, sizeof entry);
-        found.push_back({entry.code, entry.offset});
-    }
-    out_.python_stacks.try_emplace(stack.stack_id, std::move(found));
-}
-
-void Replayer::python_function(const RecordView& record) {
-    const auto& code = record.as<PythonCodeRecord>();
-    const auto rest = record.rest<PythonCodeRecord>();
-    const auto text = [&](size_t from, size_t bytes) {
-        return std::string(reinterpret_cast<const char*>(rest.data()) + from, bytes);
-    };
-    out_.python_functions.try_emplace(
-        code.code,
-        PythonFunction{code.version, code.first_line, code.file_width, code.function_width,
-                       text(0, code.file_bytes), text(code.file_bytes, code.function_bytes),
-                       text(size_t{code.file_bytes} + code.function_bytes, code.line_bytes)});
-}
-
 void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& faults,
                    const ShardHeader& header) {
     std::erase_if(records, [](const RecordView& record) {
-        return record.type() == RecordType::kCallStack ||
-               record.type() == RecordType::kCallFrames ||
-               record.type() == RecordType::kPythonFrames ||
-               record.type() == RecordType::kPythonCode ||
-               record.type() == RecordType::kSmallBlocks || record.type() == RecordType::kBlock ||
-               record.type() == RecordType::kPlace;
+        return is_of_call_stack(record) || record.type() == RecordType::kSmallBlocks ||
+               record.type() == RecordType::kBlock || record.type() == RecordType::kPlace;
     });
     std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
         return time_of(a) < time_of(b);

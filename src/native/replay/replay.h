@@ -108,11 +108,6 @@ struct CallStack {
     std::vector<std::byte> stack;
 };
 
-// An instruction of a Python function: its code object, and bytes from its start.
-struct PythonInstruction {
-    uint64_t code;
-    uint64_t offset;
-};
 struct PythonFunction {
     uint32_t version;  // 0x30b is 3.11
     uint32_t first_line;
@@ -139,7 +134,7 @@ struct Replay {
     std::vector<std::string> paths;  // 0 is ""
     std::unordered_map<uint64_t, CallStack> call_stacks;
     // Of the call stacks in which Python functions are executed: those, innermost first.
-    std::unordered_map<uint64_t, std::vector<PythonInstruction>> python_stacks;
+    std::unordered_map<uint64_t, std::vector<PythonFrameEntry>> python_stacks;
     std::unordered_map<uint64_t, PythonFunction> python_functions;
     // All accesses in the shard, with any owner: the sum of `counts` must equal this.
     CountPair counted{0, 0};
