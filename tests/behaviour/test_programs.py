@@ -29,7 +29,6 @@ ATTACHED = (
     "interrupted_calls",
     "kernel_reads",
     "libraries",
-    "long_waits",
     "many_threads",
     "program_break",
     "raw_clone",
