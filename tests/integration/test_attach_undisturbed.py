@@ -45,7 +45,17 @@ def stopped_once(program: Path) -> Iterator[subprocess.Popen[str]]:
         process.send_signal(signal.SIGSTOP)
         wait_for(lambda: "State:\tT" in Path(f"/proc/{process.pid}/status").read_text())
         process.send_signal(signal.SIGCONT)
+        # Calls that the stop ended have returned, and the others wait again.
+        wait_for(lambda: all_asleep(process.pid))
         yield process
+
+
+def all_asleep(pid: int) -> bool:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    try:
+        return all("State:\tS" in (task / "status").read_text() for task in tasks)
+    except (FileNotFoundError, ProcessLookupError):  # a thread has just ended
+        return False
 
 
 def test_waits_go_on_that_were_stopped_before(programs: Path, attach: Attach) -> None:
