@@ -36,6 +36,7 @@ ATTACHED = (
     "shared_memory",
     "short_threads",
     "thread_without_storage",
+    "unmapped_places",
     "user_faults",
     "vforks",
     "write_barrier",

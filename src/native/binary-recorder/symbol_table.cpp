@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "dr_api.h"
+#include "os.h"
 #include "recorder.h"
 
 namespace numascape {
@@ -86,7 +87,8 @@ void find_symbols(const char* path, uint64_t start, SymbolWanted* wanted, size_t
     uint64 size = 0;
     if (dr_file_size(handle, &size) && size > 0) {
         size_t mapped = size;
-        void* data = dr_map_file(handle, &mapped, 0, nullptr, DR_MEMPROT_READ, 0);
+        void* data = dr_map_file(handle, &mapped, 0, static_cast<byte*>(os::own_place(size)),
+                                 DR_MEMPROT_READ, 0);
         if (data != nullptr) {
             search({static_cast<const char*>(data), size}, start, wanted, count);
             dr_unmap_file(data, mapped);

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <atomic>
 #include <cerrno>
 
 #include "pages.h"
@@ -27,33 +28,48 @@ inline bool failed(const void* mapping) {
     return reinterpret_cast<intptr_t>(mapping) < 0 && reinterpret_cast<intptr_t>(mapping) > -4096;
 }
 
-// Maps a range of a file, shared. `hint` may be null. With `fixed`, the mapping replaces what is at
-// the hint. Post: failed(result), or the range is mapped read-write.
-inline void* map_file(int file, uint64_t offset, size_t bytes, void* hint = nullptr,
+// The recorder's own mappings are here. Linux puts a program's mappings elsewhere: a program may
+// unmap memory, and map there again later, so nothing of the recorder may come to this place
+// meanwhile. Pages of the program must also stay within one 2^40 window.
+inline constexpr uint64_t kOwnMappings = 0x0e00'0000'0000;
+inline std::atomic<uint64_t> next_own_mapping{kOwnMappings};
+
+// A place for a mapping of so many bytes, where nothing was mapped before.
+inline void* own_place(size_t bytes) {
+    const uint64_t rounded = (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
+    return reinterpret_cast<void*>(next_own_mapping.fetch_add(rounded));
+}
+
+// Maps a range of a file, shared: at the recorder's own place, or at `place` and nowhere else. With
+// `fixed`, the mapping replaces what is there. Post: failed(result), or the range is mapped
+// read-write.
+inline void* map_file(int file, uint64_t offset, size_t bytes, void* place = nullptr,
                       bool fixed = false) {
-    return reinterpret_cast<void*>(call(
-        SYS_mmap, reinterpret_cast<long>(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-        MAP_SHARED | MAP_NORESERVE |
-            (fixed ? MAP_FIXED : (hint != nullptr ? MAP_FIXED_NOREPLACE : 0)),
-        file, static_cast<long>(offset)));
+    const int where = fixed ? MAP_FIXED : (place != nullptr ? MAP_FIXED_NOREPLACE : 0);
+    void* const at = place != nullptr ? place : own_place(bytes);
+    return reinterpret_cast<void*>(
+        call(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_NORESERVE | where, file, static_cast<long>(offset)));
 }
 
 // The same for a sparse file: without read-ahead, which would fill its holes with zero pages.
-inline void* map_sparse_file(int file, uint64_t offset, size_t bytes, void* hint = nullptr,
+inline void* map_sparse_file(int file, uint64_t offset, size_t bytes, void* place = nullptr,
                              bool fixed = false) {
-    void* memory = map_file(file, offset, bytes, hint, fixed);
+    void* memory = map_file(file, offset, bytes, place, fixed);
     if (!failed(memory)) {
         call(SYS_madvise, reinterpret_cast<long>(memory), static_cast<long>(bytes), MADV_RANDOM);
     }
     return memory;
 }
 
-// Private zeroed memory that takes no memory until touched. It never has huge pages, so that a
-// touched byte costs one page.
+// Private zeroed memory that takes no memory until touched: at the recorder's own place, or at
+// `hint` if that is free or `fixed`. It never has huge pages, so that a touched byte costs one
+// page.
 inline void* map_sparse(size_t bytes, void* hint = nullptr, bool fixed = false) {
-    void* memory = reinterpret_cast<void*>(call(
-        SYS_mmap, reinterpret_cast<long>(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED : 0), -1, 0));
+    void* const at = hint != nullptr ? hint : own_place(bytes);
+    void* memory = reinterpret_cast<void*>(
+        call(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED : 0), -1, 0));
     if (!failed(memory)) {
         call(SYS_madvise, reinterpret_cast<long>(memory), static_cast<long>(bytes),
              MADV_NOHUGEPAGE);

@@ -18,9 +18,10 @@ struct MappedRange {
     const char* path;  // "" when anonymous; "[heap]", "[stack]"... as the kernel says
 };
 
-// Where shards' tables and the recorder's own memory are; see private_memory.h.
-inline constexpr uint64_t kOwnMemoryStart = 0x0e00'0000'0000;
-inline constexpr uint64_t kOwnMemoryEnd = 0x5000'0000'0000;
+// Where the mappings of DynamoRIO, those of the recorder (kOwnMappings in os.h) and the tables of
+// shards (kTablesBase in shard_writer.h) are.
+inline constexpr uint64_t kOwnMemoryStart = 0x0d00'0000'0000;
+inline constexpr uint64_t kOwnMemoryEnd = 0x5100'0000'0000;
 
 // Calls visit for every mapping that begins outside of the recorder's own memory.
 void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argument);
