@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <system_error>
 #include <thread>
 
@@ -22,6 +21,7 @@ namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(5);
 constexpr auto kPoll = std::chrono::microseconds(200);
+constexpr int kMaxPasses = 100;
 // DynamoRIO starts at the same time, on a machine that may be busy.
 constexpr auto kLongestStart = std::chrono::seconds(120);
 
@@ -76,12 +76,20 @@ bool exists(int process, int thread) {
         "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread), error);
 }
 
+// False where the kernel does not tell.
+bool has_children(const std::filesystem::path& task) {
+    std::ifstream children(task / "children");
+    int child = 0;
+    return static_cast<bool>(children >> child);
+}
+
 }  // namespace
 
 // A thread may end at any time; then there is nothing to hold.
 bool HeldThreads::stop(int thread) {
     if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
-        return errno == ESRCH;
+        error_ = errno == ESRCH ? 0 : errno;
+        return error_ == 0;
     }
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     const auto end = std::chrono::steady_clock::now() + kLongestWait;
@@ -108,23 +116,46 @@ bool HeldThreads::stop(int thread) {
     return false;
 }
 
+// `found`: whether there were threads that had not been seen.
+bool HeldThreads::hold_new(bool childless, bool& found) {
+    const std::string tasks = "/proc/" + std::to_string(process_) + "/task";
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
+        const int thread = std::atoi(task.path().filename().c_str());
+        if (seen_.contains(thread) || (childless && has_children(task.path()))) {
+            continue;
+        }
+        seen_.insert(thread);
+        found = true;
+        if (!stop(thread)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool HeldThreads::hold_childless(int process) {
+    process_ = process;
+    seen_ = {process};
+    // The main thread may make further ones.
+    bool found = true;
+    for (int pass = 0; found && pass < kMaxPasses; ++pass) {
+        found = false;
+        if (!hold_new(true, found)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool HeldThreads::hold(int process) {
     process_ = process;
-    const std::string tasks = "/proc/" + std::to_string(process) + "/task";
-    std::set<int> seen{process};
+    seen_.insert(process);
     // A thread that is not held yet may make further ones.
     for (bool found = true; found;) {
         found = false;
-        std::error_code error;
-        for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
-            const int thread = std::atoi(task.path().filename().c_str());
-            if (!seen.insert(thread).second) {
-                continue;
-            }
-            found = true;
-            if (!stop(thread)) {
-                return false;
-            }
+        if (!hold_new(false, found)) {
+            return false;
         }
     }
     return true;

@@ -11,16 +11,24 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 namespace numascape {
 
 class HeldThreads {
   public:
-    // Stops every thread of `process` except its main thread, which is already stopped, so no
-    // thread can be created in the meantime. False if a thread does not stop, because it sleeps
-    // uninterruptibly.
+    // Stops the threads of `process` that have no child processes, except its main thread, which
+    // runs. When a child of a traced thread ends, the kernel wakes any thread of the process that
+    // is not stopped, and some system calls then end with EINTR, although the process ignores
+    // SIGCHLD. So the threads that have children are traced last. False if a thread does not stop,
+    // because it sleeps uninterruptibly.
+    bool hold_childless(int process);
+    // Stops all other threads. The main thread is already stopped, so no thread can be created in
+    // the meantime. False as above.
     bool hold(int process);
+    // The error of the kernel if a thread could not be traced, else 0.
+    int error() const { return error_; }
     // Unblocks the signals, and writes the file. False when it cannot be written.
     bool unblock(const std::string& file);
     // Collects threads that were killed. Until then, the kernel does not tell of the end of the
@@ -39,8 +47,11 @@ class HeldThreads {
         bool changed = false;  // what it blocks
     };
     bool stop(int thread);
+    bool hold_new(bool childless, bool& found);
 
     int process_ = 0;
+    int error_ = 0;
+    std::set<int> seen_;
     std::map<int, Held> threads_;
 };
 

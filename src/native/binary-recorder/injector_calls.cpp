@@ -72,6 +72,13 @@ void let_signals_come(user_regs_struct& registers) {
     }
 }
 
+void cannot_hold() {
+    injection.untraced.error = injection.others.error();
+    if (injection.untraced.error == 0) {
+        injection.untraced.reason = "has a thread that cannot be stopped now: try again";
+    }
+}
+
 constexpr auto kPoll = std::chrono::microseconds(100);
 
 // As waitpid. If the process is killed, its held threads must be collected first.
@@ -109,7 +116,7 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
     let_signals_come(registers);
     injection.fresh = false;  // stopped, and nothing is changed yet
     if (!injection.others.hold(injection.process)) {
-        injection.untraced.reason = "has a thread that cannot be stopped now: try again";
+        cannot_hold();
         return -EUNATCH;
     }
     if (!injection.others.unblock(injection.masks)) {
@@ -151,7 +158,11 @@ std::optional<Untraced> watch_injection(int process, const std::string& masks,
     injection.process = process;
     injection.masks = masks;
     injection.fresh = true;
-    const bool injected = inject(argument);
+    const bool held = injection.others.hold_childless(process);
+    if (!held) {
+        cannot_hold();
+    }
+    const bool injected = held && inject(argument);
     injection.process = 0;
     if (injected) {
         injection.others.wait_for_signals();
