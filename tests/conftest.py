@@ -25,6 +25,13 @@ except ImportError:  # the tests then run in one process
 Tables = dict[str, pl.DataFrame]
 
 _GUESTS = "tests/vm/"
+# Files whose tests run in one process, one after the other.
+_IN_TURN = (
+    # A guest has more CPUs than the machine, and what its kernel does with pages depends on timing.
+    (_GUESTS,),
+    # Both build in the package's folder.
+    ("tests/quality/test_native.py", "tests/quality/test_package.py"),
+)
 
 # What the tests of a folder or file need besides Python; the longest matching path counts.
 _NEEDS = {
@@ -45,14 +52,12 @@ _NEEDS = {
 _NEVER_SKIPPED_IN_CI = {"guest", "browser", "runtime"}
 
 
-class _OneGuestAtATime(LoadFileScheduling):
-    """Run the tests of a file in one process, which makes fixtures once; all guests' tests, too.
-
-    A guest has more CPUs than the machine, and what its kernel does with pages depends on timing.
-    """
+class _FilesTogether(LoadFileScheduling):
+    """Run the tests of a file in one process, which makes fixtures once; also those in turn."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _GUESTS if nodeid.startswith(_GUESTS) else super()._split_scope(nodeid)
+        in_turn = (paths[0] for paths in _IN_TURN if nodeid.startswith(paths))
+        return next(in_turn, None) or super()._split_scope(nodeid)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     config.option.loadscopereorder = False  # as they were sorted above
-    return _OneGuestAtATime(config, log)
+    return _FilesTogether(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

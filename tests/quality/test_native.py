@@ -11,7 +11,7 @@ import pytest
 
 from quality.external import ROOT, expect_success
 
-BUILD = ROOT / "build" / "test"
+BUILD = ROOT / "build" / "package"  # shared with the package, whose libraries are tested
 
 
 @pytest.fixture(scope="module")
