@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from numascape.conversion.convert import convert
 from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.running import run_natively
-from numascape.recorders.running_faults import record_running
 from numascape.recording.options import RecorderName, RecordOptions
 from numascape.recording.session import Ended, Session, begin_session
 from numascape.trace.write import check_replaceable, write_trace
@@ -57,6 +55,8 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     target = request.output or Path(f"{Path(program[0]).name}.numascape")
     check_replaceable(target)
     if request.pid is not None and request.options.recorder == "faults":
+        from numascape.recorders.running_faults import record_running
+
         progress(f"Looking at the page faults of process {request.pid}")
         write_trace(target, *record_running(request.pid, program, request.seconds))
         return RecordOutcome(target, 0, None)
@@ -132,6 +132,9 @@ def convert_session(session: Session, target: Path, progress: Progress) -> None:
 
     Raises NumascapeError; the shards then stay.
     """
+    # Only here: a program starts sooner, and where nothing is converted, nothing is loaded for it.
+    from numascape.conversion.convert import convert
+
     progress("Converting what was recorded")
     try:
         trace = convert(session)
