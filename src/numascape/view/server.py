@@ -30,6 +30,8 @@ _TOO_MANY: Final = (
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    # With the default of 5, the kernel drops connections that come at once; they retry for seconds.
+    request_queue_size = MAX_CONNECTIONS
 
     def __init__(self, address: str, port: int, site: Site) -> None:
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
