@@ -5,6 +5,7 @@ Nodes 0 to 3 have a CPU of their number; node 3 has a second one, CPU 4, which i
 node 4 has memory only.
 """
 
+import compileall
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -71,6 +72,8 @@ def boot() -> Boot:
         kernel = guest_kernel()
     except NoKernelError as error:
         pytest.skip(f"no guest: {error}")
+    # Guests cannot keep what they compile, and compile slowly.
+    compileall.compile_dir(Path(numascape.__file__).parent, quiet=2)
 
     def run(
         nodes: Sequence[GuestNode], job: str, folder: Path, limit_s: float, **options: Any
