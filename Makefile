@@ -20,7 +20,7 @@ SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
 	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
 	-o -type f -print 2>/dev/null)
 
-.PHONY: demo test check setup native format clean
+.PHONY: demo test check check-sources check-tests setup native format clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -48,12 +48,19 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations 25
 
 check: $(STAMP)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-sources check-tests
+
+check-sources:
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
 	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | xargs -r $(BIN)/clang-format --dry-run -Werror
 	@cd src/viewer && npm run --silent check && npm test --silent
 	@$(BIN)/python -m mypy
+
+# All other folders of tests need what is left out here (tests/conftest.py).
+check-tests:
 	@POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
-	-m 'not compiler and not program and not guest and not browser and not runtime and not slow'
+	-m 'not compiler and not program and not guest and not browser and not runtime and not slow' \
+	tests/unit
 
 demo: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples

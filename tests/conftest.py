@@ -46,6 +46,7 @@ _NEEDS = {
     "tests/quality/": "compiler",
     "tests/unit/native/": "compiler",
     "tests/unit/figures/test_figures.py": "slow",
+    "tests/unit/figures/test_plot.py": "slow",
     "tests/unit/machine/test_snapshots.py": "slow",
     "tests/unit/containers/": "compiler",
 }

@@ -36,6 +36,7 @@ def snippets(document: Path) -> str:
     return "\n".join(found)
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/plot.md"])
 def test_the_documents_python_runs(tmp_path: Path, document: str) -> None:
     pattern = heat()

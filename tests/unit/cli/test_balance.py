@@ -56,6 +56,7 @@ def test_caps_are_kept(numascape: Numascape, file: Path) -> None:
     assert int(rows(output)["incumbent"][3]) <= 3
 
 
+@pytest.mark.slow  # draws
 def test_the_mapping_and_its_picture_are_written(
     numascape: Numascape, file: Path, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_time_is_limited(numascape: Numascape, file: Path) -> None:
     assert int(rows(output)["incumbent"][3]) == 0
 
 
+@pytest.mark.slow  # draws
 def test_names_in_a_picture_are_escaped(file: Path, tmp_path: Path) -> None:
     import dataclasses
 

@@ -86,12 +86,14 @@ def test_mistakes_are_one_line(numascape: Numascape, arguments: list[str], messa
     assert err.count("\n") == 1
 
 
+@pytest.mark.program
 def test_mistakes_are_one_line_in_a_real_process() -> None:
     result = in_new_process("show", "/absent")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "numascape: error: /absent does not exist\n"
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_offers_the_verbs(shell: str) -> None:
     # Typer would look for the shell that started this test, which may be one that it does not know.
@@ -128,6 +130,7 @@ def test_show_prints_json(numascape: Numascape, trace_folder: Path) -> None:
     assert [row["name"] for row in shown["structures"]] == ["A", "B", "unused"]
 
 
+@pytest.mark.program
 def test_no_colour_into_a_pipe_nor_with_no_color(trace_folder: Path) -> None:
     assert "\x1b" not in in_new_process("show", trace_folder).stdout
     forced = in_new_process("show", trace_folder, FORCE_COLOR="1", TERM="xterm-256color")
@@ -137,12 +140,14 @@ def test_no_colour_into_a_pipe_nor_with_no_color(trace_folder: Path) -> None:
     assert "\x1b[1;31m" not in plain.stderr
 
 
+@pytest.mark.program
 def test_a_closed_pipe_is_no_error(trace_folder: Path) -> None:
     command = f"{sys.executable} -m numascape show --json {trace_folder} | true; echo $PIPESTATUS"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("0\n", "")
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_full_disk_under_the_output_is_one_line(trace_folder: Path, options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -159,6 +164,7 @@ def test_a_full_disk_under_the_output_is_one_line(trace_folder: Path, options: l
     )
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
 def test_closed_standard_streams_are_no_error(trace_folder: Path, closed: str) -> None:
     command = f"{sys.executable} -m numascape show {trace_folder} {closed}"

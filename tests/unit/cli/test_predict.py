@@ -107,6 +107,7 @@ def test_a_measured_time_calibrates(numascape: Numascape, trace_folder: Path) ->
     assert json.loads(output)["predictions"][0]["seconds"] == pytest.approx(7.0)
 
 
+@pytest.mark.slow  # draws
 @pytest.mark.parametrize("suffix", [".html", ".svg", ".png"])
 def test_it_draws_a_picture(
     numascape: Numascape, trace_folder: Path, tmp_path: Path, suffix: str

@@ -126,6 +126,7 @@ def test_without_colours_a_second_line_says_who(
     }
 
 
+@pytest.mark.program
 def test_where_only_ascii_is_known_nothing_else_is_printed(block: Path) -> None:
     environment = {**os.environ, **COLOURS, "COLUMNS": "80", "PYTHONIOENCODING": "ascii"}
     for structure in ([], ["--structure", "A"]):

@@ -53,6 +53,11 @@ def worse(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     return compared(tmp_path_factory.mktemp("worse"), program(True), program(False))
 
 
+@pytest.fixture(scope="module")
+def page(comparison: Comparison) -> str:
+    return comparison_page(comparison)
+
+
 def compared(folder: Path, before: Pattern, after: Pattern) -> Comparison:
     traces = [
         write_pattern(pattern, folder / f"{which}.numascape")
@@ -98,12 +103,12 @@ def test_the_run_is_compared_as_a_whole(comparison: Comparison) -> None:
     assert before.known_share == after.known_share == 1
 
 
-def test_the_verdicts_are_those_of_advise(comparison: Comparison) -> None:
+def test_the_verdicts_are_those_of_advise(comparison: Comparison, page: str) -> None:
     before, after = comparison.verdicts
     said = "No fix is predicted to save 2 % or more of the run time on 4 x 16 CPUs at this size."
     assert before.startswith(f"2 findings. {said}")
     assert after.startswith("No NUMA problem found. ")
-    assert before in comparison_page(comparison)
+    assert before in page
 
 
 def test_findings_go_and_come(comparison: Comparison) -> None:
@@ -132,7 +137,7 @@ def test_what_nobody_knows_is_left_out(tmp_path: Path) -> None:
     assert comparison.before.remote_share is None
     assert comparison.before.foreign_share is None
     assert comparison.before.busiest_node is None
-    comparison_page_of(comparison)
+    comparison_page(comparison)
 
 
 def site(name: str, function: str = "main", file: str = "a.c", line: int = 1) -> Site:
@@ -234,10 +239,6 @@ def test_a_condition_on_what_nobody_knows_is_a_mistake(tmp_path: Path) -> None:
         parse_condition("remote-share+5").failure(compare_traces(trace, trace))
 
 
-def comparison_page_of(comparison: Comparison) -> str:
-    return comparison_page(comparison)
-
-
 class Loads(HTMLParser):
     """Collects what a page would load, and its text."""
 
@@ -251,8 +252,7 @@ class Loads(HTMLParser):
         self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_page_needs_nothing_else(comparison: Comparison) -> None:
-    page = comparison_page_of(comparison)
+def test_the_page_needs_nothing_else(page: str) -> None:
     loads = Loads()
     loads.feed(page)
     assert len(loads.sources) == 4  # a picture for each structure
@@ -276,7 +276,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
             pattern.touch(number, page, 0, bad, 1)
         return pattern
 
-    page = comparison_page_of(compared(tmp_path, hostile(), hostile()))
+    page = comparison_page(compared(tmp_path, hostile(), hostile()))
     loads = Loads()
     loads.feed(page)
     assert not loads.tags & {"script", "i>"}

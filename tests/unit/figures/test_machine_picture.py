@@ -37,6 +37,7 @@ def test_boxes_lie_in_their_packages_and_apart(name: str) -> None:
         assert apart
 
 
+@pytest.mark.slow  # draws
 def test_the_picture_names_nodes_cpus_and_factors() -> None:
     drawn = encode(draw_machine(open_machine("epyc-9354p-nps4")), ".svg").decode()
     text = re.findall(r">([^<>]+)</text>", drawn)
@@ -44,6 +45,7 @@ def test_the_picture_names_nodes_cpus_and_factors() -> None:
         assert word in text
 
 
+@pytest.mark.slow  # draws
 def test_the_page_escapes_names_and_loads_nothing(tmp_path: Path) -> None:
     machine = dataclasses.replace(open_machine("numa16"), name="<script>alert(1)</script>")
     save_machine(machine, tmp_path / "machine.html")

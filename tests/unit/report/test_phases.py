@@ -130,22 +130,18 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 def test_phases_are_folded_when_columns_are_not_enough(
     noisy: Trace, budget: int, phases: int
 ) -> None:
-    text, shown = encode_within(draft(noisy), budget)
+    started = draft(noisy)
+    marked = dataclasses.replace(started, run={**started.run, "detail_url": "detail"})
+    text, shown = encode_within(marked, budget)
     assert len(text) <= budget
     assert len(shown.phases) == phases
     report, planes = decode(text)
+    assert report["run"]["detail_url"] == "detail"  # as in a page that is served
     assert len(report["phases"]) == phases
     begin = column(planes, report["cells"]["begin"])
     whole = [entry["instance"] for entry in report["structures"]].count(-1)
     cells = column(planes, report["cells"]["reads"])[: begin[whole * phases]]
     assert sum(cells) == noisy.accesses["reads"].sum()
-
-
-def test_a_served_page_s_run_survives_folding(noisy: Trace) -> None:
-    started = draft(noisy)
-    marked = dataclasses.replace(started, run={**started.run, "detail_url": "detail"})
-    report, _ = decode(encode_within(marked, 60_000)[0])
-    assert report["run"]["detail_url"] == "detail"
 
 
 def test_threads_beyond_the_matrix_are_grouped(tmp_path: Path) -> None:

@@ -250,6 +250,7 @@ def in_new_process(*arguments: object, **variables: str) -> subprocess.Popen[str
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("options", [["--no-browser"], [], ["--quiet"]])
 def test_an_interrupt_ends_it_well(trace_folder: Path, options: list[str]) -> None:
     process = in_new_process(trace_folder, *options)
