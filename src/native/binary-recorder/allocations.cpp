@@ -17,7 +17,7 @@
 namespace numascape {
 namespace {
 
-HeapBlocks heap(shard);
+HeapBlocks heap(shard, memory_regions);
 
 // A replaced return address, and its place on the stack.
 struct HijackedReturn {

@@ -30,6 +30,7 @@ namespace numascape {
 
 Options options{{0}, true, true, false, true, true, 0, kMaxTables, {}};
 ShardWriter shard;
+MemoryRegions memory_regions(shard);
 
 bool detached = false;
 
@@ -200,6 +201,7 @@ void forked(void*) {
     block_heads_after_fork();
     allocations_after_fork();
     memory.after_fork();
+    memory_regions.after_fork();
     regions_after_fork();
     phases_after_fork();
     const uint64_t time = os::ticks();
@@ -214,6 +216,7 @@ void forked(void*) {
     write_mappings(*recorder, time);
     write_modules(*recorder, time);
     write_live_blocks(*recorder, time);
+    memory_regions.write_live(*recorder, time);
 }
 
 dr_signal_action_t on_signal(void* drcontext, dr_siginfo_t* info) {
@@ -264,6 +267,7 @@ void process_ended() {
         shard.close();
         call_stacks.close();
         allocations_exit();
+        memory_regions.close();
         block_heads_exit();
         kept_values_exit();
         own_stacks.close();

@@ -43,7 +43,9 @@ uint64_t region_return(void* drcontext, uint64_t stack_pointer);
 uint64_t region_return_address();
 
 // --- marks.cpp
-// The register that holds the name's address when the instruction is a mark, else DR_REG_NULL.
-reg_id_t mark_register(instr_t* instruction);
+// Whether the instruction marks a phase or a memory region, and is recorded.
+bool is_mark(instr_t* instruction);
+// If it is one, inserts the call that records it.
+void insert_mark(void* drcontext, instrlist_t* list, instr_t* where);
 
 }  // namespace numascape

@@ -16,6 +16,7 @@
 #include "call_stack_log.h"
 #include "dr_api.h"
 #include "memory_log.h"
+#include "memory_regions.h"
 #include "scratch.h"
 #include "shard_writer.h"
 
@@ -35,6 +36,7 @@ struct Options {
 
 extern Options options;
 extern ShardWriter shard;
+extern MemoryRegions memory_regions;
 extern bool detached;  // the program goes on without us
 
 // Per-thread words reachable through one segment-relative operand each.

@@ -105,7 +105,7 @@ void thread_ended(void* drcontext) {
 
 }  // namespace
 
-constinit MemoryLog memory(shard, read_program);
+constinit MemoryLog memory(shard, memory_regions, read_program);
 
 void system_calls_init() {
     pending_index = drmgr_register_tls_field();

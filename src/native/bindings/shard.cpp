@@ -188,6 +188,15 @@ nb::dict python_functions(const std::unordered_map<uint64_t, PythonFunction>& fu
     return out;
 }
 
+nb::dict region_names(const std::unordered_map<uint64_t, RegionName>& names) {
+    nb::dict out;
+    for (const auto& [id, name] : names) {
+        out[nb::cast(id)] =
+            nb::make_tuple(nb::bytes(name.name.data(), name.name.size()), name.place);
+    }
+    return out;
+}
+
 nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths,
                        const std::string& faults_path) {
     const ShardReader shard(path);
@@ -231,6 +240,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["call_stacks"] = call_stacks(result.call_stacks);
     out["python_stacks"] = python_stacks(result.python_stacks);
     out["python_functions"] = python_functions(result.python_functions);
+    out["region_names"] = region_names(result.region_names);
     out["counted"] = nb::make_tuple(result.counted.reads, result.counted.writes);
     out["ambiguous_pages"] = result.ambiguous_pages;
     out["shared_page_accesses"] = result.shared_page_accesses;
@@ -285,6 +295,7 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
     shard.attr("FLAG_STACKS_CUT") = static_cast<uint32_t>(kShardStacksCut);
+    shard.attr("FLAG_REGIONS_LOST") = static_cast<uint32_t>(kShardRegionsLost);
     shard.attr("FLAG_CALLS_FORBIDDEN") = static_cast<uint32_t>(kShardCallsForbidden);
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);
     shard.attr("FLAG_PHASES_FOLDED") = static_cast<uint32_t>(kShardPhasesFolded);

@@ -457,6 +457,21 @@ void region(const void* function, const void* pc) {
     }
 }
 
+void memory_region(const char* name, uint64_t address, uint64_t bytes, const void* pc) {
+    const Writing writing;
+    if (writing.nested() || !shard.makes_calls() || !recording()) {
+        return;
+    }
+    // A program may name memory before it accesses any.
+    if (thread_state.recorder == nullptr && !thread_state.ended) {
+        numascape_saving_vectors(begin_this_thread, nullptr);
+    }
+    if (ThreadRecorder* recorder = thread_state.recorder) {
+        memory_regions.told(*recorder, reinterpret_cast<uint64_t>(pc) - 1,
+                            reinterpret_cast<uint64_t>(name), address, bytes);
+    }
+}
+
 }  // namespace
 
 void* spare_slots() {
@@ -518,4 +533,5 @@ NUMASCAPE_EXPORTED const numascape::CompiledRuntime numascape_compiled_runtime =
     numascape::range,
     numascape::note,
     numascape::mark,
-    numascape::region};
+    numascape::region,
+    numascape::memory_region};

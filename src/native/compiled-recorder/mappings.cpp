@@ -22,7 +22,7 @@ bool read_program(uint64_t address, void* into, size_t bytes) {
 
 }  // namespace
 
-constinit MemoryLog memory(shard, read_program);
+constinit MemoryLog memory(shard, memory_regions, read_program);
 
 FollowedCall::FollowedCall(const SystemCall& call, const ProgramRegisters* from,
                            uint64_t stack_pointer, uint64_t pc) {

@@ -23,7 +23,8 @@ namespace numascape {
 // ours.
 constinit Options options{};
 constinit ShardWriter shard;
-constinit HeapBlocks heap(shard);
+constinit MemoryRegions memory_regions(shard);
+constinit HeapBlocks heap(shard, memory_regions);
 constinit CallStackLog call_stacks(shard);
 constinit PhaseChoice phases(shard);
 
@@ -164,6 +165,7 @@ void reopen_shard(ThreadRecorder& recorder) {
     finished.store(false);
     heap.after_fork();
     memory.after_fork();
+    memory_regions.after_fork();
     phases.after_fork(recorder);
     const uint64_t time = os::ticks();
     auto* record = static_cast<ThreadStartRecord*>(shard.append(
@@ -177,6 +179,7 @@ void reopen_shard(ThreadRecorder& recorder) {
     write_mappings(recorder, time);
     write_new_modules(recorder);
     heap.write_live(recorder, time);
+    memory_regions.write_live(recorder, time);
 }
 
 // --- Time slices
@@ -247,6 +250,7 @@ void threads_before_fork() {
         counting_before_fork();
         phases.lock();
         heap.lock();
+        memory_regions.lock();
         shard.lock();
     }
 }
@@ -254,6 +258,7 @@ void threads_before_fork() {
 void forked_in_parent() {
     if (thread_state.forking) {
         shard.unlock();
+        memory_regions.unlock();
         heap.unlock();
         phases.unlock();
         counting_after_fork(false);

@@ -11,6 +11,7 @@
 #include "address_space.h"
 #include "call_stack_log.h"
 #include "heap_blocks.h"
+#include "memory_regions.h"
 #include "phase_choice.h"
 #include "shard_writer.h"
 
@@ -27,6 +28,7 @@ struct Options {
 
 extern Options options;
 extern ShardWriter shard;
+extern MemoryRegions memory_regions;
 extern HeapBlocks heap;
 extern CallStackLog call_stacks;
 extern PhaseChoice phases;

@@ -31,6 +31,8 @@ HIDDEN void __numascape_stub_range(const NestCounts* nest, uint64_t start, const
                                    const void* pc);
 HIDDEN void __numascape_stub_mark(const char* name, uint64_t, uint64_t, const void* pc);
 HIDDEN void __numascape_stub_region(const void* function, uint64_t, uint64_t, const void* pc);
+HIDDEN void __numascape_stub_memory_region(const char* name, uint64_t address, uint64_t bytes,
+                                           const void* pc);
 
 }  // extern "C"
 
@@ -130,5 +132,12 @@ void __numascape_stub_mark(const char* name, uint64_t, uint64_t, const void* pc)
 void __numascape_stub_region(const void* function, uint64_t, uint64_t, const void* pc) {
     if (const CompiledRuntime* recorder = runtime()) {
         recorder->region(function, pc);
+    }
+}
+
+void __numascape_stub_memory_region(const char* name, uint64_t address, uint64_t bytes,
+                                    const void* pc) {
+    if (const CompiledRuntime* recorder = runtime()) {
+        recorder->memory_region(name, address, bytes, pc);
     }
 }

@@ -76,6 +76,8 @@ struct CompiledRuntime {
     void (*mark)(const char* name, const void* pc);
     // The thread begins a parallel region, `function`, or with null ends it.
     void (*region)(const void* function, const void* pc);
+    // The program names a part of memory (include/numascape/region.h).
+    void (*memory_region)(const char* name, uint64_t address, uint64_t bytes, const void* pc);
 };
 
 inline constexpr unsigned kPlacesShift = 16;
@@ -93,5 +95,7 @@ inline constexpr char kNoteSymbol[] = "__numascape_note";      // (table, site, 
 inline constexpr char kRangeSymbol[] = "__numascape_range";    // (nest, start, site)
 inline constexpr char kMarkSymbol[] = "__numascape_mark";      // (name)
 inline constexpr char kRegionSymbol[] = "__numascape_region";  // (function)
+inline constexpr char kMemoryRegionSymbol[] =
+    "__numascape_memory_region";  // (name, address, bytes)
 
 }  // namespace numascape

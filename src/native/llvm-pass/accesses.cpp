@@ -14,8 +14,19 @@ using namespace llvm;
 
 constexpr unsigned kMaxUses = 200;
 constexpr unsigned kLargestExpression = 60;
-// The displacement of the instruction that marks a phase; NUMASCAPE_PHASE_MARK.
+// The displacements of the instructions that mark a phase and a memory region:
+// NUMASCAPE_PHASE_MARK and NUMASCAPE_REGION_MARK.
 constexpr char kMarkText[] = "0x4e554d41";
+constexpr char kRegionMarkText[] = "0x4e554d52";
+
+// An inline assembler statement with this text and so many arguments, the first one a pointer.
+bool is_statement(const Instruction& instruction, const char* text, unsigned arguments) {
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    const auto* code = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+    return code != nullptr && call->arg_size() == arguments &&
+           StringRef(code->getAsmString()).contains(text) &&
+           call->getArgOperand(0)->getType()->isPointerTy();
+}
 
 // Whether it is in a variable on the stack that no other function or thread can access.
 class PrivateVariables {
@@ -93,17 +104,21 @@ SmallVector<Access> find_accesses(Function& function) {
 }
 
 bool is_phase_mark(const Instruction& instruction) {
-    const auto* call = dyn_cast<CallInst>(&instruction);
-    const auto* text = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-    return text != nullptr && call->arg_size() == 1 &&
-           StringRef(text->getAsmString()).contains(kMarkText) &&
-           call->getArgOperand(0)->getType()->isPointerTy();
+    return is_statement(instruction, kMarkText, 1);
+}
+
+bool is_region_mark(const Instruction& instruction) {
+    return is_statement(instruction, kRegionMarkText, 3);
+}
+
+bool is_mark(const Instruction& instruction) {
+    return is_phase_mark(instruction) || is_region_mark(instruction);
 }
 
 bool is_unknown_call(const Instruction& instruction) {
     const auto* call = dyn_cast<CallBase>(&instruction);
     return call != nullptr && !isa<IntrinsicInst>(call) &&
-           (!call->isInlineAsm() || is_phase_mark(instruction));
+           (!call->isInlineAsm() || is_mark(instruction));
 }
 
 const LoopCounts::Facts& LoopCounts::facts(const Loop* loop) {
@@ -116,7 +131,7 @@ const LoopCounts::Facts& LoopCounts::facts(const Loop* loop) {
                 const auto* call = dyn_cast<CallBase>(&each);
                 const bool plain = isa<LoadInst>(each) || isa<StoreInst>(each) ||
                                    (isa<CallInst>(each) && call->isInlineAsm());
-                found.may_leave = found.may_leave || is_phase_mark(each) ||
+                found.may_leave = found.may_leave || is_mark(each) ||
                                   (!plain && !isGuaranteedToTransferExecutionToSuccessor(&each));
             }
         }

@@ -35,6 +35,9 @@ llvm::SmallVector<Access> find_accesses(llvm::Function& function);
 
 // Marks a phase (include/numascape/phase.h).
 bool is_phase_mark(const llvm::Instruction& instruction);
+// Names a part of memory (include/numascape/region.h).
+bool is_region_mark(const llvm::Instruction& instruction);
+bool is_mark(const llvm::Instruction& instruction);
 // Whether a call may have unknown effects: count accesses, change the phase, or not return.
 bool is_unknown_call(const llvm::Instruction& instruction);
 

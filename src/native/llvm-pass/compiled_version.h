@@ -3,4 +3,4 @@
 // Of what abi.h describes; for C++ and the assembler. compiler/elf_notes.py has the same number.
 #pragma once
 
-#define NUMASCAPE_COMPILED_VERSION 2
+#define NUMASCAPE_COMPILED_VERSION 3

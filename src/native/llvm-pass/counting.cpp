@@ -427,7 +427,7 @@ void FunctionCounter::announce_marks() {
     SmallVector<CallInst*> marks;
     for (BasicBlock& block : function_) {
         for (Instruction& each : block) {
-            if (is_phase_mark(each)) {
+            if (is_mark(each)) {
                 marks.push_back(cast<CallInst>(&each));
             }
         }
@@ -435,7 +435,9 @@ void FunctionCounter::announce_marks() {
     for (CallInst* mark : marks) {
         IRBuilder<> at(mark);
         locate(at, mark);
-        call(at, kMarkSymbol, at.getVoidTy(), {mark->getArgOperand(0)});
+        SmallVector<Value*> arguments(mark->args());
+        call(at, is_phase_mark(*mark) ? kMarkSymbol : kMemoryRegionSymbol, at.getVoidTy(),
+             arguments);
     }
 }
 

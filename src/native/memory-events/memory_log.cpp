@@ -86,6 +86,7 @@ void MemoryLog::unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, u
     record->start = start;
     record->bytes = bytes;
     shard_.commit(recorder, record);
+    regions_.memory_ends(start, bytes);
 }
 
 // There are two records, because there are two times: when the pages left, and when they arrived.
@@ -111,6 +112,9 @@ void MemoryLog::move(ThreadRecorder& recorder, const PendingCall& pending, const
             write(os::ticks(), kMoveArrives);
         }
         return;
+    }
+    if (effect.left == LeftBehind::kNothing) {
+        regions_.memory_ends(effect.from, effect.from_bytes);
     }
     const uint8_t left = flags_of(effect.left);
     write(pending.time + 1, left);

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "memory_calls.h"
+#include "memory_regions.h"
 #include "process_maps.h"
 #include "shard_writer.h"
 
@@ -42,7 +43,11 @@ struct AddressRange {
 class MemoryLog {
   public:
     using ReadMemory = bool (*)(uint64_t address, void* into, size_t bytes);
-    constexpr MemoryLog(ShardWriter& shard, ReadMemory read) : shard_(shard) { state_.read = read; }
+    // `regions` end with the mapping that they are in.
+    constexpr MemoryLog(ShardWriter& shard, MemoryRegions& regions, ReadMemory read)
+        : shard_(shard), regions_(regions) {
+        state_.read = read;
+    }
 
     // `pending.call` is filled in, and `stack_id` if it makes a mapping.
     void before(ThreadRecorder& recorder, PendingCall& pending);
@@ -67,6 +72,7 @@ class MemoryLog {
     void touch(ThreadRecorder& recorder, const Effect& effect);
 
     ShardWriter& shard_;
+    MemoryRegions& regions_;
     MemoryState state_{};
 };
 

@@ -20,7 +20,20 @@ void FirstTouches::forget(WindowPages pages) {
 }
 
 void FirstTouches::emit(const PageOwners::Owned& owned) {
-    each(owned.pages, [&](uint32_t page, Touch& touch) { emit(owned.owner, page, touch); });
+    each(owned.pages, [&](uint32_t page, Touch& touch) {
+        if (!touch.of_region) {
+            emit(owned.owner, page, touch);
+        }
+    });
+}
+
+void FirstTouches::emit_region(uint32_t owner, WindowPages pages) {
+    each(pages, [&](uint32_t page, Touch& touch) {
+        if (owners_.regions().at(page) == owner) {
+            emit(owner, page, touch);
+            touch.of_region = true;
+        }
+    });
 }
 
 void FirstTouches::emit_remaining(WindowPages pages) {
@@ -34,7 +47,8 @@ void FirstTouches::emit_remaining(WindowPages pages) {
         }
         const OwnerKind kind = owners_.kind(*owner);
         const bool around = kind == OwnerKind::kMapping || kind == OwnerKind::kUnknown;
-        if (!(around && touch.attributed)) {
+        const bool below = kind != OwnerKind::kRegion && touch.of_region;
+        if (!(around && touch.attributed) && !below) {
             emit(*owner, page, touch);
         }
     });

@@ -24,6 +24,7 @@ struct Touch {
     bool attributed = false;
     bool written = false;
     bool forgotten = false;  // the page went away since: the next touch is a first one
+    bool of_region = false;  // it was that of a region, and is not also that of what is below it
 };
 
 // The last first touch of every page, until the owner of the page is known.
@@ -41,6 +42,8 @@ class FirstTouches {
     void each(WindowPages pages, Visit visit);
     // The pages are `owner`'s.
     void emit(const PageOwners::Owned& owned);
+    // The region ends. Of the pages, it gets those that belong to it.
+    void emit_region(uint32_t owner, WindowPages pages);
     // For pages that are unmapped (or at the end): the touches belong to the present owners, unless
     // a freed block has already taken them.
     void emit_remaining(WindowPages pages);

@@ -23,17 +23,27 @@ uint32_t PageOwners::path_index(std::string_view path) {
     return at->second;
 }
 
-void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small) {
+void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small, OwnerKind kind) {
     if (small.blocks == 0) {
         return;
     }
     const auto [site, fresh] = small_sites_.try_emplace(small.stack_id, 0);
     if (fresh) {
-        site->second = owners_.add(OwnerKind::kSmall, 0, 0, small.stack_id, 0, 0, 0, 0);
+        site->second = owners_.add(kind, 0, 0, small.stack_id, 0, 0, 0, 0);
     }
     owners_.bytes[site->second] += small.bytes;
     owners_.blocks[site->second] += small.blocks;
-    shares_.add_small(page, site->second, small.bytes);
+    if (kind == OwnerKind::kSmallRegions) {
+        regions_.add_small(page, site->second, small.bytes);
+    } else {
+        shares_.add_small(page, site->second, small.bytes);
+    }
+}
+
+void PageOwners::begin_region(const MemoryRegionRecord& region) {
+    const uint32_t owner =
+        owners_.add(OwnerKind::kRegion, region.address, region.bytes, region.name_id, 0, 0, 0, 1);
+    regions_.begin(owner, region.address, region.bytes, region.time);
 }
 
 void PageOwners::begin_stack(uint32_t thread, uint64_t start, uint64_t bytes) {
@@ -113,6 +123,7 @@ void PageOwners::unmap(WindowPages pages) {
     mappings_.erase(pages.first, pages.end);
     modules_.erase(pages.first, pages.end);
     blocks_.erase(pages.first, pages.end);
+    regions_.erase(pages);
 }
 
 void PageOwners::unmap_beyond_window(uint64_t start, uint64_t bytes) {
@@ -177,6 +188,17 @@ void PageOwners::free(uint64_t address, uint64_t time) {
 }
 
 std::optional<uint32_t> PageOwners::sole(uint32_t page) const {
+    if (regions_.divides(page)) {
+        return std::nullopt;
+    }
+    return sole_below(page);
+}
+
+// Without the parts of regions.
+std::optional<uint32_t> PageOwners::sole_below(uint32_t page) const {
+    if (const auto region = regions_.at(page)) {
+        return region;
+    }
     if (const auto block = blocks_.find(page)) {
         return block;
     }
@@ -186,14 +208,58 @@ std::optional<uint32_t> PageOwners::sole(uint32_t page) const {
     return shares_.contains(page) ? std::nullopt : std::optional(surrounding(page));
 }
 
+std::vector<PageShares::Share> PageOwners::shares(uint32_t page, uint64_t since,
+                                                  uint64_t until) const {
+    std::vector<PageShares::Share> below;
+    if (const auto owner = sole_below(page)) {
+        below.push_back({*owner, 1});
+    } else {
+        below = shares_.during(page, since, until);
+    }
+    std::vector<PageShares::Share> shares = regions_.parts(page, since, until);
+    if (shares.empty()) {
+        return below;
+    }
+    double left = PageShares::page_weight(since, until);
+    for (const PageShares::Share& share : shares) {
+        left -= share.weight;
+    }
+    double total = 0;
+    for (const PageShares::Share& share : below) {
+        total += share.weight;
+    }
+    for (const PageShares::Share& share : below) {
+        if (left > 0) {
+            shares.push_back({share.owner, share.weight / total * left});
+        }
+    }
+    return shares;
+}
+
+std::vector<uint32_t> PageOwners::sharers(uint32_t page) const {
+    std::vector<uint32_t> found = regions_.sharers(page);
+    if (const auto owner = sole_below(page)) {
+        found.push_back(*owner);
+    } else {
+        const auto below = shares_.owners(page);
+        found.insert(found.end(), below.begin(), below.end());
+    }
+    return found;
+}
+
 uint32_t PageOwners::surrounding(uint32_t page) const {
     const uint32_t otherwise = huge_.empty() ? unknown_ : huge_.back();
     return modules_.find(page).value_or(mappings_.find(page).value_or(otherwise));
 }
 
 uint32_t PageOwners::index_in(uint32_t owner, uint32_t page) const {
-    if (kind(owner) == OwnerKind::kSmall || kind(owner) == OwnerKind::kUnknown) {
-        return page;
+    switch (kind(owner)) {
+        case OwnerKind::kSmall:
+        case OwnerKind::kSmallRegions:
+        case OwnerKind::kUnknown:
+            return page;
+        default:
+            break;
     }
     return (page - window_page(owners_.start[owner])) & (kWindowPages - 1);
 }

@@ -11,6 +11,7 @@
 
 #include "page_ranges.h"
 #include "page_shares.h"
+#include "region_pages.h"
 #include "replay.h"
 #include "window_pages.h"
 
@@ -28,7 +29,13 @@ class PageOwners {
     PageOwners(Owners& owners, std::vector<std::string>& paths);
 
     // Blocks that are smaller than a page; only their sums over the run are known.
-    void add_small(uint32_t page, const SmallBlocksRecord& small);
+    // They are heap blocks, or regions.
+    void add_small(uint32_t page, const SmallBlocksRecord& small, OwnerKind kind);
+
+    // Parts of memory that the program named.
+    void begin_region(const MemoryRegionRecord& region);
+    void end_region(uint32_t owner, uint64_t time) { regions_.end(owner, time); }
+    const RegionPages& regions() const { return regions_; }
 
     void begin_stack(uint32_t thread, uint64_t start, uint64_t bytes);
     std::optional<Owned> stack_of(uint32_t thread) const;
@@ -65,10 +72,8 @@ class PageOwners {
     std::optional<uint32_t> sole(uint32_t page) const;
     // For a shared page: the owners that share the counts of [since, until], and all owners that
     // ever had a part.
-    std::vector<PageShares::Share> shares(uint32_t page, uint64_t since, uint64_t until) const {
-        return shares_.during(page, since, until);
-    }
-    std::vector<uint32_t> sharers(uint32_t page) const { return shares_.owners(page); }
+    std::vector<PageShares::Share> shares(uint32_t page, uint64_t since, uint64_t until) const;
+    std::vector<uint32_t> sharers(uint32_t page) const;
 
     OwnerKind kind(uint32_t owner) const { return static_cast<OwnerKind>(owners_.kind[owner]); }
     // The page's number in its owner (see CountColumns).
@@ -79,6 +84,7 @@ class PageOwners {
     bool is_ambiguous(uint32_t page) const;
 
   private:
+    std::optional<uint32_t> sole_below(uint32_t page) const;
     void map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping);
     uint32_t surrounding(uint32_t page) const;
     uint32_t path_index(std::string_view path);
@@ -90,9 +96,10 @@ class PageOwners {
     std::vector<std::string>& paths_;
     uint32_t unknown_;
     PageRanges blocks_, stacks_, modules_, mappings_;
+    RegionPages regions_;  // before all others
     PageShares shares_;
     std::unordered_map<uint64_t, uint32_t> live_blocks_;  // address -> owner
-    std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id -> owner
+    std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id, or name -> owner
     std::unordered_map<uint32_t, uint32_t> stack_of_thread_;
     std::unordered_map<std::string, uint32_t> path_indices_;
     std::unordered_map<uint32_t, uint64_t> mapping_high_;  // mapping owner -> address >> 40

@@ -33,13 +33,28 @@ void PageShares::end_block(uint32_t page, uint32_t owner, uint64_t end) {
 
 std::vector<PageShares::Share> PageShares::during(uint32_t page, uint64_t since,
                                                   uint64_t until) const {
+    std::vector<Share> shares = parts(page, since, until);
+    const auto at = pages_.find(page);
+    if (shares.empty() && at != pages_.end()) {
+        for (const Block& block : at->second.blocks) {
+            shares.push_back({block.owner, static_cast<double>(block.bytes)});
+        }
+        for (const Small& small : at->second.small) {
+            shares.push_back({small.owner, static_cast<double>(small.bytes)});
+        }
+    }
+    return shares;
+}
+
+std::vector<PageShares::Share> PageShares::parts(uint32_t page, uint64_t since,
+                                                 uint64_t until) const {
     std::vector<Share> shares;
     const auto at = pages_.find(page);
     if (at == pages_.end()) {
         return shares;
     }
-    const double time = until > since ? static_cast<double>(until - since) : 1.0;
-    double left = time * static_cast<double>(kPageBytes);
+    double left = page_weight(since, until);
+    const double time = left / static_cast<double>(kPageBytes);
     for (const Block& block : at->second.blocks) {
         const uint64_t begin = std::max(block.begin, since);
         const uint64_t end = std::min(block.end, until);
@@ -57,14 +72,6 @@ std::vector<PageShares::Share> PageShares::during(uint32_t page, uint64_t since,
     for (const Small& small : at->second.small) {
         if (scale > 0) {
             shares.push_back({small.owner, scale * time * static_cast<double>(small.bytes)});
-        }
-    }
-    if (shares.empty()) {
-        for (const Block& block : at->second.blocks) {
-            shares.push_back({block.owner, static_cast<double>(block.bytes)});
-        }
-        for (const Small& small : at->second.small) {
-            shares.push_back({small.owner, static_cast<double>(small.bytes)});
         }
     }
     return shares;

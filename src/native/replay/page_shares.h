@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pages.h"
+
 namespace numascape {
 
 // Pages that several heap blocks share. There is one count per page and thread. It is divided in
@@ -30,6 +32,12 @@ class PageShares {
     // The owners that share the counts of [since, until]. Weights are positive; owners may repeat.
     // If no owner is known for that time, all owners that ever had a part of the page share it.
     std::vector<Share> during(uint32_t page, uint64_t since, uint64_t until) const;
+    // The same, without owners of other times. The weight of the whole page is page_weight.
+    std::vector<Share> parts(uint32_t page, uint64_t since, uint64_t until) const;
+    static double page_weight(uint64_t since, uint64_t until) {
+        return (until > since ? static_cast<double>(until - since) : 1.0) *
+               static_cast<double>(kPageBytes);
+    }
     // All owners that ever had a part of the page, each once.
     std::vector<uint32_t> owners(uint32_t page) const;
 

@@ -56,6 +56,9 @@ class Replayer {
     void module_unload(const RecordView& record);
     void alloc(const RecordView& record);
     void free_block(const RecordView& record);
+    void begin_region(const RecordView& record);
+    void end_region(uint32_t owner, uint64_t time);
+    void end_regions_within(uint64_t start, uint64_t bytes, uint64_t time);
     void first_touch(const RecordView& record);
     void placement(const RecordView& record);
     void phase(const RecordView& record);
@@ -74,10 +77,21 @@ class Replayer {
 
 void Replayer::prepare(const std::vector<RecordView>& records) {
     for (const RecordView& record : records) {
+        if (record.type() == RecordType::kRegionName) {
+            const auto& name = record.as<RegionNameRecord>();
+            out_.region_names.try_emplace(
+                name.name_id,
+                RegionName{std::string(text_of(record.rest<RegionNameRecord>())), name.place});
+        }
+    }
+    for (const RecordView& record : records) {
         if (is_of_call_stack(record)) {
             add_call_stack(record, out_);
         } else if (record.type() == RecordType::kSmallBlocks) {
-            owners_.add_small(record.header->id, record.as<SmallBlocksRecord>());
+            const auto& small = record.as<SmallBlocksRecord>();
+            const bool regions = out_.region_names.contains(small.stack_id);
+            owners_.add_small(record.header->id, small,
+                              regions ? OwnerKind::kSmallRegions : OwnerKind::kSmall);
         } else if (record.type() == RecordType::kThreadStart) {
             threads_.add_start(record.as<ThreadStartRecord>(), record.header->id);
         } else if (record.type() == RecordType::kBlock) {
@@ -95,7 +109,8 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
                    const ShardHeader& header) {
     std::erase_if(records, [](const RecordView& record) {
         return is_of_call_stack(record) || record.type() == RecordType::kSmallBlocks ||
-               record.type() == RecordType::kBlock || record.type() == RecordType::kPlace;
+               record.type() == RecordType::kBlock || record.type() == RecordType::kPlace ||
+               record.type() == RecordType::kRegionName;
     });
     std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
         return time_of(a) < time_of(b);
@@ -149,7 +164,7 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
     Touch& touch = touches_.at(page);
     if (first && (!touch.present || touch.forgotten)) {
         const uint8_t flags = by_kernel ? kTouchedByKernel : 0;
-        touch = {time, by_kernel ? 0 : fault.pc, thread, 0, flags, true, false, true, false};
+        touch = {time, by_kernel ? 0 : fault.pc, thread, 0, flags, true, false, true, false, false};
     }
     pending_.add({thread, 0, time, false}, page);
 }
@@ -189,6 +204,16 @@ void Replayer::apply(const RecordView& record) {
         case RecordType::kFree:
             free_block(record);
             break;
+        case RecordType::kMemoryRegion:
+            begin_region(record);
+            break;
+        case RecordType::kMemoryRegionEnd: {
+            const auto& ended = record.as<MemoryRegionEndRecord>();
+            if (const auto owner = owners_.regions().last_at(ended.address)) {
+                end_region(*owner, ended.time);
+            }
+            break;
+        }
         case RecordType::kCounts: {
             const auto& counts = record.as<CountsRecord>();
             const auto* pairs =
@@ -253,6 +278,7 @@ void Replayer::first_touch(const RecordView& record) {
              true,
              false,
              writes,
+             false,
              false};
 }
 
@@ -275,6 +301,8 @@ void Replayer::thread_end(const RecordView& record) {
     row.name = text_of(std::as_bytes(std::span(end.name)));
     ReplayedThreads::add_cpu(row, end.cpu);
     if (const auto stack = owners_.stack_of(record.header->id)) {
+        end_regions_within(out_.owners.start[stack->owner], out_.owners.bytes[stack->owner],
+                           end.time);
         touches_.emit(*stack);
         pending_.attribute(stack->pages, end.time);
     }
@@ -294,6 +322,7 @@ void Replayer::module_unload(const RecordView& record) {
     const auto& module = record.as<ModuleRecord>();
     if (module.end > module.start) {
         const auto pages = WindowPages::of(module.start, module.end - module.start);
+        end_regions_within(module.start, module.end - module.start, module.time);
         touches_.emit_remaining(pages);
         pending_.attribute(pages, module.time);
         owners_.unload_module(pages);
@@ -310,9 +339,35 @@ void Replayer::alloc(const RecordView& record) {
 void Replayer::free_block(const RecordView& record) {
     const auto& freed = record.as<FreeRecord>();
     if (const auto block = owners_.block_at(freed.address)) {
+        end_regions_within(freed.address, out_.owners.bytes[block->owner], freed.time);
         touches_.emit(*block);
         pending_.attribute(block->pages, freed.time);
         owners_.free(freed.address, freed.time);
+    }
+}
+
+void Replayer::begin_region(const RecordView& record) {
+    const auto& region = record.as<MemoryRegionRecord>();
+    if (region.bytes < kPageBytes || region.bytes > kWindowMask ||
+        !out_.region_names.contains(region.name_id)) {
+        return;
+    }
+    end_regions_within(region.address, region.bytes, region.time);
+    // What was noted of its pages until now.
+    pending_.attribute(WindowPages::of(region.address, region.bytes), region.time);
+    owners_.begin_region(region);
+}
+
+void Replayer::end_region(uint32_t owner, uint64_t time) {
+    const auto pages = WindowPages::of(out_.owners.start[owner], out_.owners.bytes[owner]);
+    touches_.emit_region(owner, owners_.regions().whole_pages(owner));
+    pending_.attribute(pages, time);
+    owners_.end_region(owner, time);
+}
+
+void Replayer::end_regions_within(uint64_t start, uint64_t bytes, uint64_t time) {
+    for (const uint32_t owner : owners_.regions().within(start, bytes)) {
+        end_region(owner, time);
     }
 }
 

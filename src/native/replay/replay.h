@@ -6,7 +6,7 @@
 // A page has one owner if one block has it alone, or if it is part of a stack. Blocks smaller than
 // a page, and the ends of larger ones, share pages. The counts of such a page are divided in
 // proportion to the bytes that each call stack allocated on it. The rest belongs to the module or
-// the mapping around it.
+// the mapping around it. Parts of memory that the program named come before all of these.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,23 @@
 
 namespace numascape {
 
-enum class OwnerKind : uint8_t { kBlock, kSmall, kStack, kModule, kMapping, kUnknown };
+enum class OwnerKind : uint8_t {
+    kBlock,
+    kSmall,
+    kStack,
+    kModule,
+    kMapping,
+    kUnknown,
+    kRegion,       // a part of memory that the program named
+    kSmallRegions  // such parts smaller than a page, of one name
+};
 
 // Columns of equal length; owner ids are their indices.
 struct Owners {
     std::vector<uint8_t> kind;
     std::vector<uint64_t> start;  // address
     std::vector<uint64_t> bytes;
-    std::vector<uint64_t> stack_id;  // call stack of the allocation, 0 = none
+    std::vector<uint64_t> stack_id;  // call stack of the allocation, or name; 0 = none
     std::vector<uint32_t> thread;    // of a stack
     std::vector<uint32_t> path;      // index into Replay::paths
     std::vector<uint8_t> flags;      // MapFlags of mappings
@@ -37,7 +46,8 @@ struct Owners {
     uint32_t size() const { return static_cast<uint32_t>(kind.size()); }
 };
 
-// Pages are indices from the owner's first page; window pages for OwnerKind::kSmall and kUnknown.
+// Pages are indices from the owner's first page; window pages for OwnerKind::kSmall,
+// kSmallRegions and kUnknown.
 // A page, thread and phase may have several rows: lines come apart from accesses.
 struct CountColumns {
     std::vector<uint32_t> owner, page, thread, phase;
@@ -118,6 +128,12 @@ struct PythonFunction {
     std::string lines;  // CPython's table of source places
 };
 
+// The name of memory regions, and where the program first used it.
+struct RegionName {
+    std::string name;
+    uint64_t place;
+};
+
 struct Replay {
     Owners owners;
     CountColumns counts;
@@ -136,6 +152,7 @@ struct Replay {
     // Of the call stacks in which Python functions are executed: those, innermost first.
     std::unordered_map<uint64_t, std::vector<PythonFrameEntry>> python_stacks;
     std::unordered_map<uint64_t, PythonFunction> python_functions;
+    std::unordered_map<uint64_t, RegionName> region_names;
     // All accesses in the shard, with any owner: the sum of `counts` must equal this.
     CountPair counted{0, 0};
     uint64_t ambiguous_pages = 0;       // counted where two mappings fall on one window page

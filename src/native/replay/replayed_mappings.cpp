@@ -21,6 +21,14 @@ void ReplayedMappings::unmap(const RecordView& record) {
     WindowPages::each_part(gone.start, gone.bytes, [&](uint64_t start, uint64_t bytes) {
         end(WindowPages::of(start, bytes), gone.time);
     });
+    end_regions(gone.start, gone.bytes, gone.time);
+}
+
+// After their pages are gone.
+void ReplayedMappings::end_regions(uint64_t start, uint64_t bytes, uint64_t time) {
+    for (const uint32_t owner : owners_.regions().within(start, bytes)) {
+        owners_.end_region(owner, time);
+    }
 }
 
 void ReplayedMappings::end(WindowPages pages, uint64_t time) {
@@ -84,6 +92,7 @@ void ReplayedMappings::leave(const MoveRecord& move, uint8_t flags) {
         touches_.forget(pages);
     } else if (!same) {
         end(pages, move.time);
+        end_regions(move.from, move.from_bytes, move.time);
     }
 }
 

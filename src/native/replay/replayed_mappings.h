@@ -34,6 +34,7 @@ class ReplayedMappings {
 
   private:
     void end(WindowPages pages, uint64_t time);
+    void end_regions(uint64_t start, uint64_t bytes, uint64_t time);
     void leave(const MoveRecord& move, uint8_t flags);
     void arrive(const MoveRecord& move);
 

@@ -107,6 +107,7 @@ uint64_t HeapBlocks::drop(ThreadRecorder& recorder, uint64_t address) {
     record->time = time + 1;
     record->address = address;
     shard_.commit(recorder, record);
+    regions_.memory_ends(block.address, block.bytes);
     return block.bytes;
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "memory_regions.h"
 #include "shard_writer.h"
 
 namespace numascape {
@@ -21,7 +22,9 @@ struct Allocation {
 
 class HeapBlocks {
   public:
-    constexpr explicit HeapBlocks(ShardWriter& shard) : shard_(shard) {}
+    // `regions` end with the block that they are in.
+    constexpr HeapBlocks(ShardWriter& shard, MemoryRegions& regions)
+        : shard_(shard), regions_(regions) {}
     // Allocates its memory; false if there is none.
     bool open();
     // Frees its memory. It must not be used any more.
@@ -54,6 +57,7 @@ class HeapBlocks {
     // At most one block of a page or more begins in a page: entries are found by that page.
     static constexpr uint32_t kMaxBlocks = 1u << 24;
     ShardWriter& shard_;
+    MemoryRegions& regions_;
     SpinLock lock_;
     std::atomic<uint32_t>* entry_ = nullptr;  // by window page: of the block that begins there
     Block* blocks_ = nullptr;                 // entry 0 is not used

@@ -66,6 +66,7 @@ enum ShardFlags : uint32_t {
     kShardBlocksLost = 256,      // more basic blocks than kCounters: lines of the rest are unknown
     kShardCallsForbidden = 512,  // the process gave system calls up (seccomp): only counts go on
     kShardStacksCut = 1024,      // some call stacks were not told apart: see call_stack_log.h
+    kShardRegionsLost = 2048,    // more memory regions at a time than memory_regions.h can follow
 };
 
 struct ShardHeader {
@@ -134,6 +135,9 @@ enum class RecordType : uint8_t {
     kCallFrames,
     kPythonFrames,
     kPythonCode,
+    kMemoryRegion,
+    kMemoryRegionEnd,
+    kRegionName,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
@@ -257,6 +261,30 @@ struct FreeRecord {
     RecordHeader header;
     uint64_t time;
     uint64_t address;
+};
+
+// The program named a part of memory of at least a page (include/numascape/region.h). Smaller parts
+// are in SmallBlocksRecords, with the same identifier as `stack_id`.
+struct MemoryRegionRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t name_id;
+};
+
+// The last region that began at the address ends.
+struct MemoryRegionEndRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t address;
+};
+
+// Followed by the name, NUL-terminated, padded to 8 bytes.
+struct RegionNameRecord {
+    RecordHeader header;
+    uint64_t name_id;
+    uint64_t place;  // where the program first used the name
 };
 
 enum CountsFlags : uint8_t {

@@ -87,6 +87,12 @@ size_t fixed_size(RecordType type) {
             return sizeof(ForgetRecord);
         case RecordType::kWriter:
             return sizeof(WriterRecord);
+        case RecordType::kMemoryRegion:
+            return sizeof(MemoryRegionRecord);
+        case RecordType::kMemoryRegionEnd:
+            return sizeof(MemoryRegionEndRecord);
+        case RecordType::kRegionName:
+            return sizeof(RegionNameRecord);
     }
     return 0;
 }
@@ -183,6 +189,7 @@ uint64_t time_of(const RecordView& record) {
         case RecordType::kBlock:
         case RecordType::kPlace:
         case RecordType::kWriter:
+        case RecordType::kRegionName:
             return 0;
         default:
             // All other records have the time directly after the header.

@@ -20,6 +20,7 @@ FLAG_PHASES_FOLDED: int
 FLAG_BLOCKS_LOST: int
 FLAG_CALLS_FORBIDDEN: int
 FLAG_STACKS_CUT: int
+FLAG_REGIONS_LOST: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""

@@ -59,6 +59,8 @@ class NameShares:
 def named_in(row: dict[str, Any]) -> Named:
     """What a structure's name refers to; `row` is that of the trace's table."""
     name = str(row["name"])
+    if row["kind"] == "region":
+        return Named.SOURCE
     if row["kind"] == "unowned" or name in _NO_NAMES or _CODE_ADDRESS.fullmatch(name):
         return Named.NOTHING
     if owner_of(row) is not Owner.PROGRAM or is_remainder(row) or is_python_name(name):

@@ -12,7 +12,7 @@ from numascape.elf_segments import PT_NOTE, read_segments
 # src/native/compiled-recorder/stub.S
 _NOTE_NAME = b"Numascape\0"
 _CONTENT = 12  # the offset after the name, which is padded to words
-_VERSION = 2  # src/native/llvm-pass/compiled_version.h
+_VERSION = 3  # src/native/llvm-pass/compiled_version.h
 _LONGEST_NOTES = 1 << 20
 
 

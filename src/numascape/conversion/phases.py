@@ -9,7 +9,6 @@ from functools import cached_property
 
 import polars as pl
 
-from numascape._native.symbols import Frame
 from numascape.conversion.shards import (
     PHASE_FURTHER,
     PHASE_MARK,
@@ -20,7 +19,7 @@ from numascape.conversion.shards import (
     ShardPhase,
 )
 from numascape.conversion.structures import Names
-from numascape.naming.frames import is_library
+from numascape.naming.frames import is_library, outside_marks
 from numascape.trace.schema import SCHEMAS
 
 MAX_SPANS = 20_000
@@ -90,18 +89,13 @@ def _name(phase: ShardPhase, names: Names) -> tuple[str, str, int]:
     if phase.kind == PHASE_REGION:
         return _region_name(phase, names)
     if phase.kind == PHASE_MARK:
-        frame = _outside_header(names.frames(phase.place))[0]
+        frame = names.mark(phase.place)
         return phase.name, frame.file, frame.line
     if phase.kind == PHASE_TIME_SLICE:
         return time_slice_name(phase.place, phase.caller), "", 0
     if phase.kind == PHASE_FURTHER:
         return "further phases", "", 0
     return "outside all phases", "", 0
-
-
-def _outside_header(frames: list[Frame]) -> list[Frame]:
-    """Remove the inline function by which a program sets a mark."""
-    return [frame for frame in frames if not frame.file.endswith("numascape/phase.h")] or frames
 
 
 def _region_name(phase: ShardPhase, names: Names) -> tuple[str, str, int]:
@@ -111,7 +105,7 @@ def _region_name(phase: ShardPhase, names: Names) -> tuple[str, str, int]:
     which is used if there is no debug information about the outlined function.
     """
     outlined = names.frames(phase.place)[-1]
-    callers = _outside_header(names.frames(phase.caller - 1)) if phase.caller else [outlined]
+    callers = outside_marks(names.frames(phase.caller - 1)) if phase.caller else [outlined]
     # Prefer the innermost inlined function that is not a library's: the programmer wrote it.
     caller = next((frame for frame in callers if not is_library(frame)), callers[0])
     line = outlined.entry_line or outlined.line

@@ -19,7 +19,7 @@ from numascape.naming.python_code import PythonCode, python_stacks
 from numascape.naming.python_statements import PythonFrame
 
 # OwnerKind of src/native/replay/replay.h.
-BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN = range(6)
+BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN, REGION, SMALL_REGIONS = range(8)
 # PhaseKind of src/native/shard/shard_format.h.
 PHASE_OUTSIDE, PHASE_REGION, PHASE_MARK, PHASE_TIME_SLICE, PHASE_FURTHER = range(5)
 # The file of the session's page faults, beside its shards: src/native/replay/fault_log.h.
@@ -116,6 +116,8 @@ class Shard:
     call_stacks: Mapping[int, tuple[list[int], list[int], bytes]]
     # By identifier: the Python functions of the call stack, innermost first.
     python_stacks: Mapping[int, tuple[PythonFrame, ...]]
+    # By identifier, which owners have as stack_id: the name of regions, and its code address.
+    region_names: Mapping[int, tuple[str, int]]
     counted: tuple[int, int]
     ambiguous_pages: int
     shared_page_accesses: int
@@ -239,6 +241,9 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
             raw["python_stacks"],
             {code: PythonCode(*row) for code, row in raw["python_functions"].items()},
         ),
+        region_names={
+            number: (_text(name), place) for number, (name, place) in raw["region_names"].items()
+        },
         counted=raw["counted"],
         ambiguous_pages=raw["ambiguous_pages"],
         shared_page_accesses=raw["shared_page_accesses"],

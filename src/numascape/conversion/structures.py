@@ -20,7 +20,9 @@ from numascape.conversion.shards import (
     MAP_HEAP,
     MAPPING,
     MODULE,
+    REGION,
     SMALL,
+    SMALL_REGIONS,
     STACK,
     UNKNOWN,
     MappedModule,
@@ -32,7 +34,7 @@ from numascape.naming.allocations import (
     allocation_site,
     name_sites,
 )
-from numascape.naming.frames import is_library
+from numascape.naming.frames import is_library, outside_marks
 from numascape.naming.python_statements import PythonFrame
 
 PAGE = module_pages.PAGE
@@ -150,6 +152,10 @@ class Names:
         frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
         return frame.function, frame.file, frame.line
 
+    def mark(self, address: int) -> Frame:
+        """The function in which the program marks a phase or a region of memory."""
+        return outside_marks(self.frames(address))[0]
+
     def line(self, address: int) -> tuple[str, str, int]:
         """Like `place`, but with one value for all unknown addresses."""
         if address in self._places:
@@ -184,8 +190,12 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         key = (index, row["kind"], row["stack_id"])
         if key in by_stack:
             return by_stack[key]
-        found = table.number(_structure(row, group.members[index], allocations[index]))
-        if row["kind"] in (BLOCK, SMALL):
+        member = group.members[index]
+        if row["kind"] in (REGION, SMALL_REGIONS):
+            found = table.number(_region(row, member, names))
+        else:
+            found = table.number(_structure(row, member, allocations[index]))
+        if row["kind"] in (BLOCK, SMALL, REGION, SMALL_REGIONS):
             by_stack[key] = found
         return found
 
@@ -193,7 +203,7 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     members = group.member_of(owners).tolist()
     numbers = [number(index, row) for index, row in zip(members, rows, strict=True)]
     pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
-    scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
+    scattered = pl.col("kind").is_in([SMALL, SMALL_REGIONS, UNKNOWN])
     pages = pages.clip(upper_bound=_WINDOW_PAGES)
     return owners.select(
         "owner",
@@ -209,6 +219,15 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         .otherwise(pl.int_range(pl.len()).over("structure"))
         .cast(pl.UInt32())
     )
+
+
+def _region(row: dict[str, int], member: Member, names: Names) -> Structure:
+    """The structure of a part of memory that the program named."""
+    name, place = member.shard.region_names[row["stack_id"]]
+    kind = "region" if row["kind"] == REGION else "small"
+    mark = names.mark(place)
+    module = module_name(mark.module)
+    return Structure(member.process, name, kind, module, mark.function, mark.file, mark.line)
 
 
 def _structure(

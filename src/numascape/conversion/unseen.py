@@ -49,6 +49,11 @@ _OF_FLAGS = (
         'counted together as "further phases".',
     ),
     (
+        native.FLAG_REGIONS_LOST,
+        "The program named more parts of its memory at a time than the recorder can follow. The "
+        "further ones belong to the structures around them.",
+    ),
+    (
         native.FLAG_BLOCKS_LOST,
         "The program has more code than the recorder can distinguish. For some of the code, "
         "the source lines that use a structure are unknown.",

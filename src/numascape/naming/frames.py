@@ -3,7 +3,7 @@
 
 import re
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 
 class CallFrame(Protocol):
@@ -30,6 +30,8 @@ class CallFrame(Protocol):
         """Path of the ELF file."""
 
 
+_Frame = TypeVar("_Frame", bound=CallFrame)
+
 _LIBRARY_FUNCTION = re.compile(
     r"std::|__gnu_cxx::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"
     r"|(boost|absl|folly|tbb|Eigen|Kokkos|arma|blaze|xt|thrust|numascape)::"  # containers
@@ -51,6 +53,9 @@ _LIBRARY_MODULE = re.compile(
     r"|mimalloc|asan|numa|gcc_s|numascape_placer)([-.]|_minimal)|ld-linux|ld-\d"
 )
 
+# What include/numascape has for marks.
+_MARK_FILE = re.compile(r"(^|/)numascape/(phase|region)\.h$")
+
 _ALLOCATOR = re.compile(
     r"(malloc|calloc|realloc|memalign)(\d|_\w\w?|array){0,2}$|_alloc$", re.IGNORECASE
 )
@@ -59,6 +64,11 @@ _ALLOCATOR = re.compile(
 def module_name(frame: CallFrame) -> str:
     """The file name of the frame's module."""
     return frame.module.rpartition("/")[2]
+
+
+def outside_marks(frames: list[_Frame]) -> list[_Frame]:
+    """Remove the inline function by which a program marks a phase or a region of memory."""
+    return [frame for frame in frames if not _MARK_FILE.search(frame.file)] or frames
 
 
 def is_library_module(name: str) -> bool:

@@ -155,8 +155,8 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     scratch.restore(last);
 }
 
-// Accesses after a mark are counted in its phase, so they are not counted together with those
-// before it.
+// Accesses after a mark are counted in its phase, and in the region that it names, so they are not
+// counted together with those before it.
 void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
     while (instr_t* next = instr_get_next(last)) {
         instrlist_remove(block, next);
@@ -179,7 +179,7 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
             }
             break;
         }
-        if (mark_register(i) != DR_REG_NULL) {
+        if (is_mark(i)) {
             end_block_after(drcontext, block, i);
             break;
         }
@@ -261,12 +261,7 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
         const uint32_t number = plan.next_special++;
         insert_special(emit, block->scratch, plan, number, places_left(plan) == 0);
     }
-    const reg_id_t name = mark_register(where);
-    if (name != DR_REG_NULL) {
-        const auto pc = reinterpret_cast<ptr_int_t>(instr_get_app_pc(where));
-        dr_insert_clean_call(drcontext, list, where, reinterpret_cast<void*>(mark_reached), false,
-                             2, OPND_CREATE_INTPTR(pc), opnd_create_reg(name));
-    }
+    insert_mark(drcontext, list, where);
     return DR_EMIT_DEFAULT;
 }
 

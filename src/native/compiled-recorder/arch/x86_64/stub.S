@@ -133,3 +133,4 @@
     ENTRY __numascape_range, __numascape_stub_range, 0
     ENTRY __numascape_mark, __numascape_stub_mark, 0
     ENTRY __numascape_region, __numascape_stub_region, 0
+    ENTRY __numascape_memory_region, __numascape_stub_memory_region, 0

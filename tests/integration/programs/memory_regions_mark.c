@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// What docs/record.md says a Fortran program needs to name parts of its memory.
+#include "numascape/region.h"
+
+void region(const char* name, const void* address, size_t bytes);
+
+void region(const char* name, const void* address, size_t bytes) {
+    numascape_region(name, address, bytes);
+}
