@@ -19,10 +19,19 @@ if TYPE_CHECKING:
     import os
 
     from numascape.api.recording import record
+    from numascape.api.regions import region, region_end
     from numascape.api.trace import Trace
 
 __version__: str
-__all__ = ["NumascapeError", "Trace", "__version__", "open", "record"]
+__all__ = [
+    "NumascapeError",
+    "Trace",
+    "__version__",
+    "open",
+    "record",
+    "region",
+    "region_end",
+]
 
 
 def open(path: str | os.PathLike[str]) -> Trace:
@@ -54,4 +63,8 @@ def __getattr__(name: str) -> object:
         from numascape.api.recording import record
 
         return record
+    if name in {"region", "region_end"}:
+        from numascape.api import regions
+
+        return getattr(regions, name)
     raise AttributeError(f"module 'numascape' has no attribute {name!r}")

@@ -3,6 +3,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,40 @@ def test_phases_do_not_turn_regions_off(record: Any) -> None:
     recording = record("memory_regions", "mapped", phases="none")
     assert in_pages(recording, "cells") == (8, 2)
     assert re.fullmatch(r"\w+", recording.trace.structures.filter(kind="region")["name"][0])
+
+
+PYTHON = """
+import array, sys
+import numascape
+
+pool = array.array("d", bytes(64 * 4096))
+view = memoryview(pool)
+numascape.region("halves", view[: 32 * 512])
+for i in range(0, 16 * 512, 512):
+    pool[i + 256] = 1.0
+numascape.region_end(view[: 32 * 512])
+try:
+    numascape.region("none", {})
+except numascape.NumascapeError as error:
+    print(error)
+try:
+    numascape.region("strided", view[::2])
+except numascape.NumascapeError as error:
+    print(error)
+"""
+
+
+def test_regions_of_python(record: Any, tmp_path: Path) -> None:
+    program = tmp_path / "pool.py"
+    program.write_text(PYTHON)
+    recording = record(sys.executable, program)
+    lines = recording.output.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        f"a region must be an object with contiguous memory on this machine, not {kind}"
+        for kind in ("dict", "memoryview")
+    ]
+    (row,) = recording.trace.structures.filter(kind="region").iter_rows(named=True)
+    assert (row["name"], row["file"], row["size"]) == ("halves", "", 32 * 4096)
+    # What the interpreter writes is one word of each of these pages; the ends are shared.
+    writes = {page: writes for page, (_, writes) in recording.pages("halves").items() if writes}
+    assert [writes[page] for page in range(1, 16)] == [1] * 15

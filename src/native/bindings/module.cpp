@@ -6,6 +6,7 @@
 namespace nb = nanobind;
 
 void bind_balance(nb::module_& module);
+void bind_memory(nb::module_& module);
 void bind_shard(nb::module_& module);
 void bind_signals(nb::module_& module);
 void bind_symbols(nb::module_& module);
@@ -13,6 +14,7 @@ void bind_symbols(nb::module_& module);
 NB_MODULE(_native, module) {
     module.doc() = "Numascape's native libraries";
     bind_balance(module);
+    bind_memory(module);
     bind_shard(module);
     bind_signals(module);
     bind_symbols(module);

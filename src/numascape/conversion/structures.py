@@ -227,6 +227,8 @@ def _region(row: dict[str, int], member: Member, names: Names) -> Structure:
     kind = "region" if row["kind"] == REGION else "small"
     mark = names.mark(place)
     module = module_name(mark.module)
+    if module.startswith("_native."):
+        return Structure(member.process, name, kind)  # told by Python
     return Structure(member.process, name, kind, module, mark.function, mark.file, mark.line)
 
 
