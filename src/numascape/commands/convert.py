@@ -34,10 +34,18 @@ def convert(
     from numascape.recorders.record import convert_session
     from numascape.recording.session import read_session
     from numascape.trace.write import check_replaceable
+    from numascape.trace.write_part import check_job
 
     recording = read_session(session)
-    target = output or recording.folder.with_name(recording.folder.name.split(".recording-")[0])
-    check_replaceable(target)
+    name = recording.folder.name.rpartition(".recording-")[0] or recording.folder.name
+    part = recording.part
+    if part is not None:
+        name = name.removesuffix(f".rank={part.rank}")
+    target = output or recording.folder.with_name(name)
+    if part is None:
+        check_replaceable(target)
+    else:
+        check_job(target, part)
     convert_session(recording, target, (lambda _: None) if quiet else terminal.say)
     if not quiet:
         terminal.say(f"wrote {target}")

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numascape import terminal
 from numascape.commands._options import ProgramArgument, output_to
 from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.recorders.record import RecordOutcome
 
 
 class Phases(str, Enum):
@@ -36,8 +40,17 @@ def record(
     output: Annotated[
         Path | None,
         output_to(
-            "The trace to write. Default: PROGRAM.numascape in the current folder.",
+            "The trace to write; {rank}, {host} and {pid} are replaced. Default: PROGRAM.numascape "
+            "in the current folder.",
             metavar="TRACE",
+        ),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="In a job: record only these ranks, such as 0,7,100-107; others run unchanged.",
+            show_default=False,
         ),
     ] = None,
     pid: Annotated[
@@ -123,7 +136,11 @@ def record(
     The program can be any executable and needs no change. Compile it with `-g`, so that structures
     have names. Its output, input, terminal and exit status are the usual ones.
 
+    In a job, put it between the launcher and the program. Each rank then writes its own part.
+
     Example: `numascape record -o run.numascape -- ./program 1000`
+
+    Example: `mpirun -n 4 numascape record -o run.numascape -- ./program 1000`
     """
     _check(program, pid, seconds)
     if every is not None and phases is not None:
@@ -133,8 +150,10 @@ def record(
             "--measure-cost runs the program twice, so it cannot be used with --pid"
         )
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.recorders.record import RecordRequest
+    from numascape.recorders.record import RecordRequest, start_untouched
     from numascape.recorders.record import record as run_recorder
+    from numascape.recording.job_place import records
+    from numascape.recording.launchers import find_launch
     from numascape.recording.options import RecordOptions, choose_cache
 
     options = RecordOptions(
@@ -145,10 +164,20 @@ def record(
         every_s=every,
         cache=choose_cache(traffic, cache),
     )
-    request = RecordRequest(program or [], output, options, pid, seconds, measure_cost)
+    launch = find_launch(os.environ) if pid is None else None
+    if launch is not None and launch.size != 1 and measure_cost:
+        raise NumascapeError(
+            "--measure-cost runs the program twice, which a rank of a job cannot do: run it twice "
+            "yourself and compare the times"
+        )
+    request = RecordRequest(
+        program or [], output, options, pid, seconds, measure_cost, launch, ranks
+    )
+    if not records(launch, ranks):
+        start_untouched(request)
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
     if not quiet:
-        _report_outcome(outcome.trace)
+        _report_outcome(outcome)
     if outcome.signal is not None:
         raise typer.Exit(128 + outcome.signal)
     raise typer.Exit(outcome.exit_status)
@@ -169,12 +198,19 @@ def _ignore(_: str) -> None:
     pass
 
 
-def _report_outcome(path: Path) -> None:
-    """Print what the trace contains, and the next command."""
+def _report_outcome(outcome: RecordOutcome) -> None:
+    """Print what the trace contains, and the next command; in a job, only one rank does it."""
     from numascape.analysis.run_description import describe_run
     from numascape.trace import Trace
+    from numascape.trace.job import first_recorded
 
-    for line in describe_run(Trace.read(path)):
-        terminal.say(line)
-    terminal.say(f"wrote {path}; look at it with:")
-    terminal.suggest("report", str(path))
+    trace = Trace.read(outcome.trace)
+    part = trace.info.part
+    if part is None:
+        for line in describe_run(trace):
+            terminal.say(line)
+        terminal.say(f"wrote {outcome.trace}; look at it with:")
+        terminal.suggest("report", str(outcome.trace))
+    elif part.rank == first_recorded(part.recorded):
+        terminal.say(f"rank {part.rank}: wrote {outcome.trace}; when all ranks have ended:")
+        terminal.suggest("show", str(outcome.job))

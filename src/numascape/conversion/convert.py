@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 from numascape.trace.counting import count_moments, counts_of_faults
-from numascape.trace.info import Counts, Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.info import Counts, JobPart, Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _assemble(
         )
         for name, frame in tables.items()
     }
-    return Converted(tables, _info(tables, shards, session, counts))
+    return Converted(tables, _info(tables, shards, session, counts, begin))
 
 
 def _instances(parts: list[Part]) -> pl.DataFrame:
@@ -200,8 +201,9 @@ def _structures(
             "line": [s.line for s in rows],
             "call_stack": [[_valid(word) for word in s.call_stack] for s in rows],
             "named": [s.named for s in rows],
+            "shared": [s.shared for s in rows],
         },
-        schema=SCHEMAS["structures"],
+        schema={**SCHEMAS["structures"], **OPTIONAL_COLUMNS["structures"]},
     )
     numbers: list[int | None] = [None] * len(table.structures)
     for new, old in enumerate(summed["structure"]):
@@ -256,8 +258,17 @@ def _counted_totals(shards: list[Shard], counts: Counts) -> tuple[int | None, in
     return sum(shard.counted[0] for shard in shards), sum(shard.counted[1] for shard in shards)
 
 
+def _part(session: Session, begin: int) -> JobPart | None:
+    """The place in the job, with the time at which the run began."""
+    return session.part and dataclasses.replace(session.part, clock_ns=begin)
+
+
 def _info(
-    tables: dict[str, pl.DataFrame], shards: list[Shard], session: Session, counts: Counts
+    tables: dict[str, pl.DataFrame],
+    shards: list[Shard],
+    session: Session,
+    counts: Counts,
+    begin: int,
 ) -> TraceInfo:
     touched = tables["first_touch"].with_columns(
         reads=pl.lit(0, dtype=pl.UInt64), writes=pl.lit(1, dtype=pl.UInt64)
@@ -301,4 +312,5 @@ def _info(
         ),
         attributed_share=share,
         unseen=(*_end_not_seen(session), *not_seen(shards, every, session.recorder)),
+        part=_part(session, begin),
     )

@@ -27,7 +27,7 @@ FAULTS = "faults"
 # 73 years; a later time shows that the shard is damaged.
 LATEST_NS = 1 << 61
 # MapFlags of src/native/shard/shard_format.h.
-MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE = 1, 2, 4
+MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE, MAP_SHARED = 1, 2, 4, 8
 
 
 _TABLES = ("owners", "counts", "touches", "placement", "sites", "samples")

@@ -18,6 +18,7 @@ from numascape.conversion.shards import (
     BLOCK,
     MAP_BY_ALLOCATOR,
     MAP_HEAP,
+    MAP_SHARED,
     MAPPING,
     MODULE,
     REGION,
@@ -56,6 +57,8 @@ class Structure:
     line: int = 0
     named: bool = True
     call_stack: tuple[str, ...] = field(default=(), compare=False)
+    shared: bool = False
+    """Whether it is a file mapped shared: other processes may use the same pages."""
 
 
 @dataclass
@@ -263,7 +266,8 @@ def _structure(
     if path.startswith("["):
         return Structure(process, path, "mapping")
     if path:
-        return Structure(process, module_name(path), "mapping", module=path)
+        shared = bool(row["flags"] & MAP_SHARED)
+        return Structure(process, module_name(path), "mapping", module=path, shared=shared)
     if name.name:
         return Structure(
             process,

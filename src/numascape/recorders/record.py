@@ -5,18 +5,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
+from numascape.environment import users_environment
 from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.running import run_natively
+from numascape.recording.job_place import Place, place_of
+from numascape.recording.launchers import Launch
 from numascape.recording.options import RecorderName, RecordOptions
 from numascape.recording.session import Ended, Session, begin_session
+from numascape.trace.info import JobPart
 from numascape.trace.write import check_replaceable, write_trace
+from numascape.trace.write_part import check_job, write_part
 
 Progress = Callable[[str], None]
 
@@ -25,7 +33,8 @@ Progress = Callable[[str], None]
 class RecordRequest:
     """What to record: either `program` or `pid` for `seconds` (None: until it ends).
 
-    With `measure_cost`, the program first runs once without recording.
+    With `measure_cost`, the program first runs once without recording. `launch` is the place of
+    this process in a job, and `ranks` the list of the ranks that are recorded; None: all.
     """
 
     program: list[str]
@@ -34,15 +43,21 @@ class RecordRequest:
     pid: int | None = None
     seconds: float | None = None
     measure_cost: bool = False
+    launch: Launch | None = None
+    ranks: str | None = None
 
 
 @dataclass(frozen=True)
 class RecordOutcome:
-    """The path of the trace, and how the program ended; `signal` is set if one killed it."""
+    """The path of the trace, and how the program ended; `signal` is set if one killed it.
+
+    `job` is the folder of the job of which the trace is a part, and None otherwise.
+    """
 
     trace: Path
     exit_status: int
     signal: int | None
+    job: Path | None = None
 
 
 def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
@@ -52,23 +67,52 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     second case, the message says how to convert the shards later.
     """
     program = request.program if request.pid is None else command_of_process(request.pid)
-    target = request.output or Path(f"{Path(program[0]).name}.numascape")
-    check_replaceable(target)
+    place = place_of(_output(request, program), request.launch, request.ranks)
+    target = place.written
+    if place.part is None:
+        check_replaceable(target)
+    else:
+        check_job(place.target, place.part)
+        progress = partial(_say_rank, progress, place)
     if request.pid is not None and request.options.recorder == "faults":
         from numascape.recorders.running_faults import record_running
 
         progress(f"Looking at the page faults of process {request.pid}")
         write_trace(target, *record_running(request.pid, program, request.seconds))
         return RecordOutcome(target, 0, None)
-    session, ended, failure = observe(request, program, target, progress)
-    convert_session(session, target, progress)
+    session, ended, failure = observe(request, program, place.beside, progress, place.part)
+    convert_session(session, place.target, progress)
     if failure:
         raise NumascapeError(f"{failure}; {target} holds what was recorded until then")
-    return RecordOutcome(target, ended.exit_status or 0, ended.signal)
+    job = place.target if place.part is not None else None
+    return RecordOutcome(target, ended.exit_status or 0, ended.signal, job)
+
+
+def start_untouched(request: RecordRequest) -> NoReturn:
+    """Become the program, because this rank is not recorded; NumascapeError if that fails."""
+    name = request.program[0]
+    try:
+        os.execvpe(name, request.program, users_environment())
+    except OSError as error:
+        raise NumascapeError(f"cannot run {name}: {error.strerror}") from error
+
+
+def _output(request: RecordRequest, program: list[str]) -> Path:
+    return request.output or Path(f"{Path(program[0]).name}.numascape")
+
+
+def _say_rank(progress: Progress, place: Place, message: str) -> None:
+    """Say it if no other rank does."""
+    if place.part is not None and place.leads:
+        progress(f"rank {place.part.rank}: {message}")
 
 
 def observe(
-    request: RecordRequest, program: list[str], target: Path, progress: Progress
+    request: RecordRequest,
+    program: list[str],
+    target: Path,
+    progress: Progress,
+    part: JobPart | None = None,
 ) -> tuple[Session, Ended, str]:
     """Run or attach, and write the shards to a session beside `target`, ready to convert.
 
@@ -81,7 +125,7 @@ def observe(
         progress(f"Running {request.program[0]} without recording first, to compare")
         native_cpu_s = run_natively(request.program)
     session = begin_session(
-        target, program, dataclasses.replace(request.options, recorder=recorder)
+        target, program, dataclasses.replace(request.options, recorder=recorder), part
     )
     failure = ""
     try:
@@ -128,7 +172,7 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[RecorderName, s
 
 
 def convert_session(session: Session, target: Path, progress: Progress) -> None:
-    """Turn the session's shards into the trace `target` and remove them.
+    """Turn the session's shards into the trace or the job's part `target`, and remove them.
 
     Raises NumascapeError; the shards then stay.
     """
@@ -138,7 +182,10 @@ def convert_session(session: Session, target: Path, progress: Progress) -> None:
     progress("Converting what was recorded")
     try:
         trace = convert(session)
-        write_trace(target, trace.tables, trace.info)
+        if session.part is None:
+            write_trace(target, trace.tables, trace.info)
+        else:
+            write_part(target, trace.info.part or session.part, trace.tables, trace.info)
     except (NumascapeError, OSError, MemoryError, KeyboardInterrupt) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
         raise NumascapeError(

@@ -25,7 +25,7 @@ from numascape.machine.description import Machine
 from numascape.machine.sources import read_host
 from numascape.recording.options import RecorderName, RecordOptions
 from numascape.trace.host import this_host
-from numascape.trace.info import Host
+from numascape.trace.info import Host, JobPart
 
 FILE_NAME = "session.json"
 # The bytes of a shard's header and of the beginnings of its log and tables.
@@ -54,7 +54,7 @@ class Session:
 
     `ended` is None while the program runs. The description of the host is stored, because the
     conversion may run on another host, or after the CPUs of this host changed. The options contain
-    the recorder.
+    the recorder. `part` is the place in a job, or None.
     """
 
     folder: Path
@@ -64,6 +64,7 @@ class Session:
     host: Host
     machine: Machine
     ended: Ended | None = None
+    part: JobPart | None = None
 
     @property
     def recorder(self) -> RecorderName:
@@ -103,7 +104,9 @@ def _no_room(folder: Path) -> str:
     return f"the disk of {folder} is full: make room there, or name another place with -o"
 
 
-def begin_session(target: Path, program: list[str], options: RecordOptions) -> Session:
+def begin_session(
+    target: Path, program: list[str], options: RecordOptions, part: JobPart | None = None
+) -> Session:
     """Make the folder of a new session beside the trace `target`; NumascapeError if it fails."""
     try:
         disk = os.statvfs(target.parent)
@@ -113,7 +116,7 @@ def begin_session(target: Path, program: list[str], options: RecordOptions) -> S
         started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         machine = read_host()
         host = this_host(Path("/"), platform.uname(), machine)
-        session = Session(folder.absolute(), program, options, started, host, machine)
+        session = Session(folder.absolute(), program, options, started, host, machine, part=part)
         session.save()
     except OSError as error:
         raise NumascapeError(f"cannot record into {target.parent}: {error.strerror}") from error
@@ -125,6 +128,7 @@ _ENDED = TypeAdapter(Ended | None)
 _HOST = TypeAdapter(Host)
 _MACHINE = TypeAdapter(Machine)
 _OPTIONS = TypeAdapter(RecordOptions)
+_PART = TypeAdapter(JobPart | None)
 
 
 def read_session(folder: Path) -> Session:
@@ -140,6 +144,7 @@ def read_session(folder: Path) -> Session:
             host=_HOST.validate_python(content.get("host")),
             machine=_MACHINE.validate_python(content.get("machine")),
             ended=_ENDED.validate_python(content.get("ended")),
+            part=_PART.validate_python(content.get("part")),
         )
     except FileNotFoundError as error:
         raise NumascapeError(f"{folder} is not an unfinished recording: no {FILE_NAME}") from error

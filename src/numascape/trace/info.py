@@ -20,6 +20,7 @@ from numascape.machine.description import Count, Machine, problem
 from numascape.trace.schema import FORMAT, OPTIONAL, SCHEMAS, VERSION
 
 FILE_NAME: Final = "trace.json"
+JOB_FILE: Final = "job.json"
 # A run of 1024 threads on a machine with 64 nodes needs less than a hundredth of this.
 LARGEST_FILE: Final = 16 << 20
 
@@ -29,6 +30,9 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 Counts = Literal["accesses", "first touches", "samples"]
+
+RankText = Annotated[str, Field(max_length=2000)]
+"""A list of ranks such as `0,7,100-107`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,22 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class JobPart:
+    """The place of the run in a job (see trace/job.py), and the CPUs that the rank may use.
+
+    `clock_ns` is CLOCK_MONOTONIC at the run's start, to compare the times of ranks of one host.
+    """
+
+    job: Annotated[str, Field(max_length=200)]
+    rank: Count
+    size: Count | None = None
+    launcher: Annotated[str, Field(max_length=200)] = ""
+    recorded: RankText = ""
+    cpus: tuple[Count, ...] = ()
+    clock_ns: Count = 0
+
+
+@dataclass(frozen=True)
 class TableFile:
     """The size and zlib's CRC-32 of a table's file, to detect damage."""
 
@@ -100,7 +120,8 @@ class TableFile:
 class TraceInfo:
     """The content of trace.json. `write_trace` fills in `tables`.
 
-    `exit_status` is None if the end of the program was not seen.
+    `exit_status` is None if the end of the program was not seen. `part` is None unless the run is
+    a rank of a job.
     """
 
     program: str
@@ -117,6 +138,7 @@ class TraceInfo:
     attributed_share: Share
     unseen: tuple[str, ...] = ()
     tables: dict[str, TableFile] = field(default_factory=dict)
+    part: JobPart | None = None
     format: str = FORMAT
     version: int = VERSION
 
@@ -139,6 +161,11 @@ def read_info(folder: Path) -> TraceInfo:
     if not folder.exists():
         raise NumascapeError(f"{folder} does not exist")
     if not path.is_file():
+        if (folder / JOB_FILE).is_file():
+            raise NumascapeError(
+                f"{folder} is a job, and this needs the trace of one rank: give "
+                f"{folder / 'rank=0'}, or another rank (numascape show {folder} lists them)"
+            )
         raise NumascapeError(f"{folder} is not a trace: it has no file {FILE_NAME}")
     try:
         if path.stat().st_size > LARGEST_FILE:
@@ -157,7 +184,7 @@ def read_info(folder: Path) -> TraceInfo:
             )
         info = _INFO.validate_json(text, strict=True)
     except ValidationError as error:
-        raise NumascapeError(f"{path} is damaged: {_first_problem(error)}") from error
+        raise NumascapeError(f"{path} is damaged: {first_problem(error)}") from error
     wrong = problem(info.machine)
     if wrong is not None:
         raise NumascapeError(f"{path} is damaged: machine: {wrong}")
@@ -170,16 +197,20 @@ def read_info(folder: Path) -> TraceInfo:
 def encode_info(info: TraceInfo) -> bytes:
     """The text of trace.json; NumascapeError if a value is out of its range."""
     # A program's name may contain bytes that are not text. JSON has no such bytes; they become "?".
-    text = json.dumps(dataclasses.asdict(info), indent=1, ensure_ascii=False)
+    content = dataclasses.asdict(info)
+    if info.part is None:
+        del content["part"]
+    text = json.dumps(content, indent=1, ensure_ascii=False)
     encoded = text.encode(errors="replace")
     try:
         _INFO.validate_json(encoded, strict=True)
     except ValidationError as error:
-        raise NumascapeError(f"{FILE_NAME}: {_first_problem(error)}") from error
+        raise NumascapeError(f"{FILE_NAME}: {first_problem(error)}") from error
     return encoded + b"\n"
 
 
-def _first_problem(error: ValidationError) -> str:
+def first_problem(error: ValidationError) -> str:
+    """The first thing that is wrong with a document, and where it is."""
     found = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:40] for part in found["loc"])
     return f"{where}: {found['msg']}" if where else found["msg"]

@@ -112,6 +112,7 @@ OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "instances"})
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
     "accesses": {"memory_lines": _U64, "written_lines": _U64},
     "lines": {"estimated": _U64},
+    "structures": {"shared": pl.Boolean()},
 }
 """Columns that a table either has all or none of, because they may not be recorded."""
 

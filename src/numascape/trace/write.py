@@ -13,7 +13,7 @@ import polars as pl
 from numascape.atomic import replacing_folder
 from numascape.errors import NumascapeError
 from numascape.trace.files import write_table
-from numascape.trace.info import FILE_NAME, TraceInfo, encode_info
+from numascape.trace.info import FILE_NAME, JOB_FILE, TraceInfo, encode_info
 from numascape.trace.schema import OPTIONAL, SCHEMAS
 
 
@@ -27,7 +27,7 @@ def write_trace(
     `tables` has all tables of trace/schema.py, except maybe the optional ones. Lazy frames are
     streamed to disk, so they may be larger than memory. The folder gets its name only when it is
     complete. Raises NumascapeError if a column is missing or has another type, if `path` exists and
-    is not a trace, and if it cannot be written.
+    is neither a trace nor a job, and if it cannot be written.
     """
     target = Path(path)
     check_replaceable(target)
@@ -45,10 +45,11 @@ def write_trace(
 
 
 def check_replaceable(target: Path) -> None:
-    """Raise NumascapeError unless `target` is free or a trace, and its parent is a folder."""
+    """Raise NumascapeError unless `target` is free, a trace or a job, and its parent a folder."""
     if not target.parent.is_dir():
         raise NumascapeError(f"cannot write {target}: {target.parent} is not a folder")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise NumascapeError(f"cannot write {target}: no permission to write in {target.parent}")
-    if (target.exists() or target.is_symlink()) and not (target / FILE_NAME).is_file():
+    known = any((target / name).is_file() for name in (FILE_NAME, JOB_FILE))
+    if (target.exists() or target.is_symlink()) and not known:
         raise NumascapeError(f"{target} exists and is not a trace: choose another name with -o")

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a rank's part into the folder of its job, while other ranks write theirs.
+
+Nothing is locked. Each rank only replaces its own part, and otherwise does what may be done twice:
+it makes the folder, removes the files of a trace of one process, and replaces job.json by the same
+text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+
+from numascape.atomic import replacing_file
+from numascape.errors import NumascapeError
+from numascape.trace.files import table_path
+from numascape.trace.info import FILE_NAME, JOB_FILE, JobPart, TraceInfo
+from numascape.trace.job import (
+    JobInfo,
+    encode_job,
+    first_recorded,
+    list_parts,
+    parse_ranks,
+    part_folder,
+)
+from numascape.trace.schema import SCHEMAS
+from numascape.trace.write import check_replaceable, write_trace
+
+
+def write_part(
+    job: Path,
+    part: JobPart,
+    tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
+    info: TraceInfo,
+) -> Path:
+    """Write the part of a rank, complete or not at all; return its folder.
+
+    A trace of one process with the name of the job is replaced. Raises NumascapeError if it cannot
+    be written.
+    """
+    about = JobInfo(part.job, part.launcher, part.size, part.recorded)
+    folder = part_folder(job, part.rank)
+    try:
+        job.mkdir(exist_ok=True)
+        write_trace(folder, tables, dataclasses.replace(info, part=part))
+        for name in (FILE_NAME, *(table_path(job, table).name for table in SCHEMAS)):
+            (job / name).unlink(missing_ok=True)
+        with replacing_file(job / JOB_FILE) as beside:
+            beside.write_bytes(encode_job(about))
+        if part.rank == first_recorded(part.recorded):
+            _remove_others(job, about)
+    except OSError as error:
+        raise NumascapeError(f"cannot write {folder}: {error.strerror or error}") from error
+    return folder
+
+
+def check_job(job: Path, part: JobPart) -> None:
+    """Raise NumascapeError unless a rank can write its part to the folder `job`.
+
+    If the launcher does not tell runs apart, the rank's part of an earlier run is removed: if this
+    rank died, its part would be taken for one of this run.
+    """
+    if job.is_dir() and not job.is_symlink() and _holds_parts_only(job):
+        if not os.access(job, os.W_OK | os.X_OK):
+            raise NumascapeError(f"cannot write {job}: no permission to write in this folder")
+    else:
+        check_replaceable(job)
+    if not part.job:
+        remove_part(part_folder(job, part.rank))
+
+
+def _holds_parts_only(job: Path) -> bool:
+    """Whether another rank, which has not written job.json yet, may have made the folder."""
+    beginnings = ("rank=", ".rank=", f".{JOB_FILE}.")
+    return all(entry.name.startswith(beginnings) for entry in job.iterdir())
+
+
+def remove_part(folder: Path) -> None:
+    """Remove a part at once: other processes see all of it, or nothing."""
+    away = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
+    with suppress(FileNotFoundError, NotADirectoryError):
+        folder.rename(away)
+    shutil.rmtree(away, ignore_errors=True)
+
+
+def _remove_others(job: Path, about: JobInfo) -> None:
+    """Remove the parts of an earlier run for which this run has no rank, or none recorded."""
+    recorded = parse_ranks(about.recorded) if about.recorded else None
+    for rank, folder in list_parts(job)[0].items():
+        beyond = about.size is not None and rank >= about.size
+        if beyond or (recorded is not None and not any(rank in ranks for ranks in recorded)):
+            remove_part(folder)
