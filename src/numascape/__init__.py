@@ -17,13 +17,16 @@ from numascape.errors import NumascapeError
 TYPE_CHECKING = False  # typing has it too, but importing typing would take most of the time here
 if TYPE_CHECKING:
     import os
+    from typing import Any
 
+    from numascape.api.job import Job
     from numascape.api.recording import record
     from numascape.api.regions import region, region_end
     from numascape.api.trace import Trace
 
 __version__: str
 __all__ = [
+    "Job",
     "NumascapeError",
     "Trace",
     "__version__",
@@ -34,12 +37,21 @@ __all__ = [
 ]
 
 
-def open(path: str | os.PathLike[str]) -> Trace:
-    """Open the trace in the folder `path`. Its tables are read when they are first used.
+# Any stands for Job, of which most callers know that it is none: they need no check of the type.
+def open(path: str | os.PathLike[str]) -> Trace | Any:
+    """Open the trace or the job in the folder `path`: a Trace or a Job. Both read on demand.
 
-    Raises NumascapeError if it is not a trace, is damaged, or has a newer version of the format.
+    Raises NumascapeError if it is neither, is damaged, or has a newer version of the format.
     """
     # Imported here, because the data frames take longer to load than most verbs run.
+    from pathlib import Path
+
+    from numascape.trace.job import is_job
+
+    if is_job(Path(path)):
+        from numascape.api.job import Job
+
+        return Job(path)
     from numascape.api.trace import Trace
 
     return Trace.read(path)
@@ -59,6 +71,10 @@ def __getattr__(name: str) -> object:
         from numascape.api.trace import Trace
 
         return Trace
+    if name == "Job":
+        from numascape.api.job import Job
+
+        return Job
     if name == "record":
         from numascape.api.recording import record
 

@@ -3,4 +3,6 @@
 
 from numascape.cli.entry import main
 
-main()
+# Workers of an engine import this module under another name, and must not run the command.
+if __name__ == "__main__":
+    main()

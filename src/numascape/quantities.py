@@ -7,6 +7,7 @@ A share is never shown as 0 % unless it is 0, and never as 100 % unless it is ev
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from numascape.errors import NumascapeError
 
@@ -61,6 +62,20 @@ def counted(number: int, noun: str) -> str:
         if number >= size:
             return f"{number / size:.3g} {word} {nouns}"
     return f"{grouped(number)} {nouns}"
+
+
+def ranges_text(numbers: Iterable[int], noun: str) -> str:
+    """Return numbers with their noun as ranges, at most six: `thread 3`, `ranks 0-7, 9`."""
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    parts = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+    shown = ", ".join(parts[:6]) + (" ..." if len(parts) > 6 else "")
+    several = len(parts) != 1 or parts[0].count("-")
+    return f"{noun}{'s' if several else ''} {shown}"
 
 
 def grouped(number: float) -> str:

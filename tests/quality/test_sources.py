@@ -38,6 +38,7 @@ PACKAGES = (
     "prediction",
     "placement",
     "findings",
+    "jobs",
     "report",
     "figures",
     "view",

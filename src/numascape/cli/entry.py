@@ -20,6 +20,7 @@ from numascape.commands import (
     host,
     import_,
     machine,
+    merge,
     plot,
     predict,
     record,
@@ -48,6 +49,7 @@ app.command()(compare.compare)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(convert.convert)
+app.command()(merge.merge)
 app.command(name="import")(import_.import_)
 app.add_typer(machine.app)
 app.command()(balance.balance)

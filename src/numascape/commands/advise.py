@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import MachineOption, TraceArgument
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
     from numascape.findings.finding import Finding
+    from numascape.jobs.job import AnalysedJob
     from numascape.machine import Machine
     from numascape.trace import Trace
 
@@ -40,12 +42,16 @@ def advise(
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    dask: DaskOption = None,
+    mpi: MpiOption = False,
 ) -> None:
     """Print the NUMA problems of a recorded program, their causes, and how to fix them.
 
     The finding with the largest gain comes first. The gain is predicted time, if the machine (the
     given or the recorded one) has several nodes; otherwise the share of accesses that could become
     local.
+
+    Of a job, each finding is told once, with the number of ranks that have it, and the worst one.
 
     Example: `numascape advise run.numascape --machine numa16 -o plan.toml`
     """
@@ -57,6 +63,10 @@ def advise(
     from numascape.trace import Trace
     from numascape.trace.counting import only_touches
 
+    if is_job(trace):
+        refuse(trace, machine=machine, output=output, all=every)
+        _advise_job(read_job(trace, dask, mpi, quiet=as_json), as_json=as_json)
+        return
     opened = Trace.read(trace)
     if output is not None and only_touches(opened):
         raise NumascapeError(
@@ -72,6 +82,16 @@ def advise(
         print_findings(terminal.output(), run, found, every=every)
     if output is not None:
         _write_plan(opened, target, output)
+
+
+def _advise_job(job: AnalysedJob, *, as_json: bool) -> None:
+    from numascape.console.job_findings import print_job_findings
+    from numascape.jobs.document import findings_document
+
+    if as_json:
+        print(json.dumps(findings_document(job), indent=1))
+    else:
+        print_job_findings(terminal.output(), job)
 
 
 def _write_plan(trace: Trace, machine: Machine | None, output: Path) -> None:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import PhaseOption, StructureOption, TraceArgument
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from numascape.jobs.job import AnalysedJob
     from numascape.trace import Trace
 
 
@@ -26,6 +28,8 @@ def show(
         bool, typer.Option("--all", help="Print all rows, also those with few accesses.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
+    dask: DaskOption = None,
+    mpi: MpiOption = False,
 ) -> None:
     """Print a trace: the run, its structures, and which threads use which pages.
 
@@ -33,6 +37,8 @@ def show(
     "1r 4w" means that one reads and four write it. Column first: the thread that touched most of
     its pages first, which determined their node. Column where: its declaration or allocation. A
     strip shows the pages from first to last, and the thread or node that uses each part most.
+
+    Of a job, it prints classes of ranks that do the same, outliers, and structures of all ranks.
 
     Example: `numascape show run.numascape --structure A`
     """
@@ -45,6 +51,10 @@ def show(
     from numascape.trace.selection import find_phase, find_structure
     from numascape.trace.summary import structure_summary
 
+    if is_job(trace):
+        refuse(trace, structure=structure, phase=phase)
+        _show_job(read_job(trace, dask, mpi, quiet=as_json), every=every, as_json=as_json)
+        return
     opened = Trace.read(trace) if as_json else TraceOfTouches.of(Trace.read(trace))
     chosen = None if structure is None else find_structure(opened, structure)
     if phase is not None:
@@ -55,6 +65,16 @@ def show(
         print_structure(terminal.output(), opened, chosen, every=every)
     else:
         print_overview(terminal.output(), opened, structure_summary(opened), every=every)
+
+
+def _show_job(job: AnalysedJob, *, every: bool, as_json: bool) -> None:
+    from numascape.console.job import print_job
+    from numascape.jobs.document import job_document
+
+    if as_json:
+        print(json.dumps(job_document(job), indent=1))
+    else:
+        print_job(terminal.output(), job, every=every)
 
 
 def _as_plain_data(trace: Trace, summary: pl.DataFrame, structure: int | None) -> dict[str, object]:

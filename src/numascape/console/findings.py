@@ -22,7 +22,8 @@ from numascape.trace.counting import only_touches
 
 _NAMES = 4
 _WIDEST = 100
-_INDENT = 3
+INDENT = 3
+"""Columns by which the text of a finding is indented."""
 
 
 def print_findings(console: Console, run: Run, found: Sequence[Finding], *, every: bool) -> None:
@@ -39,19 +40,19 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
     for group in [g for g in groups if g.kind in conclusions]:
         console.print()
         for sentence in (group.first.why, *group.first.advice):
-            _print_indented(console, Text(printable(sentence)), 0)
+            print_indented(console, Text(printable(sentence)), 0)
     if well:
         console.print()
         console.print(Text("No action needed", "bold"))
         for group in well:
             line = Text.assemble(f"{group.kind.value}: ", (_names(group), "cyan"))
-            _print_indented(console, line, _INDENT)
+            print_indented(console, line, INDENT)
             if every:
                 for sentence in group.first.advice:
-                    _print_indented(console, _spoken(sentence), 2 * _INDENT)
+                    print_indented(console, _spoken(sentence), 2 * INDENT)
     if to_do and run.nodes is None and not only_touches(run.trace):
         console.print()
-        _print_indented(
+        print_indented(
             console,
             Text(
                 "This trace comes from a machine with one node, where all memory is local. The "
@@ -67,7 +68,7 @@ def _print_not_judged(console: Console, run: Run) -> None:
     sentence = describe_not_judged(run.trace)
     if sentence:
         console.print()
-        _print_indented(console, _spoken(sentence), 0)
+        print_indented(console, _spoken(sentence), 0)
 
 
 def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
@@ -91,7 +92,7 @@ def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
         order = "most pages first" if only_touches(run.trace) else "largest gain first"
         conclusion = verdict(run, [finding for group in to_do for finding in group.findings])
         line = f"{len(to_do)} {noun}, {order}." + (f" {conclusion}" if conclusion else "")
-        _print_indented(console, Text(printable(line)), 0)
+        print_indented(console, Text(printable(line)), 0)
 
 
 def _print_group(console: Console, group: Group, number: int, *, every: bool) -> None:
@@ -102,21 +103,22 @@ def _print_group(console: Console, group: Group, number: int, *, every: bool) ->
         (f"{number}  ", "bold"), (group.kind.value, "bold yellow"), "  ", (what, "bold cyan")
     )
     console.print(heading, soft_wrap=not console.is_terminal)
-    _print_indented(console, Text.assemble((share, "bold"), f" {printable(label)}"), _INDENT)
-    _print_indented(console, _labelled("Cause", first.why), _INDENT)
+    print_indented(console, Text.assemble((share, "bold"), f" {printable(label)}"), INDENT)
+    print_indented(console, labelled("Cause", first.why), INDENT)
     for sentence in first.advice:
-        _print_indented(console, _labelled("Fix", sentence), _INDENT)
+        print_indented(console, labelled("Fix", sentence), INDENT)
     if every:
         for evidence in first.evidence:
             value = number_text(evidence.value, evidence.unit)
-            _print_indented(console, Text(f"{evidence.what}: {value}", "dim"), 2 * _INDENT)
+            print_indented(console, Text(f"{evidence.what}: {value}", "dim"), 2 * INDENT)
         if first.threads:
-            _print_indented(console, Text(threads_text(first.threads), "dim"), 2 * _INDENT)
+            print_indented(console, Text(threads_text(first.threads), "dim"), 2 * INDENT)
     seen = f"Confidence: {percent(first.confidence)}. Figure in the report: {first.figure.value}"
-    _print_indented(console, Text(seen, "dim"), _INDENT)
+    print_indented(console, Text(seen, "dim"), INDENT)
 
 
-def _labelled(label: str, sentence: str) -> Text:
+def labelled(label: str, sentence: str) -> Text:
+    """The sentence behind a dim label."""
     return Text.assemble((f"{label}: ", "dim"), _spoken(sentence))
 
 
@@ -128,7 +130,8 @@ def _spoken(sentence: str) -> Text:
     return text
 
 
-def _print_indented(console: Console, text: Text, columns: int) -> None:
+def print_indented(console: Console, text: Text, columns: int) -> None:
+    """Print a paragraph that begins so many columns from the left."""
     if not console.is_terminal:
         # In a file or pipe a sentence is one line.
         console.print(Text(" " * columns) + text, soft_wrap=True)

@@ -28,7 +28,7 @@ from numascape.findings.diagnoses import (
     shared_written,
 )
 from numascape.findings.finding import Finding, Kind
-from numascape.findings.gain import by_cause, with_gains
+from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
@@ -75,15 +75,16 @@ def find(
     return findings_of(examine(trace, machine, files))
 
 
-def findings_of(run: Run) -> list[Finding]:
-    """Return the findings about an examined run; see `not_judged`."""
+def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
+    """Return the findings about an examined run; see `not_judged`. `gains`: predict them."""
     if only_touches(run.trace):
         return _of_touches(run)
     found = [finding for subject in run.subjects for finding in of_structure(subject)]
     found += load_imbalance.diagnose(run)
     found += one_node_serves_all.diagnose(run)
     found += migrated_threads.diagnose(run)
-    found = with_gains(run, _relevant(run, found))
+    found = _relevant(run, found)
+    found = with_gains(run, found) if gains else without_gains(found)
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
 
 

@@ -35,13 +35,18 @@ def with_gains(run: Run, found: Sequence[Finding]) -> list[Finding]:
     Findings with the same cause get the same order. Fallbacks that are not better are left out.
     """
     if run.nodes is None:
-        return [_in_order(finding, Remedy.NONE) for finding in found]
+        return without_gains(found)
     predicted: dict[int, Finding] = {}
     for members in by_cause(found):
         best = _best_remedy(run, members)
         for finding in members:
             predicted[id(finding)] = _with_gains(run, _in_order(finding, best), members)
     return [predicted[id(finding)] for finding in found]
+
+
+def without_gains(found: Sequence[Finding]) -> list[Finding]:
+    """The findings with their fixes in the order of the diagnosis, without fallbacks."""
+    return [_in_order(finding, Remedy.NONE) for finding in found]
 
 
 def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numascape.quantities import bytes_text, grouped, percent
+from numascape.quantities import bytes_text, grouped, percent, ranges_text
 
 
 def number_text(value: float, unit: str) -> str:
@@ -21,12 +21,4 @@ def number_text(value: float, unit: str) -> str:
 
 def threads_text(threads: Sequence[int]) -> str:
     """`thread 3`, or `threads 0-7, 9`."""
-    ranges: list[list[int]] = []
-    for thread in sorted(threads):
-        if ranges and thread == ranges[-1][1] + 1:
-            ranges[-1][1] = thread
-        else:
-            ranges.append([thread, thread])
-    parts = [str(a) if a == b else f"{a}-{b}" for a, b in ranges]
-    shown = ", ".join(parts[:6]) + (" ..." if len(parts) > 6 else "")
-    return f"thread{'' if len(threads) == 1 else 's'} {shown}"
+    return ranges_text(threads, "thread")

@@ -41,7 +41,7 @@ def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
     if not path.is_file():
         raise NumascapeError(f"{folder} is damaged: it has no file {path.name}")
     try:
-        _check_bytes(path, expected)
+        check_bytes(path, expected)
         file = _with_added(pl.scan_parquet(path, glob=False), table)
         check_schema(table, file.collect_schema(), str(path))
         rows = file.select(pl.len()).collect().item()
@@ -49,7 +49,7 @@ def read_table(folder: Path, table: str, expected: TableFile) -> pl.DataFrame:
             raise NumascapeError(
                 f"{path} is damaged: it has {rows} rows, but trace.json says {expected.rows}"
             )
-        _check_memory(path, table, rows)
+        check_memory(path, SCHEMAS[table], rows)
         frame = file.collect()
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror or error}") from error
@@ -85,7 +85,8 @@ def _with_added(file: pl.LazyFrame, table: str) -> pl.LazyFrame:
     )
 
 
-def _check_bytes(path: Path, expected: TableFile) -> None:
+def check_bytes(path: Path, expected: TableFile) -> None:
+    """Raise NumascapeError unless the file has the expected size and checksum."""
     size = path.stat().st_size
     if size != expected.bytes:
         raise NumascapeError(
@@ -95,12 +96,12 @@ def _check_bytes(path: Path, expected: TableFile) -> None:
         raise NumascapeError(f"{path} is damaged: its checksum is not the one in trace.json")
 
 
-def _check_memory(path: Path, table: str, rows: int) -> None:
+def check_memory(path: Path, schema: pl.Schema, rows: int) -> None:
     """Refuse a table that does not fit into memory: a small file can claim any number of rows."""
     # Strings and lists need at least 16 bytes per row.
     width = sum(
         {pl.UInt32(): 4, pl.Int32(): 4, pl.UInt64(): 8, pl.Boolean(): 1}.get(column, 16)
-        for column in SCHEMAS[table].values()
+        for column in schema.values()
     )
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if rows * width > memory:

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job in the terminal: its ranks by class, its structures, and the memory that ranks share."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import Console
+from rich.text import Text
+
+from numascape.console.tables import name, table_of
+from numascape.jobs.classes import RankClass, classes_of, structure_label
+from numascape.jobs.describe import describe_job
+from numascape.jobs.job import AnalysedJob
+from numascape.jobs.shared import SharedMemory, shared_memory
+from numascape.quantities import bytes_text, count_text, percent, ranges_text, share_text
+from numascape.terminal import printable
+
+_STRUCTURES = 20
+_OUTLIERS = 10
+
+
+def print_job(console: Console, job: AnalysedJob, *, every: bool) -> None:
+    """Print the job; `every`: all ranks, structures and outliers."""
+    for line in describe_job(job):
+        console.print(printable(line), soft_wrap=True)
+    console.print()
+    _print_classes(console, job, every=every)
+    console.print()
+    _print_structures(console, job, every=every)
+    if shared := shared_memory(job.tables):
+        console.print()
+        _print_shared(console, shared)
+    if every:
+        console.print()
+        _print_ranks(console, job)
+
+
+def _print_classes(console: Console, job: AnalysedJob, *, every: bool) -> None:
+    classes = classes_of(job.tables)
+    totals = dict(
+        job.ranks.select("rank", pl.col("reads") + pl.col("writes").alias("accesses")).iter_rows()
+    )
+    usual = [one for one in classes if not one.reason]
+    rows = [_class_row(number, one, totals) for number, one in enumerate(usual, 1)]
+    headings = ("Class", "Number", "Ranks", "Typical", "Accesses of it", "Main structures of it")
+    for row, one in zip(rows, usual, strict=True):
+        row.append(_main_structures(job, one.representative))
+    text = ("Ranks", "Main structures of it")
+    console.print(table_of(headings, rows, console.width, text))
+    outliers = [one for one in classes if one.reason]
+    shown = outliers if every else outliers[:_OUTLIERS]
+    for one in shown:
+        line = f"outlier: {ranges_text(one.ranks, 'rank')}: {one.reason}"
+        console.print(Text(printable(line), "yellow"), soft_wrap=True)
+    if len(outliers) > len(shown):
+        console.print(f"{len(outliers) - len(shown)} more kinds of outliers (--all)")
+
+
+def _class_row(number: int, one: RankClass, totals: dict[int, int]) -> list[str]:
+    return [
+        str(number),
+        str(len(one.ranks)),
+        ranges_text(one.ranks, "rank").partition(" ")[2],
+        f"rank {one.representative}",
+        count_text(totals[one.representative]),
+    ]
+
+
+def _main_structures(job: AnalysedJob, rank: int) -> str:
+    rows = job.tables.sums.filter(pl.col("rank") == rank).sort("share", descending=True).head(3)
+    return ", ".join(
+        f"{name(row['name'])} {percent(row['share'])}" for row in rows.iter_rows(named=True)
+    )
+
+
+def job_structures(job: AnalysedJob) -> pl.DataFrame:
+    """One row per structure of the job, the most used first.
+
+    Columns: label, kind, ranks (their number), size (of the largest), reads, writes, share (of all
+    accesses), imbalance (accesses of the busiest rank over the mean of the ranks that use it) and
+    busiest (this rank).
+    """
+    total = pl.col("accesses")
+    return (
+        job.tables.sums.with_columns(
+            label=structure_label(), accesses=pl.col("reads") + pl.col("writes")
+        )
+        .group_by("label", "kind", "rank")
+        .agg(pl.col("reads", "writes", "accesses").sum(), pl.col("size").max())
+        .sort("accesses", "rank", descending=[True, False])
+        .group_by("label", "kind", maintain_order=True)
+        .agg(
+            ranks=pl.len(),
+            size=pl.col("size").max(),
+            reads=pl.col("reads").sum(),
+            writes=pl.col("writes").sum(),
+            imbalance=total.max() / total.mean(),
+            busiest=pl.col("rank").first(),
+            accesses=total.sum(),
+        )
+        .with_columns(share=total / total.sum())
+        .sort("accesses", "label", "kind", descending=[True, False, False])
+        .drop("accesses")
+    )
+
+
+def _print_structures(console: Console, job: AnalysedJob, *, every: bool) -> None:
+    frame = job_structures(job)
+    shown = frame if every else frame.head(_STRUCTURES)
+    rows = [
+        [
+            name(row["label"]),
+            row["kind"],
+            str(row["ranks"]),
+            bytes_text(row["size"]),
+            count_text(row["reads"]),
+            count_text(row["writes"]),
+            share_text(row["share"]),
+            f"{row['imbalance']:.2f}",
+            f"rank {row['busiest']}",
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    headings = (
+        *("Structure", "Kind", "Ranks", "Size", "Reads", "Writes", "Share"),
+        *("Imbalance", "Busiest"),
+    )
+    console.print(table_of(headings, rows, console.width, ("Structure", "Kind")))
+    if hidden := frame.height - shown.height:
+        console.print(f"{hidden} more structures are not shown (--all)")
+
+
+def _print_shared(console: Console, shared: list[SharedMemory]) -> None:
+    headings = ("Shared memory", "Host", "Used", "Ranks", "Accesses", "First", "Of others")
+    rows = [
+        [
+            name(one.name),
+            name(one.host),
+            bytes_text(one.bytes),
+            str(len(one.ranks)),
+            count_text(one.accesses),
+            f"rank {one.first_rank} ({percent(one.first_share)})",
+            percent(one.foreign_share),
+        ]
+        for one in shared
+    ]
+    console.print(table_of(headings, rows, console.width, ("Shared memory", "Host")))
+
+
+def _print_ranks(console: Console, job: AnalysedJob) -> None:
+    headings = ("Rank", "Host", "CPUs", "Program", "Exit", "Threads", "Reads", "Writes")
+    rows = [
+        [
+            str(row["rank"]),
+            name(row["host"]),
+            ranges_text(row["cpus"], "CPU").partition(" ")[2] if row["cpus"] else "",
+            name(row["program"].rpartition("/")[2]),
+            "?" if row["exit_status"] < 0 else str(row["exit_status"]),
+            str(row["threads"]),
+            count_text(row["reads"]),
+            count_text(row["writes"]),
+        ]
+        for row in job.ranks.iter_rows(named=True)
+    ]
+    console.print(table_of(headings, rows, console.width, ("Host", "CPUs", "Program")))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Analyses a job: sums up all parts, and merges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from numascape.errors import NumascapeError
+from numascape.jobs.engines import Engine, local_engine, reduce_in_tree
+from numascape.jobs.part import sum_up
+from numascape.jobs.tables import JobTables, merge
+from numascape.quantities import ranges_text
+from numascape.trace.job import JobInfo, LeftOut, list_parts, missing_ranks, read_job
+
+
+@dataclass(frozen=True)
+class Task:
+    """Sums up one part, in any process that can read its folder."""
+
+    job: JobInfo
+    rank: int
+    folder: Path
+
+    def __call__(self) -> JobTables:
+        """The tables of the part."""
+        return sum_up(self.job, self.rank, self.folder)
+
+    def left_out(self, reason: str) -> JobTables:
+        """The tables without the part."""
+        return JobTables.of(left_out=[(self.rank, self.folder.name, reason)])
+
+
+@dataclass(frozen=True, eq=False)
+class AnalysedJob:
+    """A job, and the tables of all its parts that can be used."""
+
+    path: Path
+    info: JobInfo
+    tables: JobTables
+
+    @property
+    def ranks(self) -> pl.DataFrame:
+        """One row per rank."""
+        return self.tables.ranks
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """The ranks without a usable part, with the reason."""
+        return [LeftOut(*row) for row in self.tables.left_out.iter_rows()]
+
+    @cached_property
+    def accesses(self) -> int:
+        """Accesses of all ranks; if only first touches were recorded, their number."""
+        return int(self.tables.sums["reads"].sum()) + int(self.tables.sums["writes"].sum())
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Sentences about parts that differ where those of one job rarely do."""
+        notes = []
+        for column, what in (
+            ("program", "ran different programs"),
+            ("version", "were recorded by different versions of Numascape"),
+            ("recorder", "were recorded by different recorders"),
+            ("counts", "count different things"),
+        ):
+            groups = self.ranks.group_by(column).agg(pl.col("rank").sort()).sort(column)
+            if groups.height > 1:
+                listed = "; ".join(
+                    f"{name.rpartition('/')[2]} ({ranges_text(ranks, 'rank')})"
+                    for name, ranks in groups.iter_rows()
+                )
+                notes.append(f"Its ranks {what}: {listed}.")
+        return notes
+
+
+def analyse_job(
+    folder: Path, engine: Engine | None = None, done: Callable[[int], None] = lambda _: None
+) -> AnalysedJob:
+    """Analyse all parts of a job with an engine, by default with processes on this machine.
+
+    `done` is told the number of parts that are finished. Raises NumascapeError if it is not a job,
+    or if no part can be used.
+    """
+    info = read_job(folder)
+    parts, odd = list_parts(folder)
+    tasks = [Task(info, rank, part.absolute()) for rank, part in parts.items()]
+    start = engine if engine is not None else local_engine(len(tasks))
+    tables = reduce_in_tree(tasks, start, done) if tasks else merge([])
+    missing = [*odd, *missing_ranks(folder, info, set(parts))]
+    tables = merge(
+        [tables, JobTables.of(left_out=[(one.rank, one.part, one.reason) for one in missing])]
+    )
+    if tables.ranks.is_empty():
+        reasons = [f"{part}: {reason}" for _, part, reason in tables.left_out.iter_rows()]
+        raise NumascapeError(
+            f"{folder} has no part that can be used: {(reasons or ['it has none'])[0]}"
+        )
+    return AnalysedJob(folder, info, tables)

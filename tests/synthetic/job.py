@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Synthetic jobs: each rank works on its own field, and all share a window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from pydantic import TypeAdapter
+
+from numascape.trace import TraceInfo
+from numascape.trace.info import JobPart
+from numascape.trace.write_part import write_part
+from synthetic.patterns import DOUBLES, Pattern
+
+WINDOW = "/dev/shm/window.turing.77"
+
+
+class RankPattern(Pattern):
+    """A pattern whose mappings are shared files."""
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        tables = super().tables()
+        mapped = pl.col("kind") == "mapping"
+        tables["structures"] = tables["structures"].with_columns(
+            shared=mapped, module=pl.when(mapped).then(pl.lit(WINDOW)).otherwise("module")
+        )
+        return tables
+
+
+def rank_pattern(
+    rank: int,
+    size: int,
+    *,
+    threads: int = 4,
+    fields: int = 2,
+    pages: int = 64,
+    work: float = 1.0,
+    serial_window: bool = True,
+    parallel: bool = True,
+) -> Pattern:
+    """A rank with `fields` arrays that its threads divide, and a window that all ranks divide.
+
+    Rank 0 touches the whole window first if it is serial; thread 0 the fields unless parallel.
+    """
+    pattern = RankPattern("solver", threads)
+    thread, page = np.arange(threads)[:, None], np.arange(pages)[None, :]
+    owner = page * threads // pages
+    for number in range(fields):
+        field = pattern.structure(f"field{number}", pages)
+        reads = np.rint((owner == thread) * DOUBLES * 6 * work).astype(np.int64)
+        pattern.access(field, page, thread, reads, (owner == thread) * DOUBLES * 2)
+        pattern.touch(field, page, owner if parallel else 0)
+    window = pattern.structure(
+        WINDOW.rpartition("/")[2], 16 * size, kind="mapping", function="", file="", line=0
+    )
+    mine = np.arange(16 * rank, 16 * (rank + 1))
+    pattern.access(window, mine, 0, round(DOUBLES * 6 * work), DOUBLES * 2)
+    pattern.touch(
+        window, np.arange(16 * size) if serial_window and rank == 0 else mine, 0, "fill", 30
+    )
+    return pattern
+
+
+def write_rank(
+    folder: Path, rank: int, size: int, pattern: Pattern, *, run: str = "a", **changes: object
+) -> Path:
+    """Write the part of a rank; `changes` are fields of trace.json."""
+    information = {**pattern.info(), **changes}
+    info = TypeAdapter(TraceInfo).validate_python(information)
+    # Rank 0 begins first, so that it is the first to touch what all touch.
+    part = JobPart(run, rank, size, "Open MPI", "", (rank % 64,), 10**18 + rank * 10**9)
+    return write_part(folder, part, pattern.tables(), info)
+
+
+def write_job(folder: Path, size: int, **options: object) -> Path:
+    """Write a job of equal ranks."""
+    for rank in range(size):
+        write_rank(folder, rank, size, rank_pattern(rank, size, **options))  # type: ignore[arg-type]
+    return folder
