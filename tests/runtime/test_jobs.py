@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real jobs: ranks that Open MPI starts, and engines that read their parts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import numascape
+from numascape.jobs.engines import dask_engine
+from numascape.jobs.job import analyse_job
+from synthetic.job import write_job
+
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+HALO = Path(__file__).parents[2] / "examples" / "halo" / "halo.c"
+RANKS = 4
+
+
+def run(*command: object, folder: Path, status: int | None = 0, **variables: str) -> str:
+    """Run a command with this exit status (None: any); its output and errors."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, **variables},
+    )
+    assert status in (None, done.returncode), done.stdout[-3000:]
+    return done.stdout
+
+
+def mpirun(*command: object, folder: Path, ranks: int = RANKS) -> str:
+    if shutil.which("mpirun") is None:
+        pytest.skip("mpirun is not installed")
+    options = ("--allow-run-as-root", "--oversubscribe", "-n", ranks)
+    # A rank may end with another status without ending the others.
+    survive = ("--mca", "orte_abort_on_non_zero_status", 0)
+    return run("mpirun", *options, *survive, *command, folder=folder, status=None)
+
+
+def record(*words: object, folder: Path, **options: int) -> str:
+    return mpirun(SCRIPTS / "numascape", "record", *words, folder=folder, **options)
+
+
+def opened(path: Path) -> numascape.Job:
+    job = numascape.open(path)
+    assert isinstance(job, numascape.Job)
+    return job
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two programs: the example, and one without MPI that may end early."""
+    made = tmp_path_factory.mktemp("jobs")
+    if shutil.which("mpicc") is None:
+        pytest.skip("mpicc is not installed")
+    # Compiled for recording: only the code of the example is counted, which is fast.
+    compiler = str(SCRIPTS / "numascape-cc")
+    run("mpicc", "-O2", "-g", HALO, "-o", "halo", "-lm", folder=made, OMPI_CC=compiler)
+    (made / "rank.c").write_text(
+        "#include <stdlib.h>\n"
+        "int main(void) {\n"
+        '    int rank = atoi(getenv("OMPI_COMM_WORLD_RANK"));\n'
+        "    long* field = malloc(1 << 20);\n"
+        "    for (int i = 0; i < 1 << 17; i++) field[i] = rank;\n"
+        '    if (rank == 2 && getenv("ABORT")) abort();\n'
+        "    return field[77] != rank;\n"
+        "}\n"
+    )
+    run("numascape-cc", "-O0", "-g", "rank.c", "-o", "rank", folder=made, PATH=_path())
+    return made
+
+
+def _path() -> str:
+    return f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="module", params=["serial", "parallel"])
+def halo(request: pytest.FixtureRequest, folder: Path) -> tuple[str, numascape.Job]:
+    version = request.param
+    out = record("-o", f"{version}.numascape", "--", "./halo", "-s", 5, version, folder=folder)
+    assert "4 ranks" in out
+    assert "conserved" in out
+    assert out.count("numascape:") == 3  # only rank 0 says what happens
+    return version, opened(folder / f"{version}.numascape")
+
+
+def test_every_rank_has_its_part(halo: tuple[str, numascape.Job]) -> None:
+    _, job = halo
+    assert (job.info.launcher, job.info.size, job.left_out) == ("Open MPI", RANKS, [])
+    assert job.ranks["rank"].to_list() == list(range(RANKS))
+    assert job.ranks["pid"].n_unique() == RANKS
+    assert job.ranks["exit_status"].to_list() == [0] * RANKS
+
+
+def test_the_window_is_one_structure_of_all_ranks(halo: tuple[str, numascape.Job]) -> None:
+    version, job = halo
+    (window,) = job.shared()
+    assert window.ranks == tuple(range(RANKS))
+    assert window.serial == (version == "serial")
+    if version == "serial":
+        # Three of four slabs are used by others than rank 0, which filled them.
+        assert (window.first_rank, window.place.function) == (0, "fill")
+        assert window.first_share > 0.99
+        assert 0.6 < window.foreign_share <= 0.75
+    else:
+        assert 0.2 < window.first_share < 0.3
+        assert window.foreign_share < 0.02
+
+
+def test_ranks_of_the_example_are_alike(halo: tuple[str, numascape.Job]) -> None:
+    (only,) = halo[1].classes()
+    assert only.ranks == tuple(range(RANKS))
+
+
+def test_a_rank_that_dies_leaves_the_others_whole(folder: Path) -> None:
+    record("-o", "died.numascape", "--", "env", "ABORT=1", "./rank", folder=folder)
+    job = opened(folder / "died.numascape")
+    assert job.ranks["exit_status"].to_list() == [0, 0, 134, 0]
+    assert job.left_out == []
+
+
+def test_some_ranks_are_recorded_and_others_run(folder: Path) -> None:
+    record("--ranks", "1,3", "-o", "died.numascape", "--", "./rank", folder=folder)
+    job = opened(folder / "died.numascape")
+    assert job.ranks["rank"].to_list() == [1, 3]
+    assert job.left_out == []
+    assert not (folder / "died.numascape" / "rank=0").exists()  # of the run before
+
+
+def test_one_rank_writes_a_trace(folder: Path) -> None:
+    record("-o", "one.numascape", "--", "./rank", folder=folder, ranks=1)
+    assert isinstance(numascape.open(folder / "one.numascape"), numascape.Trace)
+
+
+def test_a_refused_rank_is_one_line(folder: Path) -> None:
+    (folder / "file").touch()
+    out = record("-o", "file/x.numascape", "--", "./rank", folder=folder, ranks=2)
+    errors = [line for line in out.splitlines() if line.startswith("numascape:")]
+    assert errors == ["numascape: error: cannot write file/x.numascape: file is not a folder"] * 2
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_job(tmp_path_factory.mktemp("synthetic") / "run.numascape", 40, pages=8)
+
+
+def test_mpi_gives_the_same_sums(synthetic: Path) -> None:
+    pytest.importorskip("mpi4py")
+    before = analyse_job(synthetic).tables
+    program = ("-m", "mpi4py.futures", "-m", "numascape", "merge", "--mpi", synthetic)
+    out = mpirun(sys.executable, *program, folder=synthetic.parent, ranks=3)
+    assert out.count("stored the sums") == 1
+    assert (synthetic / "merged.json").exists()
+    job = opened(synthetic)
+    assert job.sums.equals(before.sums)
+    assert job.ranks.equals(before.ranks)
+
+
+@contextmanager
+def started(command: Sequence[object], folder: Path) -> Iterator[None]:
+    with subprocess.Popen(
+        [str(word) for word in command], cwd=folder, stderr=subprocess.DEVNULL
+    ) as one:
+        try:
+            yield
+        finally:
+            one.terminate()
+            one.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_dask_gives_the_same_sums(synthetic: Path, tmp_path: Path) -> None:
+    """A scheduler and a worker in processes of their own, as on a cluster."""
+    pytest.importorskip("distributed")
+    address = f"127.0.0.1:{free_port()}"
+    host, port = address.split(":")
+    python = (sys.executable, "-m")
+    scheduler = (*python, "distributed.cli.dask_scheduler")
+    worker = (*python, "distributed.cli.dask_worker", address, "--nthreads", 1, "--no-dashboard")
+    with (
+        started((*scheduler, "--host", host, "--port", port, "--no-dashboard"), tmp_path),
+        started(worker, tmp_path),
+    ):
+        tables = analyse_job(synthetic, dask_engine(address)).tables
+    assert tables.equals(analyse_job(synthetic).tables)
+
+
+def test_a_dask_scheduler_that_does_not_answer_is_one_line(synthetic: Path) -> None:
+    pytest.importorskip("distributed")
+    address = f"127.0.0.1:{free_port()}"
+    command = (SCRIPTS / "numascape", "show", synthetic, "--dask", address)
+    out = run(*command, folder=synthetic.parent, status=2)
+    assert out.splitlines()[-1].startswith(
+        f"numascape: error: no Dask scheduler with workers answers at {address}"
+    )
