@@ -6,6 +6,7 @@
 namespace nb = nanobind;
 
 void bind_balance(nb::module_& module);
+void bind_live(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_shard(nb::module_& module);
 void bind_signals(nb::module_& module);
@@ -14,6 +15,7 @@ void bind_symbols(nb::module_& module);
 NB_MODULE(_native, module) {
     module.doc() = "Numascape's native libraries";
     bind_balance(module);
+    bind_live(module);
     bind_memory(module);
     bind_shard(module);
     bind_signals(module);

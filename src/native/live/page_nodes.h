@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nodes of a process' pages, and moving them: move_pages(2).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace numascape::live {
+
+// The kernel did not try to move the page, or did not say what came of it: it ends a call at the
+// first page whose migration fails.
+inline constexpr int kNotTried = -4096;
+
+// By address the node of its page, or a negative errno: -ENOENT is not in memory, -EFAULT the zero
+// page or no mapping. Throws std::system_error (ESRCH: the process has ended).
+void query_nodes(int pid, std::span<const std::uint64_t> addresses, std::span<int> nodes);
+
+// Moves the pages to `nodes`; of each, the result is its node, a negative errno or kNotTried.
+// `all`: also pages that other processes map (CAP_SYS_NICE). Returns 0, or the errno of the call.
+int move_pages(int pid, std::span<const std::uint64_t> addresses, std::span<const int> nodes,
+               bool all, std::span<int> results);
+
+}  // namespace numascape::live

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which pages of a process are in memory: /proc/PID/pagemap
+// (Documentation/admin-guide/mm/pagemap.rst of the Linux kernel). Reading it touches no page.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace numascape::live {
+
+inline constexpr std::uint64_t kPage = 4096;
+// What one entry of a page table maps beside single pages on x86-64: a transparent huge page.
+inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+
+enum PageFlags : std::uint8_t {
+    kFile = 1,     // of a file or of shared memory; otherwise anonymous
+    kSwapped = 2,  // not in memory, or just being moved
+    kHuge = 4,     // part of a huge page; told by PAGEMAP_SCAN only
+};
+
+// Consecutive pages with equal flags: addresses, end exclusive.
+struct Run {
+    std::uint64_t start, end;
+    std::uint8_t flags;
+};
+
+class PageTable {
+  public:
+    // Throws std::system_error if the file cannot be opened.
+    explicit PageTable(const std::string& path);
+    ~PageTable();
+    PageTable(const PageTable&) = delete;
+    PageTable& operator=(const PageTable&) = delete;
+
+    // Appends the runs of pages between two addresses (multiples of kPage) that are in memory or
+    // swapped, ascending. Nothing is appended when the process has ended. Thread-safe. Throws
+    // std::system_error if the kernel refuses.
+    void find(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const;
+
+    // Whether the kernel tells huge pages apart; known after the first find().
+    bool tells_huge_pages() const { return scans_; }
+
+  private:
+    bool scan(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const;
+    void read(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const;
+
+    int file_;
+    mutable std::atomic<bool> scans_{true};
+};
+
+}  // namespace numascape::live

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pages of parts of a process' memory, counted by node.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "page_table.h"
+
+namespace numascape::live {
+
+// A range of addresses (multiples of kPage) whose pages have `page_bytes` each: more than kPage in
+// explicit huge pages.
+struct Part {
+    std::uint64_t start, end, page_bytes;
+};
+
+// Rows: a part has `bytes` on a node with these flags. Node -1: unknown (the zero page, swapped).
+struct PartCounts {
+    std::vector<std::uint32_t> part;
+    std::vector<std::int32_t> node;
+    std::vector<std::uint8_t> flags;
+    std::vector<std::uint64_t> bytes;
+};
+
+// How to count. With `every` above 1, only one window of kWindow addresses in so many is looked at,
+// and counts for all of them: an estimate for processes with very many pages.
+struct Effort {
+    unsigned threads = 1;
+    unsigned every = 1;
+};
+// A multiple of a transparent huge page, so that each of these is looked at whole or not at all.
+inline constexpr std::uint64_t kWindow = kHugePage;
+
+// Asks for the pages that `table` has in memory. Throws std::system_error.
+PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> parts, Effort effort);
+
+// The pages in memory of one part: the address of each (of huge ones, where each begins in the
+// part), its node or negative errno, and its flags.
+struct PageList {
+    std::vector<std::uint64_t> address;
+    std::vector<std::int32_t> node;
+    std::vector<std::uint8_t> flags;
+    std::vector<std::uint32_t> bytes;
+};
+PageList list_pages(int pid, const PageTable& table, const Part& part);
+
+}  // namespace numascape::live

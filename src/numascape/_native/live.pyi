@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of running processes; see src/native/live/."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FILE: int
+"""Flag: a page of a file or of shared memory; otherwise anonymous."""
+SWAPPED: int
+"""Flag: not in memory, or being moved at the moment."""
+HUGE: int
+"""Flag: part of a huge page; only kernels with PAGEMAP_SCAN (6.7) tell it."""
+NOT_TRIED: int
+"""The kernel did not try to move the page, or did not say what came of it."""
+
+def count_pages(
+    pid: int,
+    pagemap: str,
+    start: npt.NDArray[np.uint64],
+    end: npt.NDArray[np.uint64],
+    page_bytes: npt.NDArray[np.uint64],
+    threads: int,
+    every: int,
+) -> dict[str, Any]:
+    """Bytes of parts: columns `part`, `node` (-1: unknown), `flags`, `bytes`; raises OSError.
+
+    With `every` above 1 (a power of two), one window of 2 MiB in so many is looked at.
+    `tells_huge_pages`: whether the kernel told transparent huge pages apart.
+    """
+
+def list_pages(
+    pid: int, pagemap: str, start: int, end: int, page_bytes: int
+) -> dict[str, npt.NDArray[np.generic]]:
+    """The pages in memory: columns `address`, `node` (or -errno), `flags`, `bytes`.
+
+    Raises OSError.
+    """
+
+def page_runs(pagemap: str, start: int, end: int) -> dict[str, npt.NDArray[np.generic]]:
+    """Runs of pages in memory or swapped: columns `start`, `end`, `flags`; raises OSError."""
+
+def query_nodes(pid: int, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    """The node of each page, or a negative errno; raises OSError."""
+
+def move_pages(
+    pid: int,
+    addresses: npt.NDArray[np.uint64],
+    nodes: npt.NDArray[np.int32],
+    shared: bool,
+) -> tuple[int, npt.NDArray[np.int32]]:
+    """Move pages: the errno of the call (0: none), and by page its node, -errno or NOT_TRIED.
+
+    `shared`: also pages that other processes map, which needs CAP_SYS_NICE.
+    """
