@@ -37,6 +37,7 @@ PACKAGES = (
     "recorders",
     "prediction",
     "placement",
+    "live",
     "findings",
     "jobs",
     "report",

@@ -21,6 +21,7 @@ from numascape.commands import (
     import_,
     machine,
     merge,
+    pages,
     plot,
     predict,
     record,
@@ -55,6 +56,7 @@ app.add_typer(machine.app)
 app.command()(balance.balance)
 app.command()(predict.predict)
 app.add_typer(host.app)
+app.command()(pages.pages)
 
 
 def _print_version(wanted: bool) -> None:

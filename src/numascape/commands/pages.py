@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `pages`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console, Group
+
+from numascape import terminal
+from numascape.commands._options import JsonOption
+from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.live.parts import Namer
+    from numascape.live.snapshot import Snapshot
+    from numascape.live.targets import Target
+
+    Watched = list[tuple[Target, Namer]]
+
+
+def pages(
+    pid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pid",
+            "-p",
+            metavar="PROCESS",
+            help="A number, a name, or the path of a control group; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", min=1, metavar="N", help="Show the N largest structures.")
+    ] = 20,
+    detail: Annotated[
+        bool,
+        typer.Option(
+            "--detail", help="Show each tensor and section, and not only layers and files."
+        ),
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Look at every page, also of a process with more than 16 GiB in memory.",
+        ),
+    ] = False,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            "--watch",
+            min=0.1,
+            metavar="SECONDS",
+            help="Repeat until Ctrl-C, or until the process ends.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    prometheus: Annotated[
+        Path | None,
+        typer.Option(
+            "--prometheus",
+            metavar="FILE",
+            show_default=False,
+            help="Write a file for node_exporter's textfile collector; - is standard output.",
+        ),
+    ] = None,
+) -> None:
+    """Show on which nodes the memory and the threads of a running process are.
+
+    Memory is shown by variables, mappings, stacks, files, and the layers of models in GGUF and
+    safetensors files. The process is not stopped, and none of its pages is touched.
+
+    Example: `numascape pages --pid llama-server --watch 2`
+    """
+    from numascape.live.parts import Namer
+    from numascape.live.targets import find_targets
+
+    if not pid:
+        raise NumascapeError("no process given: use numascape pages --pid PROCESS")
+    if as_json and (watch is not None or prometheus is not None):
+        raise NumascapeError("--json cannot be used with --watch or --prometheus")
+    watched = [(target, Namer(target)) for target in find_targets(pid)]
+    if as_json:
+        from numascape.live.document import pages_document
+
+        print(json.dumps(pages_document(_look(watched, exact)), indent=1))
+    elif prometheus is not None:
+        _export(prometheus, watched, exact, watch)
+    elif watch is None:
+        console = terminal.output()
+        for snapshot in _look(watched, exact):
+            console.print(_drawn([snapshot], console, top, detail))
+    else:
+        _watch(watched, exact, watch, top, detail)
+
+
+def _look(watched: Watched, exact: bool) -> list[Snapshot]:
+    """The snapshots of the processes that still run; raises NumascapeError if none does."""
+    from numascape.live.snapshot import take_snapshot
+
+    if len(watched) == 1:
+        return [take_snapshot(*watched[0], exact)]
+    found = [_look_if_alive(target, namer, exact) for target, namer in watched]
+    if not any(found):
+        raise NumascapeError("the processes have ended")
+    return [snapshot for snapshot in found if snapshot is not None]
+
+
+def _look_if_alive(target: Target, namer: Namer, exact: bool) -> Snapshot | None:
+    from numascape.live.snapshot import take_snapshot
+
+    try:
+        return take_snapshot(target, namer, exact)
+    except NumascapeError:
+        if target.is_alive:
+            raise
+        return None
+
+
+def _drawn(snapshots: list[Snapshot], console: Console, top: int, detail: bool) -> Group:
+    from numascape.console.pages import drawn
+
+    return Group(*(drawn(snapshot, console, top, detail) for snapshot in snapshots))
+
+
+def _watch(watched: Watched, exact: bool, seconds: float, top: int, detail: bool) -> None:
+    from rich.live import Live
+
+    console = terminal.output()
+    first = _drawn(_look(watched, exact), console, top, detail)
+    if not console.is_terminal:
+        console.print(first)
+        while _wait(watched, seconds):
+            console.print(_drawn(_look(watched, exact), console, top, detail))
+        return
+    with Live(first, console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        while _wait(watched, seconds):
+            live.update(_drawn(_look(watched, exact), console, top, detail), refresh=True)
+
+
+def _wait(watched: Watched, seconds: float) -> bool:
+    """Wait for the next look; whether a process is left."""
+    time.sleep(seconds)
+    watched[:] = [(target, namer) for target, namer in watched if target.is_alive]
+    return bool(watched)
+
+
+def _export(file: Path, watched: Watched, exact: bool, seconds: float | None) -> None:
+    from numascape.atomic import replacing_file
+    from numascape.live.document import prometheus
+
+    while True:
+        text = prometheus(_look(watched, exact))
+        if str(file) == "-":
+            print(text, end="", flush=True)
+        else:
+            with replacing_file(file) as beside:
+                beside.write_text(text)
+                # The collector may run as another user.
+                beside.chmod(0o644)
+        if seconds is None or not _wait(watched, seconds):
+            break

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots for programs: a JSON document, and Prometheus' text format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from numascape.live.snapshot import Snapshot
+from numascape.live.structures import Structure, node_uses, structures_of, swapped_bytes
+from numascape.machine.kernel_lists import format_cpu_list
+
+# Prometheus keeps a time series for each: more than these would burden it.
+_MOST_STRUCTURES: Final = 20
+
+
+def pages_document(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+    """The snapshots as plain data, in bytes."""
+    return {
+        "format": "numascape pages",
+        "version": 1,
+        "processes": [_process(snapshot) for snapshot in snapshots],
+    }
+
+
+def _process(snapshot: Snapshot) -> dict[str, Any]:
+    by_part: dict[int, list[tuple[int, str, int, int]]] = {}
+    for part, *row in snapshot.counts.iter_rows():
+        by_part.setdefault(part, []).append((row[0], row[1], row[2], row[3]))
+    return {
+        "pid": snapshot.target.pid,
+        "name": snapshot.target.name,
+        "started": snapshot.target.started,
+        "time_s": snapshot.time_s,
+        "sampled": None if snapshot.every == 1 else {"one_window_in": snapshot.every},
+        "huge_pages_told": snapshot.huge_told,
+        "swapped": swapped_bytes(snapshot),
+        "nodes": [
+            {**asdict(use), "cpus": format_cpu_list(snapshot.nodes.get(use.node, ()))}
+            for use in node_uses(snapshot)
+        ],
+        "structures": [_structure(item) for item in structures_of(snapshot)],
+        "mappings": [
+            {
+                "start": f"{mapping.start:#x}",
+                "end": f"{mapping.end:#x}",
+                "permissions": mapping.permissions,
+                "offset": mapping.offset,
+                "path": _text(mapping.path),
+                "policy": mapping.policy or None,
+                "page_bytes": mapping.page_bytes,
+                "parts": [
+                    {
+                        "start": f"{part.start:#x}",
+                        "bytes": part.end - part.start,
+                        "name": _text(part.name),
+                        "kind": part.kind,
+                        "layer": part.layer,
+                        "in_memory": [
+                            {"node": node, "memory": memory, "page_bytes": size, "bytes": count}
+                            for node, memory, size, count in by_part.get(index, ())
+                        ],
+                    }
+                    for index, part in parts
+                ],
+            }
+            for mapping, parts in _mappings(snapshot)
+        ],
+        "threads": [
+            {
+                "tid": thread.tid,
+                "name": _text(thread.name),
+                "cpu": thread.cpu,
+                "node": thread.node,
+                "cpus": format_cpu_list(thread.cpus),
+            }
+            for thread in snapshot.threads
+        ],
+    }
+
+
+def _mappings(snapshot: Snapshot) -> Iterator[tuple[Any, list[tuple[int, Any]]]]:
+    by_mapping: dict[int, list[tuple[int, Any]]] = {}
+    for index, part in enumerate(snapshot.parts):
+        by_mapping.setdefault(part.mapping, []).append((index, part))
+    for number, mapping in enumerate(snapshot.mappings):
+        yield mapping, by_mapping.get(number, [])
+
+
+def _structure(item: Structure) -> dict[str, Any]:
+    return {
+        "name": _text(item.name),
+        "kind": item.kind,
+        "file": _text(item.file),
+        "source": _text(item.source),
+        "virtual": item.virtual,
+        "anonymous": item.anonymous,
+        "mapped_file": item.mapped_file,
+        "swapped": item.swapped,
+        "huge": item.huge,
+        "policies": sorted(item.policies),
+        "nodes": {str(node): count for node, count in sorted(item.nodes.items())},
+    }
+
+
+def _text(name: str) -> str:
+    """Names of files may be any bytes; JSON has no lone surrogates."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def prometheus(snapshots: Sequence[Snapshot]) -> str:
+    """The snapshots in the text format that Prometheus and node_exporter read."""
+    return "\n".join(_lines(snapshots)) + "\n"
+
+
+def _lines(snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    named = [(_labels(one), one) for one in snapshots]
+    yield from _head("numascape_process_memory_bytes", "Memory of a process on a node.")
+    for labels, one in named:
+        for use in node_uses(one):
+            for memory, count in (("anonymous", use.anonymous), ("file", use.mapped_file)):
+                place = f'{labels},node="{use.node}",memory="{memory}"'
+                yield f"numascape_process_memory_bytes{{{place}}} {count}"
+    yield from _head("numascape_process_huge_page_bytes", "Of it in pages of 2 MiB or more.")
+    for labels, one in named:
+        for use in node_uses(one):
+            yield f'numascape_process_huge_page_bytes{{{labels},node="{use.node}"}} {use.huge}'
+    yield from _head("numascape_process_threads", "Threads whose last CPU is on a node.")
+    for labels, one in named:
+        for use in node_uses(one):
+            yield f'numascape_process_threads{{{labels},node="{use.node}"}} {use.threads}'
+    yield from _head("numascape_process_swapped_bytes", "Memory of a process in swap.")
+    for labels, one in named:
+        yield f"numascape_process_swapped_bytes{{{labels}}} {swapped_bytes(one)}"
+    yield from _head("numascape_structure_bytes", "The largest structures of a process on a node.")
+    for labels, one in named:
+        for item in structures_of(one, in_detail=False)[:_MOST_STRUCTURES]:
+            about = f'{labels},structure="{_quoted(item.name)}",kind="{_quoted(item.kind)}"'
+            for node, count in sorted(item.nodes.items()):
+                yield f'numascape_structure_bytes{{{about},node="{node}"}} {count}'
+
+
+def _head(metric: str, text: str) -> Iterator[str]:
+    yield f"# HELP {metric} {text}"
+    yield f"# TYPE {metric} gauge"
+
+
+def _labels(snapshot: Snapshot) -> str:
+    return f'pid="{snapshot.target.pid}",process="{_quoted(snapshot.target.name)}"'
+
+
+def _quoted(text: str) -> str:
+    return _text(text).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of mappings, from what the kernel writes beside them (proc(5), /proc/PID/maps)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from numascape.live.mappings import Mapping
+from numascape.live.threads import Thread
+from numascape.quantities import bytes_text
+
+# glibc, malloc/arena.c: HEAP_MAX_SIZE. An arena of a thread begins at a multiple of it.
+_ARENA: Final = 64 << 20
+# Smaller anonymous mappings have one name together.
+_SMALL: Final = 2 << 20
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name and a kind: global, heap, stack, mapping, file, tensor, section, shared memory."""
+
+    name: str
+    kind: str
+
+
+def name_mappings(mappings: Sequence[Mapping], threads: Sequence[Thread]) -> list[Name]:
+    """The name of each mapping; a mapping with the stack pointer of a thread is its stack."""
+    pointers = [(thread.stack_pointer, thread) for thread in threads if thread.stack_pointer]
+    return [
+        _name(mapping, [one for at, one in pointers if mapping.start <= at < mapping.end])
+        for mapping in mappings
+    ]
+
+
+def _name(mapping: Mapping, threads: Sequence[Thread]) -> Name:
+    path = mapping.path
+    if mapping.is_file:
+        return _file_name(mapping)
+    if path == "[stack]":
+        return Name("stack of the main thread", "stack")
+    if path == "[heap]":
+        return Name("heap", "heap")
+    if path.startswith(("[anon:", "[anon_shmem:")):  # prctl(PR_SET_VMA_ANON_NAME)
+        return Name(path.partition(":")[2].removesuffix("]"), "mapping")
+    if path.startswith("["):
+        return Name(path, "mapping")
+    if threads:
+        return Name(f"stack of thread {threads[0].tid} ({threads[0].name})", "stack")
+    if _is_arena(mapping):
+        return Name("heap of threads (malloc arenas)", "heap")
+    if mapping.end - mapping.start < _SMALL:
+        return Name(f"mappings under {bytes_text(_SMALL)}", "mapping")
+    return Name(f"mapping at {mapping.start:#x}", "mapping")
+
+
+def _file_name(mapping: Mapping) -> Name:
+    path = mapping.path
+    if path.startswith("/SYSV"):
+        key = f"key 0x{path.removeprefix('/SYSV')}"
+        return Name(f"SysV segment {mapping.inode}, {key}", "shared memory")
+    if path.startswith("/dev/shm/"):
+        return Name(f"shared memory {path.removeprefix('/dev/shm')}", "shared memory")
+    if path.startswith("/memfd:"):
+        return Name(f"memfd {path.removeprefix('/memfd:')}", "shared memory")
+    if path in {"/dev/zero", "/anon_hugepage"} or not path:
+        kind = "shared memory" if mapping.is_shared else "mapping"
+        large = " in huge pages" if path == "/anon_hugepage" else ""
+        return Name(f"{'shared ' if mapping.is_shared else ''}mapping{large} at "
+                    f"{mapping.start:#x}", kind)  # fmt: skip
+    if not mapping.is_shared and "w" in mapping.permissions:
+        return Name(data_name(path), "global")
+    return Name(path, "file")
+
+
+def data_name(path: str) -> str:
+    """The name of the data of an executable or library beside its large variables."""
+    return f"data of {file_name(path)}"
+
+
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2] or path
+
+
+def _is_arena(mapping: Mapping) -> bool:
+    size = mapping.end - mapping.start
+    return mapping.start % _ARENA == 0 and size <= _ARENA and mapping.permissions == "rw-p"

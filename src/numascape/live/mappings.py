@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the mappings of a process: /proc/PID/maps and numa_maps (proc(5), numa(7))."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from numascape.errors import NumascapeError
+from numascape.live.targets import Target
+
+PAGE: Final = 4096
+# Of 64-bit processes; the page [vsyscall] is above it and belongs to the kernel.
+_LARGEST: Final = 1 << 63
+_LINE: Final = re.compile(
+    r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ([r-][w-][x-][ps]) ([0-9a-f]{1,16}) "
+    r"([0-9a-f]+:[0-9a-f]+) ([0-9]{1,20}) *(.*)"
+)
+_DELETED: Final = " (deleted)"
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A mapping: addresses, and of a file its offset, device (major:minor) and inode.
+
+    `policy` is the memory policy, "" if it was not read. `page_bytes` is the size of its pages,
+    above 4096 in explicit huge pages only.
+    """
+
+    start: int
+    end: int
+    permissions: str
+    offset: int
+    device: str
+    inode: int
+    path: str
+    deleted: bool = False
+    policy: str = ""
+    page_bytes: int = PAGE
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether processes that map the same file share its pages, also written ones."""
+        return self.permissions[3] == "s"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it maps a file (or shared memory, which the kernel keeps in files)."""
+        return self.inode != 0
+
+
+@dataclass(frozen=True)
+class NumaLine:
+    """A line of numa_maps: a mapping's policy, size of pages, and pages by node."""
+
+    policy: str
+    page_bytes: int
+    pages: dict[int, int]
+
+
+def read_mappings(target: Target, with_policies: bool = True) -> list[Mapping]:
+    """The mappings that can have pages, ascending.
+
+    Reading the policies makes the kernel walk all page tables, which takes a while for very many
+    pages. Raises NumascapeError if the process has ended or may not be looked at.
+    """
+    mappings = parse_maps(_text(target, "maps"))
+    lines = parse_numa_maps(_text(target, "numa_maps")) if with_policies else {}
+    return [_with_policy(mapping, lines.get(mapping.start)) for mapping in mappings]
+
+
+def _with_policy(mapping: Mapping, line: NumaLine | None) -> Mapping:
+    if line is None:
+        return mapping
+    fields = {**mapping.__dict__, "policy": line.policy}
+    if (mapping.end - mapping.start) % line.page_bytes == 0:
+        fields["page_bytes"] = line.page_bytes
+    return Mapping(**fields)
+
+
+def parse_maps(text: str) -> list[Mapping]:
+    """The mappings of a maps file; damaged lines, and those without access, are left out."""
+    found: list[Mapping] = []
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        if match is None:
+            continue
+        start, end, offset = (int(match[number], 16) for number in (1, 2, 4))
+        is_range = start < end <= _LARGEST and start % PAGE == 0 and end % PAGE == 0
+        # Nobody can have touched memory without access; runtimes reserve terabytes of it.
+        if not is_range or match[3].startswith("---") or (found and start < found[-1].end):
+            continue
+        path, deleted = match[7], match[7].endswith(_DELETED)
+        path = path.removesuffix(_DELETED).replace("\\012", "\n")
+        found.append(Mapping(start, end, match[3], offset, match[5], int(match[6]), path, deleted))
+    return found
+
+
+def parse_numa_maps(text: str) -> dict[int, NumaLine]:
+    """The lines of a numa_maps file by start address; damaged ones are left out."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 2 or not re.fullmatch(r"[0-9a-f]{1,16}", words[0]):
+            continue
+        pages, size = {}, PAGE
+        for word in words[2:]:
+            name, _, value = word.partition("=")
+            if not re.fullmatch(r"[0-9]{1,15}", value):
+                continue
+            if re.fullmatch(r"N[0-9]{1,5}", name):
+                pages[int(name[1:])] = int(value)
+            elif name == "kernelpagesize_kB":
+                size = int(value) * 1024
+        if size >= PAGE and size % PAGE == 0:
+            found[int(words[0], 16)] = NumaLine(words[1], size, pages)
+    return found
+
+
+def _text(target: Target, name: str) -> str:
+    path = target.folder / name
+    try:
+        return path.read_bytes().decode(errors="surrogateescape")
+    except (FileNotFoundError, ProcessLookupError) as error:
+        if target.is_alive:
+            raise NumascapeError(
+                f"{path} does not exist: this kernel was built without NUMA"
+            ) from error
+        raise NumascapeError(f"{target} has ended") from error
+    except PermissionError as error:
+        raise NumascapeError(not_permitted(target)) from error
+
+
+def not_permitted(target: Target) -> str:
+    """What to do if the kernel does not let this user look at the process."""
+    return (
+        f"{target} may not be looked at: it is another user's, or privileged; "
+        "run numascape as that user, or with sudo"
+    )
+
+
+def readable_path(target: Target, mapping: Mapping) -> Path | None:
+    """The mapped file as this process can open it; None if it is not the same file any more."""
+    if not mapping.is_file or mapping.deleted or not mapping.path.startswith("/"):
+        return None
+    for path in (Path(mapping.path), target.folder / "root" / mapping.path.lstrip("/")):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if status.st_ino == mapping.inode:
+            return path
+    return None

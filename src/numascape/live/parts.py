@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divides mappings into named parts: variables, tensors, sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from numascape.live.files.layout import FileLayout, read_layout
+from numascape.live.mapping_names import Name, data_name, file_name, name_mappings
+from numascape.live.mappings import Mapping, readable_path
+from numascape.live.targets import Target
+from numascape.live.threads import Thread
+from numascape.live.variables import ModuleData, Variable, read_module_data
+
+
+@dataclass(frozen=True)
+class Part:
+    """Whole pages of one mapping (an index) that have one name.
+
+    `file` is the path of the mapped file, `layer` that of a tensor, `source` the place where a
+    variable is declared.
+    """
+
+    mapping: int
+    start: int
+    end: int
+    page_bytes: int
+    name: str
+    kind: str
+    file: str = ""
+    layer: int | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A named range of addresses inside a mapping, in bytes."""
+
+    start: int
+    end: int
+    name: str
+    kind: str
+    layer: int | None = None
+    source: str = ""
+
+
+class Namer:
+    """Names parts of one process' memory; keeps what it has read of files for the next time."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._layouts: dict[tuple[str, str, int], FileLayout] = {}
+        self._modules: tuple[tuple[str, int], ...] | None = None
+        self._data = ModuleData()
+
+    def parts(self, mappings: Sequence[Mapping], threads: Sequence[Thread]) -> list[Part]:
+        """The parts of all mappings, ascending; together they are all mappings."""
+        data = self._module_data(mappings)
+        found: list[Part] = []
+        names = name_mappings(mappings, threads)
+        for number, (mapping, name) in enumerate(zip(mappings, names, strict=True)):
+            items = self._file_items(mapping) if mapping.is_file else []
+            if "w" in mapping.permissions and not mapping.is_shared:
+                items = _data_items(mapping, data) or items
+            found += divide(number, mapping, name, items)
+        return found
+
+    def _module_data(self, mappings: Sequence[Mapping]) -> ModuleData:
+        modules = tuple(
+            (item.path, item.start) for item in mappings if item.is_file and item.offset == 0
+        )
+        if modules != self._modules:
+            self._modules, self._data = modules, read_module_data(self._target, mappings)
+        return self._data
+
+    def _file_items(self, mapping: Mapping) -> list[Item]:
+        key = (mapping.path, mapping.device, mapping.inode)
+        if key not in self._layouts:
+            path = readable_path(self._target, mapping)
+            self._layouts[key] = FileLayout("", ()) if path is None else read_layout(path)
+        first, last = mapping.offset, mapping.offset + mapping.end - mapping.start
+        shift = mapping.start - mapping.offset
+        return [
+            Item(item.start + shift, item.end + shift,
+                 f"{file_name(mapping.path)} {item.name}" if item.kind == "section" else item.name,
+                 item.kind, item.layer)
+            for item in self._layouts[key].ranges
+            if item.start < last and item.end > first
+        ]  # fmt: skip
+
+
+def _item_of(variable: Variable) -> Item:
+    place = f"{variable.file}:{variable.line}" if variable.file else file_name(variable.module)
+    return Item(variable.start, variable.end, variable.name, "global", source=place)
+
+
+def _data_items(mapping: Mapping, data: ModuleData) -> list[Item]:
+    """The variables of a mapping, and between them the other zeroed data."""
+    items = [
+        _item_of(variable)
+        for variable in data.variables
+        if variable.start < mapping.end and variable.end > mapping.start
+    ]
+    for zeroed in data.zeroed:
+        if zeroed.start < mapping.end and zeroed.end > mapping.start:
+            at = zeroed.start
+            for item in [item for item in items if zeroed.start <= item.start < zeroed.end]:
+                if at < item.start:
+                    items.append(Item(at, item.start, data_name(zeroed.path), "global"))
+                at = max(at, item.end)
+            if at < zeroed.end:
+                items.append(Item(at, zeroed.end, data_name(zeroed.path), "global"))
+    return sorted(items, key=lambda item: item.start)
+
+
+def divide(number: int, mapping: Mapping, name: Name, items: Sequence[Item]) -> list[Part]:
+    """The parts of a mapping: its items, and the rest under its own name.
+
+    A page on which one item ends and the next one begins belongs to the one with more bytes on it;
+    items of less than half a page may have none.
+    """
+    file = mapping.path if mapping.is_file else ""
+    size = mapping.page_bytes
+    parts: list[Part] = []
+
+    def add(start: int, end: int, item: Item | None) -> None:
+        if start >= end:
+            return
+        if item is None:
+            parts.append(Part(number, start, end, size, name.name, name.kind, file))
+        else:
+            parts.append(Part(number, start, end, size, item.name, item.kind, file,
+                              item.layer, item.source))  # fmt: skip
+
+    at = mapping.start
+    for item in items:
+        start = min(max(at, _nearest(item.start, mapping)), mapping.end)
+        end = min(max(start, _nearest(item.end, mapping)), mapping.end)
+        add(at, start, None)
+        add(start, end, item)
+        at = end
+    add(at, mapping.end, None)
+    return parts
+
+
+def _nearest(address: int, mapping: Mapping) -> int:
+    """The boundary between two pages that is nearest to the address."""
+    size = mapping.page_bytes
+    return mapping.start + (address - mapping.start + size // 2) // size * size

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The structures of a process: the parts of one name together, by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from numascape.live.mapping_names import file_name
+from numascape.live.parts import Part
+from numascape.live.snapshot import HUGE_PAGE, Snapshot
+
+
+@dataclass
+class Structure:
+    """Bytes of one name. `virtual` is the size of its addresses, the others are in memory.
+
+    `nodes` is by node (-1: unknown). `anonymous` and `mapped_file` add up to them; `huge` is in
+    pages of 2 MiB or more. `parts` are indices of the snapshot's parts.
+    """
+
+    name: str
+    kind: str
+    file: str = ""
+    source: str = ""
+    virtual: int = 0
+    anonymous: int = 0
+    mapped_file: int = 0
+    swapped: int = 0
+    huge: int = 0
+    nodes: dict[int, int] = field(default_factory=dict)
+    policies: set[str] = field(default_factory=set)
+    parts: list[int] = field(default_factory=list)
+
+    @property
+    def resident(self) -> int:
+        """Bytes in memory."""
+        return self.anonymous + self.mapped_file
+
+
+def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]:
+    """The structures, the largest in memory first.
+
+    Unless `in_detail`, the tensors of a layer, and the sections of a file, are one structure.
+    """
+    found: dict[tuple[str, str, str], Structure] = {}
+    of_part = []
+    for number, part in enumerate(snapshot.parts):
+        name, kind = (part.name, part.kind) if in_detail else _outline(part)
+        structure = found.setdefault((name, kind, part.file), Structure(name, kind, part.file))
+        structure.virtual += part.end - part.start
+        structure.source = part.source or structure.source
+        structure.parts.append(number)
+        policy = snapshot.mappings[part.mapping].policy
+        if policy:
+            structure.policies.add(policy)
+        of_part.append(structure)
+    for number, node, memory, page_bytes, count in snapshot.counts.iter_rows():
+        _add(of_part[number], node, memory, page_bytes, count)
+    return sorted(found.values(), key=lambda item: (-item.resident, -item.virtual, item.name))
+
+
+def _outline(part: Part) -> tuple[str, str]:
+    if part.kind == "section":
+        return part.file, "file"
+    if part.kind == "tensor":
+        where = file_name(part.file)
+        layer = "other tensors" if part.layer is None else f"layer {part.layer}"
+        return f"{layer} of {where}", "tensors"
+    return part.name, part.kind
+
+
+def _add(structure: Structure, node: int, memory: str, page_bytes: int, count: int) -> None:
+    if memory == "swapped":
+        structure.swapped += count
+        return
+    structure.nodes[node] = structure.nodes.get(node, 0) + count
+    if memory == "file":
+        structure.mapped_file += count
+    else:
+        structure.anonymous += count
+    if page_bytes >= HUGE_PAGE:
+        structure.huge += count
+
+
+@dataclass(frozen=True)
+class NodeUse:
+    """What of a process is on a node, in bytes and threads (by the CPU of their last run)."""
+
+    node: int
+    anonymous: int
+    mapped_file: int
+    huge: int
+    threads: int
+
+
+def node_uses(snapshot: Snapshot) -> list[NodeUse]:
+    """The use of each node; node -1 stands for pages whose node is unknown."""
+    sums: dict[int, list[int]] = {node: [0, 0, 0, 0] for node in snapshot.numbers}
+    for _, node, memory, page_bytes, count in snapshot.counts.iter_rows():
+        if memory != "swapped":
+            row = sums.setdefault(node, [0, 0, 0, 0])
+            row[1 if memory == "file" else 0] += count
+            row[2] += count if page_bytes >= HUGE_PAGE else 0
+    for thread in snapshot.threads:
+        sums.setdefault(thread.node, [0, 0, 0, 0])[3] += 1
+    return [NodeUse(node, *row) for node, row in sorted(sums.items()) if node >= 0 or any(row)]
+
+
+def swapped_bytes(snapshot: Snapshot) -> int:
+    """The bytes that are not in memory but in swap (or just being moved)."""
+    rows = snapshot.counts.iter_rows()
+    return sum(count for _, _, memory, _, count in rows if memory == "swapped")

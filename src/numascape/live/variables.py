@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variables of a process' executable and libraries, by their symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from numascape._native.symbols import Module, Symbols
+from numascape.elf_segments import PT_LOAD, Segments, read_segments
+from numascape.live.mappings import PAGE, Mapping, readable_path
+from numascape.live.targets import Target
+
+# Modules with fewer bytes of writable data are not read: debug information may be large.
+_SMALLEST_DATA: Final = 16 * PAGE
+# User addresses are below it.
+_LARGEST: Final = 1 << 57
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of at least a page: its addresses, and where it is declared (0, "": unknown)."""
+
+    start: int
+    end: int
+    name: str
+    module: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Zeroed:
+    """The addresses of the zeroed data (.bss) of a module that are not in the file's mappings."""
+
+    start: int
+    end: int
+    path: str
+
+
+@dataclass(frozen=True)
+class ModuleData:
+    """Variables of at least a page, and zeroed data; ascending, each without overlap."""
+
+    variables: tuple[Variable, ...] = ()
+    zeroed: tuple[Zeroed, ...] = ()
+
+
+def read_module_data(target: Target, mappings: Sequence[Mapping]) -> ModuleData:
+    """The data of all modules that have writable data."""
+    modules: list[Module] = []
+    paths: dict[str, str] = {}
+    zeroed: list[Zeroed] = []
+    for path, mapping in _first_parts(mappings).items():
+        file = readable_path(target, mapping)
+        segments = None if file is None else _segments(file)
+        if file is None or segments is None:
+            continue
+        loaded = [segment for segment in segments.segments if segment.kind == PT_LOAD]
+        if not loaded:
+            continue
+        lowest = min(segment.address for segment in loaded) // PAGE * PAGE
+        bias = 0 if segments.fixed else mapping.start - lowest
+        end = max(segment.address + segment.memory_bytes for segment in loaded) + bias
+        if not 0 <= bias < end <= _LARGEST:
+            continue
+        own = [item for item in mappings if item.path == path]
+        mapped_end = max(item.end for item in own)
+        end_of_pages = -(-end // PAGE) * PAGE
+        if mapped_end < end_of_pages:
+            zeroed.append(Zeroed(mapped_end, end_of_pages, path))
+        data = sum(item.end - item.start for item in own if "w" in item.permissions)
+        if max(data, end_of_pages - mapped_end) >= _SMALLEST_DATA:
+            modules.append(Module(str(file), mapping.start, end, bias))
+            paths[str(file)] = path
+    variables = _variables(modules, paths) if modules else []
+    return ModuleData(tuple(variables), tuple(sorted(zeroed, key=lambda item: item.start)))
+
+
+def _variables(modules: list[Module], paths: dict[str, str]) -> list[Variable]:
+    return [
+        Variable(item.address, item.address + item.size, item.name, paths[item.module],
+                 item.file, item.line)
+        for item in Symbols(modules).globals()
+        if item.size >= PAGE and item.module in paths
+    ]  # fmt: skip
+
+
+def _first_parts(mappings: Sequence[Mapping]) -> dict[str, Mapping]:
+    """By path, the mapping of the beginning of each ELF file."""
+    writable = {item.path for item in mappings if item.is_file and "w" in item.permissions}
+    return {
+        item.path: item
+        for item in reversed(mappings)
+        if item.is_file and item.offset == 0 and item.path in writable and not item.is_shared
+    }
+
+
+def _segments(path: Path) -> Segments | None:
+    try:
+        with path.open("rb") as file:
+            return read_segments(file)
+    except OSError:
+        return None
