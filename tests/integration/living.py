@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import gguf
-import numpy as np
-
 LAYERS = 4
 PAGE = 4096
 
@@ -72,6 +69,9 @@ class Living:
 
 def write_model(path: Path, pages_per_tensor: int) -> dict[str, int]:
     """Write a GGUF file with two tensors per layer; by tensor its bytes."""
+    import gguf
+    import numpy as np
+
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_block_count(LAYERS)
     values = np.arange(pages_per_tensor * PAGE // 4, dtype=np.float32)

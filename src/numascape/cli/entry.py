@@ -21,6 +21,7 @@ from numascape.commands import (
     import_,
     machine,
     merge,
+    move,
     pages,
     plot,
     predict,
@@ -57,6 +58,7 @@ app.command()(balance.balance)
 app.command()(predict.predict)
 app.add_typer(host.app)
 app.command()(pages.pages)
+app.command()(move.move)
 
 
 def _print_version(wanted: bool) -> None:

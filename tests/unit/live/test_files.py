@@ -161,7 +161,7 @@ def test_what_cannot_be_read_has_no_layout(tmp_path: Path) -> None:
     assert read_layout(tmp_path).ranges == ()
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(at=st.integers(0, 400), value=st.binary(min_size=1, max_size=9))
 def test_no_damage_of_a_header_is_an_error(
     at: int, value: bytes, tmp_path_factory: pytest.TempPathFactory

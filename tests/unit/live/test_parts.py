@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numascape.live.mapping_names import Name
@@ -52,6 +52,7 @@ def test_huge_pages_are_not_divided() -> None:
     assert [part.name for part in parts] == ["a", "rest"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-5 * PAGE, 20 * PAGE), max_size=12), st.integers(1, 16))
 def test_parts_are_the_whole_mapping_once(bounds: list[int], pages: int) -> None:
     ordered = sorted(bounds)

@@ -26,7 +26,15 @@
 
 #include "node_report.h"
 
-enum { PAGE = 4096, TABLE = 256, ANONYMOUS = 4096, SHARED = 64, THREADS = 2, WORDS = PAGE / 8 };
+enum {
+    PAGE = 4096,
+    TABLE = 256,
+    ANONYMOUS = 1024,
+    SHARED = 64,
+    THREADS = 2,
+    WORDS = PAGE / 8,
+    BREATH_US = 2000
+};
 
 uint64_t table[TABLE * WORDS] __attribute__((aligned(PAGE)));
 static uint64_t* anonymous;
@@ -76,6 +84,7 @@ static void* work(void* number_) {
         wrong += wrong_words(anonymous, b, b + half, ~pass);
         wrong += file_sum() != sum;
         passes[number]++;
+        usleep(BREATH_US);
     }
     return NULL;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// restless ROUNDS: maps, unmaps, forks and executes all the time, and checks that nothing is lost.
+// restless: maps, unmaps, forks and executes all the time, and checks that nothing is lost, until
+// SIGTERM comes.
 //
 // In each round, a new mapping is written, a child checks and changes its copy of it and of `kept`,
 // this process checks that its own are as before, and unmaps. In every eighth round, the child
-// executes this program with `0`, which ends at once. Prints "ready", and at the end "ROUNDS
-// rounds" with status 0; ends with status 1 at the first word that is not what it was written as.
+// executes this program with an argument, which then ends at once. Prints "ready", and at the end
+// "N rounds" with status 0; ends with status 1 at the first word that is not what it was written
+// as.
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 
 enum { PAGE = 4096, MAPPED = 64, KEPT = 512, WORDS = PAGE / 8 };
 
+static volatile sig_atomic_t ended;
 static uint64_t kept[KEPT * WORDS];
 
 static void fill(uint64_t* array, size_t pages, uint64_t seed) {
@@ -41,13 +45,19 @@ static int child(char** argv, uint64_t* mapped, uint64_t round) {
     return 0;
 }
 
+static void end(int number) {
+    ended = number;
+}
+
 int main(int argc, char** argv) {
-    const long rounds = argc > 1 ? atol(argv[1]) : 0;
-    if (rounds == 0) return 0;
+    if (argc > 1) return 0;
+    struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
+    sigaction(SIGTERM, &action, NULL);
     fill(kept, KEPT, 7);
     puts("ready");
     fflush(stdout);
-    for (long round = 1; round <= rounds; round++) {
+    long round = 1;
+    for (; !ended; round++) {
         uint64_t* mapped =
             mmap(NULL, MAPPED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (mapped == MAP_FAILED) return 2;
@@ -61,6 +71,6 @@ int main(int argc, char** argv) {
         if (!is_as_filled(kept, KEPT, 7)) return 1;
         munmap(mapped, MAPPED * PAGE);
     }
-    printf("%ld rounds\n", rounds);
+    printf("%ld rounds\n", round - 1);
     return 0;
 }

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `move`."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from numascape import terminal
+from numascape.commands._options import JsonOption, NoProgressOption, output_to
+from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.live.affinity import ThreadResults
+    from numascape.live.moving import Account
+    from numascape.live.plans import Move, Scope
+    from numascape.live.targets import Target
+
+
+def move(
+    pid: Annotated[
+        str | None,
+        typer.Option(
+            "--pid", "-p", metavar="PROCESS", help="Its number or name.", show_default=False
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="POLICY",
+            show_default=False,
+            help="interleave, spread (equal parts in order), bind:N, or local (the nodes of the "
+            "threads); interleave:0,2 and spread:0,2 name nodes.",
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="PLAN", help="Move as a plan says.", show_default=False),
+    ] = None,
+    undo: Annotated[
+        Path | None,
+        typer.Option(
+            "--undo",
+            metavar="FILE",
+            help="Put back what a move wrote to this file.",
+            show_default=False,
+        ),
+    ] = None,
+    structure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--structure",
+            metavar="NAME",
+            show_default=False,
+            help="Only structures of this name (with * and ?), as `pages --detail` shows them.",
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="PATH", help="Only this mapped file.", show_default=False),
+    ] = None,
+    tensor: Annotated[
+        str | None,
+        typer.Option(
+            "--tensor",
+            metavar="PATTERN",
+            show_default=False,
+            help='With --file: only these tensors (with * and ?), or a layer: "layer 3".',
+        ),
+    ] = None,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="Bind the threads to the CPUs of the nodes, too.")
+    ] = False,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared",
+            help="Also pages that other processes map; needs CAP_SYS_NICE, as root has.",
+        ),
+    ] = False,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate", min=0.001, metavar="MB/S", help="At most so much.", show_default=False
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print what would be moved.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        output_to("The file for --undo. Default: NAME-PID.undo, with a number if it exists."),
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: NoProgressOption = False,
+) -> None:
+    """Move the pages and threads of a running process to other nodes.
+
+    The process goes on: pages move in steps of about 20 ms. What cannot be moved is listed with
+    the reason, and the kernel is asked afterwards where the pages are. Ctrl-C ends after the
+    present step. Before anything is moved, a file is written with which `--undo` puts all back.
+
+    Exit status: 0 if all is in place, 1 if some is not, 130 if interrupted, 2 for an error.
+
+    Example: `numascape move --pid llama-server --policy interleave --file model.gguf`
+    """
+    from numascape.live.plans import Scope
+
+    _check(pid, policy, plan, undo)
+    scope = Scope(tuple(structure or ()), file, tensor, threads)
+    _check_scope(scope, policy)
+    wanted = _wanted(pid, policy, plan, undo, scope)
+    if dry_run:
+        _print_plan(wanted, as_json)
+        return
+    if undo is None and (wanted.pages.sets or wanted.threads):
+        _write_undo(wanted, output)
+    account, results = _carry_out(wanted, rate, shared, quiet)
+    _print_account(wanted, account, results, as_json)
+    if account.ending == "interrupted":
+        raise typer.Exit(130)
+    if account.ending or account.failed or (results is not None and results.failed):
+        raise typer.Exit(1)
+
+
+def _check(pid: str | None, policy: str | None, plan: Path | None, undo: Path | None) -> None:
+    if sum(option is not None for option in (policy, plan, undo)) != 1:
+        raise NumascapeError("give one of --policy, --plan and --undo")
+    if undo is None and pid is None:
+        raise NumascapeError("no process given: use numascape move --pid PROCESS")
+    if undo is not None and pid is not None:
+        raise NumascapeError("--undo knows its process: leave out --pid")
+
+
+def _check_scope(scope: Scope, policy: str | None) -> None:
+    if policy is None and (scope.structures or scope.file is not None):
+        raise NumascapeError("--structure and --file need --policy")
+    if scope.structures and scope.file is not None:
+        raise NumascapeError("give either --structure or --file")
+    if scope.tensors is not None and scope.file is None:
+        raise NumascapeError("--tensor needs --file")
+
+
+def _wanted(
+    pid: str | None, policy: str | None, plan: Path | None, undo: Path | None, scope: Scope
+) -> Move:
+    from numascape.live.plans import move_back, move_by_plan, move_by_policy
+
+    if undo is not None:
+        from numascape.live.undo import read_undo
+
+        return move_back(read_undo(undo))
+    target = _target(pid or "")
+    if plan is not None:
+        from numascape.plan import read_plan
+
+        return move_by_plan(target, read_plan(plan), scope.threads)
+    return move_by_policy(target, policy or "", scope)
+
+
+def _target(pid: str) -> Target:
+    from numascape.live.targets import find_targets
+
+    targets = find_targets([pid])
+    if len(targets) > 1:
+        numbers = ", ".join(str(target.pid) for target in targets[:8])
+        raise NumascapeError(f"{pid} is the name of several processes: give one of {numbers}")
+    return targets[0]
+
+
+def _write_undo(wanted: Move, output: Path | None) -> None:
+    from numascape.live.undo import write_undo
+
+    path = output or _free_name(wanted)
+    write_undo(path, wanted.target, wanted.pages.sets, wanted.threads)
+    terminal.say(f"wrote {path}; put all back with:")
+    terminal.suggest("move", "--undo", str(path))
+
+
+def _free_name(wanted: Move) -> Path:
+    name = re.sub(r"[^\w.-]", "_", wanted.target.name) or "process"
+    base = f"{name}-{wanted.target.pid}"
+    for number in range(1, 1000):
+        path = Path(f"{base}.undo" if number == 1 else f"{base}-{number}.undo")
+        if not path.exists():
+            return path
+    raise NumascapeError(f"there are too many files {base}-*.undo: name another one with -o")
+
+
+def _carry_out(
+    wanted: Move, rate: float | None, shared: bool, quiet: bool
+) -> tuple[Account, ThreadResults | None]:
+    from numascape.live.affinity import move_threads
+    from numascape.live.moving import Pace, move_pages
+
+    done = 0
+    with _interruptible() as is_stopped, terminal.amounts(quiet) as show:
+
+        def shows(size: int) -> None:
+            nonlocal done
+            done += size
+            show("moving", done, wanted.pages.total)
+
+        pace = Pace(None if rate is None else rate * 1e6, is_stopped, shows)
+        account = move_pages(wanted.target, wanted.pages.sets, pace, shared)
+        results = None
+        if wanted.threads:
+            results = move_threads(wanted.target, wanted.threads, is_stopped)
+    return account, results
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether SIGINT or SIGTERM came: they only end the moving."""
+    came = False
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_plan(wanted: Move, as_json: bool) -> None:
+    from numascape.console.moves import planned_lines
+
+    if as_json:
+        print(json.dumps(_planned(wanted), indent=1))
+        return
+    console = terminal.output()
+    for line in planned_lines(wanted):
+        console.print(terminal.printable(line), soft_wrap=True)
+
+
+def _planned(wanted: Move) -> dict[str, Any]:
+    from numascape.live.moving import by_pair
+
+    return {
+        "format": "numascape move",
+        "version": 1,
+        "pid": wanted.target.pid,
+        "to_move": wanted.pages.total,
+        "in_place": wanted.pages.in_place,
+        "by_nodes": [
+            {"from": before, "to": to, "bytes": total}
+            for before, to, total in by_pair(wanted.pages.sets)
+        ],
+        "threads": [{"tid": one.tid, "cpus": list(one.wanted)} for one in wanted.threads],
+        "not_found": list(wanted.unmet),
+    }
+
+
+def _print_account(
+    wanted: Move, account: Account, results: ThreadResults | None, as_json: bool
+) -> None:
+    from numascape.console.moves import account_lines
+
+    if not as_json:
+        console = terminal.output()
+        for line in account_lines(wanted, account, results):
+            console.print(terminal.printable(line), soft_wrap=True)
+        return
+    document = _planned(wanted) | {
+        "moved": [
+            {"from": before, "to": now, "bytes": total}
+            for (before, now), total in sorted(account.moved.items())
+        ],
+        "not_moved": dict(account.failed),
+        "tried": account.tried,
+        "verified": account.verified,
+        "ended_early": account.ending or None,
+        "steps": account.steps,
+        "longest_step_s": account.longest_s,
+        "seconds": account.seconds,
+        "threads_moved": None if results is None else results.moved,
+        "threads_not_moved": None if results is None else results.failed,
+    }
+    print(json.dumps(document, indent=1))

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves pages of a running process, in steps so short that it hardly notices them.
+
+A step is at most 1280 pages of 4 KiB, and about 20 ms: production systems move pages in such steps
+without a visible effect on latencies (katalyst-core, pull request 477). After each step the kernel
+is asked where the pages are, because the results of move_pages(2) alone do not tell.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from numascape._native import live as native
+from numascape.errors import NumascapeError
+from numascape.live.mappings import PAGE
+from numascape.live.page_sets import PageSet
+from numascape.live.policies import Addresses, Nodes
+from numascape.live.refusals import calls_refused, may_move_shared
+from numascape.live.room import Room
+from numascape.live.targets import Target
+
+LARGEST_STEP: Final = 1280 * 4096
+_SMALLEST_STEP: Final = 16 * 4096
+_LONGEST_S: Final = 0.020
+_ATTEMPTS: Final = 3
+
+SHARED: Final = "other processes map them, too"
+BUSY: Final = "busy: pinned, being written, or used by the kernel"
+FULL: Final = "the node has no free memory above its watermarks"
+NO_MEMORY: Final = "the kernel found no memory on the node"
+GONE: Final = "no longer in memory"
+NOT_ALLOWED: Final = "the node is not allowed (cpuset)"
+WITH_ANOTHER: Final = "the kernel moves them with neighbouring pages, as one"
+OTHER: Final = "the kernel gave another reason"
+_REASONS: Final = {
+    errno.EACCES: SHARED,
+    errno.EBUSY: BUSY,
+    errno.EAGAIN: BUSY,
+    errno.EIO: BUSY,
+    errno.ENOENT: GONE,
+    errno.EFAULT: GONE,
+    errno.ENOMEM: NO_MEMORY,
+    errno.ENODEV: NOT_ALLOWED,
+    -native.NOT_TRIED: BUSY,
+}
+
+
+@dataclass
+class Account:
+    """What came of a move, in bytes. `moved` is by (node before, node now).
+
+    `failed` is by reason. `ending` is "" if all was tried, or else why not. `longest_s` is the
+    longest of the `steps`, in seconds. `verified` is what the kernel has on the wanted nodes at the
+    end, of `tried` bytes.
+    """
+
+    moved: Counter[tuple[int, int]] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    tried: int = 0
+    verified: int = 0
+    steps: int = 0
+    longest_s: float = 0.0
+    seconds: float = 0.0
+    ending: str = ""
+
+    @property
+    def moved_bytes(self) -> int:
+        """All that was moved."""
+        return sum(self.moved.values())
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast: `bytes_per_s` (None: as fast as possible); and when to stop."""
+
+    bytes_per_s: float | None = None
+    is_stopped: Callable[[], bool] = lambda: False
+    shows: Callable[[int], None] = lambda _bytes: None
+
+
+def move_pages(
+    target: Target, sets: Sequence[PageSet], pace: Pace, shared: bool = False
+) -> Account:
+    """Move the pages to the nodes that they want; ends early if stopped or if the process ends.
+
+    `shared`: also pages that other processes map. Raises NumascapeError if the kernel forbids it.
+    """
+    if shared and not may_move_shared():
+        raise NumascapeError(
+            "pages that other processes map can be moved only with CAP_SYS_NICE: use sudo, or "
+            "leave out --shared"
+        )
+    mover = _Mover(target, pace, shared)
+    begin = time.monotonic()
+    try:
+        for pages in sets:
+            mover.move(pages)
+    except _EndedError as ending:
+        mover.account.ending = str(ending)
+    mover.account.seconds = time.monotonic() - begin
+    _verify(mover)
+    return mover.account
+
+
+class _EndedError(Exception):
+    """The move ends early; the message says why."""
+
+
+class _Mover:
+    def __init__(self, target: Target, pace: Pace, shared: bool) -> None:
+        self.target = target
+        self.account = Account()
+        self.tried: list[tuple[Addresses, Nodes, npt.NDArray[np.uint32]]] = []
+        self._pace = pace
+        self._shared = shared
+        self._room = Room(target.root)
+        self._step = LARGEST_STEP // 4
+
+    def move(self, pages: PageSet) -> None:
+        """Move the pages of a set, step by step."""
+        at = 0
+        while at < len(pages.addresses):
+            if self._pace.is_stopped():
+                raise _EndedError("interrupted")
+            if not self.target.is_alive:
+                raise _EndedError("the process has ended")
+            # At least one page, also if it is larger than a step.
+            upto = np.cumsum(pages.sizes[at : at + LARGEST_STEP // 4096], dtype=np.uint64)
+            end = at + max(1, int(np.searchsorted(upto, self._step, side="right")))
+            begin = time.monotonic()
+            self._one_step(pages, at, end)
+            self._wait(begin, int(pages.sizes[at:end].sum(dtype=np.uint64)))
+            at = end
+
+    def _wait(self, begin: float, size: int) -> None:
+        """Keep the rate; a signal ends the waiting within a tenth of a second."""
+        self._pace.shows(size)
+        if self._pace.bytes_per_s is None:
+            return
+        until = begin + size / self._pace.bytes_per_s
+        while (left := until - time.monotonic()) > 0 and not self._pace.is_stopped():
+            time.sleep(min(left, 0.1))
+
+    def _one_step(self, pages: PageSet, at: int, end: int) -> None:
+        addresses, wanted = pages.addresses[at:end], pages.wanted[at:end]
+        sizes, before = pages.sizes[at:end], pages.before[at:end]
+        results = np.full(len(addresses), native.NOT_TRIED, np.int32)
+        full = np.zeros(len(addresses), bool)
+        spent = 0.0
+        now = before
+        for _ in range(_ATTEMPTS):
+            left = np.flatnonzero((now != wanted) & ~full & _can_be_retried(results))
+            if not len(left):
+                break
+            explicit = pages.page_bytes > PAGE
+            spent += self._call(addresses, wanted, sizes, left, results, full, explicit)
+            now = self._ask(addresses)
+        self._adapt(spent)
+        self._note(before, now, wanted, sizes, results, full)
+        self.tried.append((addresses, wanted, sizes))
+
+    def _call(
+        self,
+        addresses: Addresses,
+        wanted: Nodes,
+        sizes: npt.NDArray[np.uint32],
+        left: npt.NDArray[np.intp],
+        results: Nodes,
+        full: npt.NDArray[np.bool_],
+        explicit: bool,
+    ) -> float:
+        """One call per node, because the kernel ends a call at a page that it cannot move.
+
+        Explicit huge pages come from a pool of their own, and not from the free memory.
+        """
+        longest = 0.0
+        for node in np.unique(wanted[left]):
+            group = left[wanted[left] == node]
+            size = int(sizes[group].sum(dtype=np.uint64))
+            if not explicit and not self._room.grant(int(node), size):
+                full[group] = True
+                continue
+            begin = time.monotonic()
+            error, found = native.move_pages(
+                self.target.pid, addresses[group], wanted[group], self._shared
+            )
+            longest += time.monotonic() - begin
+            if error == errno.ESRCH:
+                raise _EndedError("the process has ended")
+            if error == errno.EPERM:
+                raise NumascapeError(
+                    calls_refused() or f"{self.target} may not be changed by this user: use sudo"
+                )
+            results[group] = found if error == 0 else _of_call(error, found)
+        return longest
+
+    def _ask(self, addresses: Addresses) -> Nodes:
+        try:
+            return native.query_nodes(self.target.pid, addresses)
+        except OSError as error:
+            raise _EndedError("the process has ended") from error
+
+    def _adapt(self, spent: float) -> None:
+        self.account.steps += 1
+        self.account.longest_s = max(self.account.longest_s, spent)
+        if spent > _LONGEST_S:
+            self._step = max(_SMALLEST_STEP, self._step // 2)
+        elif spent < _LONGEST_S / 2:
+            self._step = min(LARGEST_STEP, self._step * 2)
+
+    def _note(
+        self,
+        before: Nodes,
+        now: Nodes,
+        wanted: Nodes,
+        sizes: npt.NDArray[np.uint32],
+        results: Nodes,
+        full: npt.NDArray[np.bool_],
+    ) -> None:
+        self.account.tried += int(sizes.sum(dtype=np.uint64))
+        for pair in {*zip(before.tolist(), wanted.tolist(), strict=True)}:
+            arrived = (before == pair[0]) & (wanted == pair[1]) & (now == wanted)
+            if arrived.any():
+                self.account.moved[pair] += int(sizes[arrived].sum(dtype=np.uint64))
+        for number in np.flatnonzero(now != wanted).tolist():
+            reason = FULL if full[number] else _reason(int(results[number]), int(now[number]))
+            self.account.failed[reason] += int(sizes[number])
+
+
+def _can_be_retried(results: Nodes) -> npt.NDArray[np.bool_]:
+    retried = [native.NOT_TRIED, -errno.EBUSY, -errno.EAGAIN]
+    return np.isin(results, retried) | (results >= 0)
+
+
+def _of_call(error: int, found: Nodes) -> Nodes:
+    """The results of pages of a call that failed: those without a result have the call's error."""
+    return np.where(found == native.NOT_TRIED, -error, found).astype(np.int32)
+
+
+def _reason(result: int, now: int) -> str:
+    if now in {-errno.ENOENT, -errno.EFAULT}:
+        return GONE
+    if result >= 0:
+        return WITH_ANOTHER
+    return _REASONS.get(-result, OTHER)
+
+
+def _verify(mover: _Mover) -> None:
+    """Ask for all pages that were tried once more, at the end."""
+    for addresses, wanted, sizes in mover.tried:
+        try:
+            now = native.query_nodes(mover.target.pid, addresses)
+        except OSError:
+            return
+        mover.account.verified += int(sizes[now == wanted].sum(dtype=np.uint64))
+
+
+def by_pair(sets: Sequence[PageSet]) -> Iterator[tuple[int, int, int]]:
+    """The bytes to move by node before and node wanted."""
+    sums: Counter[tuple[int, int]] = Counter()
+    for pages in sets:
+        pairs = np.stack([pages.before, pages.wanted], axis=1)
+        kinds, index = np.unique(pairs, axis=0, return_inverse=True)
+        totals = np.bincount(index.ravel(), weights=pages.sizes, minlength=len(kinds))
+        for (before, wanted), total in zip(kinds.tolist(), totals.tolist(), strict=True):
+            sums[before, wanted] += int(total)
+    for (before, wanted), total in sorted(sums.items()):
+        yield before, wanted, total

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a move is to do: which pages of a process go where, and which threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from numascape.errors import NumascapeError
+from numascape.live.affinity import ThreadMove, by_plan, by_policy
+from numascape.live.mappings import Mapping, read_mappings
+from numascape.live.page_sets import Wanted, as_now, find_pages
+from numascape.live.parts import Namer
+from numascape.live.policies import check_nodes, parse_policy
+from numascape.live.room import usable_nodes
+from numascape.live.selection import (
+    Selection,
+    select_all,
+    select_file,
+    select_planned,
+    select_structures,
+)
+from numascape.live.targets import Target
+from numascape.live.threads import Thread, read_threads
+from numascape.live.undo import Undo, still_there
+from numascape.machine.kernel_files import node_cpus
+from numascape.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is to be moved of a process: structures by name, or a file (its `tensors`), or all."""
+
+    structures: tuple[str, ...] = ()
+    file: Path | None = None
+    tensors: str | None = None
+    threads: bool = False
+
+
+@dataclass(frozen=True)
+class Move:
+    """The pages and threads to move. `unmet` are rules of a plan that fit nothing here."""
+
+    target: Target
+    pages: Wanted
+    threads: tuple[ThreadMove, ...]
+    unmet: tuple[str, ...] = ()
+
+
+def move_by_policy(target: Target, text: str, scope: Scope) -> Move:
+    """A move to the nodes of a policy such as `interleave` or `bind:1`. Raises NumascapeError."""
+    mappings, threads = _look(target)
+    usable = usable_nodes(target)
+    cpus = node_cpus(target.root)
+    with_threads = sorted({one.node for one in threads} & set(usable))
+    # Nodes without CPUs are slower memory: they are used only if they are named.
+    usual = [node for node in usable if cpus.get(node)] or usable
+    policy = parse_policy(text, usual, with_threads)
+    check_nodes(policy.nodes, usable)
+    parts = Namer(target).parts(mappings, threads)
+    if scope.structures:
+        selection = select_structures(parts, scope.structures, policy)
+    elif scope.file is not None:
+        selection = select_file(parts, mappings, scope.file, scope.tensors, policy)
+    else:
+        selection = select_all(parts, mappings, policy)
+    moved = by_policy(threads, policy, cpus) if scope.threads else []
+    return _move(target, mappings, selection, moved)
+
+
+def move_by_plan(target: Target, plan: Plan, threads_too: bool) -> Move:
+    """A move to what a plan says. Raises NumascapeError."""
+    mappings, threads = _look(target)
+    usable = usable_nodes(target)
+    selection = select_planned(Namer(target).parts(mappings, threads), plan)
+    for _, policy in selection.chosen:
+        check_nodes(policy.nodes, usable)
+    moved, unmet = by_plan(threads, plan) if threads_too else ([], [])
+    move = _move(target, mappings, selection, moved)
+    return Move(move.target, move.pages, move.threads, (*move.unmet, *unmet))
+
+
+def move_back(undo: Undo) -> Move:
+    """The move that puts pages and threads back to where they were. Raises NumascapeError."""
+    mappings = read_mappings(undo.target, with_policies=False)
+    sets = as_now(undo.target, still_there(undo.sets, mappings))
+    return Move(undo.target, Wanted(tuple(sets), 0), undo.threads)
+
+
+def _look(target: Target) -> tuple[list[Mapping], list[Thread]]:
+    mappings = read_mappings(target)
+    if not mappings:
+        raise NumascapeError(f"{target} has no memory of its own")
+    return mappings, read_threads(target)
+
+
+def _move(
+    target: Target, mappings: list[Mapping], selection: Selection, threads: list[ThreadMove]
+) -> Move:
+    pages = find_pages(target, mappings, selection.chosen)
+    return Move(target, pages, tuple(threads), selection.unmet)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policies for pages that are already in memory: the node that each page should be on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from numascape.errors import NumascapeError
+from numascape.live.parts import Part
+from numascape.machine.kernel_lists import parse_cpu_list
+from numascape.plan.plan import StructureRule
+
+Nodes = npt.NDArray[np.int32]
+Addresses = npt.NDArray[np.uint64]
+PolicyName = Literal["interleave", "local", "bind", "spread", "weighted-interleave", "parts"]
+STAYS: Final = -1
+"""A page may stay where it is."""
+# Large parts are interleaved in blocks of a transparent huge page. The kernel moves such a page,
+# and a large folio of page cache, as one; smaller blocks would move it several times.
+LARGE_BLOCK: Final = 2 << 20
+# A part with fewer blocks per node would lie unevenly, and is interleaved page by page. Blocks
+# count from address 0, so that tensors, many of which follow each other, lie evenly together.
+_BLOCKS_PER_NODE: Final = 2
+_LARGE_TENSOR: Final = 2 * LARGE_BLOCK
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy and its nodes; `weights` for weighted-interleave, `parts` as in StructureRule."""
+
+    name: PolicyName
+    nodes: tuple[int, ...]
+    weights: tuple[int, ...] = ()
+    parts: tuple[float, ...] = ()
+
+    def wanted(self, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+        """The node that each page should be on, or STAYS. `now` are the present nodes."""
+        return _POLICIES[self.name](self, part, addresses, now)
+
+    def __str__(self) -> str:
+        return f"{self.name} on nodes {','.join(map(str, self.nodes))}"
+
+
+def parse_policy(text: str, usual: Sequence[int], local: Sequence[int]) -> Policy:
+    """The policy in words such as `interleave`, `bind:0,2`, `spread:0-3`.
+
+    Without nodes, `usual` are the nodes; `local` are those with threads. Raises NumascapeError.
+    """
+    name, colon, listed = text.partition(":")
+    nodes = _listed(listed) if colon else tuple(usual)
+    if name == "local":
+        if colon:
+            raise NumascapeError("local takes no nodes: it uses those of the threads; see bind:N")
+        if not local:
+            raise NumascapeError("local: the nodes of the threads are not known; see bind:N")
+        return Policy("local", tuple(local))
+    if name == "bind":
+        if not colon:
+            raise NumascapeError("bind needs a node: bind:0")
+        return Policy("bind", nodes)
+    if name == "interleave":
+        return Policy("interleave", nodes)
+    if name == "spread":
+        return Policy("spread", nodes)
+    raise NumascapeError(
+        f"there is no policy {text[:40]!r}: use interleave, local, bind:N, or spread"
+    )
+
+
+def _listed(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*", text):
+        raise NumascapeError(f"{text[:40]!r} is not a list of nodes: write it as 0,2-3")
+    nodes = tuple(sorted(set(_numbers(text))))
+    if not nodes:
+        raise NumascapeError(f"{text[:40]!r} names no node: write it as 0,2-3")
+    return nodes
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return parse_cpu_list(text)
+    except ValueError as error:
+        raise NumascapeError(f"{text[:40]!r} is not a list of nodes: {error}") from error
+
+
+def check_nodes(nodes: Sequence[int], usable: Sequence[int]) -> None:
+    """Raise NumascapeError if the process may not use one of the nodes."""
+    for node in nodes:
+        if node not in usable:
+            have = ", ".join(map(str, usable))
+            raise NumascapeError(
+                f"node {node} has no memory, or the process may not use it (cpuset): "
+                f"it may use {have}"
+            )
+
+
+def policy_of_rule(rule: StructureRule) -> Policy | None:
+    """The policy of a plan's rule; None for first-touch, which leaves pages alone."""
+    if rule.policy == "first-touch":
+        return None
+    if rule.policy in {"bind", "preferred"}:
+        return Policy("bind", rule.nodes)
+    if rule.policy == "parts":
+        return Policy("parts", rule.nodes, parts=rule.parts)
+    if rule.policy == "weighted-interleave":
+        return Policy("weighted-interleave", rule.nodes, weights=rule.weights)
+    return Policy("interleave", rule.nodes)
+
+
+def _block_numbers(policy: Policy, part: Part, addresses: Addresses) -> npt.NDArray[np.int64]:
+    size = part.end - part.start
+    many = size >= _BLOCKS_PER_NODE * len(set(policy.nodes)) * LARGE_BLOCK
+    many = many or (part.kind == "tensor" and size >= _LARGE_TENSOR)
+    block = max(part.page_bytes, LARGE_BLOCK if many else part.page_bytes)
+    return (addresses // np.uint64(block)).astype(np.int64)
+
+
+def _interleave(policy: Policy, part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
+    numbers = _block_numbers(policy, part, addresses)
+    return np.array(policy.nodes, np.int32)[numbers % len(policy.nodes)]
+
+
+def _weighted(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+    dealt = [
+        node
+        for node, weight in zip(policy.nodes, policy.weights, strict=True)
+        for _ in range(weight)
+    ]
+    return _interleave(replace(policy, nodes=tuple(dealt)), part, addresses, now)
+
+
+def _bind(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+    """Pages on one of the nodes stay; the others are interleaved."""
+    wanted = _interleave(policy, part, addresses, now)
+    wanted[np.isin(now, policy.nodes)] = STAYS
+    return wanted
+
+
+def _spread(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+    count = len(policy.nodes)
+    bounds = tuple(number / count for number in range(count + 1))
+    return _parts(replace(policy, parts=bounds), part, addresses, now)
+
+
+def _parts(policy: Policy, part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
+    """Page k of n begins at the fraction k / n of the part."""
+    where = (addresses - np.uint64(part.start)).astype(np.float64) / (part.end - part.start)
+    numbers = np.searchsorted(np.array(policy.parts[1:-1]), where, side="right")
+    return np.array(policy.nodes, np.int32)[numbers]
+
+
+_Assign = Callable[[Policy, Part, Addresses, Nodes], Nodes]
+_POLICIES: Final[dict[PolicyName, _Assign]] = {
+    "interleave": _interleave,
+    "weighted-interleave": _weighted,
+    "bind": _bind,
+    "local": _bind,
+    "spread": _spread,
+    "parts": _parts,
+}

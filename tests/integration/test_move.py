@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`numascape move` on this machine, which may have one node: what it refuses, plans and writes.
+
+tests/vm/test_live.py moves pages between nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import make
+from integration.living import Living, write_model
+
+PROGRAMS = Path(__file__).parents[1] / "vm/programs"
+Numascape = Callable[..., tuple[int, str, str]]
+# seccomp(2): move_pages, number 279 on x86-64, fails with EPERM, as with Docker's profile.
+FORBID = """
+import ctypes, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+steps = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 279, 6, 0, 0, 0x00050001,
+                    6, 0, 0, 0x7fff0000)
+code = ctypes.create_string_buffer(steps)
+program = struct.pack('HxxxxxxP', 4, ctypes.addressof(code))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, program) == 0
+from numascape.cli.entry import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def living(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Living]:
+    build = request.config.cache.mkdir("guest-programs")
+    make(PROGRAMS, f"BUILD={build}", f"{build}/living")
+    model = tmp_path_factory.mktemp("model") / "model.gguf"
+    write_model(model, 16)
+    running = Living(build / "living", model)
+    while running.passes() < 1:
+        pass
+    yield running
+    assert running.end() == 0
+
+
+def test_pages_in_place_are_not_moved(numascape: Numascape, living: Living) -> None:
+    words = ("move", "--pid", living.pid, "--policy", "local", "--json")
+    status, output, errors = numascape(*words, "--structure", "table")
+    document = json.loads(output)
+    # All threads are on the nodes of the last CPUs that they ran on, and the machine may have one.
+    assert status in {0, 1}, errors
+    assert document["to_move"] + document["in_place"] == living.areas["table"].pages * 4096
+    assert document["verified"] <= document["tried"] <= document["to_move"]
+
+
+def test_threads_are_bound_and_released(
+    numascape: Numascape, living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, output, errors = numascape(
+        "move", "--pid", living.pid, "--policy", "bind:0", "--structure", "table", "--threads"
+    )
+    assert status == 0, errors
+    assert "3 threads moved" in output
+    written = tmp_path / f"living-{living.pid}.undo"
+    assert str(written.name) in errors
+    status, output, _ = numascape("move", "--undo", written)
+    assert status == 0
+    assert "3 threads moved" in output
+    # A second move does not replace the file of the first.
+    numascape("move", "--pid", living.pid, "--policy", "bind:0", "--threads", "--quiet")
+    assert (tmp_path / f"living-{living.pid}-2.undo").exists()
+
+
+def test_a_dry_run_writes_nothing(
+    numascape: Numascape, living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("move", "--pid", living.pid, "--policy", "interleave", "--threads", "--dry-run")
+    status, output, _ = numascape(*words)
+    assert status == 0
+    assert f"process {living.pid} (living): " in output
+    assert "thread" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "give one of --policy, --plan and --undo"),
+        (("--policy", "local", "--plan", "x"), "give one of --policy, --plan and --undo"),
+        (("--policy", "local"), "no process given"),
+        (("--undo", "none", "--pid", "1"), "leave out --pid"),
+        (("--undo", "none"), "cannot read none"),
+        (("--policy", "local", "--pid", "4194303"), "there is no process"),
+        (("--policy", "local", "--pid", "2"), "no memory of its own"),
+        (("--policy", "none", "--pid", "PID"), "there is no policy 'none'"),
+        (("--policy", "bind:1023", "--pid", "PID"), "node 1023 has no memory"),
+        (("--policy", "bind:0", "--pid", "PID", "--structure", "no"), "no structure 'no'"),
+        (("--policy", "bind:0", "--pid", "PID", "--file", "/no"), "does not map /no"),
+        (("--policy", "bind:0", "--pid", "PID", "--tensor", "a"), "--tensor needs --file"),
+        (("--plan", "none.toml", "--pid", "PID", "--file", "/x"), "need --policy"),
+        (("--plan", "none.toml", "--pid", "PID"), "cannot read none.toml"),
+    ],
+)
+def test_errors_are_one_line(
+    numascape: Numascape, living: Living, options: tuple[str, ...], message: str
+) -> None:
+    words = [str(living.pid) if word == "PID" else word for word in options]
+    status, output, errors = numascape("move", *words)
+    assert (status, output) == (2, "")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", [["pages"], ["move", "--policy", "bind:0"]])
+def test_a_containers_profile_is_named_with_its_flag(living: Living, verb: list[str]) -> None:
+    words = [*verb, "--pid", str(living.pid)]
+    result = subprocess.run(
+        [sys.executable, "-c", FORBID, *words], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "--security-opt seccomp=unconfined" in result.stderr
+    assert result.stderr.count("\n") == 1
