@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console, Group
 
 from numascape import terminal
+from numascape.commands._metrics import write_metrics
 from numascape.commands._options import JsonOption
 from numascape.errors import NumascapeError
 
@@ -102,13 +104,14 @@ def pages(
 
 def _look(watched: Watched, exact: bool) -> list[Snapshot]:
     """The snapshots of the processes that still run; raises NumascapeError if none does."""
-    from numascape.live.snapshot import take_snapshot
-
-    if len(watched) == 1:
-        return [take_snapshot(*watched[0], exact)]
-    found = [_look_if_alive(target, namer, exact) for target, namer in watched]
-    if not any(found):
+    snapshots = _of_living(watched, exact)
+    if not snapshots:
         raise NumascapeError("the processes have ended")
+    return snapshots
+
+
+def _of_living(watched: Watched, exact: bool) -> list[Snapshot]:
+    found = [_look_if_alive(target, namer, exact) for target, namer in watched]
     return [snapshot for snapshot in found if snapshot is not None]
 
 
@@ -136,33 +139,28 @@ def _watch(watched: Watched, exact: bool, seconds: float, top: int, detail: bool
     first = _drawn(_look(watched, exact), console, top, detail)
     if not console.is_terminal:
         console.print(first)
-        while _wait(watched, seconds):
-            console.print(_drawn(_look(watched, exact), console, top, detail))
+        for snapshots in _repeatedly(watched, exact, seconds):
+            console.print(_drawn(snapshots, console, top, detail))
         return
     with Live(first, console=console, auto_refresh=False, vertical_overflow="crop") as live:
-        while _wait(watched, seconds):
-            live.update(_drawn(_look(watched, exact), console, top, detail), refresh=True)
+        for snapshots in _repeatedly(watched, exact, seconds):
+            live.update(_drawn(snapshots, console, top, detail), refresh=True)
 
 
-def _wait(watched: Watched, seconds: float) -> bool:
-    """Wait for the next look; whether a process is left."""
-    time.sleep(seconds)
-    watched[:] = [(target, namer) for target, namer in watched if target.is_alive]
-    return bool(watched)
+def _repeatedly(watched: Watched, exact: bool, seconds: float) -> Iterator[list[Snapshot]]:
+    """The snapshots after each pause, until no process is left."""
+    while True:
+        time.sleep(seconds)
+        snapshots = _of_living(watched, exact)
+        if not snapshots:
+            return
+        yield snapshots
 
 
 def _export(file: Path, watched: Watched, exact: bool, seconds: float | None) -> None:
-    from numascape.atomic import replacing_file
     from numascape.live.document import prometheus
 
-    while True:
-        text = prometheus(_look(watched, exact))
-        if str(file) == "-":
-            print(text, end="", flush=True)
-        else:
-            with replacing_file(file) as beside:
-                beside.write_text(text)
-                # The collector may run as another user.
-                beside.chmod(0o644)
-        if seconds is None or not _wait(watched, seconds):
-            break
+    write_metrics(file, prometheus(_look(watched, exact)))
+    if seconds is not None:
+        for snapshots in _repeatedly(watched, exact, seconds):
+            write_metrics(file, prometheus(snapshots))

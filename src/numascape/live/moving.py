@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves pages of a running process, in steps so short that it hardly notices them.
 
-A step is at most 1280 pages of 4 KiB, and about 20 ms: production systems move pages in such steps
-without a visible effect on latencies (katalyst-core, pull request 477). After each step the kernel
-is asked where the pages are, because the results of move_pages(2) alone do not tell.
+A step is at most 1280 pages of 4 KiB, and about 20 ms: katalyst-core moves the pages of services in
+such steps (its pull request 477). After each step the kernel is asked where the pages are, because
+the results of move_pages(2) alone do not tell.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from numascape import terminal
+from numascape.commands._metrics import write_metrics
 from numascape.commands._options import JsonOption
 from numascape.errors import NumascapeError
 
@@ -81,7 +82,7 @@ def show(
         raise NumascapeError("--json cannot be used with --watch or --prometheus")
     if prometheus is not None:
         while True:
-            _write(prometheus, prometheus_text(read_state(root)))
+            write_metrics(prometheus, prometheus_text(read_state(root)))
             if watch is None:
                 break
             time.sleep(watch)
@@ -91,18 +92,6 @@ def show(
         _watch(root, watch)
     else:
         print_state(read_state(root), None, terminal.output())
-
-
-def _write(file: Path, text: str) -> None:
-    from numascape.atomic import replacing_file
-
-    if str(file) == "-":
-        print(text, end="", flush=True)
-        return
-    with replacing_file(file) as beside:
-        beside.write_text(text)
-        # The collector may run as another user.
-        beside.chmod(0o644)
 
 
 def _watch(root: Path, seconds: float) -> None:
