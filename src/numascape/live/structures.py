@@ -46,7 +46,10 @@ def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]
     of_part = []
     for number, part in enumerate(snapshot.parts):
         name, kind = (part.name, part.kind) if in_detail else _outline(part)
-        structure = found.setdefault((name, kind, part.file), Structure(name, kind, part.file))
+        # Variables of one name are told apart by their declarations, and other parts by files; data
+        # of a module are partly in its file's mappings and partly not.
+        where = part.source if kind == "global" else part.file
+        structure = found.setdefault((name, kind, where), Structure(name, kind, part.file))
         structure.virtual += part.end - part.start
         structure.source = part.source or structure.source
         structure.parts.append(number)
