@@ -7,6 +7,7 @@ tests/vm/test_live.py moves pages between nodes.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -107,6 +108,9 @@ def test_a_dry_run_writes_nothing(
         (("--policy", "bind:0", "--pid", "PID", "--tensor", "a"), "--tensor needs --file"),
         (("--plan", "none.toml", "--pid", "PID", "--file", "/x"), "need --policy"),
         (("--plan", "none.toml", "--pid", "PID"), "cannot read none.toml"),
+        (("--policy", "bind:0", "--file", "/none"), "/none: No such file"),
+        (("--policy", "bind:0", "--file", "/"), "/ is empty or no regular file"),
+        (("--policy", "bind:0", "--file", "/none", "--threads"), "--threads needs --pid"),
     ],
 )
 def test_errors_are_one_line(
@@ -117,6 +121,40 @@ def test_errors_are_one_line(
     assert (status, output) == (2, "")
     assert message in errors
     assert errors.count("\n") == 1
+
+
+def test_no_page_of_a_file_is_read_to_move_its_cache(numascape: Numascape, tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"x" * 300 * 4096)
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    # Some of it is evicted, unless it is on a tmpfs.
+    os.posix_fadvise(descriptor, 100 * 4096, 100 * 4096, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+
+    def cached() -> int:
+        (file,) = json.loads(numascape("host", "files", "--json", path)[1])
+        return int(file["resident"])
+
+    before = cached()
+    status, output, errors = numascape("move", "--json", "--file", path, "--policy", "bind:0")
+    assert status in {0, 1}, errors
+    document = json.loads(output)
+    assert document["to_move"] + document["in_place"] == before * 4096
+    assert cached() == before
+
+
+def test_a_layer_of_a_file_that_nobody_maps_is_found(
+    numascape: Numascape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_model(Path("cold.gguf"), 32)
+    words = ("move", "--json", "--file", "cold.gguf", "--policy", "bind:0", "--tensor", "layer 1")
+    status, output, errors = numascape(*words)
+    assert status in {0, 1}, errors
+    document = json.loads(output)
+    # Two tensors of 32 pages, whose ends are moved to those of pages.
+    assert abs(document["to_move"] + document["in_place"] - 64 * 4096) <= 4096
 
 
 @pytest.mark.parametrize("verb", [["pages"], ["move", "--policy", "bind:0"]])

@@ -28,6 +28,7 @@ from numascape.console import moves as _moves  # noqa: F401
 from numascape.host.node_memory import read_nodes
 from numascape.installation import installed_file
 from numascape.live import document as _document  # noqa: F401
+from numascape.live import file_cache as _file_cache  # noqa: F401
 from numascape.live import moving as _moving  # noqa: F401
 from numascape.live import plans as _plans  # noqa: F401
 from numascape.live import undo as _undo  # noqa: F401
@@ -298,6 +299,24 @@ def policies() -> dict[str, Any]:
     return seen
 
 
+def cache() -> dict[str, Any]:
+    """The page cache of a file that no process maps, all of which one node has read."""
+    file = str(shutil.copy(MODEL, "cold.gguf"))
+    words = ["cat", file]
+    on_node(0)
+    os.posix_fadvise(os.open(file, os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    files = ("host", "files", "--json", file)
+    seen = {"read": command(*files)}
+    seen["moved"] = command("move", "--json", "--file", file, "--policy", "spread:0,1")
+    seen["spread"] = command(*files)
+    tensors = ("--tensor", "layer 3")
+    seen["layer"] = command("move", "--json", "--file", file, "--policy", "bind:2", *tensors)
+    seen["after"] = command(*files)
+    return seen
+
+
 STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "moved": looked_at_and_moved,
     "ended meanwhile": ended_meanwhile,
@@ -306,6 +325,7 @@ STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "huge": huge_pages,
     "nobody": of_nobody,
     "policies": policies,
+    "cache": cache,
 }
 
 

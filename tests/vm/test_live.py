@@ -61,7 +61,7 @@ def four(
 ) -> Seen:
     folder = tmp_path_factory.mktemp("four")
     nodes = [*[GuestNode(1, 256)] * 3, GuestNode(0, 128)]
-    return seen_in_guest(request, boot, folder, nodes, "policies")
+    return seen_in_guest(request, boot, folder, nodes, "policies", "cache")
 
 
 @pytest.fixture(scope="module")
@@ -288,3 +288,21 @@ def test_policies_use_the_nodes_that_have_cpus(four: Seen) -> None:
 
 def test_threads_are_divided_among_the_nodes(four: Seen) -> None:
     assert four["policies"]["CPUs"]["list"] == [[0], [1], [2]]
+
+
+def test_page_cache_is_moved_before_a_program_maps_it(four: Seen) -> None:
+    steps = four["cache"]
+
+    def cached(step: str) -> dict[int, int]:
+        (file,) = json.loads(steps[step]["out"])
+        return {int(node): pages for node, pages in file["nodes"].items() if pages}
+
+    total = sum(cached("read").values())
+    assert total >= 2 * LAYERS * TENSOR_PAGES
+    assert steps["moved"]["status"] == 0
+    spread = cached("spread")
+    assert sum(spread.values()) == total
+    assert abs(spread[0] - spread[1]) <= 2 * LAYERS + 1
+    assert steps["layer"]["status"] == 0
+    assert abs(cached("after")[2] - 2 * TENSOR_PAGES) <= 1
+    assert sum(cached("after").values()) == total

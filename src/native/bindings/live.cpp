@@ -3,6 +3,7 @@
 // numascape._native.live: the pages of running processes as NumPy columns.
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 #include <nanobind/stl/string.h>
 
 #include "columns.h"
+#include "file_cache.h"
 #include "page_nodes.h"
 #include "page_table.h"
 #include "part_counts.h"
@@ -122,6 +124,25 @@ auto query_nodes(int pid, const Column<std::uint64_t>& addresses) {
     return column(std::move(nodes));
 }
 
+// A file whose cached pages are mapped here until close().
+class MappedCache {
+  public:
+    explicit MappedCache(const std::string& path)
+        : file_(of_kernel([&] { return std::make_unique<live::CachedFile>(path); })) {}
+
+    std::uint64_t start() const { return file().start(); }
+    std::uint64_t bytes() const { return file().bytes(); }
+    void close() { file_.reset(); }
+
+  private:
+    const live::CachedFile& file() const {
+        if (!file_) throw nb::value_error("the file is closed");
+        return *file_;
+    }
+
+    std::unique_ptr<live::CachedFile> file_;
+};
+
 nb::tuple move_pages(int pid, const Column<std::uint64_t>& addresses,
                      const Column<std::int32_t>& nodes, bool shared) {
     if (addresses.size() != nodes.size()) throw nb::value_error("columns of different lengths");
@@ -139,6 +160,11 @@ void bind_live(nb::module_& module) {
     m.attr("SWAPPED") = static_cast<int>(live::kSwapped);
     m.attr("HUGE") = static_cast<int>(live::kHuge);
     m.attr("NOT_TRIED") = live::kNotTried;
+    nb::class_<MappedCache>(m, "CachedFile", "A file whose cached pages are mapped here")
+        .def(nb::init<const std::string&>(), "path"_a, "Map it; raises OSError.")
+        .def_prop_ro("start", &MappedCache::start)
+        .def_prop_ro("bytes", &MappedCache::bytes)
+        .def("close", &MappedCache::close, "Unmap it; the pages stay in the page cache.");
     m.def("count_pages", &count_pages, "pid"_a, "pagemap"_a, "start"_a, "end"_a, "page_bytes"_a,
           "threads"_a, "every"_a, "Bytes in memory by part, node and flags; raises OSError.");
     m.def("list_pages", &list_pages, "pid"_a, "pagemap"_a, "start"_a, "end"_a, "page_bytes"_a,

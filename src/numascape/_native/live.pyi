@@ -15,6 +15,19 @@ HUGE: int
 NOT_TRIED: int
 """The kernel did not try to move the page, or did not say what came of it."""
 
+class CachedFile:
+    """A file, mapped into this process with those of its pages that are in the page cache."""
+
+    def __init__(self, path: str) -> None:
+        """Map it. Raises OSError: EPERM if the kernel does not tell this user what is cached."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def close(self) -> None:
+        """Unmap it; the pages stay in the page cache."""
+
 def count_pages(
     pid: int,
     pagemap: str,

@@ -115,16 +115,16 @@ def move(
     """
     from numascape.live.plans import Scope
 
-    _check(pid, policy, plan, undo)
     scope = Scope(tuple(structure or ()), file, tensor, threads)
+    _check(pid, policy, plan, undo, scope)
     _check_scope(scope, policy)
-    wanted = _wanted(pid, policy, plan, undo, scope)
-    if dry_run:
-        _print_plan(wanted, as_json)
-        return
-    if undo is None and (wanted.pages.sets or wanted.threads):
-        _write_undo(wanted, output)
-    account, results = _carry_out(wanted, rate, shared, quiet)
+    with _wanted(pid, policy, plan, undo, scope) as wanted:
+        if dry_run:
+            _print_plan(wanted, as_json)
+            return
+        if undo is None and wanted.file is None and (wanted.pages.sets or wanted.threads):
+            _write_undo(wanted, output)
+        account, results = _carry_out(wanted, rate, shared, quiet)
     _print_account(wanted, account, results, as_json)
     if account.ending == "interrupted":
         raise typer.Exit(130)
@@ -132,11 +132,15 @@ def move(
         raise typer.Exit(1)
 
 
-def _check(pid: str | None, policy: str | None, plan: Path | None, undo: Path | None) -> None:
+def _check(
+    pid: str | None, policy: str | None, plan: Path | None, undo: Path | None, scope: Scope
+) -> None:
     if sum(option is not None for option in (policy, plan, undo)) != 1:
         raise NumascapeError("give one of --policy, --plan and --undo")
-    if undo is None and pid is None:
+    if undo is None and pid is None and scope.file is None:
         raise NumascapeError("no process given: use numascape move --pid PROCESS")
+    if pid is None and scope.threads and undo is None:
+        raise NumascapeError("--threads needs --pid")
     if undo is not None and pid is not None:
         raise NumascapeError("--undo knows its process: leave out --pid")
 
@@ -150,21 +154,27 @@ def _check_scope(scope: Scope, policy: str | None) -> None:
         raise NumascapeError("--tensor needs --file")
 
 
+@contextmanager
 def _wanted(
     pid: str | None, policy: str | None, plan: Path | None, undo: Path | None, scope: Scope
-) -> Move:
+) -> Iterator[Move]:
     from numascape.live.plans import move_back, move_by_plan, move_by_policy
 
     if undo is not None:
         from numascape.live.undo import read_undo
 
-        return move_back(read_undo(undo))
-    target = _target(pid or "")
-    if plan is not None:
+        yield move_back(read_undo(undo))
+    elif pid is None and scope.file is not None:
+        from numascape.live.file_cache import cache_move
+
+        with cache_move(scope.file, scope.tensors, policy or "") as move:
+            yield move
+    elif plan is not None:
         from numascape.plan import read_plan
 
-        return move_by_plan(target, read_plan(plan), scope.threads)
-    return move_by_policy(target, policy or "", scope)
+        yield move_by_plan(_target(pid or ""), read_plan(plan), scope.threads)
+    else:
+        yield move_by_policy(_target(pid or ""), policy or "", scope)
 
 
 def _target(pid: str) -> Target:
@@ -252,7 +262,8 @@ def _planned(wanted: Move) -> dict[str, Any]:
     return {
         "format": "numascape move",
         "version": 1,
-        "pid": wanted.target.pid,
+        "pid": wanted.target.pid if wanted.file is None else None,
+        "file": None if wanted.file is None else str(wanted.file),
         "to_move": wanted.pages.total,
         "in_place": wanted.pages.in_place,
         "by_nodes": [

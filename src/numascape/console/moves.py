@@ -14,7 +14,7 @@ from numascape.quantities import bytes_text, counted
 
 def planned_lines(move: Move) -> Iterator[str]:
     """What would be done."""
-    yield f"{move.target}: {bytes_text(move.pages.total)} to move"
+    yield f"{move.subject}: {bytes_text(move.pages.total)} to move"
     for before, wanted, total in by_pair(move.pages.sets):
         yield f"  from node {before} to node {wanted}: {bytes_text(total)}"
     if move.pages.in_place:
@@ -33,7 +33,7 @@ def unmet_lines(move: Move) -> Iterator[str]:
 def account_lines(move: Move, account: Account, threads: ThreadResults | None) -> Iterator[str]:
     """What was done, what was not and why, and what the kernel says afterwards."""
     moved = bytes_text(account.moved_bytes)
-    yield f"{move.target}: {moved} of {bytes_text(move.pages.total)} moved"
+    yield f"{move.subject}: {moved} of {bytes_text(move.pages.total)} moved"
     for (before, now), total in sorted(account.moved.items()):
         yield f"  from node {before} to node {now}: {bytes_text(total)}"
     for reason, total in account.failed.most_common():

@@ -39,23 +39,29 @@ class Scope:
 
 @dataclass(frozen=True)
 class Move:
-    """The pages and threads to move. `unmet` are rules of a plan that fit nothing here."""
+    """The pages and threads to move. `unmet` are rules of a plan that fit nothing here.
+
+    `file`: the pages are those of a file's page cache, which this process maps for the move.
+    """
 
     target: Target
     pages: Wanted
     threads: tuple[ThreadMove, ...]
     unmet: tuple[str, ...] = ()
+    file: Path | None = None
+
+    @property
+    def subject(self) -> str:
+        """What is moved."""
+        return str(self.target) if self.file is None else f"page cache of {self.file}"
 
 
 def move_by_policy(target: Target, text: str, scope: Scope) -> Move:
     """A move to the nodes of a policy such as `interleave` or `bind:1`. Raises NumascapeError."""
     mappings, threads = _look(target)
     usable = usable_nodes(target)
-    cpus = node_cpus(target.root)
     with_threads = sorted({one.node for one in threads} & set(usable))
-    # Nodes without CPUs are slower memory: they are used only if they are named.
-    usual = [node for node in usable if cpus.get(node)] or usable
-    policy = parse_policy(text, usual, with_threads)
+    policy = parse_policy(text, usual_nodes(target, usable), with_threads)
     check_nodes(policy.nodes, usable)
     parts = Namer(target).parts(mappings, threads)
     if scope.structures:
@@ -64,8 +70,14 @@ def move_by_policy(target: Target, text: str, scope: Scope) -> Move:
         selection = select_file(parts, mappings, scope.file, scope.tensors, policy)
     else:
         selection = select_all(parts, mappings, policy)
-    moved = by_policy(threads, policy, cpus) if scope.threads else []
+    moved = by_policy(threads, policy, node_cpus(target.root)) if scope.threads else []
     return _move(target, mappings, selection, moved)
+
+
+def usual_nodes(target: Target, usable: list[int]) -> list[int]:
+    """The nodes of a policy that names none: nodes without CPUs are slower memory."""
+    cpus = node_cpus(target.root)
+    return [node for node in usable if cpus.get(node)] or usable
 
 
 def move_by_plan(target: Target, plan: Plan, threads_too: bool) -> Move:
