@@ -2,7 +2,8 @@
 """Partitioners from PyPI for comparison, each in its own process.
 
 `python -m bench.rivals NAME FILE` maps the problem of FILE (.npz) and prints JSON: the mapping and
-the seconds. They are not dependencies: pip install kahip chszlablib mtkahypar.
+the seconds. They are not dependencies: pip install kahip
+chszlablib mtkahypar pymetis.
 """
 
 import importlib.util
@@ -83,6 +84,9 @@ def shared_map(given: Given) -> list[int]:
 def mt_kahypar(given: Given) -> list[int]:
     import mtkahypar
 
+    # The distances of a machine need the square of its cores, and minutes beyond this size; with
+    # more cores, the cut between cores is minimised.
+    largest_target = 64
     kahypar = mtkahypar.initialize(1)
     context = kahypar.context_from_preset(mtkahypar.PresetType.QUALITY)
     context.set_partitioning_parameters(given.cores, 0.05, mtkahypar.Objective.CUT)
@@ -91,6 +95,9 @@ def mt_kahypar(given: Given) -> list[int]:
     graph = kahypar.create_graph(
         context, given.tasks, len(edges), edges, given.load.tolist(), given.weight.tolist()
     )
+    if given.cores > largest_target:
+        parts = graph.partition(context)
+        return [parts.block_id(task) for task in range(given.tasks)]
     cores = [(a, b) for a in range(given.cores) for b in range(a + 1, given.cores)]
     distance = [int(10 * given.factor[given.node[a], given.node[b]]) for a, b in cores]
     machine = kahypar.create_target_graph(context, given.cores, len(cores), cores, distance)
@@ -98,10 +105,47 @@ def mt_kahypar(given: Given) -> list[int]:
     return [mapped.block_id(task) for task in range(given.tasks)]
 
 
+def metis_two_levels(given: Given) -> list[int]:
+    """METIS onto nodes, and then each node's tasks onto its cores."""
+    import pymetis
+
+    nodes = len(given.factor)
+    cores = [np.flatnonzero(given.node == n).tolist() for n in range(nodes)]
+    offsets, others, weights = given.rows()
+    options = pymetis.Options(ufactor=45)  # of 1000: the second level may add to it
+
+    def parts(tasks: Numbers, count: int) -> Numbers:
+        """The part of each of the tasks, by the messages among them."""
+        if count == 1 or len(tasks) <= count:
+            return np.arange(len(tasks)) % count
+        place = np.full(given.tasks, -1)
+        place[tasks] = np.arange(len(tasks))
+        sender = np.repeat(np.arange(given.tasks), np.diff(offsets))
+        inside = (place[sender] >= 0) & (place[others] >= 0)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(place[sender[inside]],
+                                                            minlength=len(tasks)))])  # fmt: skip
+        found = pymetis.part_graph(
+            count, xadj=starts.tolist(), adjncy=place[others[inside]].tolist(),
+            vweights=given.load[tasks].tolist(), eweights=weights[inside].tolist(),
+            recursive=count <= 8, options=options,
+        )[1]  # fmt: skip
+        return np.array(found)
+
+    node_of = parts(np.arange(given.tasks), nodes)
+    mapping = np.zeros(given.tasks, np.int64)
+    for n in range(nodes):
+        tasks = np.flatnonzero(node_of == n)
+        if len(tasks):
+            mapping[tasks] = np.array(cores[n])[parts(tasks, len(cores[n]))]
+    found: list[int] = mapping.tolist()
+    return found
+
+
 RIVALS: dict[str, tuple[str, Callable[[Given], list[int]]]] = {
     "KaFFPa": ("kahip", kaffpa),
     "SharedMap": ("chszlablib", shared_map),
     "Mt-KaHyPar": ("mtkahypar", mt_kahypar),
+    "METIS in two levels": ("pymetis", metis_two_levels),
 }
 
 

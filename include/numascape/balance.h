@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define NUMASCAPE_BALANCE_VERSION 1
+#define NUMASCAPE_BALANCE_VERSION 2
 
 struct numascape_balance_problem {
     uint32_t tasks;
@@ -61,7 +61,7 @@ struct numascape_balance_options {
     double max_migrations; /* incumbent: caps; infinity where there are none */
     double max_migrated_bytes;
     double max_communication;
-    double migration_price;      /* incumbent: in units of communication cost; NaN: chosen */
+    double migration_price;      /* incumbent: once, as communication cost; NaN: chosen */
     double byte_price;           /* incumbent: the same for each migrated byte */
     double communication_weight; /* incumbent: 1 */
     double effort;               /* incumbent: a factor on the work, 1 */
@@ -69,6 +69,9 @@ struct numascape_balance_options {
     uint32_t threads;            /* incumbent: the result does not depend on it */
     uint64_t seed;
     const uint32_t* start; /* incumbent: another mapping to start from as well; NULL: none */
+    double iterations;     /* incumbent: until the next balance; migrations must pay by then; 1 */
+    const char* starts;    /* incumbent: names of starts with commas, as in "now,twolevel", or of
+                            * algorithms; NULL: chosen */
 };
 
 struct numascape_balance_metrics {

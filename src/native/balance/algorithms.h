@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "problem.h"
 
@@ -27,11 +29,13 @@ struct Options {
     double max_migrations = INFINITY;
     double max_migrated_bytes = INFINITY;
     double max_communication = INFINITY;
-    // What a migration must save in communication cost if balance does not need it. NaN: the mean
-    // communication cost of a task. The second value is the same for each byte that the migration
-    // moves.
+    // What a migration costs once, in units of communication cost. NaN: the mean communication cost
+    // of a task. The second value is the same for each byte that the migration moves.
     double migration_price = NAN;
     double byte_price = 0.0;
+    // Iterations until the next balance. A migration that balance does not need must have saved its
+    // price by then.
+    double iterations = 1.0;
     // How much a unit of communication cost counts against the price of migrations; 0: only caps
     // do.
     double communication_weight = 1.0;
@@ -42,7 +46,9 @@ struct Options {
     double time_limit = INFINITY;
     unsigned threads = 1;
     std::uint64_t seed = 1;
-    // Another algorithm's mapping, from which the search also starts; it must outlive the call.
+    // The names of the mappings from which the search starts (starts.h); empty: chosen.
+    std::vector<std::string> starts;
+    // Another mapping, from which the search also starts; it must outlive the call.
     const Mapping* start = nullptr;
 };
 
@@ -60,6 +66,13 @@ Mapping metis(const Problem& problem, const Options& options);
 Mapping scotch_map(const Problem& problem, const Options& options);
 Mapping scotch_remap(const Problem& problem, const Options& options);
 Mapping incumbent_search(const Problem& problem, const Options& options);
+
+// What the search minimises: first the excess over the caps on migrations, then that over the other
+// caps (shares of each cap, 0: kept), then the cost, which is communication and migrations.
+struct Objective {
+    double migration_excess, excess, cost;
+};
+Objective objective(const Problem& problem, const Mapping& mapping, const Options& options);
 
 // The Pareto-optimal mappings (by imbalance, communication cost and migrations) of searches with
 // many prices and bounds on imbalance. Ordered by migrations, the fewest first.

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "algorithms.h"
 #include "metrics.h"
@@ -69,6 +72,19 @@ numascape_balance_metrics translated(const Metrics& m, double own_seconds) {
             m.migrated_bytes, m.iteration_time, m.memory_overflow, own_seconds};
 }
 
+// The words of a text that are separated by commas.
+std::vector<std::string> words(const char* text) {
+    std::vector<std::string> result;
+    if (text == nullptr) return result;
+    std::string_view rest(text);
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        if (end > 0) result.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return result;
+}
+
 template <typename Work>
 int guarded(char* error, std::size_t size, Work&& work) {
     const auto say = [&](const char* text) {
@@ -107,6 +123,8 @@ void numascape_balance_defaults(numascape_balance_options* options) {
                 defaults.time_limit,
                 defaults.threads,
                 defaults.seed,
+                nullptr,
+                defaults.iterations,
                 nullptr};
 }
 
@@ -135,6 +153,8 @@ int numascape_balance(const numascape_balance_problem* from,
         chosen.time_limit = options->time_limit;
         chosen.threads = options->threads;
         chosen.seed = options->seed;
+        chosen.iterations = options->iterations;
+        chosen.starts = words(options->starts);
         if (options->start != nullptr) {
             start.assign(options->start, options->start + from->tasks);
             chosen.start = &start;

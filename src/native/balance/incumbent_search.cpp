@@ -7,11 +7,12 @@
 //     (migration_price + byte_price * bytes)
 //
 // under hard caps on the longest core and, optionally, on communication cost, migrations and
-// migrated bytes. It uses the best of several tries. Each try uses a multilevel hierarchy (groups
-// of communicating tasks with the same home): simulated annealing finds a mapping on the coarsest
-// level, and finer levels refine it. Small problems are annealed without a hierarchy, at several
-// temperatures: cool tries find mappings close to the present one, hot ones find others. A try from
-// scratch ignores homes, and is relabelled before it is compared.
+// migrated bytes. It uses the best of several tries, which begin at different starts (starts.h), so
+// the result is never worse than a start. From the present mapping and from scratch, a try uses a
+// multilevel hierarchy (groups of communicating tasks with the same home): simulated annealing
+// finds a mapping on the coarsest level, and finer levels refine it. Small problems are annealed
+// without a hierarchy, at several temperatures: cool tries find mappings close to the present one,
+// hot ones find others. From a partition, nodes come first (nodes_first.h).
 //
 // The tries do not depend on the number of threads, and neither does the result, unless time is
 // limited.
@@ -25,9 +26,11 @@
 #include "annealing.h"
 #include "level.h"
 #include "metrics.h"
+#include "nodes_first.h"
 #include "refinement.h"
 #include "relabel.h"
 #include "search_state.h"
+#include "starts.h"
 #include "time_limit.h"
 
 namespace numascape::balance {
@@ -75,53 +78,85 @@ class IncumbentSearch {
           finest_(finest_level(problem)) {}
 
     Mapping run() {
-        std::vector<Try> tries;
         const Mapping home = problem_.current();
-        if (finest_.size() <= kSmall) {
-            tries.push_back(
-                [&, home](const TimeLimit& limit) { return refined(home, goal_, 1, limit); });
-            for (double temperature : kTemperatures) {
-                const std::uint64_t seed = options_.seed * 1000 + tries.size();
-                tries.push_back([&, home, temperature, seed](const TimeLimit& limit) {
-                    return annealed(home, temperature, seed, limit);
-                });
-            }
-        } else {
-            tries.push_back([&](const TimeLimit& limit) {
-                return from_homes(options_.seed * 1000 + 1, limit);
-            });
+        std::vector<Try> tries;
+        const SearchState now(problem_, finest_, goal_, home);
+        for (std::string_view name : chosen_starts(now, options_, finest_.size() <= kSmall)) {
+            add_tries(name, home, tries);
         }
-        if (scratch_may_pay()) {
-            tries.push_back([&](const TimeLimit& limit) {
-                return from_scratch(options_.seed * 1000 + 900, limit);
-            });
+        if (options_.start != nullptr) {
+            check_mapping(problem_, *options_.start);
+            const Mapping start = relabel(problem_, *options_.start);
+            add_tries_from(start, tries);
         }
-        if (options_.start != nullptr) add_start(tries);
         return best_of(tries, home);
     }
 
   private:
-    void add_start(std::vector<Try>& tries) {
-        check_mapping(problem_, *options_.start);
-        const Mapping start = relabel(problem_, *options_.start);
-        tries.push_back(
-            [this, start](const TimeLimit& limit) { return refined(start, goal_, 1, limit); });
+    void add_tries(std::string_view name, const Mapping& home, std::vector<Try>& tries) {
+        const std::uint64_t seed = options_.seed * 1000 + tries.size();
+        if (name == kStartScratch) {
+            tries.push_back(
+                [&, seed](const TimeLimit& limit) { return from_scratch(seed + 900, limit); });
+        } else if (name != kStartNow) {
+            tries.push_back([&, name, seed](const TimeLimit& limit) {
+                return from_partition(name, seed, limit);
+            });
+        } else if (finest_.size() > kSmall) {
+            tries.push_back(
+                [&, seed](const TimeLimit& limit) { return from_homes(seed + 1, limit); });
+        } else {
+            tries.push_back(
+                [&, home](const TimeLimit& limit) { return refined(home, goal_, 1, limit); });
+            for (double temperature : kTemperatures) {
+                const std::uint64_t own = options_.seed * 1000 + tries.size();
+                tries.push_back([&, home, temperature, own](const TimeLimit& limit) {
+                    return annealed(home, temperature, own, limit);
+                });
+            }
+        }
+    }
+
+    void add_tries_from(const Mapping& start, std::vector<Try>& tries) {
+        tries.push_back([&, start](const TimeLimit& limit) {
+            return better_of(start, refined(start, goal_, 1, limit));
+        });
         if (finest_.size() > kSmall) return;
         for (double temperature : {0.01, 0.05}) {
             const std::uint64_t seed = options_.seed * 1000 + 500 + tries.size();
-            tries.push_back([this, start, temperature, seed](const TimeLimit& limit) {
+            tries.push_back([&, start, temperature, seed](const TimeLimit& limit) {
                 return annealed(start, temperature, seed, limit);
             });
         }
     }
 
-    // Unless the whole communication costs less than the migration of all tasks.
-    bool scratch_may_pay() const {
-        const SearchState home(problem_, finest_, goal_, problem_.current());
-        double all = 0.0;
-        for (Task t = 0; t < finest_.size(); ++t) all += home.price(t);
-        return home.communication() > goal_.max_communication ||
-               all < goal_.communication_weight * home.communication();
+    // A partition, which ignores what migrations cost, and what remains of it at their price.
+    Mapping from_partition(std::string_view name, std::uint64_t seed,
+                           const TimeLimit& limit) const {
+        const NodeProblem nodes(problem_);
+        const Mapping start = start_mapping(name, nodes, problem_, options_);
+        Mapping best = better_of(
+            start, improve_nodes(nodes, problem_, finest_, free_goal(), start, seed, limit));
+        if (goal_.price > 0.0) {
+            best = better_of(
+                best, improve_nodes(nodes, problem_, finest_, goal_, best, seed + 50, limit));
+        }
+        if (finest_.size() > kSmall) return best;
+        return better_of(best, annealed(best, 0.02, seed, limit));
+    }
+
+    // Only balance and communication count.
+    Goal free_goal() const {
+        Goal free = goal_;
+        free.price = free.byte_price = 0.0;
+        free.communication_weight = 1.0;
+        free.max_communication = free.max_migrations = free.max_migrated_bytes = INFINITY;
+        return free;
+    }
+
+    Mapping better_of(const Mapping& a, const Mapping& b) const {
+        const SearchState first(problem_, finest_, goal_, a), second(problem_, finest_, goal_, b);
+        return better(second, first) ? b : a;
     }
 
     Mapping refined(Mapping mapping, const Goal& goal, std::uint64_t seed,
@@ -183,11 +218,7 @@ class IncumbentSearch {
         const Hierarchy hierarchy(problem_, finest_, false, seed);
         const Level& coarsest =
             hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
-        Goal free = goal_;
-        free.price = free.byte_price = 0.0;
-        free.communication_weight = 1.0;
-        free.max_communication = free.max_migrations = free.max_migrated_bytes = INFINITY;
-        Mapping mapping = descend(hierarchy, free, bisected(coarsest), 0.1, seed, limit);
+        Mapping mapping = descend(hierarchy, free_goal(), bisected(coarsest), 0.1, seed, limit);
         mapping = relabel(problem_, mapping);
         return refined(std::move(mapping), goal_, seed, limit);
     }
@@ -250,7 +281,15 @@ class IncumbentSearch {
 
 }  // namespace
 
+Objective objective(const Problem& problem, const Mapping& mapping, const Options& options) {
+    check_mapping(problem, mapping);
+    const Level finest = finest_level(problem);
+    const SearchState state(problem, finest, search_goal(problem, options), mapping);
+    return {state.migration_excess(), state.excess(), state.cost()};
+}
+
 Mapping incumbent_search(const Problem& problem, const Options& options) {
+    check_starts(options.starts);
     if (problem.tasks() == 0 || problem.cores() == 1) return problem.current();
     return IncumbentSearch(problem, options).run();
 }

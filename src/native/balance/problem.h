@@ -64,6 +64,7 @@ class Problem {
     // checks of ids.
     explicit Problem(const Arrays& arrays);
 
+    const Arrays& arrays() const { return arrays_; }
     std::size_t tasks() const { return arrays_.load.size(); }
     std::size_t cores() const { return arrays_.core_node.size(); }
     std::size_t nodes() const { return nodes_; }

@@ -42,7 +42,9 @@ Goal search_goal(const Problem& problem, const Options& options) {
         // Without messages, any price leads to the fewest migrations.
         goal.price = mean > 0.0 ? mean * std::max(1.0, options.communication_weight) : 1.0;
     }
-    goal.byte_price = options.byte_price;
+    const double iterations = std::max(options.iterations, 1e-300);
+    goal.price /= iterations;
+    goal.byte_price = options.byte_price / iterations;
     // The search does not see messages of tasks to themselves.
     goal.max_communication = options.max_communication - to_itself;
     goal.max_migrations = options.max_migrations;

@@ -18,6 +18,7 @@
 #include "columns.h"
 #include "metrics.h"
 #include "relabel.h"
+#include "starts.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -87,6 +88,8 @@ balance::Options options_of(const nb::dict& from) {
     take("max_communication", o.max_communication);
     take("migration_price", o.migration_price);
     take("byte_price", o.byte_price);
+    take("iterations", o.iterations);
+    take("starts", o.starts);
     take("communication_weight", o.communication_weight);
     take("effort", o.effort);
     take("time_limit", o.time_limit);
@@ -139,6 +142,21 @@ nb::dict measure(const BoundProblem& problem, const Cores& mapping) {
     return out;
 }
 
+nb::tuple objective(const BoundProblem& problem, const Cores& mapping, const nb::dict& given) {
+    const balance::Objective o =
+        balance::objective(problem.get(), mapping_of(mapping), options_of(given));
+    return nb::make_tuple(o.migration_excess, o.excess, o.cost);
+}
+
+auto start(const BoundProblem& problem, const std::string& name, const nb::dict& given) {
+    balance::check_starts({name});
+    if (name == balance::kStartScratch) {
+        throw balance::BalanceError("the start scratch is a search, not a mapping");
+    }
+    const balance::NodeProblem nodes(problem.get());
+    return column(balance::start_mapping(name, nodes, problem.get(), options_of(given)));
+}
+
 auto core_times(const BoundProblem& problem, const Cores& cores) {
     const balance::Mapping mapping = mapping_of(cores);
     balance::check_mapping(problem.get(), mapping);
@@ -173,6 +191,11 @@ void bind_balance(nb::module_& module) {
     m.def("pareto_front", &pareto_front, "problem"_a, "options"_a,
           "The Pareto-optimal mappings, in order of migrations.");
     m.def("measure", &measure, "problem"_a, "mapping"_a, "A mapping's metrics, see metrics.h.");
+    m.def("objective", &objective, "problem"_a, "mapping"_a, "options"_a,
+          "What incumbent minimises, in this order: the excess over the caps on migrations, that "
+          "over the other caps, and the cost.");
+    m.def("start", &start, "problem"_a, "name"_a, "options"_a,
+          "The relabelled mapping from which incumbent starts. Raises BalanceError.");
     m.def("core_times", &core_times, "problem"_a, "mapping"_a, "Seconds of each core's tasks.");
     m.def("relabel", &relabelled, "problem"_a, "mapping"_a,
           "The mapping with cores exchanged for the fewest migrations, see relabel.h.");

@@ -26,16 +26,30 @@ def algorithms() -> list[tuple[str, str]]:
 def run(
     problem: Problem,
     algorithm: str,
-    options: Mapping[str, float | bool],
+    options: Mapping[str, float | bool | tuple[str, ...]],
     start: NDArray[np.uint32] | None,
 ) -> tuple[NDArray[np.uint32], float]:
     """The mapping and the algorithm's own seconds. Raises BalanceError."""
 
-def pareto_front(problem: Problem, options: Mapping[str, float | bool]) -> list[NDArray[np.uint32]]:
+def pareto_front(
+    problem: Problem, options: Mapping[str, float | bool | tuple[str, ...]]
+) -> list[NDArray[np.uint32]]:
     """The Pareto-optimal mappings, in order of migrations."""
 
 def measure(problem: Problem, mapping: NDArray[np.uint32]) -> dict[str, Any]:
     """A mapping's metrics. Raises BalanceError."""
+
+def objective(
+    problem: Problem,
+    mapping: NDArray[np.uint32],
+    options: Mapping[str, float | bool | tuple[str, ...]],
+) -> tuple[float, float, float]:
+    """What incumbent minimises: excess of migrations, excess over other caps, cost."""
+
+def start(
+    problem: Problem, name: str, options: Mapping[str, float | bool | tuple[str, ...]]
+) -> NDArray[np.uint32]:
+    """The relabelled mapping from which incumbent starts. Raises BalanceError."""
 
 def core_times(problem: Problem, mapping: NDArray[np.uint32]) -> NDArray[np.float64]:
     """Seconds of each core's tasks and background."""

@@ -22,7 +22,11 @@ ALGORITHMS: Final[dict[str, str]] = dict(native.algorithms())
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of the algorithms; see docs/balance.md. nan: the algorithm chooses the value."""
+    """Parameters of the algorithms; see docs/balance.md.
+
+    nan, and no starts: the algorithm chooses. `iterations` are those until the next balance: a
+    migration must have saved its price by then.
+    """
 
     alpha: float = float("nan")
     received_too: bool = False
@@ -32,6 +36,8 @@ class Options:
     max_communication: float = float("inf")
     migration_price: float = float("nan")
     byte_price: float = 0.0
+    iterations: float = 1.0
+    starts: tuple[str, ...] = ()
     communication_weight: float = 1.0
     effort: float = 1.0
     time_limit: float = float("inf")
@@ -100,6 +106,27 @@ class Problem:
         except native.BalanceError as error:
             raise NumascapeError(str(error)) from error
         return Balanced(algorithm, mapping, self.measure(mapping), seconds)
+
+    def start(self, name: str, options: Options | None = None) -> Cores:
+        """The relabelled mapping of this name from which the incumbent search can start."""
+        chosen = dataclasses.asdict(options or Options())
+        try:
+            return native.start(self._native, name, chosen)
+        except native.BalanceError as error:
+            raise NumascapeError(str(error)) from error
+
+    def objective(self, mapping: Cores, options: Options | None = None) -> tuple[float, ...]:
+        """What the incumbent search minimises, the most important first.
+
+        The excess over the caps on migrations, that over the other caps (both are 0 if the caps are
+        kept), and the cost: communication, and the price of migrations.
+        """
+        cores = np.ascontiguousarray(mapping, np.uint32)
+        chosen = dataclasses.asdict(options or Options())
+        try:
+            return native.objective(self._native, cores, chosen)
+        except native.BalanceError as error:
+            raise NumascapeError(str(error)) from error
 
     def pareto_front(self, options: Options | None = None) -> list[Balanced]:
         """Return the Pareto-optimal mappings, in order of migrations."""

@@ -61,10 +61,34 @@ def balance(
         float,
         typer.Option(
             "--migration-price",
-            help="incumbent: the communication cost that a migration must save.",
+            help="incumbent: the cost of a migration, in units of communication cost.",
             show_default=False,
         ),
     ] = UNSET,
+    iterations: Annotated[
+        float,
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            help="incumbent: iterations until the next balance. A migration must pay by then.",
+        ),
+    ] = 1.0,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--start",
+            metavar="NAME",
+            help="incumbent: start from this mapping: now, twolevel, twolevel-scotch, scratch, or "
+            "an algorithm. May be repeated. Default: chosen by size.",
+            show_default=False,
+        ),
+    ] = None,
+    effort: Annotated[
+        float,
+        typer.Option(
+            "--effort", min=0, help="incumbent: a factor on the work; 0: no annealing, quickest."
+        ),
+    ] = 1.0,
     time_limit: Annotated[
         float,
         typer.Option(
@@ -130,7 +154,8 @@ def balance(
     problem = Problem(tasks, target, *_costs(message_cost))
     options = Options(
         alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
-        migration_price=migration_price, time_limit=time_limit, seed=seed, threads=threads,
+        migration_price=migration_price, iterations=_positive("--iterations", iterations),
+        starts=tuple(start or ()), effort=effort, time_limit=time_limit, seed=seed, threads=threads,
     )  # fmt: skip
     names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
     rows = [problem.run(name, options) for name in (names if compare else names[:1])]
@@ -167,6 +192,12 @@ def _write(
         return write_lbaf_mapping(output, graph, balanced.mapping)
     write_mapping(output, problem.graph, problem.target, balanced)
     return [output]
+
+
+def _positive(option: str, value: float) -> float:
+    if not 0 < value < INFINITE:
+        raise NumascapeError(f"{option} {value:g} is not a number above 0")
+    return value
 
 
 def _costs(text: str) -> tuple[float, float]:

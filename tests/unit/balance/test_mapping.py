@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from numascape.balance import (
     ALGORITHMS,
     Options,
     Problem,
+    Target,
     TaskGraph,
     compare,
     flat_target,
@@ -69,6 +71,103 @@ def test_every_algorithm_maps_every_problem(data: st.DataObject) -> None:
         assert len(balanced.mapping) == tasks
         assert (balanced.mapping[stays] == graph.core[stays]).all()
         assert balanced.mapping.max(initial=0) < nodes * cores
+
+
+STARTS = (
+    "now",
+    "twolevel",
+    "twolevel-scotch",
+    *(name for name in ALGORITHMS if name != "incumbent"),
+)
+
+
+def problems(data: st.DataObject) -> Problem:
+    """Any tasks on any small machine, also with different factors, fixed tasks and speeds."""
+    tasks, nodes = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 4))
+    seed = np.random.default_rng(data.draw(st.integers(0, 1 << 20)))
+    factor = seed.choice([1.5, 2.0, 3.0], (nodes, nodes))
+    np.fill_diagonal(factor, 1.0)
+    core_node = np.repeat(np.arange(nodes), seed.integers(1, 4, nodes)).astype(np.uint32)
+    messages = data.draw(st.integers(0, 4 * tasks))
+    graph = task_graph(
+        load=seed.lognormal(0.0, data.draw(st.sampled_from([0.0, 0.6, 2.0])), tasks),
+        core=seed.integers(0, len(core_node), tasks),
+        sender=seed.integers(0, tasks, messages),
+        receiver=seed.integers(0, tasks, messages),
+        count=seed.integers(1, 9, messages),
+        fixed=seed.random(tasks) < data.draw(st.sampled_from([0.0, 0.2])),
+    )
+    speed = seed.choice([1.0, 2.0], len(core_node))
+    return Problem(graph, Target("any", core_node, factor, speed=speed))
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_incumbent_search_is_never_worse_than_its_starts(data: st.DataObject) -> None:
+    problem = problems(data)
+    names = tuple(data.draw(st.lists(st.sampled_from(STARTS), min_size=1, max_size=4)))
+    options = Options(
+        starts=names,
+        iterations=data.draw(st.sampled_from([0.1, 1.0, 30.0, 1e6])),
+        max_migrations=data.draw(st.sampled_from([float("inf"), 5.0])),
+        effort=0.05,
+    )
+    found = problem.objective(problem.run("incumbent", options).mapping, options)
+    for name in (*names, "now"):
+        start = problem.objective(problem.start(name, options), options)
+        assert no_worse(found, start), f"worse than {name}"
+
+
+def no_worse(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    """Whether a comes first in order of its parts, where rounding does not count."""
+    for x, y in zip(a, b, strict=True):
+        if abs(x - y) > 1e-9 * (1.0 + abs(x) + abs(y)):
+            return x < y
+    return True
+
+
+def test_a_start_is_relabelled() -> None:
+    graph = generated.mesh(16, 8)
+    problem = Problem(graph, flat_target(4, 2, 2.0))
+    metis = problem.run("metis").mapping
+    assert problem.measure(problem.start("metis")).communication == pytest.approx(
+        problem.measure(metis).communication
+    )
+    assert problem.measure(problem.start("metis")).migrations < problem.measure(metis).migrations
+
+
+def test_more_migrations_pay_the_longer_the_mapping_stays() -> None:
+    scattered = generated.mesh(24, 16, seed=3)
+    graph = dataclasses.replace(scattered, core=generated.at_random(576, 16, 1))
+    problem = Problem(graph, flat_target(4, 4, 2.0))
+    results = [
+        problem.run("incumbent", Options(iterations=n, effort=0.2)).metrics for n in (0.5, 3, 100)
+    ]
+    migrations = [metrics.migrations for metrics in results]
+    communication = [metrics.communication for metrics in results]
+    assert migrations == sorted(set(migrations))
+    assert communication == sorted(set(communication), reverse=True)
+
+
+def test_partitions_are_found_where_migrations_pay() -> None:
+    graph = generated.mesh(64, 64)
+    problem = Problem(graph, flat_target(4, 16, 2.0))
+    options = Options(iterations=1e6, effort=0.0)
+    ours = problem.run("incumbent", options).metrics
+    for rival in ("metis", "scotch"):
+        theirs = problem.run(rival, options)
+        assert ours.communication <= theirs.metrics.communication
+        assert ours.migrations < problem.measure(problem.relabel(theirs.mapping)).migrations
+    assert ours.imbalance <= 1.05 + 1e-9
+
+
+def test_an_unknown_start_is_refused(small: TaskGraph) -> None:
+    problem = Problem(small, flat_target(2, 1, 3.0))
+    for name in ("best", "incumbent"):
+        with pytest.raises(NumascapeError, match=f"no start {name}: choose from now"):
+            problem.run("incumbent", Options(starts=(name,)))
+    with pytest.raises(NumascapeError, match="scratch is a search"):
+        problem.start("scratch")
 
 
 MALLOC_CHECKS = "libc_malloc_debug.so.0"  # the C library's own

@@ -56,6 +56,14 @@ def test_caps_are_kept(numascape: Numascape, file: Path) -> None:
     assert int(rows(output)["incumbent"][3]) <= 3
 
 
+def test_more_tasks_migrate_the_longer_the_mapping_stays(numascape: Numascape, file: Path) -> None:
+    rare = ("balance", file, "-m", "numa16", "--start", "twolevel", "--start", "now")
+    _, output, _ = numascape(*rare)
+    _, later, _ = numascape(*rare, "--iterations", 1000, "--effort", 0.2)
+    assert float(rows(later)["incumbent"][1]) < float(rows(output)["incumbent"][1])
+    assert int(rows(later)["incumbent"][3]) > int(rows(output)["incumbent"][3])
+
+
 @pytest.mark.slow  # draws
 def test_the_mapping_and_its_picture_are_written(
     numascape: Numascape, file: Path, tmp_path: Path
@@ -119,6 +127,8 @@ def test_threads_of_a_trace_are_tasks(numascape: Numascape, trace_folder: Path) 
     [
         (("-a", "best"), "choose one of incumbent"),
         (("--message-cost", "much"), "not two numbers"),
+        (("--start", "best"), "there is no start best: choose from now, scratch, twolevel"),
+        (("--iterations", 0), "not a number above 0"),
         (("-f", "dot"), "choose one of json"),
         (("-o", "mapping.txt"), "files ending in .json, .csv or .map"),
         (("-p", "picture.gif"), "a mapping is drawn to files"),

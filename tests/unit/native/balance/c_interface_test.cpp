@@ -70,6 +70,17 @@ TEST(CInterface, SaysWhatIsWrongInOneLine) {
     EXPECT_EQ(std::strlen(little), 4U);
 }
 
+TEST(CInterface, StartsFromNamedMappings) {
+    Given given;
+    uint32_t mapping[4];
+    given.options.starts = "now,,metis,twolevel";
+    given.options.iterations = 100.0;
+    EXPECT_EQ(given.run(mapping, nullptr), 0) << given.error;
+    given.options.starts = "now,best";
+    EXPECT_EQ(given.run(mapping, nullptr), -1);
+    EXPECT_EQ(std::string(given.error).find("there is no start best: choose from now"), 0U);
+}
+
 TEST(CInterface, Relabels) {
     Given given;
     given.core[0] = given.core[1] = 1;

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hill_climbing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "communication.h"
+
+namespace numascape::balance {
+
+namespace {
+
+// Moves without a gain before a way is given up.
+constexpr int kPatience = 25;
+// A round that lowers the cost by less than this share is the last one.
+constexpr double kLeastGain = 2e-4;
+
+class HillClimbing {
+  public:
+    HillClimbing(SearchState& state, Random& random)
+        : state_(state),
+          level_(state.level()),
+          problem_(state.problem()),
+          random_(random),
+          costs_(problem_),
+          done_(level_.size(), 0),
+          stamp_(level_.size(), 0) {}
+
+    // Returns how much the cost fell.
+    double round(const TimeLimit& limit) {
+        const double before = state_.cost();
+        std::vector<Task> seeds;
+        for (Task t = 0; t < level_.size(); ++t) {
+            done_[t] = level_.fixed[t];
+            if (!done_[t] && on_border(t)) seeds.push_back(t);
+        }
+        shuffle(seeds, random_);
+        for (Task seed : seeds) {
+            if (limit.over()) break;
+            if (!done_[seed]) follow(seed);
+        }
+        return before - state_.cost();
+    }
+
+  private:
+    struct Move {
+        double change;
+        Task item;
+        Core to;
+        std::uint32_t stamp;
+        // The queue's top is the cheapest one, of equal ones that with the lowest number.
+        bool operator<(const Move& other) const {
+            return change != other.change ? change > other.change : item > other.item;
+        }
+    };
+    struct Step {
+        Task item;
+        Core from;
+    };
+
+    bool on_border(Task t) const {
+        const Core here = state_.mapping()[t];
+        for (auto e = level_.graph.offsets[t]; e < level_.graph.offsets[t + 1]; ++e) {
+            if (state_.mapping()[level_.graph.neighbour[e]] != here) return true;
+        }
+        return here != level_.home[t];
+    }
+
+    bool allowed(Task t, Core to) const {
+        if (!state_.fits(t, to)) return false;
+        const Goal& goal = state_.goal();
+        if (goal.max_communication < INFINITY) {
+            const double change = state_.communication_change(t, to);
+            if (change > 0.0 && state_.communication() + change > goal.max_communication) {
+                return false;
+            }
+        }
+        return state_.mapping()[t] != level_.home[t] ||
+               (state_.migrations() + level_.count[t] <= goal.max_migrations &&
+                state_.migrated_bytes() + level_.bytes[t] <= goal.max_migrated_bytes);
+    }
+
+    Move best(Task t) {
+        const auto& costs =
+            costs_.of(level_.graph, t, [&](Task u) { return problem_.node(state_.mapping()[u]); });
+        const Core here = state_.mapping()[t];
+        const double weight = state_.goal().communication_weight;
+        const double stay = weight * costs[problem_.node(here)];
+        Move found{INFINITY, t, here, 0};
+        for (Core c = 0; c < problem_.cores(); ++c) {
+            if (c == here) continue;
+            const double change =
+                weight * costs[problem_.node(c)] - stay + state_.price_change(t, c);
+            if (change < found.change && allowed(t, c)) found.change = change, found.to = c;
+        }
+        return found;
+    }
+
+    void look_at(Task t) {
+        Move move = best(t);
+        move.stamp = ++stamp_[t];
+        if (move.change < INFINITY) queue_.push(move);
+    }
+
+    void follow(Task seed) {
+        queue_ = {};
+        steps_.clear();
+        look_at(seed);
+        double best = 0.0, sum = 0.0;
+        std::size_t kept = 0;
+        const double least = 1e-12 * (1.0 + std::abs(state_.cost()));
+        while (!queue_.empty() && steps_.size() < kept + kPatience) {
+            const Move move = queue_.top();
+            queue_.pop();
+            if (done_[move.item] || move.stamp != stamp_[move.item]) continue;
+            // The room on the node may have changed since.
+            if (!allowed(move.item, move.to)) {
+                look_at(move.item);
+                continue;
+            }
+            steps_.push_back({move.item, state_.mapping()[move.item]});
+            state_.move(move.item, move.to);
+            done_[move.item] = 1;
+            sum += move.change;
+            if (sum < best - least) best = sum, kept = steps_.size();
+            for (auto e = level_.graph.offsets[move.item]; e < level_.graph.offsets[move.item + 1];
+                 ++e) {
+                const Task u = level_.graph.neighbour[e];
+                if (!done_[u]) look_at(u);
+            }
+        }
+        for (std::size_t i = steps_.size(); i-- > kept;) {
+            state_.move(steps_[i].item, steps_[i].from);
+        }
+    }
+
+    SearchState& state_;
+    const Level& level_;
+    const Problem& problem_;
+    Random& random_;
+    NodeCosts costs_;
+    std::vector<std::uint8_t> done_;  // moved in this round, or fixed
+    std::vector<std::uint32_t> stamp_;
+    std::priority_queue<Move> queue_;
+    std::vector<Step> steps_;
+};
+
+}  // namespace
+
+void climb(SearchState& state, Random& random, int rounds, const TimeLimit& limit) {
+    HillClimbing climbing(state, random);
+    for (int round = 0; round < rounds && !limit.over(); ++round) {
+        if (climbing.round(limit) <= kLeastGain * std::abs(state.cost())) return;
+    }
+}
+
+}  // namespace numascape::balance

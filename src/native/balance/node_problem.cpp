@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node_problem.h"
+
+#include "core_loads.h"
+
+namespace numascape::balance {
+
+NodeProblem::NodeProblem(const Problem& of) : of_(of), problem_(arrays()) {}
+
+Arrays NodeProblem::arrays() {
+    place_.assign(of_.nodes(), 0);
+    for (Node n = 0; n < of_.nodes(); ++n) {
+        if (of_.cores_of(n).empty()) continue;
+        place_[n] = Core(node_.size());
+        node_.push_back(n);
+        double speed = 0.0, busy = 0.0;
+        for (Core c : of_.cores_of(n)) {
+            speed += of_.speed(c);
+            busy += of_.background(c) * of_.speed(c);
+        }
+        speed_.push_back(speed);
+        background_.push_back(busy / speed);
+    }
+    home_ = of_cores(of_.current());
+    Arrays result = of_.arrays();
+    result.core = home_;
+    result.core_node = node_;
+    result.speed = speed_;
+    result.background = background_;
+    return result;
+}
+
+Mapping NodeProblem::of_cores(const Mapping& mapping) const {
+    Mapping nodes(mapping.size());
+    for (Task t = 0; t < mapping.size(); ++t) nodes[t] = place_[of_.node(mapping[t])];
+    return nodes;
+}
+
+Mapping NodeProblem::on_cores(const Mapping& nodes, const Mapping& before) const {
+    Mapping mapping = before;
+    CoreLoads loads(of_, before);
+    const auto stays = [&](Task t) { return of_.node(before[t]) == node_[nodes[t]]; };
+    for (Task t = 0; t < mapping.size(); ++t) {
+        if (!stays(t)) loads.remove(t, before[t]);
+    }
+    for (Task t : heaviest_first(of_)) {
+        if (stays(t)) continue;
+        mapping[t] = loads.least_loaded(node_[nodes[t]]);
+        loads.add(t, mapping[t]);
+    }
+    return mapping;
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodes_first.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "hill_climbing.h"
+#include "refinement.h"
+
+namespace numascape::balance {
+
+namespace {
+
+// Fewest groups per node on the coarsest level.
+constexpr std::size_t kGroupsPerNode = 40;
+constexpr int kRounds = 3;
+
+// The graph is the same for cores and nodes, because it depends on the factors only.
+Level level_on_nodes(const Level& finest, const NodeProblem& nodes) {
+    Level level = finest;
+    level.home = nodes.of_cores(finest.home);
+    return level;
+}
+
+class NodeSearch {
+  public:
+    NodeSearch(const Problem& problem, const Goal& goal, std::uint64_t seed, const TimeLimit& limit)
+        : problem_(problem), goal_(goal), random_(seed), seed_(seed), limit_(limit) {}
+
+    Mapping run(Level finest, Mapping mapping) {
+        std::vector<Level> levels;
+        std::vector<std::vector<Task>> groups;
+        levels.push_back(std::move(finest));
+        const double work = problem_.perfect_time() * double(problem_.cores());
+        const double heaviest = work / double(problem_.cores() * kGroupsPerNode);
+        while (levels.back().size() > problem_.cores() * kGroupsPerNode) {
+            auto next = coarser(levels.back(), mapping, heaviest);
+            if (!next) break;
+            Mapping coarse(next->level.size());
+            for (Task t = 0; t < mapping.size(); ++t) coarse[next->group[t]] = mapping[t];
+            mapping = std::move(coarse);
+            levels.push_back(std::move(next->level));
+            groups.push_back(std::move(next->group));
+        }
+        for (std::size_t depth = levels.size(); depth-- > 0;) {
+            SearchState state(problem_, levels[depth], goal_, std::move(mapping));
+            if (depth + 1 == levels.size() || depth == 0) shorten_cores(state, limit_);
+            climb(state, random_, kRounds, limit_);
+            mapping = state.mapping();
+            if (depth > 0) {
+                Mapping fine(groups[depth - 1].size());
+                for (Task t = 0; t < fine.size(); ++t) fine[t] = mapping[groups[depth - 1][t]];
+                mapping = std::move(fine);
+            }
+        }
+        return mapping;
+    }
+
+  private:
+    // Pairs items of one node, and of one present node if that matters. While they are paired, the
+    // home of an item is a number of both nodes.
+    std::optional<Coarsening> coarser(Level& level, const Mapping& mapping, double heaviest) {
+        const bool homes_matter = goal_.price > 0.0 || goal_.byte_price > 0.0 ||
+                                  goal_.max_migrations < INFINITY ||
+                                  goal_.max_migrated_bytes < INFINITY;
+        const Core cores = Core(problem_.cores());
+        std::vector<Core> homes = level.home;
+        for (Task t = 0; t < level.size(); ++t) {
+            level.home[t] = homes_matter ? mapping[t] * cores + homes[t] : mapping[t];
+        }
+        auto result = coarsen(level, heaviest, true, ++seed_);
+        level.home = std::move(homes);
+        if (!result) return result;
+        for (Task t = 0; t < level.size(); ++t) {
+            result->level.home[result->group[t]] = level.home[t];
+        }
+        return result;
+    }
+
+    const Problem& problem_;
+    const Goal& goal_;
+    Random random_;
+    std::uint64_t seed_;
+    const TimeLimit& limit_;
+};
+
+}  // namespace
+
+Mapping improve_nodes(const NodeProblem& nodes, const Problem& problem, const Level& finest,
+                      const Goal& goal, const Mapping& start, std::uint64_t seed,
+                      const TimeLimit& limit) {
+    NodeSearch search(nodes.problem(), goal, seed, limit);
+    const Mapping better = search.run(level_on_nodes(finest, nodes), nodes.of_cores(start));
+    SearchState state(problem, finest, goal, nodes.on_cores(better, start));
+    Random random(seed);
+    shorten_cores(state, limit);
+    improve(state, random, 3, limit);
+    return state.mapping();
+}
+
+}  // namespace numascape::balance

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "starts.h"
+
+#include <algorithm>
+
+#include "algorithms.h"
+#include "relabel.h"
+
+namespace numascape::balance {
+
+namespace {
+
+constexpr std::string_view kOwn[] = {kStartNow, kStartScratch, kStartTwoLevel,
+                                     kStartTwoLevelScotch};
+
+// Scotch takes several times as long as METIS where tasks have many neighbours. It is a start of
+// other graphs, and of those with few edges.
+constexpr std::size_t kScotchEdges = 100'000, kScotchDegree = 6;
+
+// Whether any migration could save its price. A task's migration saves at most what its messages
+// now cost more than on the cheapest pair of nodes.
+bool communication_may_pay(const SearchState& now) {
+    if (now.communication() > now.goal().max_communication) return true;
+    const Problem& problem = now.problem();
+    const CommunicationGraph& graph = now.level().graph;
+    const auto factors = problem.factors();
+    const double cheapest = *std::min_element(factors.begin(), factors.end());
+    for (Task t = 0; t < now.level().size(); ++t) {
+        const Node here = problem.node(now.mapping()[t]);
+        double saved = 0.0;
+        for (auto e = graph.offsets[t]; e < graph.offsets[t + 1]; ++e) {
+            const Node there = problem.node(now.mapping()[graph.neighbour[e]]);
+            saved += graph.sent[e] * (problem.factor(here, there) - cheapest);
+            if (graph.received.empty()) continue;
+            saved += graph.received[e] * (problem.factor(there, here) - cheapest);
+        }
+        const bool pays = now.goal().communication_weight * saved > now.price(t);
+        if (pays && !now.level().fixed[t]) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<std::string_view> chosen_starts(const SearchState& now, const Options& options,
+                                            bool small) {
+    if (!options.starts.empty()) return {options.starts.begin(), options.starts.end()};
+    std::vector<std::string_view> chosen{kStartNow};
+    if (!communication_may_pay(now)) return chosen;
+    chosen.push_back(kStartTwoLevel);
+    const std::size_t edges = now.level().graph.neighbour.size();
+    if (edges <= kScotchEdges || edges <= kScotchDegree * now.level().size()) {
+        chosen.push_back(kStartTwoLevelScotch);
+    }
+    if (small) chosen.push_back(kStartScratch);
+    return chosen;
+}
+
+void check_starts(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        std::string known;
+        bool found = false;
+        for (std::string_view own : kOwn) {
+            found = found || name == own;
+            known += std::string(known.empty() ? "" : ", ") + std::string(own);
+        }
+        for (const Algorithm& other : algorithms()) {
+            if (other.run == incumbent_search) continue;
+            found = found || name == other.name;
+            known += std::string(", ") + other.name;
+        }
+        if (!found) {
+            throw BalanceError("there is no start " + name + ": choose from " + known);
+        }
+    }
+}
+
+Mapping start_mapping(std::string_view name, const NodeProblem& nodes, const Problem& problem,
+                      const Options& options) {
+    if (name == kStartNow) return problem.current();
+    if (name != kStartTwoLevel && name != kStartTwoLevelScotch) {
+        return relabel(problem, algorithm(name).run(problem, options));
+    }
+    Options on_nodes = options;
+    if (problem.perfect_time() > 0.0) {
+        on_nodes.max_imbalance = search_goal(problem, options).longest / problem.perfect_time();
+    }
+    const Mapping parts = name == kStartTwoLevel ? metis(nodes.problem(), on_nodes)
+                                                 : scotch_map(nodes.problem(), on_nodes);
+    return nodes.on_cores(relabel(nodes.problem(), parts), problem.current());
+}
+
+}  // namespace numascape::balance
