@@ -67,10 +67,11 @@ Mapping scotch_map(const Problem& problem, const Options& options);
 Mapping scotch_remap(const Problem& problem, const Options& options);
 Mapping incumbent_search(const Problem& problem, const Options& options);
 
-// What the search minimises: first the excess over the caps on migrations, then that over the other
-// caps (shares of each cap, 0: kept), then the cost, which is communication and migrations.
+// What the search minimises: first the excess over the caps on migrations, then that over the
+// memory of cores, then that over the other caps (shares of each cap, 0: kept), then the cost,
+// which is communication and migrations.
 struct Objective {
-    double migration_excess, excess, cost;
+    double migration_excess, memory_excess, excess, cost;
 };
 Objective objective(const Problem& problem, const Mapping& mapping, const Options& options);
 

@@ -37,6 +37,9 @@ class Annealing {
         const double price = typical_ / items;
         typical_ = price + state.goal().communication_weight * communication;
         per_second_ = load > 0.0 ? 4.0 * typical_ * items / load : 0.0;
+        // The limits may be exceeded by a thousandth of the memory, where a typical move costs
+        // more.
+        per_memory_ = state.core_memory() ? 1000.0 * typical_ : 0.0;
         per_communication_ = communication > 0.0 ? 4.0 * typical_ / communication : 0.0;
     }
 
@@ -76,6 +79,10 @@ class Annealing {
         const Task t = movable_[random_.below(movable_.size())];
         const Core from = state_.mapping()[t], to = target(t);
         if (from == to) return;
+        if (state_.core_memory() && problem_.block(t) != kNoBlock && random_.below(4) == 0) {
+            move_sharers(t, from, to);
+            return;
+        }
         if (!on_core_[to].empty() && random_.below(5) < 2) {
             const Task u = on_core_[to][random_.below(on_core_[to].size())];
             exchange(t, from, u, to);
@@ -90,6 +97,22 @@ class Annealing {
             put(t, to);
         } else {
             state_.move(t, from, -change);
+        }
+    }
+
+    // Moves all tasks of the core that share the task's block: only then, the core's memory
+    // shrinks.
+    void move_sharers(Task t, Core from, Core to) {
+        const double before = energy(), moved = state_.migration_excess();
+        sharers_.clear();
+        for (Task u : on_core_[from]) {
+            if (problem_.block(u) == problem_.block(t)) sharers_.push_back(u);
+        }
+        for (Task u : sharers_) state_.move(u, to);
+        if (state_.migration_excess() <= moved && accept(energy() - before)) {
+            for (Task u : sharers_) take(u, from), put(u, to);
+        } else {
+            for (Task u : sharers_) state_.move(u, from);
         }
     }
 
@@ -130,7 +153,7 @@ class Annealing {
             return value > cap ? value - cap : 0.0;
         };
         const double excess =
-            per_second_ * state_.overtime() +
+            per_memory_ * state_.memory_excess() + per_second_ * state_.overtime() +
             per_communication_ * beyond(state_.communication(), goal.max_communication);
         return state_.cost() + strictness_ * excess;
     }
@@ -146,7 +169,8 @@ class Annealing {
     std::vector<Task> movable_;
     std::vector<std::vector<Task>> on_core_;  // movable items
     std::vector<std::uint32_t> place_;        // of an item among its core's
-    double typical_ = 0.0, per_second_ = 0.0, per_communication_ = 0.0;
+    double typical_ = 0.0, per_second_ = 0.0, per_communication_ = 0.0, per_memory_ = 0.0;
+    std::vector<Task> sharers_;
     double temperature_ = 0.0, strictness_ = 1.0;
 };
 

@@ -169,6 +169,7 @@ class IncumbentSearch {
 
     static void finish(SearchState& state, Random& random, const TimeLimit& limit) {
         shorten_cores(state, limit);
+        mend_memory(state, limit);
         improve(state, random, 10, limit);
     }
 
@@ -200,6 +201,7 @@ class IncumbentSearch {
             const Level& level = depth == 0 ? finest_ : hierarchy.coarser[depth - 1].level;
             SearchState state(problem_, level, goal, std::move(mapping));
             shorten_cores(state, limit);
+            mend_memory(state, limit);
             improve(state, random, 3, limit);
             if (depth == hierarchy.coarser.size()) {
                 SearchState hot = state;
@@ -285,11 +287,12 @@ Objective objective(const Problem& problem, const Mapping& mapping, const Option
     check_mapping(problem, mapping);
     const Level finest = finest_level(problem);
     const SearchState state(problem, finest, search_goal(problem, options), mapping);
-    return {state.migration_excess(), state.excess(), state.cost()};
+    return {state.migration_excess(), state.memory_excess(), state.excess(), state.cost()};
 }
 
 Mapping incumbent_search(const Problem& problem, const Options& options) {
     check_starts(options.starts);
+    if (problem.limits_core_memory()) check_core_memory(problem);
     if (problem.tasks() == 0 || problem.cores() == 1) return problem.current();
     return IncumbentSearch(problem, options).run();
 }

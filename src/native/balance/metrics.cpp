@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core_memory.h"
+
 namespace numascape::balance {
 
 std::vector<double> core_times(const Problem& problem, const Mapping& mapping) {
@@ -51,6 +53,12 @@ Metrics measure(const Problem& problem, const Mapping& mapping) {
             ++result.migrations;
             result.migrated_bytes += problem.migrated_bytes(t);
         }
+    }
+    const CoreMemory core_memory(problem, mapping);
+    for (Core c = 0; c < problem.cores(); ++c) {
+        result.core_memory = std::max(result.core_memory, core_memory.used(c));
+        result.core_memory_overflow += core_memory.excess(c);
+        result.cores_over += core_memory.excess(c) > 0.0;
     }
     result.iteration_time = *std::max_element(times.begin(), times.end());
     for (Node n = 0; n < problem.nodes(); ++n) {

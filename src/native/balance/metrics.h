@@ -15,8 +15,11 @@ struct Metrics {
     double off_node_bytes = 0.0;  // bytes of messages between nodes
     std::uint64_t migrations = 0;
     double migrated_bytes = 0.0;
-    double iteration_time = 0.0;   // longest core's work and sending, seconds
-    double memory_overflow = 0.0;  // bytes of tasks beyond their nodes' memory
+    double iteration_time = 0.0;        // longest core's work and sending, seconds
+    double memory_overflow = 0.0;       // bytes of tasks beyond their nodes' memory
+    double core_memory = 0.0;           // bytes of the largest core's process
+    double core_memory_overflow = 0.0;  // bytes beyond the cores' memory
+    std::uint32_t cores_over = 0;       // cores whose memory is exceeded
 };
 
 // Seconds of each core's tasks and background.

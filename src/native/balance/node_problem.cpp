@@ -25,6 +25,7 @@ Arrays NodeProblem::arrays() {
     Arrays result = of_.arrays();
     result.core = home_;
     result.core_node = node_;
+    result.core_memory = result.core_memory_taken = {};  // of cores, not nodes
     result.speed = speed_;
     result.background = background_;
     return result;

@@ -95,6 +95,7 @@ Mapping improve_nodes(const NodeProblem& nodes, const Problem& problem, const Le
     SearchState state(problem, finest, goal, nodes.on_cores(better, start));
     Random random(seed);
     shorten_cores(state, limit);
+    mend_memory(state, limit);
     improve(state, random, 3, limit);
     return state.mapping();
 }

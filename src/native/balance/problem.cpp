@@ -75,6 +75,10 @@ void Problem::check_machine() const {
     check_values("node_memory", arrays_.node_memory);
     check_values("speed", arrays_.speed, false);
     check_values("background", arrays_.background);
+    check_size("core_memory", arrays_.core_memory.size(), cores(), true);
+    check_size("core_memory_taken", arrays_.core_memory_taken.size(), cores(), true);
+    check_values("core_memory", arrays_.core_memory);
+    check_values("core_memory_taken", arrays_.core_memory_taken);
 }
 
 void Problem::check_tasks() const {
@@ -86,6 +90,16 @@ void Problem::check_tasks() const {
     check_values("load", arrays_.load);
     check_values("migrated_bytes", arrays_.migrated_bytes);
     check_values("memory", arrays_.memory);
+    check_size("working", arrays_.working.size(), tasks(), true);
+    check_size("block", arrays_.block.size(), tasks(), true);
+    check_values("working", arrays_.working);
+    check_values("block_bytes", arrays_.block_bytes);
+    for (Task t = 0; t < tasks(); ++t) {
+        if (block(t) != kNoBlock && block(t) >= blocks()) {
+            throw BalanceError("task " + std::to_string(t) + " shares block " +
+                               std::to_string(block(t)) + " of " + std::to_string(blocks()));
+        }
+    }
     for (Task t = 0; t < tasks(); ++t) {
         if (core(t) >= cores()) {
             throw BalanceError("task " + std::to_string(t) + " is on core " +

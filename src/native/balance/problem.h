@@ -19,6 +19,8 @@ namespace numascape::balance {
 using Task = std::uint32_t;
 using Core = std::uint32_t;
 using Node = std::uint32_t;
+using Block = std::uint32_t;  // memory that several tasks share
+constexpr Block kNoBlock = ~Block{0};
 using Mapping = std::vector<Core>;  // the core of each task
 
 // The input is contradictory, or an algorithm does not support it; the text is one line.
@@ -33,6 +35,9 @@ struct Arrays {
     std::span<const std::uint8_t> fixed;     // 1: may not move; empty: all may
     std::span<const double> migrated_bytes;  // what a migration carries; empty: 0 each
     std::span<const double> memory;          // bytes on the node; empty: 0 each
+    std::span<const double> working;         // bytes in addition while it runs; empty: 0 each
+    std::span<const Block> block;            // that it shares, or kNoBlock; empty: none
+    std::span<const double> block_bytes;     // of each block; a core has it once for all its tasks
 
     // Messages of one iteration, by sender: task t sends message_offsets[t] to
     // message_offsets[t + 1] - 1. Empty offsets: none.
@@ -49,6 +54,8 @@ struct Arrays {
     std::span<const Node> core_node;
     std::span<const double> speed;       // empty: 1 each
     std::span<const double> background;  // seconds per iteration that are not tasks'; empty: 0 each
+    std::span<const double> core_memory;        // bytes of each core's process; empty: unlimited
+    std::span<const double> core_memory_taken;  // bytes that are not tasks'; empty: 0 each
 
     // Nodes: row-major matrices, row = sender's node. factor(i, j) multiplies the cost of messages
     // from node i to node j; the NUMA factor, 1 on the diagonal.
@@ -77,6 +84,18 @@ class Problem {
         return arrays_.migrated_bytes.empty() ? 0.0 : arrays_.migrated_bytes[t];
     }
     double memory(Task t) const { return arrays_.memory.empty() ? 0.0 : arrays_.memory[t]; }
+    double working(Task t) const { return arrays_.working.empty() ? 0.0 : arrays_.working[t]; }
+    Block block(Task t) const { return arrays_.block.empty() ? kNoBlock : arrays_.block[t]; }
+    std::size_t blocks() const { return arrays_.block_bytes.size(); }
+    double block_bytes(Block b) const { return arrays_.block_bytes[b]; }
+    bool limits_core_memory() const { return !arrays_.core_memory.empty(); }
+    double core_memory(Core c) const {
+        return arrays_.core_memory.empty() ? std::numeric_limits<double>::infinity()
+                                           : arrays_.core_memory[c];
+    }
+    double core_memory_taken(Core c) const {
+        return arrays_.core_memory_taken.empty() ? 0.0 : arrays_.core_memory_taken[c];
+    }
     Mapping current() const { return {arrays_.core.begin(), arrays_.core.end()}; }
 
     std::uint64_t first_message(Task t) const {

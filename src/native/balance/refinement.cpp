@@ -91,7 +91,8 @@ class Refinement {
             return goal.max_communication == INFINITY || escape || keeps_communication(t, to);
         }
         const double there = state_.time(to) + state_.item_time(t, to);
-        return escape && there < state_.time(here) && state_.memory_fits(t, problem_.node(to));
+        return escape && there < state_.time(here) && state_.memory_fits(t, problem_.node(to)) &&
+               state_.core_memory_fits(t, to);
     }
     bool keeps_communication(Task t, Core to) const {
         const double change = state_.communication_change(t, to);
@@ -151,9 +152,11 @@ void consider(SearchState& state, Task away, Task back, Exchange& best) {
         !state.memory_fits(back, state.problem().node(here))) {
         return;
     }
+    const double memory = state.memory_excess();
     state.move(away, there);
     state.move(back, here);
-    const bool allowed = state.migrations() <= state.goal().max_migrations &&
+    const bool allowed = state.memory_excess() <= memory &&
+                         state.migrations() <= state.goal().max_migrations &&
                          state.migrated_bytes() <= state.goal().max_migrated_bytes;
     const double overtime = state.overtime(), cost = state.cost();
     state.move(back, there);

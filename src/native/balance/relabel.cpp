@@ -46,7 +46,10 @@ class Relabelling {
     }
     bool alike(Core a, Core b) const {
         return problem_.speed(a) == problem_.speed(b) &&
-               problem_.background(a) == problem_.background(b) && !pinned_[a] && !pinned_[b];
+               problem_.background(a) == problem_.background(b) &&
+               problem_.core_memory(a) == problem_.core_memory(b) &&
+               problem_.core_memory_taken(a) == problem_.core_memory_taken(b) && !pinned_[a] &&
+               !pinned_[b];
     }
     bool interchangeable(Node a, Node b) const {
         const auto first = problem_.cores_of(a), second = problem_.cores_of(b);

@@ -56,6 +56,9 @@ SearchState::SearchState(const Problem& problem, const Level& level, const Goal&
                          Mapping mapping)
     : problem_(problem), level_(level), goal_(goal), mapping_(std::move(mapping)) {
     total_up();
+    if (!problem.limits_core_memory() || level.size() != problem.tasks()) return;
+    core_memory_.emplace(problem, mapping_);
+    for (Core c = 0; c < problem.cores(); ++c) all_core_memory_ += problem.core_memory(c);
 }
 
 void SearchState::total_up() {
@@ -111,6 +114,10 @@ void SearchState::move(Task t, Core to, double communication_change) {
     overtime_ += over(times_[from]) + over(times_[to]);
     memory_[problem_.node(from)] -= level_.memory[t];
     memory_[problem_.node(to)] += level_.memory[t];
+    if (core_memory_) {
+        core_memory_->remove(t, from);
+        core_memory_->add(t, to);
+    }
     communication_ += communication_change;
     const double paid = price_change(t, to);
     const double sign = double(to != level_.home[t]) - double(from != level_.home[t]);
@@ -144,10 +151,17 @@ double SearchState::migration_excess() const {
            share_beyond(migrated_bytes_, goal_.max_migrated_bytes);
 }
 
+double SearchState::memory_excess() const {
+    if (!core_memory_) return 0.0;
+    const double share = core_memory_->excess() / std::max(all_core_memory_, 1e-300);
+    return share > 1e-12 ? share : 0.0;
+}
+
 bool better(const SearchState& a, const SearchState& b) {
     if (differ(a.migration_excess(), b.migration_excess())) {
         return a.migration_excess() < b.migration_excess();
     }
+    if (differ(a.memory_excess(), b.memory_excess())) return a.memory_excess() < b.memory_excess();
     if (differ(a.excess(), b.excess())) return a.excess() < b.excess();
     return a.cost() < b.cost() - 1e-12 * std::abs(b.cost());
 }

@@ -3,9 +3,12 @@
 // The mapping of a search, with metrics that are updated when items move.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "algorithms.h"
+#include "core_memory.h"
 #include "level.h"
 #include "problem.h"
 
@@ -39,8 +42,13 @@ class SearchState {
     bool at_home(Task t) const { return mapping_[t] == level_.home[t]; }
     bool fits(Task t, Core c) const {
         return times_[c] + item_time(t, c) <= goal_.longest * (1.0 + 1e-12) &&
-               memory_fits(t, problem_.node(c));
+               memory_fits(t, problem_.node(c)) && core_memory_fits(t, c);
     }
+    // Memory of cores is known for single tasks only: coarser levels take no notice of it.
+    bool core_memory_fits(Task t, Core c) const {
+        return !core_memory_ || c == mapping_[t] || core_memory_->fits(std::array{t}, c);
+    }
+    const std::optional<CoreMemory>& core_memory() const { return core_memory_; }
     bool memory_fits(Task t, Node n) const {
         return n == problem_.node(mapping_[t]) ||
                memory_[n] + level_.memory[t] <= problem_.node_memory(n);
@@ -68,6 +76,8 @@ class SearchState {
     double excess() const;
     // The same for the caps on migrations, which staying at home always keeps.
     double migration_excess() const;
+    // Bytes of cores beyond their limits, as a share of all limits.
+    double memory_excess() const;
     double communication() const { return communication_; }
     double migrations() const { return migrations_; }
     double migrated_bytes() const { return migrated_bytes_; }
@@ -81,11 +91,14 @@ class SearchState {
     const Goal goal_;
     Mapping mapping_;
     std::vector<double> times_, memory_;
+    std::optional<CoreMemory> core_memory_;
+    double all_core_memory_ = 0.0;
     double communication_ = 0.0, paid_ = 0.0, overtime_ = 0.0;
     double migrations_ = 0.0, migrated_bytes_ = 0.0;
 };
 
-// Whether a is better: caps on migrations have priority, then the other caps, then the lower cost.
+// Whether a is better: caps on migrations have priority, then memory of cores, then the other caps,
+// then the lower cost.
 bool better(const SearchState& a, const SearchState& b);
 
 }  // namespace numascape::balance

@@ -40,6 +40,9 @@ class BoundProblem {
         a.fixed = keep<std::uint8_t>(arrays, "fixed");
         a.migrated_bytes = keep<double>(arrays, "migrated_bytes");
         a.memory = keep<double>(arrays, "memory");
+        a.working = keep<double>(arrays, "working");
+        a.block = keep<balance::Block>(arrays, "block");
+        a.block_bytes = keep<double>(arrays, "block_bytes");
         a.message_offsets = keep<std::uint64_t>(arrays, "message_offsets");
         a.message_to = keep<balance::Task>(arrays, "message_to");
         a.message_bytes = keep<double>(arrays, "message_bytes");
@@ -49,6 +52,8 @@ class BoundProblem {
         a.core_node = keep<balance::Node>(arrays, "core_node");
         a.speed = keep<double>(arrays, "speed");
         a.background = keep<double>(arrays, "background");
+        a.core_memory = keep<double>(arrays, "core_memory");
+        a.core_memory_taken = keep<double>(arrays, "core_memory_taken");
         a.factor = keep<double>(arrays, "factor");
         a.latency = keep<double>(arrays, "latency");
         a.bandwidth = keep<double>(arrays, "bandwidth");
@@ -139,13 +144,16 @@ nb::dict measure(const BoundProblem& problem, const Cores& mapping) {
     out["migrated_bytes"] = m.migrated_bytes;
     out["iteration_time"] = m.iteration_time;
     out["memory_overflow"] = m.memory_overflow;
+    out["core_memory"] = m.core_memory;
+    out["core_memory_overflow"] = m.core_memory_overflow;
+    out["cores_over"] = m.cores_over;
     return out;
 }
 
 nb::tuple objective(const BoundProblem& problem, const Cores& mapping, const nb::dict& given) {
     const balance::Objective o =
         balance::objective(problem.get(), mapping_of(mapping), options_of(given));
-    return nb::make_tuple(o.migration_excess, o.excess, o.cost);
+    return nb::make_tuple(o.migration_excess, o.memory_excess, o.excess, o.cost);
 }
 
 auto start(const BoundProblem& problem, const std::string& name, const nb::dict& given) {
@@ -191,9 +199,10 @@ void bind_balance(nb::module_& module) {
     m.def("pareto_front", &pareto_front, "problem"_a, "options"_a,
           "The Pareto-optimal mappings, in order of migrations.");
     m.def("measure", &measure, "problem"_a, "mapping"_a, "A mapping's metrics, see metrics.h.");
-    m.def("objective", &objective, "problem"_a, "mapping"_a, "options"_a,
-          "What incumbent minimises, in this order: the excess over the caps on migrations, that "
-          "over the other caps, and the cost.");
+    m.def(
+        "objective", &objective, "problem"_a, "mapping"_a, "options"_a,
+        "What incumbent minimises, in this order: the excess over the caps on migrations, over the "
+        "memory of cores, over the other caps, and the cost.");
     m.def("start", &start, "problem"_a, "name"_a, "options"_a,
           "The relabelled mapping from which incumbent starts. Raises BalanceError.");
     m.def("core_times", &core_times, "problem"_a, "mapping"_a, "Seconds of each core's tasks.");

@@ -43,8 +43,8 @@ def objective(
     problem: Problem,
     mapping: NDArray[np.uint32],
     options: Mapping[str, float | bool | tuple[str, ...]],
-) -> tuple[float, float, float]:
-    """What incumbent minimises: excess of migrations, excess over other caps, cost."""
+) -> tuple[float, float, float, float]:
+    """What incumbent minimises: excess of migrations, of memory, over other caps, cost."""
 
 def start(
     problem: Problem, name: str, options: Mapping[str, float | bool | tuple[str, ...]]

@@ -19,6 +19,7 @@ Numbers = npt.NDArray[np.int64]
 # As many as the memory of one machine can hold; limits what an untrusted file can ask for.
 MAX_TASKS: Final = 1 << 28
 MAX_MESSAGES: Final = 1 << 31
+NO_BLOCK: Final = (1 << 32) - 1
 
 
 def no_floats() -> Floats:
@@ -34,6 +35,10 @@ class TaskGraph:
     offsets[t] to offsets[t + 1] - 1: to task `to`, `count` messages with `bytes` in total. An empty
     array has a default meaning: no task is fixed, migrations carry no bytes, each `count` is 1.
     `background` is the time per iteration that each core spends on other work.
+
+    `memory` is what a task holds, `working` what it needs in addition while it runs. `block` is the
+    block of memory that it shares with other tasks (NO_BLOCK: none), of `block_bytes`. A core's
+    process holds each block of its tasks once, and `core_memory_taken` by itself.
     """
 
     load: Floats
@@ -46,6 +51,10 @@ class TaskGraph:
     migrated_bytes: Floats = field(default_factory=no_floats)
     memory: Floats = field(default_factory=no_floats)
     background: Floats = field(default_factory=no_floats)
+    working: Floats = field(default_factory=no_floats)
+    block: Cores = field(default_factory=lambda: np.zeros(0, np.uint32))
+    block_bytes: Floats = field(default_factory=no_floats)
+    core_memory_taken: Floats = field(default_factory=no_floats)
 
     @property
     def tasks(self) -> int:
@@ -76,6 +85,10 @@ class TaskGraph:
             "message_bytes": (self.bytes, np.float64),
             "message_count": (self.count, np.float64),
             "background": (self.background, np.float64),
+            "working": (self.working, np.float64),
+            "block": (self.block, np.uint32),
+            "block_bytes": (self.block_bytes, np.float64),
+            "core_memory_taken": (self.core_memory_taken, np.float64),
         }
         return {name: np.ascontiguousarray(array, kind) for name, (array, kind) in named.items()}
 

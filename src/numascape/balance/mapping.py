@@ -51,7 +51,9 @@ class Metrics:
 
     `imbalance` is the time of the slowest core over the mean. `communication` is the sum of message
     cost times NUMA factor. `iteration_time` is the slowest core's time to work and send, in
-    seconds. `memory_overflow` is the bytes of tasks that exceed their nodes' memory.
+    seconds. `memory_overflow` is the bytes of tasks that exceed their nodes' memory. `core_memory`
+    is the bytes of the largest core's process, `core_memory_overflow` the bytes of all cores that
+    exceed their limits, and `cores_over` the number of these cores.
     """
 
     imbalance: float
@@ -61,6 +63,9 @@ class Metrics:
     migrated_bytes: float
     iteration_time: float
     memory_overflow: float
+    core_memory: float
+    core_memory_overflow: float
+    cores_over: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +123,8 @@ class Problem:
     def objective(self, mapping: Cores, options: Options | None = None) -> tuple[float, ...]:
         """What the incumbent search minimises, the most important first.
 
-        The excess over the caps on migrations, that over the other caps (both are 0 if the caps are
-        kept), and the cost: communication, and the price of migrations.
+        The excess over the caps on migrations, over the memory of cores, over the other caps (all
+        are 0 if the caps are kept), and the cost: communication, and the price of migrations.
         """
         cores = np.ascontiguousarray(mapping, np.uint32)
         chosen = dataclasses.asdict(options or Options())

@@ -19,7 +19,8 @@ class Target:
     """Cores, each on a node, and matrices over nodes (row = the sender's).
 
     `factor` is the NUMA factor; `latency` seconds per message and `bandwidth` bytes per second,
-    both empty where unknown; `cpus` the CPU number of each core.
+    both empty where unknown; `cpus` the CPU number of each core; `core_memory` the bytes that each
+    core's process may use, empty where that is unlimited.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Target:
     latency: Floats = field(default_factory=no_floats)
     bandwidth: Floats = field(default_factory=no_floats)
     node_memory: Floats = field(default_factory=no_floats)
+    core_memory: Floats = field(default_factory=no_floats)
 
     @property
     def cores(self) -> int:
@@ -43,7 +45,7 @@ class Target:
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """The arrays by their names in src/native/balance/problem.h."""
-        floats = ("factor", "speed", "latency", "bandwidth", "node_memory")
+        floats = ("factor", "speed", "latency", "bandwidth", "node_memory", "core_memory")
         arrays: dict[str, npt.NDArray[np.generic]] = {
             name: np.ascontiguousarray(getattr(self, name), np.float64).ravel() for name in floats
         }

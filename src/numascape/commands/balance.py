@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,10 @@ from rich.table import Table
 from numascape import terminal
 from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
+from numascape.quantities import bytes_text, counted, parse_bytes
 
 if TYPE_CHECKING:
-    from numascape.balance import Balanced, Problem, TaskGraph
+    from numascape.balance import Balanced, Metrics, Problem, TaskGraph
 
 INFINITE = float("inf")
 UNSET = float("nan")
@@ -83,6 +85,16 @@ def balance(
             show_default=False,
         ),
     ] = None,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit",
+            metavar="SIZE",
+            help="Memory of each core's process, such as 8G: a hard cap of incumbent. Tasks of vt "
+            "and LBAF tell what they need.",
+            show_default=False,
+        ),
+    ] = None,
     effort: Annotated[
         float,
         typer.Option(
@@ -142,6 +154,8 @@ def balance(
 
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip
+    import numpy as np
+
     from numascape.balance import ALGORITHMS, Options, Problem, target_of_machine
     from numascape.machine import open_machine
 
@@ -150,6 +164,9 @@ def balance(
             f"there is no algorithm {algorithm!r}: choose one of {', '.join(ALGORITHMS)}"
         )
     target = target_of_machine(open_machine(machine))
+    if memory_limit is not None:
+        limit = float(parse_bytes(memory_limit))
+        target = dataclasses.replace(target, core_memory=np.full(target.cores, limit))
     tasks = _tasks(graph, target.cores, form)
     problem = Problem(tasks, target, *_costs(message_cost))
     options = Options(
@@ -220,17 +237,26 @@ def _print(problem: Problem, rows: list[Balanced]) -> None:
     table.add_column("", no_wrap=True)
     for name in ("imbalance", "communication", "off-node MB", "migrations", "relabelled", "ms"):
         table.add_column(name, justify="right", no_wrap=True)
+    limited = bool(len(target.core_memory))
+    if limited:
+        table.add_column("memory", justify="right", no_wrap=True)
+        table.add_column("beyond", justify="right", no_wrap=True)
     now = problem.measure(graph.core)
-    table.add_row("now", *_cells(now.imbalance, now.communication, now.off_node_bytes), "0", "", "")
+    table.add_row("now", *_cells(now), "0", "", "", *(_memory(now) if limited else ()))
     for row in rows:
         m = row.metrics
         relabelled = problem.measure(problem.relabel(row.mapping)).migrations
         table.add_row(
-            row.algorithm, *_cells(m.imbalance, m.communication, m.off_node_bytes),
-            str(m.migrations), str(relabelled), f"{1000 * row.seconds:.3f}",
+            row.algorithm, *_cells(m), str(m.migrations), str(relabelled),
+            f"{1000 * row.seconds:.3f}", *(_memory(m) if limited else ()),
         )  # fmt: skip
     terminal.output().print(table)
 
 
-def _cells(imbalance: float, communication: float, off_node_bytes: float) -> list[str]:
-    return [f"{imbalance:.3f}", f"{communication:.6g}", f"{off_node_bytes / 1e6:.4g}"]
+def _cells(m: Metrics) -> list[str]:
+    return [f"{m.imbalance:.3f}", f"{m.communication:.6g}", f"{m.off_node_bytes / 1e6:.4g}"]
+
+
+def _memory(m: Metrics) -> list[str]:
+    """The largest process, and how many are beyond the limit."""
+    return [bytes_text(m.core_memory), counted(m.cores_over, "core") if m.cores_over else ""]

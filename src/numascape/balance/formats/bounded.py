@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -15,17 +16,66 @@ from numascape.errors import NumascapeError
 # Ten million messages as text need a quarter of this.
 LARGEST_FILE: Final = 1 << 30
 _STEP: Final = 1 << 22
+_LOOKED_AT: Final = 1 << 10
+_GZIP: Final = b"\x1f\x8b"
+_UNREAD: Final = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
+
+
+class NotBrotliError(NumascapeError):
+    """The content is not one complete Brotli stream."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content, decompressed if its suffix is .br; NumascapeError says what failed."""
+    """The file's content, decompressed if it is compressed, whatever the file's name.
+
+    NumascapeError says what failed.
+    """
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise NumascapeError(f"{path} is larger than {LARGEST_FILE >> 30} GiB")
         content = path.read_bytes()
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
-    return _decompressed(content, path) if path.suffix == ".br" else content
+    return _plain(content, path)
+
+
+def _plain(content: bytes, path: Path) -> bytes:
+    if content.startswith(_GZIP):
+        return _gunzipped(content, path)
+    for start, name in _UNREAD.items():
+        if content.startswith(start):
+            raise NumascapeError(f"{path} is compressed by {name}: decompress it first")
+    if path.suffix == ".br":
+        return _decompressed(content, path)
+    # Brotli has no mark of its own. What is not text may be Brotli.
+    if _is_text(content[:_LOOKED_AT]):
+        return content
+    try:
+        return _decompressed(content, path)
+    except NotBrotliError:
+        return content
+
+
+def _is_text(start: bytes) -> bool:
+    return all(byte >= 0x20 or byte in b"\t\n\r\f" for byte in start)
+
+
+def _gunzipped(content: bytes, path: Path) -> bytes:
+    """Like _decompressed, for gzip."""
+    decompressor, parts, size = zlib.decompressobj(wbits=31), [], 0
+    try:
+        rest = content
+        while not decompressor.eof and rest:
+            parts.append(decompressor.decompress(rest, _STEP))
+            rest = decompressor.unconsumed_tail
+            size += len(parts[-1])
+            if size > LARGEST_FILE:
+                raise NumascapeError(f"{path} decompresses to more than {LARGEST_FILE >> 30} GiB")
+    except zlib.error as error:
+        raise NumascapeError(f"{path} is not a valid gzip file") from error
+    if not decompressor.eof:
+        raise NumascapeError(f"{path} is not a complete gzip file")
+    return b"".join(parts)
 
 
 def _decompressed(content: bytes, path: Path) -> bytes:
@@ -40,9 +90,9 @@ def _decompressed(content: bytes, path: Path) -> bytes:
                 raise NumascapeError(f"{path} decompresses to more than {LARGEST_FILE >> 30} GiB")
             part = decompressor.process(b"", output_buffer_limit=_STEP)
     except brotli.error as error:
-        raise NumascapeError(f"{path} is not a valid Brotli file") from error
+        raise NotBrotliError(f"{path} is not a valid Brotli file") from error
     if not decompressor.is_finished():
-        raise NumascapeError(f"{path} is not a complete Brotli file")
+        raise NotBrotliError(f"{path} is not a complete Brotli file")
     return b"".join(parts)
 
 

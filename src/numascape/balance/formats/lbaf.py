@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vt's and LBAF's JSON files of load balancing data: one file per rank, perhaps Brotli."""
+"""vt's and LBAF's JSON files of load balancing data: one file per rank, perhaps Brotli.
+
+Memory is in the `user_defined` values of tasks, as LBAF's memory model names them.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from numascape.balance.formats.bounded import read_bytes
+from numascape.balance.formats.lbaf_memory import TaskMemory
 from numascape.balance.graph import TaskGraph, task_graph
 from numascape.errors import NumascapeError
 
-LBAF_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})\.json(\.br)?$"
+LBAF_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})\.json(\.br|\.gz)?$"
 """As vt names the files: data.0.json, data.1.json..."""
 
 _Amount = Annotated[float, Field(ge=0, le=1e200, allow_inf_nan=False)]
@@ -39,6 +43,8 @@ class _Task:
     entity: _Entity
     time: _Amount
     node: int = 0
+    # Programs put values of their own here, too.
+    user_defined: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ def read_lbaf(path: Path, cores: int) -> TaskGraph:
     core: list[int] = []
     fixed: list[bool] = []
     edges: list[_Edge] = []
+    memory = TaskMemory()
     for rank, file in sorted(files.items()):
         phase = next(phase for phase in file.phases if phase.id == last)
         for task in phase.tasks:
@@ -96,14 +103,16 @@ def read_lbaf(path: Path, cores: int) -> TaskGraph:
             load.append(task.time)
             core.append(rank)
             fixed.append(not task.entity.migratable)
+            memory.add(path, rank, task.user_defined)
         edges += phase.communications or []
     known = [e for e in edges if e.sender.number in place and e.to.number in place]
-    return task_graph(
+    graph = task_graph(
         load, core,
         [place[e.sender.number] for e in known if e.sender.number is not None],
         [place[e.to.number] for e in known if e.to.number is not None],
         bytes=[e.bytes for e in known], count=[e.messages for e in known], fixed=fixed,
     )  # fmt: skip
+    return memory.added_to(graph, cores)
 
 
 def last_common_phase(path: Path) -> int:

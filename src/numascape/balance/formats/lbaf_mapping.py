@@ -6,6 +6,7 @@ vt's OfflineLB compares each phase with the next one and migrates the tasks whos
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -47,9 +48,15 @@ def write_lbaf_mapping(path: Path, source: Path, mapping: Cores) -> list[Path]:
         text = json.dumps(document).encode()
         file = path.with_name(f"{named['stem']}.{rank}.json{named[3] or ''}")
         with replacing_file(file) as beside:
-            beside.write_bytes(brotli.compress(text, quality=_QUALITY) if named[3] else text)
+            beside.write_bytes(_compressed(text, named[3]))
         written.append(file)
     return written
+
+
+def _compressed(text: bytes, suffix: str | None) -> bytes:
+    if suffix == ".br":
+        return bytes(brotli.compress(text, quality=_QUALITY))
+    return gzip.compress(text, mtime=0) if suffix == ".gz" else text
 
 
 def _add_phase(ranks: dict[int, Document], last: int, mapping: Cores) -> None:

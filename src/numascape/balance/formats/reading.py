@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from numascape.balance.formats.bounded import read_bytes
 from numascape.balance.formats.csv_tables import read_csv_folder, read_matrix
 from numascape.balance.formats.lbaf import LBAF_NAME, read_lbaf
 from numascape.balance.formats.lbdump import MAGIC, read_lbdump
@@ -57,7 +58,11 @@ def format_of(path: Path) -> str:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
     if start.startswith(MAGIC):
         return "lbdump"
-    if path.suffix == ".br" or (re.search(LBAF_NAME, path.name) and start.lstrip()[:1] == b"{"):
+    if start.lstrip()[:1] != b"{":
+        start = read_bytes(path)[:4096]  # it may be compressed
+    if start.lstrip()[:1] == b"{" and (
+        path.suffix in (".br", ".gz") or re.search(LBAF_NAME, path.name)
+    ):
         return "lbaf"
     named = _BY_SUFFIX.get(path.suffix.lower())
     if named is None:
