@@ -10,6 +10,7 @@ void bind_live(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_shard(nb::module_& module);
 void bind_signals(nb::module_& module);
+void bind_source_lines(nb::module_& module);
 void bind_symbols(nb::module_& module);
 
 NB_MODULE(_native, module) {
@@ -19,5 +20,6 @@ NB_MODULE(_native, module) {
     bind_memory(module);
     bind_shard(module);
     bind_signals(module);
+    bind_source_lines(module);
     bind_symbols(module);
 }

@@ -90,6 +90,23 @@ nb::dict samples(SampleColumns&& columns) {
     return out;
 }
 
+nb::dict shared_samples(SharedSampleColumns&& columns) {
+    nb::dict out;
+    out["site"] = column(std::move(columns.site));
+    out["phase"] = column(std::move(columns.phase));
+    out["group"] = column(std::move(columns.group));
+    out["weight"] = column(std::move(columns.weight));
+    return out;
+}
+
+nb::dict shares(ShareColumns&& columns) {
+    nb::dict out;
+    out["group"] = column(std::move(columns.group));
+    out["owner"] = column(std::move(columns.owner));
+    out["share"] = column(std::move(columns.share));
+    return out;
+}
+
 nb::dict header(const ShardHeader& from) {
     nb::dict out;
     out["flags"] = from.flags;
@@ -223,6 +240,8 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["placement"] = placement(std::move(result.placement));
     out["sites"] = sites(std::move(result.sites));
     out["samples"] = samples(std::move(result.samples));
+    out["shared_samples"] = shared_samples(std::move(result.shared_samples));
+    out["shares"] = shares(std::move(result.shares));
     out["places"] = places(result.places);
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols.h"
 
+#include "columns.h"
+#include "places.h"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
@@ -31,6 +34,25 @@ std::vector<std::uint64_t> unwind(symbols::Symbols& self, const symbols::Registe
                                   std::size_t limit) {
     const auto* bytes = static_cast<const std::byte*>(stack.data());
     return self.unwind(registers, stack_address, std::span(bytes, stack.size()), limit);
+}
+
+using Addresses = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::dict places(symbols::Symbols& self, const Addresses& pcs, const nb::callable& is_library) {
+    symbols::PlaceCollector collector(
+        [&](const std::string& function, const std::string& file, const std::string& module) {
+            return nb::cast<bool>(is_library(text(function), text(file), text(module)));
+        });
+    self.add_places(std::span(pcs.data(), pcs.size()), collector);
+    symbols::Places found = collector.take();
+    nb::list texts;
+    for (const std::string& name : found.texts) texts.append(text(name));
+    nb::dict out;
+    out["texts"] = texts;
+    out["function"] = column(std::move(found.function));
+    out["file"] = column(std::move(found.file));
+    out["line"] = column(std::move(found.line));
+    return out;
 }
 
 std::string describe(const symbols::Frame& frame) {
@@ -99,6 +121,9 @@ void bind_symbols(nb::module_& module) {
             "pc"_a,
             "The functions active at a code address, innermost inlined one first; never empty. "
             "Pass a return address minus 1.")
+        .def("places", &places, "pcs"_a, "is_library"_a,
+             "Function, file and line of many code addresses, as NumPy columns; function and file "
+             "are indices of the list `texts`. See places.h.")
         .def("unwind", &unwind, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
              "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
              "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")

@@ -252,6 +252,13 @@ uint32_t PageOwners::surrounding(uint32_t page) const {
     return modules_.find(page).value_or(mappings_.find(page).value_or(otherwise));
 }
 
+uint32_t PageOwners::first_of_call_stack(uint32_t owner) {
+    if (kind(owner) != OwnerKind::kBlock) {
+        return owner;
+    }
+    return block_of_stack_id_.try_emplace(owners_.stack_id[owner], owner).first->second;
+}
+
 uint32_t PageOwners::index_in(uint32_t owner, uint32_t page) const {
     switch (kind(owner)) {
         case OwnerKind::kSmall:

@@ -74,6 +74,14 @@ class PageOwners {
     // ever had a part.
     std::vector<PageShares::Share> shares(uint32_t page, uint64_t since, uint64_t until) const;
     std::vector<uint32_t> sharers(uint32_t page) const;
+    // Whether the page is shared by small blocks alone, so that their shares never change.
+    bool has_only_small(uint32_t page) const {
+        return !regions_.divides(page) && shares_.has_only_small(page);
+    }
+
+    // The first block that was allocated with the call stack of this block; other owners as they
+    // are.
+    uint32_t first_of_call_stack(uint32_t owner);
 
     OwnerKind kind(uint32_t owner) const { return static_cast<OwnerKind>(owners_.kind[owner]); }
     // The page's number in its owner (see CountColumns).
@@ -100,6 +108,7 @@ class PageOwners {
     PageShares shares_;
     std::unordered_map<uint64_t, uint32_t> live_blocks_;  // address -> owner
     std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id, or name -> owner
+    std::unordered_map<uint64_t, uint32_t> block_of_stack_id_;
     std::unordered_map<uint32_t, uint32_t> stack_of_thread_;
     std::unordered_map<std::string, uint32_t> path_indices_;
     std::unordered_map<uint32_t, uint64_t> mapping_high_;  // mapping owner -> address >> 40

@@ -7,6 +7,11 @@
 
 namespace numascape {
 
+bool PageShares::has_only_small(uint32_t page) const {
+    const auto at = pages_.find(page);
+    return at != pages_.end() && at->second.blocks.empty() && at->second.small.size() > 1;
+}
+
 void PageShares::add_small(uint32_t page, uint32_t owner, uint64_t bytes) {
     pages_[page].small.push_back({owner, std::max<uint64_t>(bytes, 1)});
 }

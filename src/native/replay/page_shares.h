@@ -24,6 +24,9 @@ class PageShares {
 
     bool contains(uint32_t page) const { return pages_.contains(page); }
 
+    // Whether several small blocks share the page, and no block of at least a page ever did.
+    bool has_only_small(uint32_t page) const;
+
     void add_small(uint32_t page, uint32_t owner, uint64_t bytes);
     // `bytes` of the block lie on the page; `begin` in ticks.
     void add_block(uint32_t page, uint32_t owner, uint64_t bytes, uint64_t begin);

@@ -35,7 +35,8 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
 }
 
 void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t time) {
-    const auto add = [&](uint32_t owner, double share) {
+    const auto add = [&](uint32_t of_page, double share) {
+        const uint32_t owner = owners_.first_of_call_stack(of_page);
         const bool module = owners_.kind(owner) == OwnerKind::kModule;
         sites_.add_sample(sample.site, sample.phase, owner,
                           module ? owners_.index_in(owner, page) : 0, sample.weight * share,
@@ -43,6 +44,10 @@ void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t ti
     };
     if (const auto owner = owners_.sole(page)) {
         add(*owner, 1);
+        return;
+    }
+    if (owners_.has_only_small(page)) {
+        sites_.add_shared(sample.site, sample.phase, group_of(page), sample.weight);
         return;
     }
     const auto shares = owners_.shares(page, sample.time, std::max(time, sample.time + 1));
@@ -53,6 +58,24 @@ void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t ti
     for (const PageShares::Share& share : shares) {
         add(share.owner, share.weight / total);
     }
+}
+
+uint32_t PendingAccesses::group_of(uint32_t page) {
+    const auto [at, fresh] = groups_.try_emplace(page, static_cast<uint32_t>(groups_.size()));
+    if (!fresh) {
+        return at->second;
+    }
+    const auto shares = owners_.shares(page, 0, 1);
+    double total = 0;
+    for (const PageShares::Share& share : shares) {
+        total += share.weight;
+    }
+    for (const PageShares::Share& share : shares) {
+        shares_.group.push_back(at->second);
+        shares_.owner.push_back(share.owner);
+        shares_.share.push_back(share.weight / total);
+    }
+    return at->second;
 }
 
 }  // namespace numascape

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "owner_counts.h"
@@ -16,8 +17,9 @@ namespace numascape {
 // counts of their page. It is known when the counts leave the tables.
 class PendingAccesses {
   public:
-    PendingAccesses(const PageOwners& owners, OwnerCounts& counts, SiteCounts& sites)
-        : owners_(owners), counts_(counts), sites_(sites) {}
+    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
+                    ShareColumns& shares)
+        : owners_(owners), counts_(counts), sites_(sites), shares_(shares) {}
 
     void add(const SampleRecord& sample, uint32_t page, uint8_t flags);
 
@@ -42,9 +44,14 @@ class PendingAccesses {
     };
     void attribute(const Sample& sample, uint32_t page, uint64_t time);
 
-    const PageOwners& owners_;
+    // The group of the owners of a page of small blocks.
+    uint32_t group_of(uint32_t page);
+
+    PageOwners& owners_;
     OwnerCounts& counts_;
     SiteCounts& sites_;
+    ShareColumns& shares_;
+    std::unordered_map<uint32_t, uint32_t> groups_;  // by page
     std::map<uint32_t, std::vector<Sample>> samples_;
     std::map<uint32_t, std::vector<Fault>> faults_;
 };

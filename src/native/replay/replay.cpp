@@ -31,7 +31,7 @@ class Replayer {
           touches_(owners_, out.touches),
           threads_(out.threads),
           counts_(owners_, threads_, out),
-          pending_(owners_, counts_, sites_),
+          pending_(owners_, counts_, sites_, out.shares),
           mappings_(owners_, touches_, pending_) {}
 
     // Reads what replaying needs to know before: small blocks, call stacks, starts of threads, and
@@ -421,7 +421,7 @@ void Replayer::finish(const ShardReader& shard) {
             sites_.add_counter(counter.number, counter.phase, counter.words);
         });
     pending_.attribute(WindowPages::all(), shard.header().last_ticks);
-    sites_.finish(out_.sites, out_.samples);
+    sites_.finish(out_.sites, out_.samples, out_.shared_samples);
     touches_.emit_remaining(WindowPages::all());
     out_.damaged = shard.damaged();
 }

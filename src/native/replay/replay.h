@@ -68,11 +68,38 @@ struct SiteColumns {
     // The number of executions, if each makes the same number of accesses, or else 0.
     std::vector<uint64_t> pc, reads, writes, executions;
 };
-// The owner of the pages that a site touched. `page` is the page of a module, else 0. `weight` is
+// The owner of the pages that a site touched; one block is the owner for all blocks with the same
+// call stack. `page` is the page of a module, else 0. `weight` is
 // in proportion to the accesses. `whole` executions of it are exact, not estimated.
 struct SampleColumns {
     std::vector<uint32_t> site, phase, owner, page;
     std::vector<double> weight, whole;
+
+    void reserve(size_t rows) {
+        for (auto* column : {&site, &phase, &owner, &page}) {
+            column->reserve(rows);
+        }
+        weight.reserve(rows);
+        whole.reserve(rows);
+    }
+};
+// Further samples, on pages of small blocks. The owners of such a page are a group: they share it
+// in the same way during the whole run. So a sample is one row, and not one for each owner.
+struct SharedSampleColumns {
+    std::vector<uint32_t> site, phase, group;
+    std::vector<double> weight;
+
+    void reserve(size_t rows) {
+        for (auto* column : {&site, &phase, &group}) {
+            column->reserve(rows);
+        }
+        weight.reserve(rows);
+    }
+};
+// By group: its owners, and their shares of a sample, which add up to 1.
+struct ShareColumns {
+    std::vector<uint32_t> group, owner;
+    std::vector<double> share;
 };
 // The compiler's information about a pc of SiteColumns: "FUNCTION\nFILE" and the line.
 struct PlaceRow {
@@ -141,6 +168,8 @@ struct Replay {
     PlacementColumns placement;
     SiteColumns sites;
     SampleColumns samples;
+    SharedSampleColumns shared_samples;
+    ShareColumns shares;
     std::vector<PlaceRow> places;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;

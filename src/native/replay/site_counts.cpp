@@ -21,9 +21,11 @@ void SiteCounts::add_counter(uint64_t number, uint32_t phase, const uint64_t (&w
 
 void SiteCounts::add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page,
                             double weight, double whole) {
-    Weights& weights = samples_[{site, phase, owner, page}];
-    weights.all += weight;
-    weights.whole += whole;
+    samples_.add({site, phase, owner, page}, {weight, whole});
+}
+
+void SiteCounts::add_shared(uint32_t site, uint32_t phase, uint32_t group, double weight) {
+    shared_.add({site, phase, group}, weight);
 }
 
 uint32_t SiteCounts::add_read(uint64_t pc) {
@@ -38,7 +40,7 @@ SiteCounts::Sums SiteCounts::sums(uint32_t number, uint32_t phase) const {
     return at == of_phase.end() ? Sums{} : at->second;
 }
 
-void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples) const {
+void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared) {
     for (const auto& [block, accesses] : blocks_) {
         for (const auto& [phase, unused] : counters_) {
             const uint64_t executions = sums(block, phase).executions;
@@ -68,14 +70,24 @@ void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples) const {
         sites.writes.push_back(0);
         sites.executions.push_back(reads.count);
     }
-    for (const auto& [sample, weights] : samples_) {
+    samples.reserve(samples_.size());
+    samples_.each([&](const Sample& sample, const Weights& weights) {
         samples.site.push_back(sample.site);
         samples.phase.push_back(sample.phase);
         samples.owner.push_back(sample.owner);
         samples.page.push_back(sample.page);
         samples.weight.push_back(weights.all);
         samples.whole.push_back(weights.whole);
-    }
+    });
+    samples_.clear();
+    shared.reserve(shared_.size());
+    shared_.each([&](const SharedSample& sample, double weight) {
+        shared.site.push_back(sample.site);
+        shared.phase.push_back(sample.phase);
+        shared.group.push_back(sample.group);
+        shared.weight.push_back(weight);
+    });
+    shared_.clear();
 }
 
 }  // namespace numascape

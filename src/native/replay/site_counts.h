@@ -10,6 +10,7 @@
 #include "block_counters.h"
 #include "replay.h"
 #include "shard_reader.h"
+#include "summed_rows.h"
 
 namespace numascape {
 
@@ -22,9 +23,11 @@ class SiteCounts {
     void add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]);
     void add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page, double weight,
                     double whole);
+    // A sample on a page that the owners of a group share (see SharedSampleColumns).
+    void add_shared(uint32_t site, uint32_t phase, uint32_t group, double weight);
     // One read by the instruction at `pc`, which has no block: its site.
     uint32_t add_read(uint64_t pc);
-    void finish(SiteColumns& sites, SampleColumns& samples) const;
+    void finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared);
 
   private:
     struct Sample {
@@ -43,8 +46,18 @@ class SiteCounts {
     struct Weights {
         double all = 0;
         double whole = 0;
+        Weights& operator+=(const Weights& other) {
+            all += other.all;
+            whole += other.whole;
+            return *this;
+        }
     };
-    std::map<Sample, Weights> samples_;
+    struct SharedSample {
+        uint32_t site, phase, group;
+        auto operator<=>(const SharedSample&) const = default;
+    };
+    SummedRows<Sample, Weights> samples_;
+    SummedRows<SharedSample, double> shared_;
     struct Reads {
         uint32_t site;
         uint64_t count;

@@ -27,7 +27,7 @@ FunctionSymbols::FunctionSymbols(Dwfl_Module* module) {
     });
 }
 
-FunctionSymbols::Match FunctionSymbols::find(std::uint64_t pc) const {
+FunctionSymbols::Match FunctionSymbols::find(std::uint64_t pc) {
     auto after =
         std::upper_bound(functions_.begin(), functions_.end(), pc,
                          [](std::uint64_t value, const Function& f) { return value < f.start; });
@@ -38,9 +38,15 @@ FunctionSymbols::Match FunctionSymbols::find(std::uint64_t pc) const {
                          [](const Function& f, std::uint64_t value) { return f.start < value; });
     for (; first != after; ++first) {
         if (first->size != 0 && pc - start >= first->size) continue;
-        return {readable_name(first->name), pc - start};
+        return {readable(first->name), pc - start};
     }
     return {{}, 0};
+}
+
+const std::string& FunctionSymbols::readable(const char* name) {
+    const auto [known, is_new] = readable_.try_emplace(name);
+    if (is_new) known->second = readable_name(name);
+    return known->second;
 }
 
 }  // namespace numascape::symbols

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace numascape::symbols {
@@ -19,7 +20,7 @@ class FunctionSymbols {
         std::string name;      // readable, empty when no function covers the address
         std::uint64_t offset;  // from the function's start
     };
-    Match find(std::uint64_t pc) const;
+    Match find(std::uint64_t pc);
 
   private:
     struct Function {
@@ -29,7 +30,10 @@ class FunctionSymbols {
         int rank;
         const char* name;
     };
-    std::vector<Function> functions_;  // by start
+    const std::string& readable(const char* name);
+
+    std::vector<Function> functions_;                        // by start
+    std::unordered_map<const char*, std::string> readable_;  // by name in the symbol table
 };
 
 }  // namespace numascape::symbols

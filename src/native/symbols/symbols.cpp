@@ -7,6 +7,7 @@
 
 #include "globals.h"
 #include "module_map.h"
+#include "places.h"
 #include "unwinder.h"
 
 namespace numascape::symbols {
@@ -64,6 +65,14 @@ const std::vector<Frame>& Symbols::frames(std::uint64_t pc) {
     if (known != state_->frames.end()) return known->second;
     std::vector<Frame> frames = find_frames(state_->modules.find(pc), pc);
     return state_->frames.emplace(pc, std::move(frames)).first->second;
+}
+
+void Symbols::add_places(std::span<const std::uint64_t> pcs, PlaceCollector& collector) {
+    for (const std::uint64_t pc : pcs) {
+        const auto known = state_->frames.find(pc);
+        collector.add(known != state_->frames.end() ? known->second
+                                                    : find_frames(state_->modules.find(pc), pc));
+    }
 }
 
 std::vector<std::uint64_t> Symbols::unwind(const Registers& registers, std::uint64_t stack_address,

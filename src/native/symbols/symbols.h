@@ -56,6 +56,8 @@ struct Global {
     std::uint32_t line = 0;
 };
 
+class PlaceCollector;
+
 // The general registers in the order of the x86-64 psABI's DWARF register numbers:
 // rax rdx rcx rbx rsi rdi rbp rsp r8..r15, then rip as the return address column.
 inline constexpr std::size_t kRegisterCount = 17;
@@ -74,6 +76,9 @@ class Symbols {
     // The functions active at `pc`, the innermost inlined one first; never empty. A return address
     // lies after its call: pass it minus 1. The reference is valid as long as this object.
     const std::vector<Frame>& frames(std::uint64_t pc);
+
+    // Adds the places of all `pcs` (see places.h). These are many, and their frames are not kept.
+    void add_places(std::span<const std::uint64_t> pcs, PlaceCollector& collector);
 
     // The call stack of a thread that was stopped with `registers` and whose stack memory from
     // `stack_address` upwards is copied in `stack`: rip, then the return addresses, at most

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The meaning of a recorded program's addresses; see src/native/symbols/symbols.h."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 class Module:
     """An ELF file mapped by the recorded process; addresses are those of that process.
@@ -64,6 +68,9 @@ class Symbols:
 
     def __init__(self, modules: Sequence[Module]) -> None: ...
     def frames(self, pc: int) -> list[Frame]: ...
+    def places(
+        self, pcs: npt.NDArray[np.uint64], is_library: Callable[[str, str, str], bool]
+    ) -> dict[str, Any]: ...
     def unwind(
         self, registers: Sequence[int], stack_address: int, stack: bytes, limit: int = 64
     ) -> list[int]: ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from numascape.conversion.lines import Sites, count_lines, structures_of_samples
+from numascape.conversion.lines import Samples, Sites, count_lines, samples_in_modules
 from numascape.conversion.module_pages import divide
 from numascape.conversion.phases import ProcessPhases, process_phases
 from numascape.conversion.places import PLACE, last_of_each, sum_of_each
@@ -83,9 +83,10 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         group.touches, ["thread", "phase", "time", "time_ns", "pc", "flags"], divided=False
     )
     placement = located(group.placement, ["node"], divided=False)
-    samples = structures_of_samples(group.samples, owners, pages, variables)
     lines = count_lines(
-        Sites(group.sites, samples), counted_accesses(accesses, session), names.line
+        Sites(group.sites, _samples(group, owners, pages, variables)),
+        counted_accesses(accesses, session),
+        names.lines,
     )
     extents = pl.concat(
         [
@@ -110,6 +111,22 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
             member.process: process_phases(member.shard, names, group.begin)
             for member in group.members
         },
+    )
+
+
+def _samples(
+    group: ShardGroup, owners: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFrame
+) -> Samples:
+    known = group.owners.select("owner").join(
+        owners.select("owner", "structure"), on="owner", how="left", maintain_order="left"
+    )["structure"]
+    inside = group.samples.filter(pl.col("owner").is_in(group.owners_in_modules))
+    return Samples(
+        samples_in_modules(inside, pages, variables),
+        group.samples,
+        group.shared_samples,
+        group.shares,
+        known,
     )
 
 

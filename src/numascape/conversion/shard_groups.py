@@ -54,8 +54,8 @@ class ShardGroup:
     """The tables of several processes with the same modules, in the same order.
 
     They are the tables of Shard, with other numbers: `owner` and `site` are numbered over all
-    members, `thread` is that of the trace, `phase` is still the process's own. `touches` also has
-    `time_ns`, the time since the run's `begin`.
+    members (like `group`), `thread` is that of the trace, `phase` is still the process's own.
+    `touches` also has `time_ns`, the time since the run's `begin`.
     """
 
     members: tuple[Member, ...]
@@ -100,6 +100,16 @@ class ShardGroup:
         return pl.DataFrame(self._merged("samples"))
 
     @cached_property
+    def shared_samples(self) -> pl.DataFrame:
+        """Samples on pages that the owners of a group share."""
+        return pl.DataFrame(self._merged("shared_samples"))
+
+    @cached_property
+    def shares(self) -> pl.DataFrame:
+        """The owners of each group."""
+        return pl.DataFrame(self._merged("shares"))
+
+    @cached_property
     def module_owners(self) -> pl.DataFrame:
         """(owner, module, member): `module` is an index in a shard's list of modules."""
         rows = [
@@ -126,6 +136,12 @@ class ShardGroup:
         sizes = [len(member.shard.columns["owners"]["kind"]) for member in self.members]
         return [0, *np.cumsum(sizes[:-1]).tolist()]
 
+    @cached_property
+    def _first_groups(self) -> list[int]:
+        """The number of each member's first group of owners."""
+        sizes = [_groups(member.shard.columns["shares"]["group"]) for member in self.members]
+        return [0, *np.cumsum(sizes[:-1]).tolist()]
+
     def _merged(self, table: str) -> Columns:
         parts = [self._renumbered(number, table) for number in range(len(self.members))]
         return {name: _joined([part[name] for part in parts]) for name in parts[0]}
@@ -137,6 +153,8 @@ class ShardGroup:
             columns["owner"] = columns["owner"] + np.uint32(self._firsts[number])
         if "thread" in columns and table != "owners":
             columns["thread"] = member.threads(columns["thread"])
+        if "group" in columns and number > 0:
+            columns["group"] = columns["group"] + np.uint32(self._first_groups[number])
         if "site" in columns:
             columns["site"] = columns["site"].astype(np.uint64) + np.uint64(number << 32)
         return columns
@@ -162,6 +180,10 @@ def _limited(members: list[Member]) -> Iterator[list[Member]]:
         some.append(member)
         rows += member.rows
     yield some
+
+
+def _groups(numbers: npt.NDArray[np.uint32]) -> int:
+    return int(numbers[-1]) + 1 if len(numbers) else 0
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -30,7 +30,16 @@ LATEST_NS = 1 << 61
 MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE, MAP_SHARED = 1, 2, 4, 8
 
 
-_TABLES = ("owners", "counts", "touches", "placement", "sites", "samples")
+_TABLES = (
+    "owners",
+    "counts",
+    "touches",
+    "placement",
+    "sites",
+    "samples",
+    "shared_samples",
+    "shares",
+)
 
 Columns = Mapping[str, npt.NDArray[Any]]
 """A table of a shard: by column name, arrays of equal length."""
@@ -92,6 +101,8 @@ class Shard:
     - `placement`: owner, page, node
     - `sites`: site, phase, pc, reads, writes, executions
     - `samples`: site, phase, owner, page (only of modules), weight, whole
+    - `shared_samples`: site, phase, group, weight
+    - `shares`: group, owner, share: the owners that share the samples of a group
 
     `switches` are (phase, time) in order of time. `places` has function, file and line for each pc
     of `sites` that is not a code address; the compiler wrote it. Times are in ticks; `nanoseconds`

@@ -35,7 +35,7 @@ from numascape.naming.allocations import (
     allocation_site,
     name_sites,
 )
-from numascape.naming.frames import is_library, outside_marks
+from numascape.naming.frames import is_library, is_library_place, outside_marks
 from numascape.naming.python_statements import PythonFrame
 
 PAGE = module_pages.PAGE
@@ -159,11 +159,32 @@ class Names:
         """The function in which the program marks a phase or a region of memory."""
         return outside_marks(self.frames(address))[0]
 
-    def line(self, address: int) -> tuple[str, str, int]:
-        """Like `place`, but with one value for all unknown addresses."""
-        if address in self._places:
-            return self._places[address]
-        return self.place(address) if self.frames(address)[0].module else ("", "", 0)
+    def lines(self, addresses: pl.Series) -> pl.DataFrame:
+        """Function, file and line of each; like `place`, but all unknown addresses are alike."""
+        found = self._symbols.places(addresses.to_numpy(), is_library_place)
+        texts = pl.Series(found["texts"], dtype=pl.String())
+        places = pl.DataFrame(
+            {
+                "function": texts.gather(pl.Series(found["function"])),
+                "file": texts.gather(pl.Series(found["file"])),
+                "line": pl.Series(found["line"]),
+            }
+        )
+        return self._as_compiled(addresses, places) if self._places else places
+
+    def _as_compiled(self, addresses: pl.Series, places: pl.DataFrame) -> pl.DataFrame:
+        """Replace the places of the addresses about which the compiler wrote a note."""
+        rows = [(pc, *place) for pc, place in self._places.items()]
+        schema = {"pc": pl.UInt64(), **places.schema}
+        noted = pl.DataFrame({"pc": addresses}).join(
+            pl.DataFrame(rows, schema=schema, orient="row"),
+            on="pc",
+            how="left",
+            maintain_order="left",
+        )
+        return places.select(
+            pl.coalesce(noted[name], places[name]).alias(name) for name in places.columns
+        )
 
     @cached_property
     def variables(self) -> tuple[list[Variable], pl.DataFrame]:

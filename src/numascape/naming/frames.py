@@ -83,15 +83,16 @@ def is_library_code(function: str, file: str) -> bool:
 
 def is_library(frame: CallFrame) -> bool:
     """Whether the frame belongs to a language's own library; the user's frame is further out."""
-    return _is_library(frame.function, frame.file, module_name(frame))
+    return is_library_place(frame.function, frame.file, frame.module)
 
 
 @lru_cache(maxsize=1 << 16)
-def _is_library(function: str, file: str, module: str) -> bool:
+def is_library_place(function: str, file: str, module: str) -> bool:
+    """Like `is_library`, of a frame in a module with this path."""
     return bool(
         is_library_code(function, file)
         or (not file and _RUST_LIBRARY_FUNCTION.match(function))
-        or is_library_module(module)
+        or is_library_module(module.rpartition("/")[2])
     )
 
 

@@ -5,27 +5,57 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from numascape.conversion.lines import Sites, count_lines, merged
+from numascape.conversion.lines import Samples, Sites, count_lines, merged
 from numascape.trace.schema import SCHEMAS
 
 PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}
+OF_PLACES = {"function": pl.String(), "file": pl.String(), "line": pl.UInt32()}
+OF_SAMPLES = {
+    "site": pl.UInt32(),
+    "phase": pl.UInt32(),
+    "owner": pl.UInt32(),
+    "weight": pl.Float64(),
+    "whole": pl.Float64(),
+}
+OF_SHARED = {
+    "site": pl.UInt32(),
+    "phase": pl.UInt32(),
+    "group": pl.UInt32(),
+    "weight": pl.Float64(),
+}
+OF_SHARES = {"group": pl.UInt32(), "owner": pl.UInt32(), "share": pl.Float64()}
 
 
-def sites(counts: Sequence[tuple[int, ...]], samples: Sequence[tuple[float, ...]]) -> Sites:
-    """Columns of Sites.counts and Sites.samples; without the last one, that is 0."""
+def places(pcs: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame([PLACES[pc] for pc in pcs], schema=OF_PLACES, orient="row")
+
+
+def sites(
+    counts: Sequence[tuple[int, ...]],
+    samples: Sequence[tuple[float, ...]],
+    shared: Sequence[tuple[float, ...]] = (),
+    shares: Sequence[tuple[float, ...]] = (),
+) -> Sites:
+    """Columns of Sites.counts and Samples.owned; without the last one, that is 0.
+
+    Owner n has structure n.
+    """
     u32, u64 = pl.UInt32, pl.UInt64
     of_counts = {"site": u32, "phase": u32, "pc": u64, "reads": u64, "writes": u64}
-    of_samples = {"site": u32, "phase": u32, "structure": u32, "weight": pl.Float64}
+    rows = [(*row, 0.0)[:5] for row in samples]
+    owned = pl.DataFrame(rows, schema=OF_SAMPLES, orient="row")
     return Sites(
         pl.DataFrame(
             [(*row, 0)[:6] for row in counts],
             schema={**of_counts, "executions": u64},
             orient="row",
         ),
-        pl.DataFrame(
-            [(*row, 0.0)[:5] for row in samples],
-            schema={**of_samples, "whole": pl.Float64},
-            orient="row",
+        Samples(
+            owned.rename({"owner": "structure"}).clear(),
+            owned,
+            pl.DataFrame(shared, schema=OF_SHARED, orient="row"),
+            pl.DataFrame(shares, schema=OF_SHARES, orient="row"),
+            pl.Series(range(10), dtype=u32),
         ),
     )
 
@@ -37,14 +67,23 @@ def accesses(rows: list[tuple[int, int, int, int]]) -> pl.DataFrame:
 
 def test_a_site_of_one_structure_keeps_its_counts() -> None:
     known = sites([(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)], [(1, 0, 5, 2.0)])
-    lines = count_lines(known, accesses([(5, 0, 70, 30)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 70, 30)]), places)
     assert lines.rows() == [(5, 0, "f", "a.c", 1, 70, 0, 0), (5, 0, "f", "a.c", 2, 0, 30, 0)]
 
 
 def test_a_site_of_two_structures_is_fitted_to_their_counts() -> None:
     known = sites([(1, 0, 10, 100, 0)], [(1, 0, 5, 1.0), (1, 0, 6, 1.0)])
-    lines = count_lines(known, accesses([(5, 0, 75, 0), (6, 0, 25, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 75, 0), (6, 0, 25, 0)]), places)
     assert lines.select("structure", "reads", "estimated").rows() == [(5, 75, 75), (6, 25, 25)]
+
+
+def test_samples_of_shared_pages_are_divided_as_their_owners_share_them() -> None:
+    counts = [(1, 0, 10, 80, 0), (2, 0, 20, 20, 0)]
+    known = sites(
+        counts, [(2, 0, 5, 1.0)], shared=[(1, 0, 0, 4.0)], shares=[(0, 5, 0.75), (0, 6, 0.25)]
+    )
+    lines = count_lines(known, accesses([(5, 0, 80, 0), (6, 0, 20, 0)]), places)
+    assert lines.select("structure", "line", "reads").rows() == [(5, 1, 60), (5, 7, 20), (6, 1, 20)]
 
 
 def test_what_was_followed_is_exact_whatever_else_uses_the_structures() -> None:
@@ -53,7 +92,7 @@ def test_what_was_followed_is_exact_whatever_else_uses_the_structures() -> None:
         [(1, 0, 5, 15.0, 15.0), (1, 0, 6, 5.0, 5.0), (2, 0, 5, 1.0), (2, 0, 6, 1.0)],
     )
     wanted = accesses([(5, 0, 60, 15), (6, 0, 30, 5)])
-    lines = count_lines(known, wanted, PLACES.__getitem__)
+    lines = count_lines(known, wanted, places)
     assert lines.rows() == [
         (5, 0, "f", "a.c", 1, 30, 0, 0),
         (5, 0, "f", "a.c", 2, 0, 15, 0),
@@ -66,7 +105,7 @@ def test_what_was_followed_is_exact_whatever_else_uses_the_structures() -> None:
 
 def test_followed_accesses_that_a_structure_does_not_have_are_estimates() -> None:
     known = sites([(1, 0, 10, 20, 0, 20)], [(1, 0, 5, 20.0, 20.0)])
-    lines = count_lines(known, accesses([(5, 0, 18, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 18, 0)]), places)
     assert lines.rows() == [(5, 0, "f", "a.c", 1, 18, 0, 18)]
 
 
@@ -74,14 +113,14 @@ def test_counts_that_add_up_prove_that_samples_missed_nothing() -> None:
     counts = [(1, 0, 10, 70, 0), (2, 0, 20, 30, 0)]
     known = sites(counts, [(1, 0, 5, 1.0), (2, 0, 5, 1.0)])
     for total, estimated in [(100, 0), (101, 101)]:
-        lines = count_lines(known, accesses([(5, 0, total, 0)]), PLACES.__getitem__)
+        lines = count_lines(known, accesses([(5, 0, total, 0)]), places)
         assert lines["reads"].sum() == total
         assert lines["estimated"].sum() == estimated
 
 
 def test_in_each_phase_the_proof_is_its_own() -> None:
     known = sites([(1, 0, 10, 70, 0), (1, 1, 10, 30, 0)], [(1, 0, 5, 1.0), (1, 1, 5, 1.0)])
-    lines = count_lines(known, accesses([(5, 0, 70, 0), (5, 1, 29, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 70, 0), (5, 1, 29, 0)]), places)
     assert lines.select("phase", "reads", "estimated").rows() == [(0, 70, 0), (1, 29, 29)]
 
 
@@ -91,7 +130,7 @@ def test_of_two_sites_the_more_certain_keeps_its_shares() -> None:
         [(1, 0, 5, 0.45), (1, 0, 6, 0.55), (2, 0, 5, 0.5), (2, 0, 6, 0.5)],
     )
     wanted = accesses([(5, 0, 500_500, 0), (6, 0, 500_500, 0)])
-    lines = count_lines(known, wanted, PLACES.__getitem__)
+    lines = count_lines(known, wanted, places)
     small = lines.filter(pl.col("file") == "b.c")["reads"].to_list()
     assert all(abs(reads - 500) < 2 for reads in small)
     assert lines.group_by("structure").agg(pl.col("reads").sum()).sort("structure").rows() == [
@@ -102,7 +141,7 @@ def test_of_two_sites_the_more_certain_keeps_its_shares() -> None:
 
 def test_what_no_site_explains_is_of_no_line() -> None:
     known = sites([(1, 0, 10, 60, 0)], [(1, 0, 5, 1.0)])
-    lines = count_lines(known, accesses([(5, 0, 100, 9), (6, 0, 4, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 100, 9), (6, 0, 4, 0)]), places)
     assert lines.rows() == [
         (5, 0, "", "", 0, 40, 9, 49),
         (5, 0, "f", "a.c", 1, 60, 0, 60),
@@ -112,21 +151,21 @@ def test_what_no_site_explains_is_of_no_line() -> None:
 
 def test_a_phase_without_samples_takes_those_of_another() -> None:
     known = sites([(1, 0, 10, 8, 0), (1, 1, 10, 2, 0)], [(1, 0, 5, 1.0)])
-    lines = count_lines(known, accesses([(5, 0, 8, 0), (5, 1, 2, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 8, 0), (5, 1, 2, 0)]), places)
     assert lines.select("phase", "line", "reads").rows() == [(0, 1, 8), (1, 1, 2)]
 
 
 def test_more_than_a_structure_counted_is_cut_down() -> None:
     known = sites([(1, 0, 10, 30, 0), (2, 0, 20, 10, 0)], [(1, 0, 5, 1.0), (2, 0, 5, 1.0)])
-    lines = count_lines(known, accesses([(5, 0, 20, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 20, 0)]), places)
     assert lines["reads"].to_list() == [15, 5]
 
 
 def test_without_sites_there_is_no_line() -> None:
-    assert count_lines(sites([], []), accesses([(5, 0, 1, 1)]), PLACES.__getitem__).is_empty()
+    assert count_lines(sites([], []), accesses([(5, 0, 1, 1)]), places).is_empty()
 
 
 def test_processes_are_put_together() -> None:
     known = sites([(1, 0, 10, 70, 0)], [(1, 0, 5, 2.0)])
-    lines = count_lines(known, accesses([(5, 0, 70, 0)]), PLACES.__getitem__)
+    lines = count_lines(known, accesses([(5, 0, 70, 0)]), places)
     assert merged([lines, lines]).rows() == [(5, 0, "f", "a.c", 1, 140, 0, 0)]
