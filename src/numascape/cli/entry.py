@@ -3,62 +3,46 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Final, NoReturn
 
 import typer
 from typer.main import get_command
 
 from numascape import terminal
-from numascape.commands import (
-    advise,
-    balance,
-    compare,
-    convert,
-    export,
-    host,
-    import_,
-    machine,
-    merge,
-    move,
-    pages,
-    plot,
-    predict,
-    record,
-    report,
-    show,
-    view,
-)
-from numascape.commands.run import run as run_program
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 
-app = typer.Typer(
-    name="numascape",
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# Each is a module of numascape.commands, in the order of the help.
+_VERBS: Final = (
+    "record",
+    "run",
+    "report",
+    "view",
+    "show",
+    "advise",
+    "compare",
+    "plot",
+    "export",
+    "convert",
+    "merge",
+    "import",
+    "balance",
+    "predict",
+    "pages",
+    "move",
 )
+# Likewise; these have verbs of their own.
+_GROUPS: Final = ("machine", "host")
 # Options after the program's name belong to the program, with or without `--` before it.
-app.command(context_settings={"allow_interspersed_args": False})(record.record)
-app.command(context_settings={"allow_interspersed_args": False})(run_program)
-app.command()(report.report)
-app.command()(view.view)
-app.command()(show.show)
-app.command()(advise.advise)
-app.command()(compare.compare)
-app.command()(plot.plot)
-app.command()(export.export)
-app.command()(convert.convert)
-app.command()(merge.merge)
-app.command(name="import")(import_.import_)
-app.add_typer(machine.app)
-app.command()(balance.balance)
-app.command()(predict.predict)
-app.add_typer(host.app)
-app.command()(pages.pages)
-app.command()(move.move)
+_OF_PROGRAM: Final = {"allow_interspersed_args": False}
+_RUN_A_PROGRAM: Final = ("record", "run")
+# Python looks for garbage after 700 new objects. Most verbs make many objects and end soon.
+_OBJECTS_BEFORE_COLLECTION: Final = 100_000
 
 
 def _print_version(wanted: bool) -> None:
@@ -67,7 +51,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def numascape_command(
     version: Annotated[
         bool,
@@ -86,6 +69,31 @@ def numascape_command(
     """
 
 
+def build_app(verbs: Sequence[str] = (*_VERBS, *_GROUPS)) -> typer.Typer:
+    """The command with these verbs. Each of them takes time: its module, and all its options."""
+    app = typer.Typer(
+        name="numascape",
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(numascape_command)
+    for verb in verbs:
+        if verb in _GROUPS:
+            app.add_typer(_group(verb))
+            continue
+        name = "import_" if verb == "import" else verb
+        settings = _OF_PROGRAM if verb in _RUN_A_PROGRAM else {}
+        function = getattr(import_module(f"numascape.commands.{name}"), name)
+        app.command(name=verb, context_settings=settings)(function)
+    return app
+
+
+def _group(name: str) -> typer.Typer:
+    group: typer.Typer = import_module(f"numascape.commands.{name}").app
+    return group
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line and return the exit status.
 
@@ -93,7 +101,8 @@ def run(arguments: list[str]) -> int:
     interruption. `record` returns the recorded program's own status.
     """
     try:
-        status = get_command(app).main(
+        asked = arguments[:1] if arguments[:1] and arguments[0] in _VERBS + _GROUPS else ()
+        status = get_command(build_app(asked) if asked else build_app()).main(
             args=arguments or ["--help"], prog_name="numascape", standalone_mode=False
         )
         _flush()
@@ -126,16 +135,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _help_command(arguments: list[str]) -> str:
-    verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    named = [verb for verb in verbs if verb == arguments[0]]
-    for group in (machine.app, host.app):
-        if arguments[0] == group.info.name:
-            inner = {
-                command.callback.__name__
-                for command in group.registered_commands
-                if command.callback
-            }
-            named = [arguments[0], *(verb for verb in arguments[1:2] if verb in inner)]
+    named = [verb for verb in arguments[:1] if verb in _VERBS + _GROUPS]
+    if named and named[0] in _GROUPS:
+        commands = _group(named[0]).registered_commands
+        inner = {command.callback.__name__ for command in commands if command.callback}
+        named += [verb for verb in arguments[1:2] if verb in inner]
     return " ".join(["numascape", *named, "--help"])
 
 
@@ -147,6 +151,7 @@ def _flush() -> None:
 
 def main() -> NoReturn:
     """Run this process's command line and exit."""
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     status = run(sys.argv[1:])
     try:
         _flush()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,8 +34,15 @@ class _Header:
     version: int
 
 
-_HEADER: Final = TypeAdapter(_Header)
-_MACHINE: Final = TypeAdapter(Machine)
+# Built when they are first used, because this takes long.
+@cache
+def _header() -> TypeAdapter[_Header]:
+    return TypeAdapter(_Header)
+
+
+@cache
+def _machine() -> TypeAdapter[Machine]:
+    return TypeAdapter(Machine)
 
 
 def read_machine(path: Path) -> Machine:
@@ -57,7 +65,7 @@ def read_bounded(path: Path) -> bytes:
 def decode_machine(text: bytes, name: str) -> Machine:
     """Decode the text of a document; `name` is its source, for errors."""
     try:
-        header = _HEADER.validate_json(text)
+        header = _header().validate_json(text)
         if header.format != FORMAT:
             raise NumascapeError(f"{name} is not a machine: its format is {header.format[:40]!r}")
         if header.version != VERSION:
@@ -65,7 +73,7 @@ def decode_machine(text: bytes, name: str) -> Machine:
                 f"{name} has format version {header.version}, but this Numascape reads version "
                 f"{VERSION}: write it again with `numascape machine probe` or export"
             )
-        machine = _MACHINE.validate_json(text, strict=True)
+        machine = _machine().validate_json(text, strict=True)
     except ValidationError as error:
         raise NumascapeError(f"{name} is not a valid machine: {_first_problem(error)}") from error
     wrong = problem(machine)

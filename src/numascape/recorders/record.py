@@ -75,6 +75,7 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
         check_job(place.target, place.part)
         progress = partial(_say_rank, progress, place)
     if request.pid is not None and request.options.recorder == "faults":
+        # Imported here, because it needs all of what reads samples.
         from numascape.recorders.running_faults import record_running
 
         progress(f"Looking at the page faults of process {request.pid}")

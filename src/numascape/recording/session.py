@@ -123,28 +123,33 @@ def begin_session(
     return session
 
 
-_SESSION: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-_ENDED = TypeAdapter(Ended | None)
-_HOST = TypeAdapter(Host)
-_MACHINE = TypeAdapter(Machine)
-_OPTIONS = TypeAdapter(RecordOptions)
-_PART = TypeAdapter(JobPart | None)
+@dataclass(frozen=True)
+class _Document:
+    """What session.json must contain; more fields are allowed."""
+
+    program: list[str]
+    options: RecordOptions
+    host: Host
+    machine: Machine
+    ended: Ended | None = None
+    part: JobPart | None = None
+    started: Any = ""
 
 
 def read_session(folder: Path) -> Session:
     """The session in `folder`; NumascapeError if it is not a session."""
     path = folder / FILE_NAME
     try:
-        content = _SESSION.validate_json(path.read_bytes())
+        content = TypeAdapter(_Document).validate_json(path.read_bytes())
         return Session(
             folder=folder.absolute(),
-            program=TypeAdapter(list[str]).validate_python(content.get("program")),
-            options=_OPTIONS.validate_python(content.get("options")),
-            started=str(content.get("started", "")),
-            host=_HOST.validate_python(content.get("host")),
-            machine=_MACHINE.validate_python(content.get("machine")),
-            ended=_ENDED.validate_python(content.get("ended")),
-            part=_PART.validate_python(content.get("part")),
+            program=content.program,
+            options=content.options,
+            started=str(content.started),
+            host=content.host,
+            machine=content.machine,
+            ended=content.ended,
+            part=content.part,
         )
     except FileNotFoundError as error:
         raise NumascapeError(f"{folder} is not an unfinished recording: no {FILE_NAME}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -151,8 +152,15 @@ class _Header:
     version: int
 
 
-_HEADER: Final = TypeAdapter(_Header)
-_INFO: Final = TypeAdapter(TraceInfo)
+# Built when they are first used: it takes longer than most of what else a verb does.
+@cache
+def _header() -> TypeAdapter[_Header]:
+    return TypeAdapter(_Header)
+
+
+@cache
+def _info() -> TypeAdapter[TraceInfo]:
+    return TypeAdapter(TraceInfo)
 
 
 def read_info(folder: Path) -> TraceInfo:
@@ -174,7 +182,7 @@ def read_info(folder: Path) -> TraceInfo:
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
     try:
-        header = _HEADER.validate_json(text)
+        header = _header().validate_json(text)
         if header.format != FORMAT:
             raise NumascapeError(f"{path} is not a trace: its format is {header.format[:40]!r}")
         if header.version != VERSION:
@@ -182,7 +190,7 @@ def read_info(folder: Path) -> TraceInfo:
                 f"{folder} has format version {header.version}, but this Numascape reads version "
                 f"{VERSION}: use the Numascape that recorded it, or record the program again"
             )
-        info = _INFO.validate_json(text, strict=True)
+        info = _info().validate_json(text, strict=True)
     except ValidationError as error:
         raise NumascapeError(f"{path} is damaged: {first_problem(error)}") from error
     wrong = problem(info.machine)
@@ -203,7 +211,7 @@ def encode_info(info: TraceInfo) -> bytes:
     text = json.dumps(content, indent=1, ensure_ascii=False)
     encoded = text.encode(errors="replace")
     try:
-        _INFO.validate_json(encoded, strict=True)
+        _info().validate_json(encoded, strict=True)
     except ValidationError as error:
         raise NumascapeError(f"{FILE_NAME}: {first_problem(error)}") from error
     return encoded + b"\n"

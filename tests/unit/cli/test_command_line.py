@@ -14,12 +14,12 @@ import pytest
 
 import numascape.commands
 from numascape import __version__
-from numascape.cli.entry import app
+from numascape.cli.entry import build_app
 
 Numascape = Callable[..., tuple[int, str, str]]
 VERBS = [
     command.name or command.callback.__name__
-    for command in app.registered_commands
+    for command in build_app().registered_commands
     if command.callback
 ]
 
