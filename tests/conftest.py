@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +169,14 @@ def trace_folder(tmp_path: Path, tables: Tables, info: TraceInfo) -> Path:
     folder = tmp_path / "sum.numascape"
     write_trace(folder, tables, info)
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep symbols in a folder of the tests, and not in that of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMASCAPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(autouse=True)

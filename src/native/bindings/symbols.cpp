@@ -115,7 +115,7 @@ void bind_symbols(nb::module_& module) {
 
     nb::class_<symbols::Symbols>(m, "Symbols",
                                  "Functions, call stacks and variables of a process' modules")
-        .def(nb::init<std::vector<symbols::Module>>(), "modules"_a)
+        .def(nb::init<std::vector<symbols::Module>, std::string>(), "modules"_a, "cache"_a = "")
         .def(
             "frames", [](symbols::Symbols& self, std::uint64_t pc) { return self.frames(pc); },
             "pc"_a,
@@ -128,5 +128,6 @@ void bind_symbols(nb::module_& module) {
              "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
              "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")
         .def("globals", &symbols::Symbols::globals,
-             "All variables with static storage, by address and without overlap");
+             "All variables with static storage, by address and without overlap")
+        .def("save", &symbols::Symbols::save, "Writes what was read to the folder `cache`.");
 }

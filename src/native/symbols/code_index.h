@@ -24,6 +24,9 @@ class CodeIndex {
     // there is no debug information.
     std::vector<Frame> frames(Dwarf_Addr pc);
 
+    // Whether some of it is in other files (.dwo).
+    bool has_split_units() const { return !split_bodies_.empty(); }
+
   private:
     struct Range {
         Dwarf_Addr low;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "debug_files.h"
 
+#include <elfutils/libdwelf.h>
 #include <unistd.h>
 
 #include <array>
@@ -41,6 +42,22 @@ std::vector<std::filesystem::path> debuglink_candidates(const std::filesystem::p
 }
 
 }  // namespace
+
+std::vector<std::string> debug_file_candidates(Elf* elf, const std::string& path,
+                                               const std::string& build_id) {
+    std::vector<std::string> candidates;
+    if (build_id.size() > 2) {
+        candidates.push_back("/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" +
+                             build_id.substr(2) + ".debug");
+    }
+    GElf_Word crc = 0;
+    const char* link = dwelf_elf_gnu_debuglink(elf, &crc);
+    if (link == nullptr) return candidates;
+    for (const auto& candidate : debuglink_candidates(path, link)) {
+        candidates.push_back(candidate.string());
+    }
+    return candidates;
+}
 
 int find_local_debug_file(Dwfl_Module* module, void** userdata, const char* module_name,
                           Dwarf_Addr base, const char* file_name, const char* debuglink_file,

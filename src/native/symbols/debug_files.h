@@ -3,6 +3,9 @@
 
 #include <elfutils/libdwfl.h>
 
+#include <string>
+#include <vector>
+
 namespace numascape::symbols {
 
 // libdwfl's callback that finds separate debug information on this machine: by build ID and by
@@ -11,5 +14,9 @@ namespace numascape::symbols {
 int find_local_debug_file(Dwfl_Module* module, void** userdata, const char* module_name,
                           Dwarf_Addr base, const char* file_name, const char* debuglink_file,
                           GElf_Word debuglink_crc, char** debuginfo_file_name);
+
+// Where separate debug information of an ELF file may be, there or not.
+std::vector<std::string> debug_file_candidates(Elf* elf, const std::string& path,
+                                               const std::string& build_id);
 
 }  // namespace numascape::symbols

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cache_name.h"
 #include "debug_files.h"
 #include "elf_file.h"
 
@@ -87,7 +88,8 @@ const CallNotes& LoadedModule::call_notes() {
     return *call_notes_;
 }
 
-ModuleMap::ModuleMap(std::vector<Module> modules) : session_(dwfl_begin(&kCallbacks), &dwfl_end) {
+ModuleMap::ModuleMap(std::vector<Module> modules, std::string cache)
+    : cache_folder_(std::move(cache)), session_(dwfl_begin(&kCallbacks), &dwfl_end) {
     for (Module& module : disjoint(modules)) {
         modules_.push_back(std::make_unique<LoadedModule>(std::move(module)));
     }
@@ -115,6 +117,11 @@ void ModuleMap::report(LoadedModule& module) {
     dwfl_module_info(reported, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     *userdata = &module;
     module.dwfl_ = reported;
+    module.is_whole_ = start == description.start;
+    if (!cache_folder_.empty()) {
+        const std::string name = cache_name(elf.get(), file.get(), description.path);
+        if (!name.empty()) module.cache_ = std::make_unique<ModuleCache>(cache_folder_, name);
+    }
     module.data_end_ = std::max(description.end, description.load_bias + segments->end);
 }
 

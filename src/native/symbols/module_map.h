@@ -11,6 +11,7 @@
 #include "call_notes.h"
 #include "code_index.h"
 #include "function_symbols.h"
+#include "module_cache.h"
 #include "symbols.h"
 
 namespace numascape::symbols {
@@ -31,6 +32,10 @@ class LoadedModule {
     // Both are read on first use; code() is nullptr without debug information.
     CodeIndex* code(Dwarf_Addr* bias);
     FunctionSymbols& functions();
+    // What earlier recordings read from the file; nullptr if that is not kept.
+    ModuleCache* cache() { return cache_.get(); }
+    // Whether the module is mapped from its first segment on.
+    bool is_whole() const { return is_whole_; }
     // Read on first use, from where the debug information is.
     const CallNotes& call_notes();
 
@@ -39,6 +44,8 @@ class LoadedModule {
     Module description_;
     Dwfl_Module* dwfl_ = nullptr;
     std::uint64_t data_end_ = 0;
+    bool is_whole_ = false;
+    std::unique_ptr<ModuleCache> cache_;
     std::unique_ptr<CodeIndex> code_;
     bool code_was_read_ = false;
     std::unique_ptr<FunctionSymbols> functions_;
@@ -48,7 +55,8 @@ class LoadedModule {
 // The recorded process' modules by address. Owns the libdwfl session.
 class ModuleMap {
   public:
-    explicit ModuleMap(std::vector<Module> modules);
+    // `cache` is the folder of module_cache.h; empty: nothing is kept.
+    ModuleMap(std::vector<Module> modules, std::string cache);
 
     Dwfl* session() const { return session_.get(); }
     LoadedModule* find(std::uint64_t address);
@@ -57,6 +65,7 @@ class ModuleMap {
   private:
     void report(LoadedModule& module);
 
+    std::string cache_folder_;
     std::vector<std::unique_ptr<LoadedModule>> modules_;  // by start, without overlap
     std::unique_ptr<Dwfl, decltype(&dwfl_end)> session_;
 };

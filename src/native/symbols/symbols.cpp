@@ -19,6 +19,24 @@ std::string hexadecimal(std::uint64_t address) {
     return text;
 }
 
+std::vector<Frame> read_frames(LoadedModule& module, std::uint64_t pc, Frame unknown) {
+    Dwarf_Addr bias = 0;
+    if (CodeIndex* code = module.code(&bias)) {
+        std::vector<Frame> frames = code->frames(pc - bias);
+        for (Frame& frame : frames) {
+            frame.module = module.description().path;
+            if (frame.function.empty()) frame.function = unknown.function;
+            frame.call_notes = module.call_notes().find(frame.file, frame.line, frame.column);
+        }
+        if (!frames.empty()) return frames;
+    }
+    FunctionSymbols::Match match = module.functions().find(pc);
+    if (match.name.empty()) return {unknown};
+    unknown.function = std::move(match.name);
+    unknown.offset = match.offset;
+    return {unknown};
+}
+
 std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
     Frame unknown;
     unknown.function = hexadecimal(pc);
@@ -27,36 +45,57 @@ std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
     unknown.function = hexadecimal(pc - module->description().load_bias);
     if (module->dwfl() == nullptr) return {unknown};
 
-    Dwarf_Addr bias = 0;
-    if (CodeIndex* code = module->code(&bias)) {
-        std::vector<Frame> frames = code->frames(pc - bias);
-        for (Frame& frame : frames) {
-            frame.module = module->description().path;
-            if (frame.function.empty()) frame.function = unknown.function;
-            frame.call_notes = module->call_notes().find(frame.file, frame.line, frame.column);
+    ModuleCache* cache = module->cache();
+    const std::uint64_t in_file = pc - module->description().load_bias;
+    if (cache != nullptr) {
+        if (auto known = cache->frames(in_file)) {
+            for (Frame& frame : *known) frame.module = module->description().path;
+            return std::move(*known);
         }
-        if (!frames.empty()) return frames;
     }
-    FunctionSymbols::Match match = module->functions().find(pc);
-    if (match.name.empty()) return {unknown};
-    unknown.function = std::move(match.name);
-    unknown.offset = match.offset;
-    return {unknown};
+    std::vector<Frame> found = read_frames(*module, pc, unknown);
+    // Without debug information, reading is as fast as the cache.
+    Dwarf_Addr bias = 0;
+    const CodeIndex* code = module->code(&bias);
+    const bool is_kept = cache != nullptr && code != nullptr && !code->has_split_units();
+    if (is_kept) cache->add_frames(in_file, found);
+    return found;
+}
+
+std::vector<Global> cached_globals(LoadedModule& module) {
+    ModuleCache* cache = module.is_whole() ? module.cache() : nullptr;
+    const std::uint64_t bias = module.description().load_bias;
+    if (cache != nullptr && cache->globals()) {
+        std::vector<Global> known = *cache->globals();
+        for (Global& global : known) {
+            global.address += bias;
+            global.module = module.description().path;
+        }
+        return known;
+    }
+    std::vector<Global> found = module_globals(module);
+    Dwarf_Addr unused = 0;
+    const CodeIndex* code = cache != nullptr ? module.code(&unused) : nullptr;
+    if (cache == nullptr || (code != nullptr && code->has_split_units())) return found;
+    std::vector<Global> in_file = found;
+    for (Global& global : in_file) global.address -= bias;
+    cache->set_globals(std::move(in_file));
+    return found;
 }
 
 }  // namespace
 
 struct Symbols::State {
-    explicit State(std::vector<Module> given)
-        : modules(std::move(given)), unwinder(modules.session()) {}
+    State(std::vector<Module> given, std::string cache)
+        : modules(std::move(given), std::move(cache)), unwinder(modules.session()) {}
 
     ModuleMap modules;
     Unwinder unwinder;
     std::unordered_map<std::uint64_t, std::vector<Frame>> frames;
 };
 
-Symbols::Symbols(std::vector<Module> modules)
-    : state_(std::make_unique<State>(std::move(modules))) {}
+Symbols::Symbols(std::vector<Module> modules, std::string cache)
+    : state_(std::make_unique<State>(std::move(modules), std::move(cache))) {}
 
 Symbols::~Symbols() = default;
 
@@ -80,10 +119,16 @@ std::vector<std::uint64_t> Symbols::unwind(const Registers& registers, std::uint
     return state_->unwinder.unwind(registers, stack_address, stack, limit);
 }
 
+void Symbols::save() const {
+    for (const auto& module : state_->modules.modules()) {
+        if (module->cache() != nullptr) module->cache()->save();
+    }
+}
+
 std::vector<Global> Symbols::globals() {
     std::vector<Global> all;
     for (const auto& module : state_->modules.modules()) {
-        std::vector<Global> found = module_globals(*module);
+        std::vector<Global> found = cached_globals(*module);
         all.insert(all.end(), std::make_move_iterator(found.begin()),
                    std::make_move_iterator(found.end()));
     }

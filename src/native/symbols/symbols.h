@@ -68,7 +68,9 @@ class Symbols {
   public:
     // Of two modules that overlap in memory the first one wins; several entries of one file with
     // one load bias (segments) count as one module.
-    explicit Symbols(std::vector<Module> modules);
+    // What is read from a file is kept in the folder `cache`, unless this is empty: see
+    // module_cache.h.
+    explicit Symbols(std::vector<Module> modules, std::string cache = {});
     ~Symbols();
     Symbols(const Symbols&) = delete;
     Symbols& operator=(const Symbols&) = delete;
@@ -90,6 +92,9 @@ class Symbols {
     // All variables with static storage of all modules in order of their addresses, without
     // overlap: of aliases one is chosen. Thread-local variables are left out.
     std::vector<Global> globals();
+
+    // Writes what was read to the cache.
+    void save() const;
 
   private:
     struct State;

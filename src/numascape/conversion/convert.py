@@ -18,6 +18,7 @@ from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
 from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.structures import Names, StructureTable
+from numascape.conversion.symbol_cache import limit_size, symbol_cache
 from numascape.conversion.threads import thread_table
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
@@ -54,9 +55,13 @@ def convert(session: Session) -> Converted:
     ]
     table = StructureTable()
     parts: list[Part] = []
+    cache = symbol_cache()
     for alike in groups_of(members, begin):
-        names = Names([member.shard for group in alike for member in group.members])
+        names = Names([member.shard for group in alike for member in group.members], cache)
         parts += [_convert_group(group, names, table, session) for group in alike]
+        names.save()
+    if cache is not None:
+        limit_size(cache)
     return _assemble(parts, table, members, session, begin)
 
 

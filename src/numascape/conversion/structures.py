@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import polars as pl
 
@@ -88,9 +89,12 @@ class _Site:
     module: str
 
 
-def _symbols(modules: list[MappedModule]) -> Symbols:
+def _symbols(modules: list[MappedModule], cache: Path | None) -> Symbols:
     """The symbols of the modules; if modules have the same addresses, those of the first."""
-    return Symbols([NativeModule(m.path, m.start, m.end, m.load_bias) for m in modules])
+    return Symbols(
+        [NativeModule(m.path, m.start, m.end, m.load_bias) for m in modules],
+        "" if cache is None else str(cache),
+    )
 
 
 class Names:
@@ -99,9 +103,10 @@ class Names:
     Opens the modules' files; if one is unreadable, its names are hexadecimal addresses.
     """
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
+    def __init__(self, shards: Sequence[Shard], cache: Path | None = None) -> None:
         self._modules = shards[0].modules
-        self._symbols = _symbols(self._modules)
+        self._symbols = _symbols(self._modules, cache)
+        self._cache = cache
         self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
         # Forked processes have their parents' call stacks.
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
@@ -121,6 +126,10 @@ class Names:
             identifier: (name, site.words, site.module)
             for (identifier, site), name in zip(sites.items(), names, strict=True)
         }
+
+    def save(self) -> None:
+        """Keep what was read from the files in the cache, if there is one."""
+        self._symbols.save()
 
     def _site(self, addresses: tuple[int, ...], python: tuple[PythonFrame, ...]) -> _Site:
         """The site of a call stack: return addresses, and Python functions, innermost first."""
@@ -189,7 +198,7 @@ class Names:
     @cached_property
     def variables(self) -> tuple[list[Variable], pl.DataFrame]:
         """The variables of the modules and their pages; see variables_on_pages."""
-        later = [_symbols(layer) for layer in layers(self._modules)[1:]]
+        later = [_symbols(layer, self._cache) for layer in layers(self._modules)[1:]]
         items = [item for symbols in (self._symbols, *later) for item in symbols.globals()]
         return variables_on_pages(self._modules, items)
 

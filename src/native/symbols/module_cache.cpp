@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "elf_file.h"
+
+namespace numascape::symbols {
+namespace {
+
+constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'S', 'Y', 'M', '1'};
+// A file of this size has a million frames; a larger one would take long to read.
+constexpr std::size_t kLargestFile = std::size_t{64} << 20;
+// Of the known addresses; fewer new ones are not worth writing the file again.
+constexpr std::size_t kNewShare = 16;
+
+// FNV-1a over words of 8 bytes; it detects damage, not intent: see may_trust.
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+    std::uint64_t sum = 0xcbf29ce484222325;
+    for (std::size_t at = 0; at < bytes.size(); at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
+        sum = (sum ^ word) * 0x100000001b3;
+    }
+    return sum;
+}
+
+// Only files that this user wrote, and that no other user can write.
+bool may_trust(const struct stat& status) {
+    return S_ISREG(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 022) == 0 &&
+           status.st_size > 0 && static_cast<std::size_t>(status.st_size) <= kLargestFile;
+}
+
+std::vector<std::byte> read_trusted(const std::string& path) {
+    const FileDescriptor file(
+        open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+    struct stat status;
+    if (file.get() < 0 || fstat(file.get(), &status) != 0 || !may_trust(status)) return {};
+    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t length = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+        if (length <= 0) return {};
+        done += static_cast<std::size_t>(length);
+    }
+    futimens(file.get(), nullptr);  // the files that were not used for longest are removed first
+    return bytes;
+}
+
+void write_beside_and_rename(const std::string& path, std::span<const std::byte> bytes) {
+    std::string beside = path + ".XXXXXX";
+    const FileDescriptor file(mkostemp(beside.data(), O_CLOEXEC));  // with mode 0600
+    if (file.get() < 0) return;
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t length = write(file.get(), bytes.data() + done, bytes.size() - done);
+        if (length <= 0) break;
+        done += static_cast<std::size_t>(length);
+    }
+    if (done < bytes.size() || rename(beside.c_str(), path.c_str()) != 0) unlink(beside.c_str());
+}
+
+// Takes arrays from the front of `bytes`.
+class Taker {
+  public:
+    explicit Taker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    template <typename T>
+    bool take(std::size_t count, std::vector<T>& values) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        if (count > bytes_.size() / sizeof(T)) return false;
+        values.resize(count);
+        if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+        bytes_ = bytes_.subspan(count * sizeof(T));
+        return true;
+    }
+    bool is_empty() const { return bytes_.empty(); }
+
+  private:
+    std::span<const std::byte> bytes_;
+};
+
+template <typename T>
+void append(const std::vector<T>& values, std::vector<std::byte>& bytes) {
+    const auto* data = reinterpret_cast<const std::byte*>(values.data());
+    bytes.insert(bytes.end(), data, data + values.size() * sizeof(T));
+}
+
+}  // namespace
+
+struct ModuleCache::Header {
+    char magic[8];
+    std::uint64_t checksum;  // of all that follows this field
+    std::uint64_t texts, characters, addresses, frames, globals;
+    std::uint64_t has_globals;
+};
+
+std::uint32_t TextTable::number(const std::string& text) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
+    if (is_new) texts_.push_back(text);
+    return known->second;
+}
+
+ModuleCache::ModuleCache(const std::string& folder, const std::string& name)
+    : path_(folder + "/" + name) {
+    const std::vector<std::byte> bytes = read_trusted(path_);
+    if (bytes.empty() || read(bytes)) return;
+    texts_ = {};
+    ranges_.clear();
+    frames_.clear();
+    globals_.reset();
+    known_ = 0;
+}
+
+bool ModuleCache::read(std::span<const std::byte> bytes) {
+    Header header;
+    if (bytes.size() < sizeof header) return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    constexpr std::size_t summed = offsetof(Header, texts);
+    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return false;
+    if (header.checksum != checksum(bytes.subspan(summed))) return false;
+
+    Taker rest(bytes.subspan(sizeof header));
+    std::vector<std::uint32_t> text_ends, first_frames;
+    std::vector<char> characters;
+    std::vector<std::uint64_t> addresses;
+    std::vector<CachedGlobal> globals;
+    if (!rest.take(header.addresses, addresses) || !rest.take(header.frames, frames_) ||
+        !rest.take(header.globals, globals) || !rest.take(header.texts, text_ends) ||
+        !rest.take(header.addresses, first_frames) || !rest.take(header.characters, characters) ||
+        !rest.is_empty()) {
+        return false;
+    }
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : text_ends) {
+        if (end < begin || end > characters.size()) return false;
+        if (texts_.number(std::string(characters.data() + begin, end - begin)) + 1 !=
+            texts_.all().size()) {
+            return false;
+        }
+        begin = end;
+    }
+    const auto is_text = [&](std::uint32_t text) { return text < text_ends.size(); };
+    for (const CachedFrame& frame : frames_) {
+        if (!is_text(frame.function) || !is_text(frame.file) || !is_text(frame.call_notes)) {
+            return false;
+        }
+    }
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        const std::uint32_t first = first_frames[i];
+        const std::size_t end = i + 1 < addresses.size() ? first_frames[i + 1] : frames_.size();
+        if (first >= end || end > frames_.size()) return false;
+        ranges_[addresses[i]] = {first, static_cast<std::uint32_t>(end)};
+    }
+    known_ = addresses.size();
+    if (header.has_globals == 0) return true;
+    globals_.emplace();
+    for (const CachedGlobal& global : globals) {
+        if (!is_text(global.name) || !is_text(global.file) || !is_text(global.function)) {
+            return false;
+        }
+        globals_->push_back({.name = texts_.at(global.name),
+                             .file = texts_.at(global.file),
+                             .module = {},
+                             .function = texts_.at(global.function),
+                             .address = global.address,
+                             .size = global.size,
+                             .line = global.line});
+    }
+    return true;
+}
+
+std::optional<std::vector<Frame>> ModuleCache::frames(std::uint64_t pc) const {
+    const auto range = ranges_.find(pc);
+    if (range == ranges_.end()) return std::nullopt;
+    std::vector<Frame> frames;
+    for (std::uint32_t i = range->second.first; i < range->second.second; ++i) {
+        const CachedFrame& known = frames_[i];
+        Frame& frame = frames.emplace_back();
+        frame.function = texts_.at(known.function);
+        frame.file = texts_.at(known.file);
+        frame.line = known.line;
+        frame.column = known.column;
+        frame.offset = known.offset;
+        frame.inlined = known.inlined != 0;
+        frame.entry_line = known.entry_line;
+        frame.call_notes = texts_.at(known.call_notes);
+    }
+    return frames;
+}
+
+void ModuleCache::add_frames(std::uint64_t pc, const std::vector<Frame>& frames) {
+    const auto first = static_cast<std::uint32_t>(frames_.size());
+    for (const Frame& frame : frames) {
+        frames_.push_back({.offset = frame.offset,
+                           .function = texts_.number(frame.function),
+                           .file = texts_.number(frame.file),
+                           .call_notes = texts_.number(frame.call_notes),
+                           .line = frame.line,
+                           .column = frame.column,
+                           .entry_line = frame.entry_line,
+                           .inlined = frame.inlined ? 1U : 0U});
+    }
+    ranges_[pc] = {first, static_cast<std::uint32_t>(frames_.size())};
+}
+
+void ModuleCache::set_globals(std::vector<Global> globals) {
+    globals_ = std::move(globals);
+    has_new_globals_ = true;
+}
+
+void ModuleCache::save() const {
+    const std::size_t added = ranges_.size() - known_;
+    if (!has_new_globals_ && (added == 0 || added < known_ / kNewShare)) return;
+    const std::vector<std::byte> bytes = encode();
+    if (bytes.size() <= kLargestFile) write_beside_and_rename(path_, bytes);
+}
+
+std::vector<std::byte> ModuleCache::encode() const {
+    TextTable texts = texts_;
+    std::vector<CachedGlobal> globals;
+    if (globals_) {
+        for (const Global& global : *globals_) {
+            globals.push_back({global.address, global.size, texts.number(global.name),
+                               texts.number(global.file), texts.number(global.function),
+                               global.line});
+        }
+    }
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> by_frame;
+    for (const auto& [address, range] : ranges_) by_frame.emplace_back(range.first, address);
+    std::sort(by_frame.begin(), by_frame.end());
+    std::vector<std::uint64_t> addresses;
+    std::vector<std::uint32_t> first_frames, text_ends;
+    for (const auto& [first, address] : by_frame) {
+        first_frames.push_back(first);
+        addresses.push_back(address);
+    }
+    std::vector<char> characters;
+    for (const std::string& text : texts.all()) {
+        characters.insert(characters.end(), text.begin(), text.end());
+        text_ends.push_back(static_cast<std::uint32_t>(characters.size()));
+    }
+    Header header{};
+    std::memcpy(header.magic, kMagic, sizeof kMagic);
+    header.texts = text_ends.size();
+    header.characters = characters.size();
+    header.addresses = addresses.size();
+    header.frames = frames_.size();
+    header.globals = globals.size();
+    header.has_globals = globals_ ? 1 : 0;
+
+    std::vector<std::byte> bytes(sizeof header);
+    append(addresses, bytes);
+    append(frames_, bytes);
+    append(globals, bytes);
+    append(text_ends, bytes);
+    append(first_frames, bytes);
+    append(characters, bytes);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    header.checksum = checksum(std::span(bytes).subspan(offsetof(Header, texts)));
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
+}
+
+}  // namespace numascape::symbols

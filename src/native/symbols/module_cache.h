@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was read from the symbols and the debug information of a file, kept for later recordings.
+//
+// A folder has one file for each program or library:
+//
+//   header | addresses | frames | globals | text ends | first frames | text
+//
+// Files are private to the build of this library that wrote them. They may come from another user
+// or be damaged: such files are ignored. They are written beside and renamed, so two recordings may
+// write the same file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "symbols.h"
+
+namespace numascape::symbols {
+
+// Numbers of texts, from 0.
+class TextTable {
+  public:
+    std::uint32_t number(const std::string& text);
+    const std::string& at(std::uint32_t number) const { return texts_[number]; }
+    const std::vector<std::string>& all() const { return texts_; }
+
+  private:
+    std::vector<std::string> texts_;
+    std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+// Addresses are those in the file. Frames and globals are without their `module`.
+class ModuleCache {
+  public:
+    // `name` says which version of the file it is (cache_name.h). Reads what is there.
+    ModuleCache(const std::string& folder, const std::string& name);
+
+    // nullopt if they are not known yet; never empty.
+    std::optional<std::vector<Frame>> frames(std::uint64_t pc) const;
+    void add_frames(std::uint64_t pc, const std::vector<Frame>& frames);
+
+    const std::optional<std::vector<Global>>& globals() const { return globals_; }
+    void set_globals(std::vector<Global> globals);
+
+    // Writes what was added, if it is worth it. Errors are ignored: the next recording reads again.
+    void save() const;
+
+  private:
+    struct CachedFrame {
+        std::uint64_t offset;
+        std::uint32_t function, file, call_notes;  // texts
+        std::uint32_t line, column, entry_line, inlined;
+        std::uint32_t unused = 0;
+    };
+    struct CachedGlobal {
+        std::uint64_t address, size;
+        std::uint32_t name, file, function, line;  // all but the last are texts
+    };
+    struct Header;
+
+    bool read(std::span<const std::byte> bytes);
+    std::vector<std::byte> encode() const;
+
+    std::string path_;
+    TextTable texts_;
+    // By address, the range of its frames.
+    std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> ranges_;
+    std::vector<CachedFrame> frames_;
+    std::optional<std::vector<Global>> globals_;
+    std::size_t known_ = 0;  // addresses in the file
+    bool has_new_globals_ = false;
+};
+
+}  // namespace numascape::symbols
