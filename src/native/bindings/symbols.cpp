@@ -49,6 +49,7 @@ nb::dict places(symbols::Symbols& self, const Addresses& pcs, const nb::callable
     for (const std::string& name : found.texts) texts.append(text(name));
     nb::dict out;
     out["texts"] = texts;
+    out["place"] = column(std::move(found.place));
     out["function"] = column(std::move(found.function));
     out["file"] = column(std::move(found.file));
     out["line"] = column(std::move(found.line));
@@ -122,8 +123,9 @@ void bind_symbols(nb::module_& module) {
             "The functions active at a code address, innermost inlined one first; never empty. "
             "Pass a return address minus 1.")
         .def("places", &places, "pcs"_a, "is_library"_a,
-             "Function, file and line of many code addresses, as NumPy columns; function and file "
-             "are indices of the list `texts`. See places.h.")
+             "The distinct places of many code addresses, as NumPy columns: `place` of each "
+             "address; "
+             "`function` and `file` (indices of the list `texts`) and `line` of each place.")
         .def("unwind", &unwind, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
              "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
              "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")

@@ -12,8 +12,14 @@ void PlaceCollector::add(const std::vector<Frame>& frames) {
     });
     const Frame& innermost = own != frames.end() ? *own : frames.front();
     const Frame& place = frames.front().module.empty() ? kNowhere : innermost;
-    places_.function.push_back(number(place.function));
-    places_.file.push_back(number(place.file));
+    const std::uint32_t function = number(place.function);
+    const std::uint32_t file = number(place.file);
+    const auto [known, is_new] = distinct_[std::uint64_t{function} << 32 | file].try_emplace(
+        place.line, static_cast<std::uint32_t>(places_.line.size()));
+    places_.place.push_back(known->second);
+    if (!is_new) return;
+    places_.function.push_back(function);
+    places_.file.push_back(file);
     places_.line.push_back(place.line);
 }
 

@@ -11,9 +11,10 @@
 
 namespace numascape::symbols {
 
-// The source places of many code addresses. Programs execute many instructions in few places, so
-// names are numbered: `function` and `file` are indices of `texts`.
+// The source places of many code addresses: `place` has an index of the distinct places for each
+// address. `function` and `file` of a place are indices of `texts`.
 struct Places {
+    std::vector<std::uint32_t> place;
     std::vector<std::string> texts;  // distinct
     std::vector<std::uint32_t> function;
     std::vector<std::uint32_t> file;
@@ -40,6 +41,8 @@ class PlaceCollector {
     IsLibrary is_library_;
     Places places_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
+    // By function and file (32 bits each), then by line.
+    std::unordered_map<std::uint64_t, std::unordered_map<std::uint32_t, std::uint32_t>> distinct_;
     std::unordered_map<std::string, bool> known_;  // by function, file and module
 };
 

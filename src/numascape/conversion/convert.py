@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from numascape.conversion.lines import merged
+from numascape.conversion.lines import joined, merged
 from numascape.conversion.parts import Part, convert_group, counted_accesses
 from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
@@ -123,7 +123,9 @@ def _assemble(
     counts = _counts(session, shards)
     if counts == "first touches":
         accesses = accesses.clear()
-    lines = merged(renumbered(with_phases(part.lines, part)) for part in parts)
+    # A process is in one part, so only its own phases with the same name give the same line twice.
+    join = merged if any(phases.numbers) else joined
+    lines = join(renumbered(with_phases(part.lines, part)) for part in parts)
     first_touch = renumbered(pl.concat(with_phases(part.first_touch, part) for part in parts))
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())

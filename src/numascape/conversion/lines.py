@@ -11,10 +11,11 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape._native import source_lines as native
+from numascape.conversion.places import packed
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
-# Code addresses (column `pc`) with function, file and line.
-PlacesOf = Callable[[pl.Series], pl.DataFrame]
+# The numbers of the places of code addresses; and by number: function, file and line.
+PlacesOf = Callable[[pl.Series], tuple[pl.Series, pl.DataFrame]]
 
 _SCHEMA: Final = pl.Schema({**SCHEMAS["lines"], **OPTIONAL_COLUMNS["lines"]})
 _PLACE: Final = ["file", "line", "function"]
@@ -85,7 +86,7 @@ def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl
     if sites.counts.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     totals = accesses.group_by("structure", "phase").agg(pl.col("reads", "writes").sum())
-    places, numbers, nowhere = _numbered(places_of(sites.counts["pc"]))
+    places, numbers, nowhere = _numbered(*places_of(sites.counts["pc"]))
     counts = sites.counts.with_columns(numbers.alias("place"))
     samples = sites.samples
     lines = native.count_lines(
@@ -102,13 +103,13 @@ def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl
     return found.with_columns(places[found["place"]].get_columns()).select(_SCHEMA.names())
 
 
-def _numbered(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, int]:
+def _numbered(numbers: pl.Series, places: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, int]:
     """The distinct places in their order, the number of each row, and that of the unknown place."""
     nowhere = pl.DataFrame({"function": [""], "file": [""], "line": [0]}, schema=places.schema)
-    rows = pl.concat([nowhere, places]).select(_PLACE)
+    rows = pl.concat([places, nowhere]).select(_PLACE)
     distinct = rows.unique().sort(_PLACE).with_row_index("place")
-    numbers = rows.join(distinct, on=_PLACE, how="left", maintain_order="left")["place"]
-    return distinct.drop("place"), numbers[1:], int(numbers[0])
+    ranks = rows.join(distinct, on=_PLACE, how="left", maintain_order="left")["place"]
+    return distinct.drop("place"), ranks.gather(numbers), int(ranks[-1])
 
 
 def _columns(frame: pl.DataFrame) -> Mapping[str, npt.NDArray[Any]]:
@@ -122,3 +123,9 @@ def merged(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     rows = pl.concat(tables)
     summed = rows.group_by(_KEY).agg(pl.col("reads", "writes", "estimated").sum())
     return summed.sort(_KEY).select(_SCHEMA.names())
+
+
+def joined(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Like `merged`, if no two tables have the same structure, and each is in order of places."""
+    rows = pl.concat(tables).select(_SCHEMA.names())
+    return rows.sort(packed(rows, ["structure", "phase"]), maintain_order=True)

@@ -168,8 +168,11 @@ class Names:
         """The function in which the program marks a phase or a region of memory."""
         return outside_marks(self.frames(address))[0]
 
-    def lines(self, addresses: pl.Series) -> pl.DataFrame:
-        """Function, file and line of each; like `place`, but all unknown addresses are alike."""
+    def lines(self, addresses: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
+        """Number the places of the addresses; and the function, file and line of each number.
+
+        Like `place`, but all unknown addresses are alike.
+        """
         found = self._symbols.places(addresses.to_numpy(), is_library_place)
         texts = pl.Series(found["texts"], dtype=pl.String())
         places = pl.DataFrame(
@@ -179,21 +182,22 @@ class Names:
                 "line": pl.Series(found["line"]),
             }
         )
-        return self._as_compiled(addresses, places) if self._places else places
+        numbers = pl.Series(found["place"])
+        return self._as_compiled(addresses, numbers, places) if self._places else (numbers, places)
 
-    def _as_compiled(self, addresses: pl.Series, places: pl.DataFrame) -> pl.DataFrame:
+    def _as_compiled(
+        self, addresses: pl.Series, numbers: pl.Series, places: pl.DataFrame
+    ) -> tuple[pl.Series, pl.DataFrame]:
         """Replace the places of the addresses about which the compiler wrote a note."""
-        rows = [(pc, *place) for pc, place in self._places.items()]
-        schema = {"pc": pl.UInt64(), **places.schema}
-        noted = pl.DataFrame({"pc": addresses}).join(
-            pl.DataFrame(rows, schema=schema, orient="row"),
-            on="pc",
-            how="left",
-            maintain_order="left",
+        noted = pl.DataFrame(list(self._places.values()), schema=places.schema, orient="row")
+        further = pl.DataFrame(
+            {"pc": list(self._places), "number": range(len(places), len(places) + len(noted))},
+            schema={"pc": pl.UInt64(), "number": pl.UInt32()},
         )
-        return places.select(
-            pl.coalesce(noted[name], places[name]).alias(name) for name in places.columns
+        rows = pl.DataFrame({"pc": addresses, "place": numbers}).join(
+            further, on="pc", how="left", maintain_order="left"
         )
+        return rows.select(pl.coalesce("number", "place")).to_series(), pl.concat([places, noted])
 
     @cached_property
     def variables(self) -> tuple[list[Variable], pl.DataFrame]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from numascape.conversion.lines import Samples, Sites, count_lines, merged
+from numascape.conversion.lines import Samples, Sites, count_lines, joined, merged
 from numascape.trace.schema import SCHEMAS
 
 PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}
@@ -26,8 +26,9 @@ OF_SHARED = {
 OF_SHARES = {"group": pl.UInt32(), "owner": pl.UInt32(), "share": pl.Float64()}
 
 
-def places(pcs: pl.Series) -> pl.DataFrame:
-    return pl.DataFrame([PLACES[pc] for pc in pcs], schema=OF_PLACES, orient="row")
+def places(pcs: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
+    numbers = pl.Series([list(PLACES).index(pc) for pc in pcs], dtype=pl.UInt32)
+    return numbers, pl.DataFrame(list(PLACES.values()), schema=OF_PLACES, orient="row")
 
 
 def sites(
@@ -169,3 +170,10 @@ def test_processes_are_put_together() -> None:
     known = sites([(1, 0, 10, 70, 0)], [(1, 0, 5, 2.0)])
     lines = count_lines(known, accesses([(5, 0, 70, 0)]), places)
     assert merged([lines, lines]).rows() == [(5, 0, "f", "a.c", 1, 140, 0, 0)]
+
+
+def test_lines_of_processes_stay_in_order() -> None:
+    known = sites([(1, 0, 20, 70, 0), (1, 0, 10, 5, 0)], [(1, 0, 5, 2.0)])
+    lines = count_lines(known, accesses([(5, 0, 75, 0)]), places)
+    other = lines.with_columns(structure=pl.lit(3, dtype=pl.UInt32))
+    assert joined([lines, other]).equals(merged([lines, other]))

@@ -69,7 +69,10 @@ def what_is_read(library: Path, cache: Path | None, at: int = _LOADED) -> list[o
             for f in symbols.frames(pc)
         ]
     places = symbols.places(np.arange(work, work + 48, dtype=np.uint64), lambda *_: False)
-    found += [places["texts"], *(places[name].tolist() for name in ("function", "file", "line"))]
+    found += [
+        places["texts"],
+        *(places[name].tolist() for name in ("place", "function", "file", "line")),
+    ]
     symbols.save()
     return found
 
