@@ -13,7 +13,7 @@ from numascape.conversion.module_pages import divide
 from numascape.conversion.phases import ProcessPhases, process_phases
 from numascape.conversion.places import PLACE, last_of_each, sum_of_each
 from numascape.conversion.shard_groups import ShardGroup
-from numascape.conversion.shards import SMALL, UNKNOWN
+from numascape.conversion.shards import SCATTERED
 from numascape.conversion.structures import (
     Names,
     StructureTable,
@@ -53,7 +53,7 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         """Replace (owner, page) by (structure, instance, page)."""
         inside = rows.filter(pl.col("owner").is_in(modules))
         owned = rows.join(owners.select("owner", "kind", "structure", "instance"), on="owner")
-        scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
+        scattered = pl.col("kind").is_in(SCATTERED)
         small = owned.filter(scattered).join(ranks, on=["structure", "page"])
         small = small.with_columns(page="rank")
         whole = owned.filter(~scattered)
@@ -139,7 +139,7 @@ def counted_accesses(accesses: pl.DataFrame, session: Session) -> pl.DataFrame:
 
 def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:
     """Number the pages of scattered owners (small blocks): (structure, page, rank)."""
-    scattered = owners.filter(pl.col("kind").is_in([SMALL, UNKNOWN])).select("owner", "structure")
+    scattered = owners.filter(pl.col("kind").is_in(SCATTERED)).select("owner", "structure")
     rows = [
         frame.select("owner", "page").join(scattered, on="owner")
         for frame in (group.counts, group.touches, group.placement)

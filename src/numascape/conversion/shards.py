@@ -20,6 +20,8 @@ from numascape.naming.python_statements import PythonFrame
 
 # OwnerKind of src/native/replay/replay.h.
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN, REGION, SMALL_REGIONS = range(8)
+# Owners whose pages are anywhere in the address space.
+SCATTERED = (SMALL, SMALL_REGIONS, UNKNOWN)
 # PhaseKind of src/native/shard/shard_format.h.
 PHASE_OUTSIDE, PHASE_REGION, PHASE_MARK, PHASE_TIME_SLICE, PHASE_FURTHER = range(5)
 # The file of the session's page faults, beside its shards: src/native/replay/fault_log.h.

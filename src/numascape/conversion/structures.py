@@ -23,10 +23,10 @@ from numascape.conversion.shards import (
     MAPPING,
     MODULE,
     REGION,
+    SCATTERED,
     SMALL,
     SMALL_REGIONS,
     STACK,
-    UNKNOWN,
     MappedModule,
     Shard,
 )
@@ -240,7 +240,7 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     members = group.member_of(owners).tolist()
     numbers = [number(index, row) for index, row in zip(members, rows, strict=True)]
     pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
-    scattered = pl.col("kind").is_in([SMALL, SMALL_REGIONS, UNKNOWN])
+    scattered = pl.col("kind").is_in(SCATTERED)
     pages = pages.clip(upper_bound=_WINDOW_PAGES)
     return owners.select(
         "owner",
