@@ -14,6 +14,7 @@ from numascape.findings.thresholds import (
     MAX_EVEN_SHARE_RATIO,
     MIN_BOUNDARY_SHARE,
     MIN_DOMINANT_SHARE,
+    MIN_DRAWN_ACCESSES,
     MIN_ORDERED_SHARE,
     MIN_PART_ENDS,
     MIN_PERIODIC_CORRELATION,
@@ -100,6 +101,15 @@ def randomness(use: PageUse) -> float:
     mean = np.average(use.shares, axis=0, weights=use.weight)
     variance = np.average((use.shares - mean) ** 2, axis=0, weights=use.weight)
     return float(variance.sum() / (mean * (1 - mean)).sum())
+
+
+def looked_up(use: PageUse) -> bool:
+    """Whether pages that change users are read entry by entry, and not in parts.
+
+    If each access to a page has a random user, a page with n accesses has n draws.
+    """
+    per_page = float(use.weight.mean())
+    return randomness(use) * per_page < MIN_DRAWN_ACCESSES
 
 
 def _in_no_order(use: PageUse) -> bool:

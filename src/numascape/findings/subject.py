@@ -18,10 +18,14 @@ from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes, nodes_of
 from numascape.findings.page_use import PageUse, page_use
-from numascape.findings.pattern import Pattern, pattern_of
+from numascape.findings.pattern import Pattern, looked_up, pattern_of
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
-from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_STRUCTURE_SHARE
+from numascape.findings.thresholds import (
+    MAX_REMOTE_SHARE,
+    MAX_WRITTEN_SHARE,
+    MIN_STRUCTURE_SHARE,
+)
 from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
 from numascape.trace import Trace
@@ -190,7 +194,18 @@ class Subject:
     @cached_property
     def pattern(self) -> Pattern:
         """How threads share its pages in the work."""
-        return pattern_of(self.use) if self.rows.height else Pattern.ONE_THREAD
+        if not self.rows.height:
+            return Pattern.ONE_THREAD
+        found = pattern_of(self.use)
+        # Which thread looks up an entry next is chance, also if all of them look up all entries.
+        if found is Pattern.CHANGING and self._is_only_read and looked_up(self.use):
+            return Pattern.SHARED
+        return found
+
+    @property
+    def _is_only_read(self) -> bool:
+        reads, writes = (int(self.rows[column].sum()) for column in ("reads", "writes"))
+        return writes <= MAX_WRITTEN_SHARE * (reads + writes)
 
     @property
     def threads(self) -> tuple[int, ...]:

@@ -128,6 +128,10 @@ MIN_USER_SPREAD = 0.015
 which pages change users. A dynamic schedule repeated r times gives 1/r. More than about 60 changes
 are the same as evenly shared."""
 
+MIN_DRAWN_ACCESSES = 64
+"""Accesses to a page between two changes of its user, below which threads look up single entries:
+an eighth of the page's words. A schedule or a queue gives a thread a larger part at a time."""
+
 MAX_BLOCK_RUNS = 4
 """Runs of pages with the same users, per thread, above which pages are assigned at random and not
 in blocks."""

@@ -14,7 +14,13 @@ import polars as pl
 
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import Pattern as Use
-from numascape.findings.pattern import owners_change, parts_meet, pattern_of, randomness
+from numascape.findings.pattern import (
+    looked_up,
+    owners_change,
+    parts_meet,
+    pattern_of,
+    randomness,
+)
 
 
 def use(counts: Any) -> PageUse:
@@ -37,6 +43,11 @@ def is_split(share: float) -> bool:
 
 def is_shared_by_all(ratio: float) -> bool:
     return pattern_of(use(owned(32, 8, ratio / 8))) is Use.SHARED
+
+
+def are_parts(accesses: float) -> bool:
+    """Each page has one user, which makes so many accesses to it."""
+    return not looked_up(use(accesses * np.eye(4)))
 
 
 def is_user(even_share: float) -> bool:
