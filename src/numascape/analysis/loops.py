@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +20,13 @@ KINDS = {
     "fortran": {"do_loop": "do", "forall_statement": "forall"},
 }
 """Names of loops by language and type of node in its grammar."""
+
+
+# What a waiting thread calls to disturb others less.
+_PAUSE = re.compile(
+    r"(\w+::)*_*(mm_pause|builtin_ia32_pause|\w*yield|cpu_relax|nanosleep|usleep|sleep_for|pause)"
+    r"\s*\([^;]*\)\s*;|(__)?asm(__)?\b[^;]*;"
+)
 
 
 @dataclass(frozen=True)
@@ -43,13 +51,39 @@ class LoopsOfFile:
         self._loops = [
             (node.start_point.row + 1, _last_row(node) + 1, _kind(node, kinds)) for node in nodes
         ]
+        self._waits = [_only_waits(node) for node in nodes]
         self._first = np.array([loop[0] for loop in self._loops], np.int64)
         self._last = np.array([loop[1] for loop in self._loops], np.int64)
+
+    def waits(self, line: int) -> bool:
+        """Whether the innermost loop around `line` does nothing but read its condition (C, C++)."""
+        inside = np.flatnonzero((self._first <= line) & (line <= self._last))
+        return bool(len(inside)) and bool(self._waits[inside[-1]])
 
     def around(self, line: int) -> tuple[int, int, str] | None:
         """First line, last line and kind of the innermost loop around `line`, or None."""
         inside = np.flatnonzero((self._first <= line) & (line <= self._last))
         return self._loops[inside[-1]] if len(inside) else None
+
+
+def _only_waits(loop: Node) -> bool:
+    body = loop.child_by_field_name("body")
+    condition = loop.child_by_field_name("condition")
+    if body is None or condition is None or loop.child_by_field_name("update") is not None:
+        return False
+    statements = body.named_children if body.type == "compound_statement" else [body]
+    return not _changes(condition) and all(_only_pauses(statement) for statement in statements)
+
+
+def _only_pauses(statement: Node) -> bool:
+    text = (statement.text or b"").decode(errors="replace").strip()
+    return statement.type == "comment" or text in ("", ";") or _PAUSE.fullmatch(text) is not None
+
+
+def _changes(expression: Node) -> bool:
+    """Whether the expression assigns to something, as a loop over the characters of a text does."""
+    changing = {"update_expression", "assignment_expression"}
+    return expression.type in changing or any(_changes(child) for child in expression.children)
 
 
 def _last_row(loop: Node) -> int:

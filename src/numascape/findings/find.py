@@ -126,6 +126,8 @@ def of_structure(subject: Subject) -> list[Finding]:
     """The findings about one structure, if the user can place its memory."""
     if subject.owner is Owner.RUNTIME or is_remainder(subject.row):
         return []
+    if subject.structure in subject.run.waited_on:
+        return []
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
     resident = cache_resident.diagnose(subject)

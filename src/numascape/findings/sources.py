@@ -80,6 +80,11 @@ class Sources:
             return Place(function, file, line)
         return Place(function, file, found[0], loop=True)
 
+    def waits(self, file: str, line: int) -> bool:
+        """Whether the line is in a loop that only waits until another thread changes something."""
+        loops = self.files.loops(file) if self.files and file and line else None
+        return loops is not None and loops.waits(line)
+
     def parallel_loop(self, file: str, line: int) -> ParallelLoop | None:
         """Which loop around the line could run in parallel; None if no loop is known there."""
         return self.files.parallel_loop(file, line) if self.files and file and line else None

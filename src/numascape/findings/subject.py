@@ -25,6 +25,7 @@ from numascape.findings.thresholds import (
     MAX_REMOTE_SHARE,
     MAX_WRITTEN_SHARE,
     MIN_STRUCTURE_SHARE,
+    MIN_WAITING_SHARE,
 )
 from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
@@ -102,6 +103,27 @@ class Run:
         """The parallel region or marked phase of this number, if its line is known."""
         row = self.trace.phases.row(phase, named=True)
         return Place(row["name"], row["file"], row["line"]) if row["file"] else None
+
+    @cached_property
+    def waited_on(self) -> frozenset[int]:
+        """The structures that threads access mostly while they wait for another thread.
+
+        How often they do so depends on how long they wait. It is no work.
+        """
+        by_line = self.trace.lines.group_by("structure", "file", "line").agg(
+            count=(pl.col("reads") + pl.col("writes")).sum()
+        )
+        waiting: dict[int, int] = {}
+        every: dict[int, int] = {}
+        for structure, file, line, count in by_line.iter_rows():
+            every[structure] = every.get(structure, 0) + count
+            if count >= self._least * MIN_WAITING_SHARE and self.sources.waits(file, line):
+                waiting[structure] = waiting.get(structure, 0) + count
+        return frozenset(
+            structure
+            for structure, count in waiting.items()
+            if count >= MIN_WAITING_SHARE * every[structure]
+        )
 
     @cached_property
     def rows(self) -> pl.DataFrame:

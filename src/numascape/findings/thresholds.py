@@ -132,6 +132,10 @@ MIN_DRAWN_ACCESSES = 64
 """Accesses to a page between two changes of its user, below which threads look up single entries:
 an eighth of the page's words. A schedule or a queue gives a thread a larger part at a time."""
 
+MIN_WAITING_SHARE = 0.5
+"""Share of the accesses to a structure in loops that wait for another thread, from which its
+accesses are no work."""
+
 MAX_BLOCK_RUNS = 4
 """Runs of pages with the same users, per thread, above which pages are assigned at random and not
 in blocks."""

@@ -43,6 +43,22 @@ def run_of(pattern: Pattern, *, nodes: bool = False) -> Run:
         return run
 
 
+def is_waited_on(share: float) -> bool:
+    """This share of the accesses to the structure is in the loop in line 1, which waits."""
+    lines = pl.DataFrame(
+        {
+            "structure": [7, 7],
+            "file": ["a.c", "a.c"],
+            "line": [1, 2],
+            "reads": [round(1000 * share), 1000 - round(1000 * share)],
+            "writes": [0, 0],
+        }
+    )
+    sources = SimpleNamespace(waits=lambda _, line: line == 1)
+    run = SimpleNamespace(trace=SimpleNamespace(lines=lines), sources=sources, _least=10.0)
+    return 7 in cast(Any, Run.waited_on).func(run)
+
+
 def kinds(run: Run, structure: int = 0) -> set[Kind]:
     return {finding.kind for finding in findings_of(run) if finding.structure == structure}
 

@@ -57,6 +57,7 @@ CASES = {
     "MIN_DISPLACED_PAGES": Case(nodes.thread_moved, 5, 6, True),
     "MIN_USER_SPREAD": Case(patterns.users_are_drawn, 0.0147, 0.0153, True),
     "MIN_DRAWN_ACCESSES": Case(patterns.are_parts, 63, 65, True),
+    "MIN_WAITING_SHARE": Case(runs.is_waited_on, 0.49, 0.51, True),
     "MAX_BLOCK_RUNS": Case(patterns.users_change_often, 16, 17, True),
     "MIN_PERIODIC_CORRELATION": Case(patterns.users_follow_no_rule, 0.4, 0.6, False),
     "MIN_USER_DIFFERENCE": Case(patterns.users_differ, 0.094, 0.106, True),

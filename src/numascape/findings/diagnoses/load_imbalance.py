@@ -18,8 +18,13 @@ from numascape.trace.phase import loose_phases
 
 def diagnose(run: Run) -> list[Finding]:
     """Return one finding for each phase whose load is imbalanced."""
-    # Waiting threads read flags of a runtime library again and again. That is not work.
-    own = [s for s, owner in run.owners.items() if owner is not Owner.RUNTIME]
+    # Waiting threads read flags of a runtime library, or of the program, again and again. That is
+    # not work.
+    own = [
+        s
+        for s, owner in run.owners.items()
+        if owner is not Owner.RUNTIME and s not in run.waited_on
+    ]
     by_thread = (
         run.trace.accesses.lazy()
         .filter(pl.col("structure").is_in(own))
