@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs whose facts, findings, predictions and plans are compared with references.
+
+A reference is what was computed when it was made: it shows that a number changed, not that it is
+right. After a wanted change: `python -m synthetic.judged` in the folder tests; then read the
+difference.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import tempfile
+from collections.abc import Callable, Iterator
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import TypeAdapter
+
+import numascape
+from numascape.analysis.facts import measure, per_thread_pages
+from numascape.errors import NumascapeError
+from numascape.trace import TraceInfo, write_trace
+from synthetic.patterns import (
+    Pattern,
+    block_matmul,
+    bucket_sort,
+    many_phases,
+    naive_matmul,
+    seismic,
+    sparse,
+)
+from synthetic.write import touches_alone
+
+UNIT = Path(__file__).parents[1] / "unit"
+Flat = dict[str, float | str]
+
+
+def _placed(pattern: Pattern) -> Pattern:
+    pattern.placed_by_first_touch = True
+    return pattern
+
+
+def _counted_lines() -> Pattern:
+    """A structure that all threads read and one that two write, with their lines from memory."""
+    pattern = Pattern("lines", 8)
+    page, thread = np.arange(96)[None, :], np.arange(8)[:, None]
+    read = pattern.structure("read", 96)
+    pattern.access(read, page, thread, 4000 + 100 * thread, 0)
+    pattern.touch(read, page, 0)
+    written = pattern.structure("written", 40)
+    for step in (0, 1):
+        pattern.access(written, np.arange(40), (np.arange(40) + step) % 8, 900, 700)
+    pattern.touch(written, np.arange(40), 3)
+    pattern.accesses = [
+        table.with_columns(memory_lines=pl.col("reads") // 8, written_lines=pl.col("writes") // 16)
+        for table in pattern.accesses
+    ]
+    return pattern
+
+
+def _uneven() -> Pattern:
+    """Phases in which one thread does most, or other threads than before."""
+    pattern = Pattern("uneven", 4)
+    page = np.arange(320)
+    a, b = pattern.structure("A", 320), pattern.structure("B", 64)
+    for number, (name, shift) in enumerate((("fill", 0), ("sweep", 0), ("back", 1))):
+        phase = pattern.phase(name, line=10 + number, repetitions=1 + number)
+        owner = (page // 80 + shift) % 4
+        pattern.access(a, page, owner, 3000 * (1 + 3 * (owner == 2)), 500, phase=phase)
+        pattern.access(b, np.arange(64), 2, 800, 90 * number, phase=phase)
+    pattern.touch(a, page, np.where(page < 200, 0, 3), phase=0)
+    pattern.touch(b, np.arange(64), 1, phase=0)
+    return pattern
+
+
+RUNS: dict[str, Callable[[], Pattern]] = {
+    "matmul": lambda: naive_matmul(256, 8),
+    "blocks": lambda: _placed(block_matmul(256, 8)),
+    "sort": lambda: bucket_sort(256, 8),
+    "seismic": lambda: _placed(seismic(320, 8)),
+    "parallel": lambda: _placed(seismic(320, 8, parallel=True)),
+    "phases": lambda: many_phases(8, 6, 64),
+    "lines": _counted_lines,
+    "uneven": lambda: _placed(_uneven()),
+    "touches": lambda: touches_alone(_uneven()),
+    "sparse": sparse,
+}
+MACHINE = "numa16"
+
+
+@cache
+def run(name: str) -> Any:
+    """The trace, opened as users open it; its tables are read."""
+    pattern = RUNS[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.numascape"
+        info = TypeAdapter(TraceInfo).validate_python(pattern.info())
+        write_trace(path, pattern.tables(), info)
+        trace = numascape.open(path)
+        for table in trace.info.tables:
+            trace.table(table)
+    return trace
+
+
+def facts(name: str) -> Flat:
+    trace = run(name)
+    names = dict(trace.structures.select("structure", "name").iter_rows())
+    found = measure(per_thread_pages(trace.accesses, trace.phases.height), trace.first_touch)
+    return _flat({names[structure]: one for structure, one in found.items()})
+
+
+def findings(name: str) -> Flat:
+    """Kinds, numbers and places, but no sentence: these may be improved."""
+    return _flat(
+        {
+            where: [
+                {
+                    **{
+                        key: value
+                        for key, value in vars(finding).items()
+                        if key not in ("why", "fixes", "evidence", "threads")
+                    },
+                    "threads": ",".join(map(str, finding.threads)),
+                    "evidence": [evidence.value for evidence in finding.evidence],
+                    "remedies": [fix.remedy for fix in finding.fixes],
+                    "gains": [fix.gain for fix in finding.fixes],
+                }
+                for finding in run(name).findings(machine)
+            ]
+            for where, machine in (("here", None), (MACHINE, MACHINE))
+        }
+    )
+
+
+def predictions(name: str) -> Flat:
+    return _flat(
+        {
+            found.label: {
+                key: value
+                for key, value in vars(found).items()
+                if key in ("seconds", "low", "high", "relative", "extra_bytes", "limit")
+            }
+            | {
+                "remote share": found.remote_share,
+                "remote accesses": found.remote_accesses,
+                "traffic": found.traffic.sum(axis=0).tolist(),
+                "phases": [phase.seconds for phase in found.phases],
+            }
+            for found in run(name).predict(MACHINE)
+        }
+    )
+
+
+def plans(name: str) -> Flat:
+    return _flat({where: run(name).plan(where) for where in (MACHINE, "xeon-x7550")})
+
+
+JUDGED: dict[str, Callable[[str], Flat]] = {
+    "analysis": facts,
+    "findings": findings,
+    "prediction": predictions,
+    "placement": plans,
+}
+
+
+def judged(package: str, name: str) -> Flat:
+    """What the package says of a run now, or that it refuses it."""
+    try:
+        return JUDGED[package](name)
+    except NumascapeError:
+        return {"refused": "yes"}
+
+
+def differences(package: str, name: str) -> dict[str, tuple[Any, Any]]:
+    """What the package says now and what the reference says, where they differ."""
+    now = judged(package, name)
+    then = _references(package)[name]
+    return {
+        path: (now.get(path, "nothing"), then.get(path, "nothing"))
+        for path in sorted(now.keys() | then.keys())
+        if not _alike(now.get(path, "nothing"), then.get(path, "nothing"))
+    }
+
+
+@cache
+def _references(package: str) -> dict[str, Flat]:
+    found: dict[str, Flat] = json.loads((UNIT / package / "reference.json").read_text())
+    return found
+
+
+def _alike(now: float | str, then: float | str) -> bool:
+    """Sums of floating-point numbers depend on their order."""
+    if isinstance(now, float) and isinstance(then, float):
+        return math.isclose(now, then, rel_tol=1e-5, abs_tol=1e-12)
+    return now == then
+
+
+def _flat(value: Any) -> Flat:
+    return dict(_leaves(value, ""))
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, float | str]]:
+    if isinstance(value, Enum):
+        yield path, value.value
+    elif dataclasses.is_dataclass(value):
+        yield from _leaves(vars(value), path)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, f"{path}/{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        numbers = value and all(isinstance(item, int) for item in value)
+        if numbers:
+            yield path, " ".join(map(str, value))
+        else:
+            for number, item in enumerate(value):
+                yield from _leaves(item, f"{path}/{number}")
+    elif isinstance(value, str):
+        if value:
+            yield path, value
+    elif value is None:
+        return
+    else:
+        yield path, float(f"{float(value):.7g}")
+
+
+def main() -> None:
+    for package in JUDGED:
+        found = {name: judged(package, name) for name in RUNS}
+        (UNIT / package / "reference.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
