@@ -59,10 +59,10 @@ def written_share(subject: Subject) -> float:
     """Share of writes in the work, without one write per element by the first toucher."""
     rows = subject.rows
     toucher = subject.whole.first_toucher
-    own = pl.col("thread") == toucher
     writes = int(rows["writes"].sum())
     accesses = int(rows["reads"].sum()) + writes
-    initial = int(rows.filter(own)["writes"].sum()) if toucher is not None else 0
+    own = rows.clear() if toucher is None else rows.filter(pl.col("thread") == toucher)
+    initial = int(own["writes"].sum())
     if initial * _ELEMENT <= subject.touched_bytes:
         writes, accesses = writes - initial, accesses - initial
     return writes / accesses if accesses else 0.0
