@@ -35,6 +35,7 @@ from synthetic.patterns import (
     seismic,
     sparse,
 )
+from synthetic.placed import Placed
 from synthetic.write import touches_alone
 
 UNIT = Path(__file__).parents[1] / "unit"
@@ -79,6 +80,24 @@ def _uneven() -> Pattern:
     return pattern
 
 
+def _elsewhere(threads_on: list[list[int]]) -> Pattern:
+    """Each of 16 threads uses its part of A; a third of the pages is on another node, or unknown.
+
+    Nobody touched B first, as far as is known.
+    """
+    pattern = Placed("elsewhere", 16)
+    page = np.arange(320)
+    a, b = pattern.structure("A", 320), pattern.structure("B", 8)
+    pattern.access(a, page, page // 20, 6000, 2000)
+    pattern.access(b, np.arange(8)[None, :], np.arange(16)[:, None], 300, 7)
+    pattern.touch(a, page, page // 20)
+    pattern.placed_by_first_touch = True
+    pattern.node_of_page = np.where(page % 3 == 1, (page // 80 + 1) % 4, page // 80)
+    pattern.node_of_page[page % 40 == 0] = -1
+    pattern.nodes_of_threads = threads_on
+    return pattern
+
+
 RUNS: dict[str, Callable[[], Pattern]] = {
     "matmul": lambda: naive_matmul(256, 8),
     "blocks": lambda: _placed(block_matmul(256, 8)),
@@ -89,6 +108,8 @@ RUNS: dict[str, Callable[[], Pattern]] = {
     "lines": _counted_lines,
     "uneven": lambda: _placed(_uneven()),
     "touches": lambda: touches_alone(_uneven()),
+    "displaced": lambda: _elsewhere([[thread // 4] for thread in range(16)]),
+    "wandered": lambda: _elsewhere([[thread // 4, (thread // 2) % 4] for thread in range(16)]),
     "sparse": sparse,
 }
 MACHINE = "numa16"

@@ -7,36 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 import pytest
 
 from numascape.findings import Finding, Kind, find
 from numascape.machine import open_machine
-from synthetic.patterns import Pattern
+from synthetic.placed import Placed
 from synthetic.write import write_pattern
 
 Find = Callable[["Placed"], list[Finding]]
 THREADS = 64
 PAGES = 1280
-
-
-class Placed(Pattern):
-    """A pattern whose pages lie on given nodes and whose threads were seen on given nodes."""
-
-    node_of_page: npt.NDArray[np.int64] | None = None
-    nodes_of_threads: list[list[int]] | None = None
-
-    def tables(self) -> dict[str, pl.DataFrame]:
-        tables = super().tables()
-        if self.node_of_page is not None:
-            pages = tables["placement"]
-            nodes = self.node_of_page[pages["page"].to_numpy()]
-            tables["placement"] = pages.with_columns(node=pl.Series(nodes, dtype=pl.Int32))
-        if self.nodes_of_threads is not None:
-            seen = pl.Series("nodes", self.nodes_of_threads, dtype=pl.List(pl.UInt32))
-            tables["threads"] = tables["threads"].with_columns(seen)
-        return tables
 
 
 def parts(*, serial: bool = False) -> Placed:
