@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs whose facts, findings, predictions and plans are compared with references.
 
-A reference is what was computed when it was made: it shows that a number changed, not that it is
-right. After a wanted change: `python -m synthetic.judged` in the folder tests; then read the
-difference.
+A reference has what was computed when it was made, without zeros and empty texts. It shows that a
+number changed, not that it is right. After a wanted change: `python -m synthetic.judged` in the
+folder tests; then read the difference.
 """
 
 from __future__ import annotations
@@ -18,100 +18,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 from pydantic import TypeAdapter
 
 import numascape
 from numascape.analysis.facts import measure, per_thread_pages
 from numascape.errors import NumascapeError
 from numascape.trace import TraceInfo, write_trace
-from synthetic.patterns import (
-    Pattern,
-    block_matmul,
-    bucket_sort,
-    many_phases,
-    naive_matmul,
-    seismic,
-    sparse,
-)
-from synthetic.placed import Placed
-from synthetic.write import touches_alone
+from synthetic.judged_runs import RUNS
 
 UNIT = Path(__file__).parents[1] / "unit"
 Flat = dict[str, float | str]
-
-
-def _placed(pattern: Pattern) -> Pattern:
-    pattern.placed_by_first_touch = True
-    return pattern
-
-
-def _counted_lines() -> Pattern:
-    """A structure that all threads read and one that two write, with their lines from memory."""
-    pattern = Pattern("lines", 8)
-    page, thread = np.arange(96)[None, :], np.arange(8)[:, None]
-    read = pattern.structure("read", 96)
-    pattern.access(read, page, thread, 4000 + 100 * thread, 0)
-    pattern.touch(read, page, 0)
-    written = pattern.structure("written", 40)
-    for step in (0, 1):
-        pattern.access(written, np.arange(40), (np.arange(40) + step) % 8, 900, 700)
-    pattern.touch(written, np.arange(40), 3)
-    pattern.accesses = [
-        table.with_columns(memory_lines=pl.col("reads") // 8, written_lines=pl.col("writes") // 16)
-        for table in pattern.accesses
-    ]
-    return pattern
-
-
-def _uneven() -> Pattern:
-    """Phases in which one thread does most, or other threads than before."""
-    pattern = Pattern("uneven", 4)
-    page = np.arange(320)
-    a, b = pattern.structure("A", 320), pattern.structure("B", 64)
-    for number, (name, shift) in enumerate((("fill", 0), ("sweep", 0), ("back", 1))):
-        phase = pattern.phase(name, line=10 + number, repetitions=1 + number)
-        owner = (page // 80 + shift) % 4
-        pattern.access(a, page, owner, 3000 * (1 + 3 * (owner == 2)), 500, phase=phase)
-        pattern.access(b, np.arange(64), 2, 800, 90 * number, phase=phase)
-    pattern.touch(a, page, np.where(page < 200, 0, 3), phase=0)
-    pattern.touch(b, np.arange(64), 1, phase=0)
-    return pattern
-
-
-def _elsewhere(threads_on: list[list[int]]) -> Pattern:
-    """Each of 16 threads uses its part of A; a third of the pages is on another node, or unknown.
-
-    Nobody touched B first, as far as is known.
-    """
-    pattern = Placed("elsewhere", 16)
-    page = np.arange(320)
-    a, b = pattern.structure("A", 320), pattern.structure("B", 8)
-    pattern.access(a, page, page // 20, 6000, 2000)
-    pattern.access(b, np.arange(8)[None, :], np.arange(16)[:, None], 300, 7)
-    pattern.touch(a, page, page // 20)
-    pattern.placed_by_first_touch = True
-    pattern.node_of_page = np.where(page % 3 == 1, (page // 80 + 1) % 4, page // 80)
-    pattern.node_of_page[page % 40 == 0] = -1
-    pattern.nodes_of_threads = threads_on
-    return pattern
-
-
-RUNS: dict[str, Callable[[], Pattern]] = {
-    "matmul": lambda: naive_matmul(256, 8),
-    "blocks": lambda: _placed(block_matmul(256, 8)),
-    "sort": lambda: bucket_sort(256, 8),
-    "seismic": lambda: _placed(seismic(320, 8)),
-    "parallel": lambda: _placed(seismic(320, 8, parallel=True)),
-    "phases": lambda: many_phases(8, 6, 64),
-    "lines": _counted_lines,
-    "uneven": lambda: _placed(_uneven()),
-    "touches": lambda: touches_alone(_uneven()),
-    "displaced": lambda: _elsewhere([[thread // 4] for thread in range(16)]),
-    "wandered": lambda: _elsewhere([[thread // 4, (thread // 2) % 4] for thread in range(16)]),
-    "sparse": sparse,
-}
 MACHINE = "numa16"
 
 
@@ -246,7 +162,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, float | str]]:
             yield path, value
     elif value is None:
         return
-    else:
+    elif value:
         yield path, float(f"{float(value):.7g}")
 
 

@@ -3,7 +3,8 @@
 
 import pytest
 
-from synthetic.judged import RUNS, differences
+from synthetic.judged import differences
+from synthetic.judged_runs import RUNS
 
 
 @pytest.mark.parametrize("run", RUNS)
