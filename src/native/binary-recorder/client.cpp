@@ -77,6 +77,13 @@ StackRange find_stack(void* drcontext) {
     return {start, start + info.size};
 }
 
+void fill_line_slots(const ThreadRecorder& recorder) {
+    const LineUser user = SharedLines::user(recorder.thread);
+    write_thread_slot(ThreadSlot::kLineStates, shard.shared_lines().states());
+    write_thread_slot(ThreadSlot::kHasLine, reinterpret_cast<const void*>(user.has));
+    write_thread_slot(ThreadSlot::kOwnsLine, reinterpret_cast<const void*>(user.owns));
+}
+
 void fill_slots(ThreadRecorder* recorder, void* own_stack) {
     if (recorder->current.load() != nullptr) {
         auto* slots = const_cast<const void**>(thread_slots());
@@ -92,6 +99,7 @@ void fill_slots(ThreadRecorder* recorder, void* own_stack) {
         auto* slots = const_cast<const void**>(thread_slots());
         recorder->cache->publish_next(slots + static_cast<unsigned>(ThreadSlot::kWaiting));
         write_thread_slot(ThreadSlot::kFilter, recorder->cache->filter());
+        fill_line_slots(*recorder);
     }
     write_thread_slot(ThreadSlot::kVector, own_stack);
     write_thread_slot(ThreadSlot::kOwnStack, static_cast<char*>(own_stack) + kOwnStackBytes);
@@ -160,8 +168,10 @@ void thread_ended(void* drcontext) {
     // ends.
     if (recorder->stack_end > recorder->stack_start &&
         recorder->stack_end - recorder->stack_start < kWindowMask / 2) {
-        shard.retire(*recorder, window_page(recorder->stack_start),
-                     window_page(recorder->stack_end - 1) + 1, os::ticks());
+        const uint32_t first = window_page(recorder->stack_start);
+        const uint32_t end = window_page(recorder->stack_end - 1) + 1;
+        shard.retire(*recorder, first, end, os::ticks());
+        shard.forget_lines(first, end);
     }
     char name[16];
     read_own_name(name);
@@ -192,6 +202,7 @@ void forked(void*) {
                    os::process_id());
         dr_abort();
     }
+    fill_line_slots(*recorder);
     child_lock.reset();
     idle_children = nullptr;
     own_stacks.after_fork();

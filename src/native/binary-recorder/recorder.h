@@ -55,8 +55,11 @@ enum class ThreadSlot : unsigned {
     kRecorder,      // ThreadRecorder *
     kFilter,        // FilterEntry *, of the thread's modelled cache
     kWaiting,       // WaitingLine *, where its next line goes that waits
-    kStringCount,   // rcx before a repeated string
-    kSpilled,       // the program's values of the scratch registers, one word per role
+    kLineStates,    // LineState *, of all lines (shared_lines.h)
+    kHasLine,       // LineUser of this thread
+    kOwnsLine,
+    kStringCount,  // rcx before a repeated string
+    kSpilled,      // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5
 };
 opnd_t thread_slot(void* drcontext, ThreadSlot slot);
@@ -94,6 +97,7 @@ struct SlowPaths {
     app_pc block_counter;  // see block_heads.h
     app_pc gathered;       // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
     app_pc lines_wait;     // as many as can
+    app_pc line_moves;     // kArgument = lowest address, kInfo = LineProbe (traffic.h)
 };
 extern SlowPaths slow_paths;
 void slow_paths_init(void* drcontext);

@@ -10,7 +10,13 @@
 //     add   c, [filter]
 //     cmp   dword [c], b32           (or [c + kDirtyLines], for a write)
 //     je    done
-//     mov   dword [c], b32           the line waits for the cache
+//     mov   dword [c], b32
+//     mov   c, [states + b]          in the window
+//     shl   c, kLineFlags
+//     test  c, [has]                 (or cmp c, [owns] and je, for a write)
+//     jnz   waits
+//     ...   slow_paths.line_moves    and back to here
+//   waits:                           the line waits for the cache
 //     mov   c, [waiting]
 //     mov   [c], b
 //     add   c, 8
@@ -44,14 +50,48 @@ void insert_lookup(const Emitter& emit, reg_id_t b, reg_id_t c, bool write) {
     emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, 0, write), emit.reg32(b)));
 }
 
-// The line in `b`, with its entry at `c` + `entry`, waits for the cache.
-void insert_waiting(const Emitter& emit, reg_id_t b, reg_id_t c, uint32_t entry, bool write,
-                    instr_t* done) {
+// Whether the thread may go on with the line in `b`, or must take it from another.
+void insert_state_check(const Emitter& emit, reg_id_t a, reg_id_t b, reg_id_t c,
+                        const LineProbe& probe) {
     void* dc = emit.drcontext;
+    const unsigned above = 64 - (kWindowBits - shard.cache_shape().line_bits);
+    instr_t* waits = INSTR_CREATE_label(dc);
+    emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(c), emit.reg(b)));
+    emit.add(INSTR_CREATE_shl(dc, emit.reg(c), OPND_CREATE_INT8(static_cast<int>(above))));
+    emit.add(INSTR_CREATE_shr(dc, emit.reg(c), OPND_CREATE_INT8(static_cast<int>(above - 3))));
+    emit.add(INSTR_CREATE_add(dc, emit.reg(c), thread_slot(dc, ThreadSlot::kLineStates)));
+    emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(c), OPND_CREATE_MEM64(c, 0)));
+    emit.add(INSTR_CREATE_shl(dc, emit.reg(c), OPND_CREATE_INT8(kLineFlags)));
+    if (probe.write != 0) {
+        emit.add(INSTR_CREATE_cmp(dc, emit.reg(c), thread_slot(dc, ThreadSlot::kOwnsLine)));
+        emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(waits)));
+    } else {
+        emit.add(INSTR_CREATE_test(dc, thread_slot(dc, ThreadSlot::kHasLine), emit.reg(c)));
+        emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(waits)));
+    }
+    if (probe.base == 0) {
+        emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(a)));
+    }
+    LineProbe copy = probe;
+    __builtin_clear_padding(&copy);
+    emit_slow_path_jump(emit, slow_paths.line_moves, keep_value(&copy, sizeof copy), c, waits);
+    emit.add(waits);
+}
+
+// The line in `b`, with its entry at `c` + `entry`, waits for the cache.
+void insert_waiting(const Emitter& emit, reg_id_t a, reg_id_t b, reg_id_t c, uint32_t entry,
+                    const LineProbe& probe, instr_t* done) {
+    void* dc = emit.drcontext;
+    const bool write = probe.write != 0;
     const auto bytes = static_cast<int>(CacheModel::waiting_bytes(shard.cache_shape()));
     emit.add(INSTR_CREATE_mov_st(dc, filter_entry(c, entry, false), emit.reg32(b)));
     if (write) {
         emit.add(INSTR_CREATE_mov_st(dc, filter_entry(c, entry, true), emit.reg32(b)));
+    }
+    if (shard.shared_lines().is_open()) {
+        insert_state_check(emit, a, b, c, probe);
+    }
+    if (write) {
         emit.add(INSTR_CREATE_bts(dc, emit.reg(b), OPND_CREATE_INT8(kWrittenBit)));
     }
     load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kWaiting, c);
@@ -67,40 +107,41 @@ void insert_waiting(const Emitter& emit, reg_id_t b, reg_id_t c, uint32_t entry,
     emit.add(done);
 }
 
-void insert_probe_at(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, int64_t offset,
-                     bool write) {
+void insert_probe_at(const Emitter& emit, PlaceScratch& scratch, reg_id_t a,
+                     const LineProbe& probe) {
     void* dc = emit.drcontext;
+    const int offset = probe.offset;
     const reg_id_t b = scratch.take(Role::kSecond);
     const reg_id_t c = scratch.take(Role::kLine);
     if (offset == 0) {
         emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(b), emit.reg(a)));
     } else {
-        emit.add(INSTR_CREATE_lea(
-            dc, emit.reg(b),
-            opnd_create_base_disp(a, DR_REG_NULL, 0, static_cast<int>(offset), OPSZ_lea)));
+        emit.add(INSTR_CREATE_lea(dc, emit.reg(b),
+                                  opnd_create_base_disp(a, DR_REG_NULL, 0, offset, OPSZ_lea)));
     }
     emit.add(INSTR_CREATE_shr(dc, emit.reg(b),
                               OPND_CREATE_INT8(static_cast<int>(shard.cache_shape().line_bits))));
-    insert_lookup(emit, b, c, write);
+    insert_lookup(emit, b, c, probe.write != 0);
     instr_t* done = INSTR_CREATE_label(dc);
     emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
-    insert_waiting(emit, b, c, 0, write, done);
+    insert_waiting(emit, a, b, c, 0, probe, done);
 }
 
-void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, uint64_t line, bool write) {
+void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, const LineProbe& probe) {
     void* dc = emit.drcontext;
     const CacheShape& shape = shard.cache_shape();
+    const uint64_t line = (probe.base + static_cast<uint64_t>(probe.offset)) >> shape.line_bits;
     const reg_id_t b = scratch.take(Role::kSecond);
     const reg_id_t c = scratch.take(Role::kLine);
     const uint32_t entry = CacheModel::filter_offset(line, CacheModel::filter_mask(shape));
     load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kFilter, c);
-    emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, entry, write),
+    emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, entry, probe.write != 0),
                               OPND_CREATE_INT32(static_cast<int>(static_cast<FilterEntry>(line)))));
     instr_t* done = INSTR_CREATE_label(dc);
     emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
     instrlist_insert_mov_immed_ptrsz(dc, static_cast<ptr_int_t>(line), emit.reg(b), emit.block,
                                      emit.where, nullptr, nullptr);
-    insert_waiting(emit, b, c, entry, write, done);
+    insert_waiting(emit, DR_REG_NULL, b, c, entry, probe, done);
 }
 
 // Offsets of bytes, such that each line that a group accesses contains one of them.
@@ -193,6 +234,41 @@ class Probes {
     uint32_t count_ = 0;
 };
 
+// Accesses of one thread to one line, in the order of the program.
+class LineAccesses {
+  public:
+    explicit LineAccesses(uint64_t line) : line_(line) {}
+
+    // Adds what the access touches of the line, if anything.
+    void add(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
+        const uint32_t size = line_bytes();
+        const uint64_t start = line_ << shard.cache_shape().line_bits;
+        const uint64_t low = address > start ? address - start : 0;
+        const uint64_t end = address + bytes > start ? address + bytes - start : 0;
+        const uint64_t high = end < size ? end : size;
+        if (address >= start + size || low >= high || count_ == kMost) {
+            return;
+        }
+        access_[count_++] = {mask(low, high), pc, write};
+    }
+    void use(ThreadRecorder& recorder) const { shard.use_line(recorder, line_, access_, count_); }
+
+  private:
+    static constexpr uint32_t kMost = 64;
+
+    // The bytes [low, high) of a line, as 64 parts at most.
+    static ByteMask mask(uint64_t low, uint64_t high) {
+        const uint64_t part = line_bytes() > 64 ? line_bytes() / 64 : 1;
+        const uint64_t first = low / part;
+        const uint64_t count = (high - 1) / part - first + 1;
+        return (count >= 64 ? ~ByteMask{0} : (ByteMask{1} << count) - 1) << first;
+    }
+
+    uint64_t line_;
+    uint32_t count_ = 0;
+    SharedLines::Access access_[kMost];
+};
+
 }  // namespace
 
 bool traffic() {
@@ -204,30 +280,61 @@ uint32_t line_bytes() {
 }
 
 void insert_group_probes(const Emitter& emit, PlaceScratch& scratch, const BlockPlan& plan,
-                         const AccessGroup& group, reg_id_t a) {
+                         const AccessGroup& group, const GroupInfo* info, reg_id_t a) {
     const Probes probes(plan, group, line_bytes(), group.is_static);
     probes.each([&](int64_t offset, bool write) {
+        const uint64_t base = group.is_static ? static_cast<uint64_t>(group.low) : 0;
+        const LineProbe probe{
+            info->place, info, base, static_cast<int32_t>(offset - group.low), 0, write ? 1u : 0u};
         if (group.is_static) {
-            const auto line = static_cast<uint64_t>(offset) >> shard.cache_shape().line_bits;
-            insert_static_probe(emit, scratch, line, write);
+            insert_static_probe(emit, scratch, probe);
         } else {
-            insert_probe_at(emit, scratch, a, offset - group.low, write);
+            insert_probe_at(emit, scratch, a, probe);
         }
     });
 }
 
-void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, bool write) {
-    insert_probe_at(emit, scratch, a, 0, write);
+void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, uint32_t bytes,
+                  bool write, const PlaceInfo& place) {
+    insert_probe_at(emit, scratch, a, {place, nullptr, 0, 0, bytes, write ? 1u : 0u});
 }
 
-void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write) {
+void use_probed_line(ThreadRecorder& recorder, uint64_t low, const LineProbe& probe) {
+    low = probe.base != 0 ? probe.base : low;
+    const uint64_t line =
+        (low + static_cast<uint64_t>(int64_t{probe.offset})) >> shard.cache_shape().line_bits;
+    LineAccesses accesses(line);
+    if (probe.group == nullptr) {
+        accesses.add(low, probe.bytes, probe.write != 0, probe.place.pc);
+    } else {
+        for (unsigned i = 0; i < probe.group->accesses; ++i) {
+            const GroupAccess& access = probe.group->access[i];
+            accesses.add(low + access.offset, access.bytes, access.write, access.pc);
+        }
+    }
+    accesses.use(recorder);
+}
+
+void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write,
+                 uint64_t pc) {
     if (recorder.cache == nullptr || bytes == 0) {
         return;
     }
     const uint32_t bits = shard.cache_shape().line_bits;
+    const SharedLines& lines = shard.shared_lines();
+    const LineUser user = SharedLines::user(recorder.thread);
     const uint64_t last = (address + bytes - 1) >> bits;
     for (uint64_t line = address >> bits; line <= last; ++line) {
-        if (recorder.cache->touch(line, write)) {
+        if (recorder.cache->in_filter(line, write)) {
+            continue;
+        }
+        const bool full = recorder.cache->touch(line, write);
+        if (lines.is_open() && !lines.may_use(user, line, write)) {
+            LineAccesses accesses(line);
+            accesses.add(address, bytes, write, pc);
+            accesses.use(recorder);
+        }
+        if (full) {
             shard.drain_misses(recorder, true);
         }
     }

@@ -107,6 +107,25 @@ nb::dict shares(ShareColumns&& columns) {
     return out;
 }
 
+nb::dict transfers(TransferColumns&& columns) {
+    nb::dict out;
+    out["owner"] = column(std::move(columns.owner));
+    out["page"] = column(std::move(columns.page));
+    out["thread"] = column(std::move(columns.thread));
+    out["from_thread"] = column(std::move(columns.from_thread));
+    out["phase"] = column(std::move(columns.phase));
+    out["line"] = column(std::move(columns.line));
+    out["from_pc"] = column(std::move(columns.from_pc));
+    out["to_pc"] = column(std::move(columns.to_pc));
+    out["from_bytes"] = column(std::move(columns.from_bytes));
+    out["to_bytes"] = column(std::move(columns.to_bytes));
+    out["transfers"] = column(std::move(columns.transfers));
+    out["travelling"] = column(std::move(columns.travelling));
+    out["judged"] = column(std::move(columns.judged));
+    out["shared"] = column(std::move(columns.shared));
+    return out;
+}
+
 nb::dict header(const ShardHeader& from) {
     nb::dict out;
     out["flags"] = from.flags;
@@ -242,6 +261,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["samples"] = samples(std::move(result.samples));
     out["shared_samples"] = shared_samples(std::move(result.shared_samples));
     out["shares"] = shares(std::move(result.shares));
+    out["transfers"] = transfers(std::move(result.transfers));
     out["places"] = places(result.places);
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);

@@ -28,6 +28,16 @@ void CacheModel::publish_next(const void** word) {
     next_ = word;
 }
 
+void CacheModel::take_range_from_filter(uint64_t first, uint64_t lines) {
+    FilterEntry* entries = filter();
+    for (uint32_t i = 0; i < 2u << kMaxFilterBits; ++i) {
+        const std::atomic_ref<FilterEntry> entry(entries[i]);
+        if (entry.load(std::memory_order_relaxed) - static_cast<FilterEntry>(first) < lines) {
+            entry.store(0, std::memory_order_relaxed);
+        }
+    }
+}
+
 bool CacheModel::touch(uint64_t line, bool write) {
     FilterEntry* entry = entry_of(line);
     const auto name = static_cast<FilterEntry>(line);

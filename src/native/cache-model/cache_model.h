@@ -93,6 +93,19 @@ class CacheModel {
     // The calling thread, which owns this cache, touches the line. True: take_in must be called.
     bool touch(uint64_t line, bool write);
 
+    // The filter as other threads may change it (shared_lines.h). `dirty`: as a dirty line.
+    bool in_filter(uint64_t line, bool dirty) {
+        return entry_at(line, dirty).load(std::memory_order_relaxed) ==
+               static_cast<FilterEntry>(line);
+    }
+    void take_from_filter(uint64_t line, bool dirty) {
+        if (in_filter(line, dirty)) {
+            entry_at(line, dirty).store(0, std::memory_order_relaxed);
+        }
+    }
+    // Lines whose numbers begin with `first`.
+    void take_range_from_filter(uint64_t first, uint64_t lines);
+
     static constexpr uint32_t kFetched = 1;  // the line was not in the cache
     static constexpr uint32_t kDirtied = 2;  // it is to be written back, and was not before
     static constexpr uint32_t kTrafficBits = 2;
@@ -159,6 +172,9 @@ class CacheModel {
     FilterEntry* entry_of(uint64_t line) {
         return reinterpret_cast<FilterEntry*>(at(kFilterOffset) +
                                               filter_offset(line, filter_mask_));
+    }
+    std::atomic_ref<FilterEntry> entry_at(uint64_t line, bool dirty) {
+        return std::atomic_ref<FilterEntry>(*(entry_of(line) + (dirty ? 1u << kMaxFilterBits : 0)));
     }
     WaitingLine* waiting() { return reinterpret_cast<WaitingLine*>(at(kWaitingOffset)); }
     // Returns how many of the lines have traffic.

@@ -22,7 +22,7 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
             counts_.count(fault->first, {each.thread, 0, false}, {hinting, 1 - hinting}, time);
             if (each.pc != 0) {
                 const uint32_t site = sites_.add_read(each.pc);
-                attribute({site, 0, 1, each.time, true}, fault->first, time);
+                attribute(Sample{site, 0, 1, each.time, true}, fault->first, time);
             }
         }
     }
@@ -32,6 +32,42 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
             attribute(sample, at->first, time);
         }
     }
+    auto taken = transfers_.lower_bound(pages.first);
+    for (; taken != transfers_.end() && taken->first < pages.end; taken = transfers_.erase(taken)) {
+        for (const TransfersRecord* transfers : taken->second) {
+            attribute(*transfers, taken->first, time);
+        }
+    }
+}
+
+void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time) {
+    std::optional<uint32_t> owner = owners_.sole(page);
+    if (!owner) {
+        const auto shares =
+            owners_.shares(page, transfers.time, std::max(time, transfers.time + 1));
+        const auto most = std::max_element(
+            shares.begin(), shares.end(),
+            [](const auto& one, const auto& other) { return one.weight < other.weight; });
+        if (most == shares.end()) {
+            return;
+        }
+        owner = most->owner;
+    }
+    TransferColumns& out = transfers_out_;
+    out.owner.push_back(*owner);
+    out.page.push_back(owners_.index_in(*owner, page));
+    out.thread.push_back(transfers.to);
+    out.from_thread.push_back(transfers.from);
+    out.phase.push_back(transfers.phase);
+    out.line.push_back(transfers.line);
+    out.from_pc.push_back(transfers.from_pc);
+    out.to_pc.push_back(transfers.to_pc);
+    out.from_bytes.push_back(transfers.from_bytes);
+    out.to_bytes.push_back(transfers.to_bytes);
+    out.transfers.push_back(transfers.transfers);
+    out.travelling.push_back(transfers.travelling);
+    out.judged.push_back(transfers.judged);
+    out.shared.push_back(transfers.shared);
 }
 
 void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t time) {

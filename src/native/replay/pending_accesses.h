@@ -13,13 +13,17 @@
 
 namespace numascape {
 
-// Faults and samples by page, until the owner of the page is known. They have the same owner as the
-// counts of their page. It is known when the counts leave the tables.
+// Faults, samples and transfers of lines by page, until the owner of the page is known. They have
+// the same owner as the counts of their page. It is known when the counts leave the tables.
 class PendingAccesses {
   public:
-    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
-                    ShareColumns& shares)
-        : owners_(owners), counts_(counts), sites_(sites), shares_(shares) {}
+    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites, ShareColumns& shares,
+                    TransferColumns& transfers)
+        : owners_(owners),
+          counts_(counts),
+          sites_(sites),
+          shares_(shares),
+          transfers_out_(transfers) {}
 
     void add(const SampleRecord& sample, uint32_t page, uint8_t flags);
 
@@ -30,6 +34,10 @@ class PendingAccesses {
         bool hinting;
     };
     void add(const Fault& fault, uint32_t page);
+    // The record must stay in memory.
+    void add_transfers(const TransfersRecord& transfers, uint32_t page) {
+        transfers_[page].push_back(&transfers);
+    }
 
     // The counts of the pages leave the tables at `time`.
     void attribute(WindowPages pages, uint64_t time);
@@ -43,6 +51,7 @@ class PendingAccesses {
         bool whole;
     };
     void attribute(const Sample& sample, uint32_t page, uint64_t time);
+    void attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time);
 
     // The group of the owners of a page of small blocks.
     uint32_t group_of(uint32_t page);
@@ -52,8 +61,10 @@ class PendingAccesses {
     SiteCounts& sites_;
     ShareColumns& shares_;
     std::unordered_map<uint32_t, uint32_t> groups_;  // by page
+    TransferColumns& transfers_out_;
     std::map<uint32_t, std::vector<Sample>> samples_;
     std::map<uint32_t, std::vector<Fault>> faults_;
+    std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;
 };
 
 }  // namespace numascape

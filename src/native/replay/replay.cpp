@@ -31,7 +31,7 @@ class Replayer {
           touches_(owners_, out.touches),
           threads_(out.threads),
           counts_(owners_, threads_, out),
-          pending_(owners_, counts_, sites_, out.shares),
+          pending_(owners_, counts_, sites_, out.shares, out.transfers),
           mappings_(owners_, touches_, pending_) {}
 
     // Reads what replaying needs to know before: small blocks, call stacks, starts of threads, and
@@ -247,6 +247,9 @@ void Replayer::apply(const RecordView& record) {
         }
         case RecordType::kSample:
             pending_.add(record.as<SampleRecord>(), record.header->id, record.header->flags);
+            break;
+        case RecordType::kTransfers:
+            pending_.add_transfers(record.as<TransfersRecord>(), record.header->id);
             break;
         default:
             break;

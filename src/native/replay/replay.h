@@ -101,6 +101,13 @@ struct ShareColumns {
     std::vector<uint32_t> group, owner;
     std::vector<double> share;
 };
+// Cache lines that threads took from others: see TransfersRecord. A page that several
+// blocks share belongs to the one with most of it.
+struct TransferColumns {
+    std::vector<uint32_t> owner, page, thread, from_thread, phase, line;
+    std::vector<uint64_t> from_pc, to_pc, from_bytes, to_bytes, transfers, travelling, judged,
+        shared;
+};
 // The compiler's information about a pc of SiteColumns: "FUNCTION\nFILE" and the line.
 struct PlaceRow {
     uint64_t pc;
@@ -170,6 +177,7 @@ struct Replay {
     SampleColumns samples;
     SharedSampleColumns shared_samples;
     ShareColumns shares;
+    TransferColumns transfers;
     std::vector<PlaceRow> places;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;

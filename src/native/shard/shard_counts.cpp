@@ -152,6 +152,7 @@ void ShardWriter::settle_at_end(const ThreadRecorder* self) {
 }
 
 void ShardWriter::forget_touches(uint32_t first, uint32_t end) {
+    forget_lines(first, end);
     constexpr uint32_t kWhole = static_cast<uint32_t>(kPageBytes);
     while (first < end) {
         const uint32_t whole_pages = first % kWhole == 0 ? (end - first) / kWhole : 0;

@@ -99,7 +99,7 @@ inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
 inline constexpr TableOwner kOwnsLines = TableOwner{1} << 63;
 static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
 
-enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3 };
+enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3, kTransfers = 4 };
 
 struct ChunkHeader {
     uint32_t kind;    // ChunkKind
@@ -138,6 +138,7 @@ enum class RecordType : uint8_t {
     kMemoryRegion,
     kMemoryRegionEnd,
     kRegionName,
+    kTransfers,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
@@ -423,6 +424,26 @@ struct SampleRecord {
     uint32_t phase;
     uint64_t weight;
 };
+
+// Cache lines that a thread took from the thread that wrote them last (shared_lines.h), summed
+// while no page changed its owner. `time` is that of the first one.
+struct TransfersRecord {
+    RecordHeader header;  // id = window page
+    uint64_t time;
+    uint32_t from;  // threads
+    uint32_t to;
+    uint32_t phase;
+    uint32_t line;     // in the page; kUnknownLine where lines were added up
+    uint64_t from_pc;  // of the instructions; 0 where the line was not watched
+    uint64_t to_pc;
+    uint64_t from_bytes;  // in 64 equal parts of the line; 0 where it was not watched
+    uint64_t to_bytes;
+    uint64_t transfers;
+    uint64_t travelling;  // of these, those of a line that had been taken before,
+    uint64_t judged;      // of these, those of watched lines,
+    uint64_t shared;      // and of these, those in which both threads touched the same bytes
+};
+inline constexpr uint32_t kUnknownLine = 0xffffffff;
 
 struct ProcessExitRecord {
     RecordHeader header;

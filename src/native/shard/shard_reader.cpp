@@ -79,6 +79,8 @@ size_t fixed_size(RecordType type) {
             return sizeof(BlockCountsRecord);
         case RecordType::kSample:
             return sizeof(SampleRecord);
+        case RecordType::kTransfers:
+            return sizeof(TransfersRecord);
         case RecordType::kPlace:
             return sizeof(PlaceRecord);
         case RecordType::kMove:
@@ -111,6 +113,11 @@ bool consistent(const RecordView& record, uint32_t threads) {
             return record.header->id < kWindowPages;
         case RecordType::kSample:
             return record.header->id < kWindowPages && record.as<SampleRecord>().phase < kMaxPhases;
+        case RecordType::kTransfers: {
+            const auto& transfers = record.as<TransfersRecord>();
+            return record.header->id < kWindowPages && transfers.from < threads &&
+                   transfers.to < threads && transfers.phase < kMaxPhases;
+        }
         case RecordType::kBlockCounts: {
             const auto& counts = record.as<BlockCountsRecord>();
             return counts.phase < kMaxPhases &&
@@ -232,6 +239,7 @@ void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<Recor
     // Tables of records, some of them unused.
     const size_t entry = kind == ChunkKind::kSmallBlocks ? sizeof(SmallBlocksRecord)
                          : kind == ChunkKind::kSamples   ? sizeof(SampleRecord)
+                         : kind == ChunkKind::kTransfers ? sizeof(TransfersRecord)
                                                          : 0;
     if (chunk_header->kind == 0) {
         return;  // handed out, never used

@@ -44,8 +44,9 @@ ThreadRecorder* ShardWriter::take_recorder() {
 // All counts of the thread are in the log, and it has no table any more.
 void ShardWriter::keep_recorder(ThreadRecorder* ended) {
     if (ended->cache != nullptr) {
-        os::unmap(ended->cache, CacheModel::bytes(cache_shape_));
-        ended->cache = nullptr;
+        // It stays mapped: another thread may just be about to change its filter.
+        shared_lines_.end_thread(ended->thread);
+        os::discard(ended->cache, CacheModel::bytes(cache_shape_), false);
     }
     if (ended->granules != nullptr) {
         ended->granules->clear();
@@ -76,7 +77,8 @@ void ShardWriter::unmap_recorder(ThreadRecorder* recorder) {
 }
 
 void ShardWriter::unmap_chunks(ThreadRecorder& recorder) {
-    for (ChunkHeader** chunk : {&recorder.chunk, &recorder.small, &recorder.sampling.chunk}) {
+    for (ChunkHeader** chunk :
+         {&recorder.chunk, &recorder.small, &recorder.sampling.chunk, &recorder.transfers.chunk}) {
         if (*chunk != nullptr) {
             os::unmap(*chunk, kChunkBytes);
             *chunk = nullptr;
@@ -90,7 +92,8 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
         return nullptr;
     }
     if (cache_shape_.ways != 0) {
-        void* memory = map_private<void>(CacheModel::bytes(cache_shape_));
+        void* memory = self->cache != nullptr ? self->cache
+                                              : map_private<void>(CacheModel::bytes(cache_shape_));
         if (memory == nullptr) {
             return nullptr;
         }
@@ -110,6 +113,9 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
             self->next = threads_;
             threads_ = self;
         }
+    }
+    if (shared_lines_.is_open()) {
+        shared_lines_.begin_thread(self->thread, self->cache);
     }
     if (self->current.load(std::memory_order_relaxed) == nullptr) {
         set_flag(kShardThreadsLost);

@@ -68,6 +68,7 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     self.chunk = nullptr;
     self.small = nullptr;
     self.sampling.chunk = nullptr;
+    self.transfers.chunk = nullptr;
     for (ThreadRecorder* idle = idle_threads_; idle != nullptr; idle = idle->next) {
         unmap_chunks(*idle);  // the parent's
     }
@@ -76,6 +77,9 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     }
     self.thread = header_->threads++;
     self.os_tid = os::thread_id();
+    if (shared_lines_.is_open()) {
+        shared_lines_.after_fork(self.thread, self.cache);
+    }
     return map_kept_table(self);
 }
 
@@ -258,6 +262,7 @@ void ShardWriter::close() {
             unmap_recorder(thread);
         }
     }
+    shared_lines_.close();
     os::unmap(touched_, kWindowPages);
     os::unmap(tables_, kMaxTables * sizeof(CountTable));
     os::unmap(phase_used_, kMaxPhases * sizeof(uint64_t));

@@ -17,6 +17,7 @@
 #include "own_file.h"
 #include "page_table.h"
 #include "shard_format.h"
+#include "shared_lines.h"
 #include "spin_lock.h"
 #include "table_word.h"
 
@@ -53,6 +54,12 @@ struct Sampling {
     uint32_t random;
 };
 
+// The lines that a thread took from others; see shared_lines.h.
+struct TransferLog {
+    ChunkHeader* chunk;  // this thread's kTransfers chunk, null until the first
+    uint32_t logged;     // records that left the chunk for the log
+};
+
 struct ThreadRecorder {
     std::atomic<CountTable*> current;  // in force; null: not counted (kShardThreadsLost)
     const void**
@@ -72,6 +79,7 @@ struct ThreadRecorder {
     uint64_t stack_end;
     uint64_t python_state;  // see python_frames.h
     Sampling sampling;
+    TransferLog transfers;
     uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
 };
 static_assert(kMaxTables <= 0xffff);
@@ -96,7 +104,10 @@ class ShardWriter {
     void model_caches(const CacheShape& shape) {
         cache_shape_ = shape;
         wide_vectors_ = CacheModel::wide_vectors_here();
+        shared_lines_.open(shape.line_bits);
     }
+    // Not open without modelled caches, or if the process may not reserve so much address space.
+    const SharedLines& shared_lines() const { return shared_lines_; }
     const CacheShape& cache_shape() const { return cache_shape_; }
 
     // A recorder for the calling thread; null only when out of memory.
@@ -142,6 +153,17 @@ class ShardWriter {
     // every page touched.
     void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
                uint64_t writes, uint64_t pc);
+
+    // --- Lines that travel between threads (transfers.cpp).
+    // The thread's filter did not know the line, and now has it: the thread makes these accesses.
+    void use_line(ThreadRecorder& self, uint64_t line, const SharedLines::Access* access,
+                  uint32_t accesses);
+    // Nobody has the lines of the window pages [first, end) any more.
+    void forget_lines(uint32_t first, uint32_t end) {
+        if (shared_lines_.is_open()) {
+            shared_lines_.forget(first, end);
+        }
+    }
 
     // Processes and counts the lines that wait for the thread's modelled cache. `own`: on that
     // thread.
@@ -253,6 +275,7 @@ class ShardWriter {
     void back_counter(const CountTable& table, uint32_t number);
     void flush_counters(ThreadRecorder& self, CountTable& table);
 
+    void note_transfer(ThreadRecorder& self, const Transfer& transfer);
     void count_traffic(ThreadRecorder& of, const CacheModel::Traffic* traffic, uint32_t count);
 
     // --- count_tables.cpp; all but table_at with registry_lock_ held
@@ -282,6 +305,7 @@ class ShardWriter {
     uint8_t* evictions_ = nullptr;             // by phase
     uint64_t switches_ = 0;
     CacheShape cache_shape_;
+    SharedLines shared_lines_;
     bool wide_vectors_ = false;
     uint32_t current_phase_ = 0;
     uint32_t first_free_ = 0;  // no table before this one is free

@@ -20,6 +20,7 @@ from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.structures import Names, StructureTable
 from numascape.conversion.symbol_cache import limit_size, symbol_cache
 from numascape.conversion.threads import thread_table
+from numascape.conversion.transfers import summed
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
@@ -144,6 +145,10 @@ def _assemble(
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)).sort("structure", "instance"),
     }
+    if session.options.cache is not None:
+        tables["transfers"] = summed(
+            renumbered(with_phases(part.transfers, part)) for part in parts
+        )
     tables = {
         name: frame.select(
             *SCHEMAS[name].names(),

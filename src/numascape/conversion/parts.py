@@ -20,6 +20,7 @@ from numascape.conversion.structures import (
     module_structures,
     owner_structures,
 )
+from numascape.conversion.transfers import transfer_table
 from numascape.trace.schema import OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Part:
     first_touch: pl.DataFrame
     placement: pl.DataFrame
     lines: pl.DataFrame
+    transfers: pl.DataFrame
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
 
@@ -106,6 +108,7 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         _first_touches(touches, names),
         last_of_each(placement, PLACE),
         lines,
+        transfer_table(group, owners, (pages, variables), ranks, names.line),
         extents,
         {
             member.process: process_phases(member.shard, names, group.begin)

@@ -110,6 +110,14 @@ class ShardGroup:
         return pl.DataFrame(self._merged("shares"))
 
     @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """The cache lines that known threads took from others."""
+        frame = pl.DataFrame(self._merged("transfers"))
+        return frame.filter(
+            (pl.col("thread") != UNKNOWN_THREAD) & (pl.col("from_thread") != UNKNOWN_THREAD)
+        )
+
+    @cached_property
     def module_owners(self) -> pl.DataFrame:
         """(owner, module, member): `module` is an index in a shard's list of modules."""
         rows = [
@@ -155,6 +163,8 @@ class ShardGroup:
             columns["thread"] = member.threads(columns["thread"])
         if "group" in columns and number > 0:
             columns["group"] = columns["group"] + np.uint32(self._first_groups[number])
+        if "from_thread" in columns:
+            columns["from_thread"] = member.threads(columns["from_thread"])
         if "site" in columns:
             columns["site"] = columns["site"].astype(np.uint64) + np.uint64(number << 32)
         return columns

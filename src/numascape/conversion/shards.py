@@ -41,6 +41,7 @@ _TABLES = (
     "samples",
     "shared_samples",
     "shares",
+    "transfers",
 )
 
 Columns = Mapping[str, npt.NDArray[Any]]

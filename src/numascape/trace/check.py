@@ -8,6 +8,7 @@ checks examine every row, because later code uses ids as indices without checks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import polars as pl
 
@@ -77,6 +78,17 @@ def check_spans(spans: pl.DataFrame, phases: pl.DataFrame, where: str) -> None:
     check_ids(spans, where, phase=phases.height)
     if spans.filter(pl.col("end_ns") < pl.col("start_ns")).height:
         raise NumascapeError(f"{where} is damaged: a span of a phase ends before it begins")
+
+
+def check_transfers(frame: pl.DataFrame, threads: int, page_lines: int, where: str) -> None:
+    """Check that threads and cache lines exist, and that parts are not larger than their whole."""
+    check_ids(frame, where, from_thread=threads)
+    line = pl.col("cache_line")
+    if frame.filter((line < -1) | (line >= page_lines)).height:
+        raise NumascapeError(f"{where} is damaged: a page has only {page_lines} cache lines")
+    sums = [pl.col(name) for name in ("transfers", "travelling", "judged", "true_sharing")]
+    if frame.filter(pl.any_horizontal(b > a for a, b in pairwise(sums))).height:
+        raise NumascapeError(f"{where} is damaged: a part of its transfers is larger than all")
 
 
 def check_instances(frame: pl.DataFrame, structures: pl.DataFrame, where: str) -> None:

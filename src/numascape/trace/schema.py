@@ -103,10 +103,31 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "latency": _U64,
         }
     ),
+    "transfers": pl.Schema(
+        {
+            **_PAGE_OF_INSTANCE,
+            "cache_line": pl.Int32(),
+            "from_thread": _U32,
+            "thread": _U32,
+            "phase": _U32,
+            "from_function": _TEXT,
+            "from_file": _TEXT,
+            "from_line": _U32,
+            "function": _TEXT,
+            "file": _TEXT,
+            "line": _U32,
+            "from_bytes": _U64,
+            "bytes": _U64,
+            "transfers": _U64,
+            "travelling": _U64,
+            "judged": _U64,
+            "true_sharing": _U64,
+        }
+    ),
     "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
 }
 
-OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "instances"})
+OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "transfers", "instances"})
 """Tables that a trace may not have, because nothing was recorded for them; read as empty."""
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {

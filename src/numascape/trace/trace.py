@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_MAX_LINES = 128
+"""Of a page: the modelled lines have at least 32 bytes."""
+
+
 @dataclass(frozen=True)
 class Trace:
     """A trace whose tables are read, and checked, when they are first used.
@@ -88,6 +92,14 @@ class Trace:
             structure=self.structures.height,
             phase=self.phases.height,
         )
+        return frame
+
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """The cache lines that threads took from each other; empty if not recorded."""
+        frame = self._read_pages("transfers", by_thread=True, by_phase=True)
+        where = self._where("transfers")
+        check.check_transfers(frame, self.threads.height, _MAX_LINES, where)
         return frame
 
     @cached_property

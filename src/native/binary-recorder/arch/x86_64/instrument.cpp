@@ -123,7 +123,7 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     instr_t* done = INSTR_CREATE_label(dc);
     const auto span = static_cast<int>(group.high - group.low);
     if (traffic()) {
-        insert_group_probes(emit, scratch, block.plan, group, a);
+        insert_group_probes(emit, scratch, block.plan, group, info, a);
     }
     if (page_crossing == PageCrossing::kByAddress) {
         insert_straddle_check(emit, span, a, b, leave);

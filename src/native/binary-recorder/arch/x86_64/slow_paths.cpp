@@ -71,7 +71,7 @@ void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const
     const auto* group = static_cast<const GroupInfo*>(info);
     for (unsigned i = 0; i < group->accesses; ++i) {
         const GroupAccess& access = group->access[i];
-        touch_lines(*recorder, low + access.offset, access.bytes, access.write);
+        touch_lines(*recorder, low + access.offset, access.bytes, access.write, access.pc);
         shard.count(*recorder, low + access.offset, access.bytes, access.write ? 0 : 1,
                     access.write ? 1 : 0, access.pc);
     }
@@ -107,10 +107,10 @@ void touch_copied(ThreadRecorder& recorder, uint64_t from, uint64_t to, uint64_t
     for (uint64_t at = 0; at < bytes; at += line_bytes()) {
         const uint64_t piece = bytes - at < line_bytes() ? bytes - at : line_bytes();
         if (string.reads) {
-            touch_lines(recorder, from + at, piece, false);
+            touch_lines(recorder, from + at, piece, false, string.place.info.pc);
         }
         if (string.writes) {
-            touch_lines(recorder, to + at, piece, true);
+            touch_lines(recorder, to + at, piece, true, string.place.info.pc);
         }
     }
 }
@@ -183,7 +183,8 @@ void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder
     const uint64_t reads = state->write ? 0 : 1;
     uint64_t counted = 0;  // pages from that of the area on
     for (uint32_t i = 0; i < found; ++i) {
-        touch_lines(*recorder, extents[i].start, extents[i].bytes, state->write);
+        touch_lines(*recorder, extents[i].start, extents[i].bytes, state->write,
+                    state->place.info.pc);
         const uint64_t last = (extents[i].start + extents[i].bytes - 1) >> kPageShift;
         for (uint64_t page = extents[i].start >> kPageShift; page <= last; ++page) {
             const uint64_t bit = uint64_t{1} << ((page - (area >> kPageShift)) & 63);
@@ -207,7 +208,7 @@ void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder
     const int64_t bits = int64_t{test->bytes} * 8;
     const int64_t operand = bit >= 0 ? bit / bits : -((bits - 1 - bit) / bits);
     address += static_cast<uint64_t>(operand * test->bytes);
-    touch_lines(*recorder, address, test->bytes, test->write);
+    touch_lines(*recorder, address, test->bytes, test->write, test->place.info.pc);
     shard.count(*recorder, address, test->bytes, 1, test->write ? 1 : 0, test->place.info.pc);
     count_special(*recorder, test->place, address, 1, test->write ? 1 : 0);
 }
@@ -238,7 +239,7 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
     const uint32_t elements = shape->lanes.bytes / element;
     if (shape->lanes.packed || elements == 1) {
         const uint64_t bytes = shape->lanes.packed ? lanes_in(mask) * element : element;
-        touch_lines(*recorder, address, bytes, shape->write);
+        touch_lines(*recorder, address, bytes, shape->write, shape->place.info.pc);
         shard.count(*recorder, address, bytes, reads, 1 - reads, shape->place.info.pc);
         return;
     }
@@ -249,7 +250,7 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
     for (; mask != 0; mask &= mask - 1) {
         const uint32_t at = static_cast<uint32_t>(__builtin_ctzll(mask)) % elements;
         const uint64_t lane = address + uint64_t{at} * element;
-        touch_lines(*recorder, lane, element, shape->write);
+        touch_lines(*recorder, lane, element, shape->write, shape->place.info.pc);
         low_page |= lane < boundary;
         high_page |= lane + element > boundary;
     }
@@ -270,7 +271,7 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, c
         const int64_t index = shape->index_bytes == 8 ? static_cast<const int64_t*>(vector)[lane]
                                                       : static_cast<const int32_t*>(vector)[lane];
         const uint64_t address = base + static_cast<uint64_t>(index) * shape->scale;
-        touch_lines(*recorder, address, shape->element_bytes, shape->write);
+        touch_lines(*recorder, address, shape->element_bytes, shape->write, shape->place.info.pc);
         shard.count(*recorder, address, shape->element_bytes, reads, 1 - reads,
                     shape->place.info.pc);
         count_special(*recorder, shape->place, address, reads, 1 - reads);
@@ -280,6 +281,11 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, c
 void drain_misses(uint64_t, const void*, ThreadRecorder* recorder, const void*, uint64_t,
                   const void*) {
     shard.drain_misses(*recorder, true);
+}
+
+void line_moves(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
+                const void*) {
+    use_probed_line(*recorder, low, *static_cast<const LineProbe*>(info));
 }
 
 uint64_t program_stack_pointer() {
@@ -444,6 +450,7 @@ void slow_paths_init(void* drcontext) {
     slow_paths.block_counter = generator.code(block_counter_ran_out, block_counter_ran_out);
     slow_paths.gathered = generator.code(count_gathered, count_gathered);
     slow_paths.lines_wait = generator.code(drain_misses, drain_misses);
+    slow_paths.line_moves = generator.code(line_moves, line_moves);
     if (dr_register_cache_return != nullptr) {
         dr_register_cache_return(cache_return);
     }

@@ -250,7 +250,7 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
     insert_straddle_check(emit, static_cast<int>(lanes.bytes), a, b, straddles, unit);
     if (traffic()) {
-        insert_probe(emit, scratch, a, write);
+        insert_probe(emit, scratch, a, lanes.bytes, write, place.info);
     }
     insert_slot_offset(emit, a);
     insert_subtraction(emit, table, a, write, 1);
