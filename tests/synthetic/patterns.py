@@ -37,6 +37,7 @@ class Pattern:
     lines: list[tuple[Any, ...]] = field(default_factory=list)
     estimated: list[int] = field(default_factory=list)  # of each line; none: not told
     instances: list[tuple[int, int, int, int]] = field(default_factory=list)
+    transfers: list[tuple[Any, ...]] = field(default_factory=list)  # none: not recorded
     placed_by_first_touch: bool = False
 
     def phase(self, name: str, line: int = 0, repetitions: int = 1) -> int:
@@ -58,6 +59,26 @@ class Pattern:
         """Say that a source line uses a structure."""
         file = f"{self.program}.c"
         self.lines.append((structure, phase, function, file, line, reads, writes))
+
+    def take_lines(
+        self, structure: int, page: int, threads: tuple[int, int], counts: tuple[int, int, int]
+    ) -> None:
+        """Say how often a line of 64 bytes went from one thread to another, who use 8 bytes each.
+
+        `counts`: how often it travelled, how often both sides are known, and of these with the
+        same bytes.
+        """
+        source, target = threads
+        travelling, judged, shared = counts
+        file = f"{self.program}.c"
+        places = ("work", file, 70, "work", file, 71)
+        masks = (0xFF << 8 * (source % 8), 0xFF << 8 * (target % 8))
+        self.transfers.append(
+            (
+                *(structure, 0, page, page % 64, source, target, 0, *places, *masks),
+                *(travelling, travelling, judged, shared),
+            )
+        )
 
     def structure(self, name: str, pages: int, **columns: Any) -> int:
         """Add a structure and return its id."""
@@ -141,7 +162,8 @@ class Pattern:
         accesses = pl.concat(self.accesses)
         first_touch = pl.concat(self.first_touch)
         threads = np.arange(self.threads, dtype=np.uint32)
-        return {
+        recorded = {"transfers": self._frame("transfers", self.transfers)} if self.transfers else {}
+        return recorded | {
             "structures": pl.DataFrame(self.structures, schema=_STRUCTURES, orient="row"),
             "accesses": accesses,
             "first_touch": first_touch,

@@ -26,8 +26,9 @@ from numascape.findings.diagnoses import (
     shared_read_mostly,
     shared_stack,
     shared_written,
+    travelling_lines,
 )
-from numascape.findings.finding import Finding, Kind
+from numascape.findings.finding import LINES_TRAVEL, Finding, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import MIN_GAIN
@@ -39,6 +40,7 @@ Diagnosis = Callable[[Subject], Finding | None]
 
 # Diagnoses of how pages are used and touched. A structure gets the first that applies.
 _ONE_OF: tuple[Diagnosis, ...] = (
+    page_false_sharing.diagnose_by_lines,
     changing_users.diagnose,
     page_false_sharing.diagnose,
     serial_first_touch.diagnose,
@@ -83,6 +85,9 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     found += load_imbalance.diagnose(run)
     found += one_node_serves_all.diagnose(run)
     found += migrated_threads.diagnose(run)
+    found += travelling_lines.diagnose(
+        run, {one.structure for one in found if one.kind is Kind.PAGE_FALSE_SHARING}
+    )
     found = _relevant(run, found)
     found = with_gains(run, found) if gains else without_gains(found)
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
@@ -146,7 +151,8 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
     kept = []
     for members in by_cause(found):
         share = sum(finding.nearer for finding in members) / max(1, run.accesses)
-        if not members[0].to_do or share > MIN_GAIN:
+        # A line that travels costs as much as about a hundred other accesses.
+        if not members[0].to_do or share > MIN_GAIN or members[0].kind in LINES_TRAVEL:
             kept += [id(finding) for finding in members]
     return [finding for finding in found if id(finding) in set(kept)]
 

@@ -19,6 +19,8 @@ class Kind(str, Enum):
     PARTITIONED = "partitioned"
     PAGE_FALSE_SHARING = "page-level false sharing"
     HUGE_PAGE_FALSE_SHARING = "false sharing of 2 MiB pages"
+    LINE_FALSE_SHARING = "false sharing of cache lines"
+    LINE_TRUE_SHARING = "true sharing of cache lines"
     HOT_PAGES = "hot pages"
     LOAD_IMBALANCE = "load imbalance"
     ONE_NODE_SERVES_ALL = "one node serves all"
@@ -36,6 +38,9 @@ NOTHING_TO_DO = frozenset(
     {Kind.PARTITIONED, Kind.CACHE_RESIDENT, Kind.NO_SINGLE_CAUSE, Kind.NO_PROBLEM}
 )
 """Findings that need no fix."""
+
+LINES_TRAVEL = frozenset({Kind.LINE_FALSE_SHARING, Kind.LINE_TRUE_SHARING})
+"""Findings about cache lines that threads take from each other."""
 
 _LONGEST = 60
 

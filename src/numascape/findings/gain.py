@@ -52,9 +52,31 @@ def without_gains(found: Sequence[Finding]) -> list[Finding]:
 def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
     """The gain of the advised fix of all of these findings together; they have the same one."""
     remedy = found[0].remedy
-    if run.nodes is None or remedy is Remedy.NONE or only_touches(run.trace):
+    if run.nodes is None or only_touches(run.trace):
         return None
+    if remedy is Remedy.NONE:
+        return _sum([finding.gain for finding in found])
     return _model(run).gain(found, remedy)
+
+
+def _sum(gains: Sequence[Gain | None]) -> Gain | None:
+    """The gain of fixes that place nothing, and so were predicted one by one."""
+    known = [gain for gain in gains if gain is not None]
+    if not known:
+        return None
+    return dataclasses.replace(
+        known[0],
+        share=sum(gain.share for gain in known),
+        low=sum(gain.low for gain in known),
+        high=min(1.0, sum(gain.high for gain in known)),
+    )
+
+
+def seconds_now(run: Run) -> float | None:
+    """The predicted time of the run as it is; None if no nodes are known."""
+    if run.nodes is None or only_touches(run.trace):
+        return None
+    return _model(run).now.seconds
 
 
 def best_policy(run: Run) -> Prediction | None:

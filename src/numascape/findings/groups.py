@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numascape.findings.finding import Finding, Gain, Kind
+from numascape.findings.finding import LINES_TRAVEL, Finding, Gain, Kind
 from numascape.findings.gain import by_cause, joint_gain
 from numascape.findings.subject import Run
 from numascape.quantities import percent
@@ -75,6 +75,8 @@ def stake_of(group: Group) -> tuple[str, str]:
         )
     if group.of_touches:
         return percent(group.share), "of touched pages (accesses were not recorded)"
+    if group.kind in LINES_TRAVEL:
+        return percent(group.share), "of accesses take a line that another thread has just written"
     if group.kind is Kind.LOAD_IMBALANCE:
         return percent(group.share), "of accesses are made while other threads wait"
     return percent(group.share), ("of accesses could become local (not an estimate of time saved)")

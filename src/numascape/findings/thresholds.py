@@ -103,6 +103,31 @@ long. In longer parts, pages with two users are not boundaries."""
 MAX_BOUNDARY_USERS = 3.0
 """Largest mean number of threads that use a page where contiguous parts meet."""
 
+MAX_SHARED_LINES = 0.25
+"""Share of a page's lines that several threads use, up to which the page holds separate parts of
+threads. Parts of 512 bytes that begin anywhere have a line in common with the next one at every
+eighth line."""
+
+MIN_WRITERS = 2
+"""Number of threads that write a page in the work, from which its lines tell whether they share
+data: lines that are only read are not followed."""
+
+MIN_FALSE_SHARING = 0.5
+"""Share of the lines taken from another thread of which the two threads used different bytes, from
+which padding helps more than sharing less."""
+
+MIN_TRANSFERS_PER_ACCESS = 0.0005
+"""Lines taken from another thread per access of the run, from which they matter. A line from
+another cache takes 50 to 150 ns, other accesses take about 1 ns: this is 2.5 to 7.5 percent."""
+
+MIN_JUDGED = 100
+"""Lines taken from another thread with known bytes, from which the share of false sharing is known
+to within 10 percent points."""
+
+MIN_TRANSFERS = 1000
+"""Number of lines taken from another thread from which a structure is judged: below it, they take
+less than 0.2 ms, and starting the threads takes as long."""
+
 MIN_HOT_RATIO = 1.5
 """Ratio of the busiest of equally long parts to the mean, from which pages are used unevenly. The
 node of that part then needs half as much time again."""

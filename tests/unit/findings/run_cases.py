@@ -38,7 +38,15 @@ def run_of(pattern: Pattern, *, nodes: bool = False) -> Run:
         trace = write_pattern(pattern, Path(folder) / "run.numascape")
         run = examine(trace)
         assert run.subjects is not None  # read what is needed while the folder is there
-        for table in ("threads", "phases", "placement", "lines", "instances", "first_touch"):
+        for table in (
+            "threads",
+            "phases",
+            "placement",
+            "lines",
+            "instances",
+            "first_touch",
+            "transfers",
+        ):
             trace.table(table)
         return run
 

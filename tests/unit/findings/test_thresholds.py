@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from numascape.findings import thresholds
+from unit.findings import line_cases as lines
 from unit.findings import node_cases as nodes
 from unit.findings import pattern_cases as patterns
 from unit.findings import run_cases as runs
@@ -50,6 +51,12 @@ CASES = {
     "MIN_ORDERED_SHARE": Case(lambda covered: runs.main_works(covered, 0.5), 0.89, 0.91, False),
     "MIN_PART_ENDS": Case(patterns.parts_are_short, 14 / 54, 14 / 46, True),
     "MAX_BOUNDARY_USERS": Case(patterns.few_users_at_boundaries, 2.97, 3.03, False),
+    "MAX_SHARED_LINES": Case(lines.parts_are_separate, 15.5 / 64, 16.5 / 64, False),
+    "MIN_WRITERS": Case(lambda writers: lines.parts_are_separate(0.1, int(writers)), 1, 2, True),
+    "MIN_FALSE_SHARING": Case(lambda share: lines.is_false(share), 0.49, 0.51, True),
+    "MIN_TRANSFERS_PER_ACCESS": Case(lines.matter, 0.00049, 0.00051, True),
+    "MIN_TRANSFERS": Case(lines.are_enough, 999, 1000, True),
+    "MIN_JUDGED": Case(lines.are_known, 99, 100, True),
     "MIN_HOT_RATIO": Case(runs.is_hot, 1.48, 1.52, True),
     "MIN_IMBALANCE": Case(lambda ratio: runs.imbalanced(ratio, 0.5), 1.39, 1.41, True),
     "MAX_IDLE_RATIO": Case(patterns.takes_part, 0.099, 0.101, True),

@@ -3,12 +3,84 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from numascape.analysis.line_transfers import PAGE_LINES, shared_lines_of_pages
 from numascape.findings.advice import initialise_in_parallel, interleave_if_better
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern, boundary_share
 from numascape.findings.subject import PAGE_BYTES, Subject
-from numascape.findings.thresholds import MIN_BOUNDARY_SHARE, sureness
+from numascape.findings.thresholds import (
+    MAX_SHARED_LINES,
+    MIN_BOUNDARY_SHARE,
+    MIN_WRITERS,
+    sureness,
+)
 from numascape.quantities import percent
+
+
+def diagnose_by_lines(subject: Subject) -> Finding | None:
+    """The same where a trace has the cache lines that threads share: parts of any length.
+
+    Counts of pages cannot tell parts of several threads in a page from data that they share.
+    """
+    if subject.pattern in (Pattern.ONE_THREAD, Pattern.SPLIT):
+        return None
+    shared = shared_lines(subject)
+    if shared is None or shared > MAX_SHARED_LINES:
+        return None
+    several = boundary_share(subject.use)
+    return Finding(
+        kind=Kind.PAGE_FALSE_SHARING,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=(
+            f"{percent(several)} of the accesses go to pages that several threads use, but only "
+            f"{percent(shared)} of the cache lines of these pages are used by more than one: each "
+            "thread has its own parts of the page. Such a page can be local to only one of them."
+        ),
+        fixes=(
+            Fix(
+                "Put the parts of one thread together, so that they fill whole pages: divide the "
+                "work along the outer dimension, allocate one block for each thread, or round each "
+                f"part up to a multiple of {PAGE_BYTES} bytes.",
+                Remedy.DIVIDED,
+            ),
+            interleave_if_better(subject),
+        ),
+        evidence=(
+            Evidence("accesses to pages with several users", several, "share"),
+            Evidence("lines of these pages that several threads use", shared, "share"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=sureness(MAX_SHARED_LINES - shared, 0.0, MAX_SHARED_LINES),
+        place=subject.used_at,
+        nearer=subject.foreign,
+    )
+
+
+def shared_lines(subject: Subject) -> float | None:
+    """Share of the lines that several threads use, on pages that several threads write.
+
+    Pages are weighted by their accesses. None if lines were not recorded, or if most accesses of
+    the work go to other pages.
+    """
+    trace = subject.run.trace
+    if trace.transfers.is_empty():
+        return None
+    key = ["structure", "instance", "page"]
+    pages = subject.rows.group_by(key).agg(
+        count=(pl.col("reads") + pl.col("writes")).sum(),
+        writers=pl.col("thread").filter(pl.col("writes") > 0).n_unique(),
+    )
+    written = pages.filter(pl.col("writers") >= MIN_WRITERS)
+    if 2 * int(written["count"].sum()) < int(pages["count"].sum()):
+        return None
+    own = trace.transfers.filter(pl.col("structure") == subject.structure)
+    known = written.join(shared_lines_of_pages(own), on=key, how="left")
+    weighted = known["count"] * known["shared_lines"].fill_null(0)
+    return float(weighted.sum()) / float(known["count"].sum()) / PAGE_LINES
 
 
 def diagnose(subject: Subject) -> Finding | None:
