@@ -108,7 +108,7 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         _first_touches(touches, names),
         last_of_each(placement, PLACE),
         lines,
-        transfer_table(group, owners, (pages, variables), ranks, names.line),
+        transfer_table(group, owners, (pages, variables), ranks, names.lines),
         extents,
         {
             member.process: process_phases(member.shard, names, group.begin)

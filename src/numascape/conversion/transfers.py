@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 
 import polars as pl
 
+from numascape.conversion.lines import PlacesOf
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.shards import SMALL, UNKNOWN
 from numascape.trace.schema import SCHEMAS
@@ -19,6 +20,9 @@ UNKNOWN_LINE = 0xFFFFFFFF
 _SCHEMA = SCHEMAS["transfers"]
 _SUMS = ("transfers", "travelling", "judged", "true_sharing")
 _BYTES = ("from_bytes", "bytes")
+_PLACES = pl.Schema(
+    {"pc": pl.UInt64(), "function": pl.String(), "file": pl.String(), "line": pl.UInt32()}
+)
 _KEY = [name for name in _SCHEMA.names() if name not in (*_SUMS, *_BYTES)]
 
 
@@ -27,7 +31,7 @@ def transfer_table(
     owners: pl.DataFrame,
     module_pages: tuple[pl.DataFrame, pl.DataFrame],
     ranks: pl.DataFrame,
-    place_of: Callable[[int], tuple[str, str, int]],
+    places_of: PlacesOf,
 ) -> pl.DataFrame:
     """The table of a group's processes.
 
@@ -46,7 +50,7 @@ def transfer_table(
         frame.select(columns)
         for frame in (owned.filter(~scattered), small, _in_variables(inside, *module_pages))
     )
-    return summed([_with_places(located, place_of)])
+    return summed([_with_places(located, places_of)])
 
 
 def summed(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -84,15 +88,16 @@ def _in_variables(rows: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFra
     )
 
 
-def _with_places(
-    rows: pl.DataFrame, place_of: Callable[[int], tuple[str, str, int]]
-) -> pl.DataFrame:
+def _with_places(rows: pl.DataFrame, places_of: PlacesOf) -> pl.DataFrame:
     """Replace the instructions by functions, files and lines, and `line` by `cache_line`."""
-    pcs = sorted({*rows["to_pc"].unique().to_list(), *rows["from_pc"].unique().to_list()} - {0})
-    places = pl.DataFrame(
-        [(0, "", "", 0), *((pc, *place_of(pc)) for pc in pcs)],
-        schema={"pc": pl.UInt64, "function": pl.String, "file": pl.String, "line": pl.UInt32},
-        orient="row",
+    pcs = pl.concat([rows["to_pc"], rows["from_pc"].alias("to_pc")]).unique().sort()
+    pcs = pcs.filter(pcs > 0)
+    numbers, found = places_of(pcs)
+    places = pl.concat(
+        [
+            pl.DataFrame([(0, "", "", 0)], schema=_PLACES, orient="row"),
+            found[numbers].with_columns(pc=pcs).select(_PLACES.names()).cast(_PLACES),
+        ]
     )
     cache_line = pl.when(pl.col("line") == UNKNOWN_LINE).then(-1).otherwise("line")
     named = rows.with_columns(cache_line=cache_line.cast(pl.Int32())).drop("line")

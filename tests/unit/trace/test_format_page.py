@@ -74,7 +74,7 @@ def test_the_example_in_sql_gives_the_sums(
 ) -> None:
     trace_folder.rename(trace_folder.with_name("run.numascape"))
     monkeypatch.chdir(trace_folder.parent)
-    (query,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    *_, query = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
     found = duckdb.sql(query)
     assert found is not None
     assert set(found.fetchall()) == {("A", 912, 1024), ("B", 30, 34)}
