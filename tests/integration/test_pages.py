@@ -16,6 +16,7 @@ import pytest
 
 from integration.conftest import make
 from integration.living import LAYERS, PAGE, Living, write_model
+from numascape.live.files.layout import read_layout
 from numascape.live.mappings import parse_numa_maps
 
 PROGRAMS = Path(__file__).parents[1] / "vm/programs"
@@ -210,3 +211,20 @@ def test_another_users_process_is_refused_in_one_line() -> None:
     assert (result.returncode, result.stdout) == (2, "")
     assert "run numascape as that user, or with sudo" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_sections_are_those_of_readelf() -> None:
+    path = Path(sys.executable).resolve()
+    output = subprocess.run(
+        ["readelf", "-SW", path], capture_output=True, text=True, check=True
+    ).stdout
+    expected = {}
+    for line in output.splitlines():
+        words = line.replace("[ ", "[").split()
+        if len(words) > 7 and words[0].startswith("[") and words[1].startswith("."):
+            name, kind, _, offset, size, flags = words[1], *words[2:6], words[7]
+            if "A" in flags and kind != "NOBITS":
+                expected[name] = (int(offset, 16), int(offset, 16) + int(size, 16))
+    found = {item.name: (item.start, item.end) for item in read_layout(path).ranges}
+    assert expected
+    assert found == expected

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors and sections are where the formats' own libraries and tools put them."""
+"""Tensors are where the formats' own libraries put them; no damage of a header is an error."""
 
 from __future__ import annotations
 
 import json
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import gguf
@@ -81,23 +79,6 @@ def test_tensors_of_safetensors_are_where_their_bytes_are(tmp_path: Path) -> Non
     for name, values in tensors().items():
         item = found[name]
         assert content[item.start : item.end] == values.tobytes()
-
-
-def test_sections_are_those_of_readelf() -> None:
-    path = Path(sys.executable).resolve()
-    output = subprocess.run(
-        ["readelf", "-SW", path], capture_output=True, text=True, check=True
-    ).stdout
-    expected = {}
-    for line in output.splitlines():
-        words = line.replace("[ ", "[").split()
-        if len(words) > 7 and words[0].startswith("[") and words[1].startswith("."):
-            name, kind, _, offset, size, flags = words[1], *words[2:6], words[7]
-            if "A" in flags and kind != "NOBITS":
-                expected[name] = (int(offset, 16), int(offset, 16) + int(size, 16))
-    found = {item.name: (item.start, item.end) for item in read_layout(path).ranges}
-    assert expected
-    assert found == expected
 
 
 @pytest.mark.parametrize(
