@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,13 @@ from numascape.balance.graph import Floats, no_floats
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
 from numascape.machine.factors import bandwidths, latencies
+
+MAX_NODES: Final = 4096
+MAX_FACTOR: Final = 1e6
+USUAL_FACTOR: Final = 2.0
+"""Of two nodes where nothing is known. Published NUMA factors are from 1.2 to 3."""
+USUAL_HOST_FACTOR: Final = 10.0
+"""Of two hosts: a message over a network takes about 1 to 2 us, through a cache 0.1 us."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +69,14 @@ def flat_target(nodes: int, cores_per_node: int, factor: float, name: str = "") 
     return Target(name or f"{nodes} x {cores_per_node} cores", core_node, matrix)
 
 
-def target_of_machine(machine: Machine) -> Target:
+def target_of_machine(machine: Machine, factor: float | None = None) -> Target:
     """A core for each physical core (its first CPU), in the order of nodes, with known factors.
 
     Where the machine does not know its physical cores, each CPU is one; nodes without CPUs are
-    left out. Raises NumascapeError when a NUMA factor between two nodes is unknown.
+    left out. `factor` stands for NUMA factors that are unknown. Raises NumascapeError when some
+    are, and there is no `factor`.
     """
+    _check_factor(factor)
     usable = set(machine.usable_cpus)
     first = {min(core) for core in machine.cores} if machine.cores else usable
     nodes = [(i, sorted(set(node.cpus) & usable & first)) for i, node in enumerate(machine.nodes)]
@@ -76,11 +86,14 @@ def target_of_machine(machine: Machine) -> Target:
     places = [i for i, _ in nodes]
     known = _submatrix(numa_factors(machine).values, places)
     np.fill_diagonal(known, 1.0)
-    if np.isnan(known).any():
+    unknown = np.isnan(known)
+    if unknown.any() and factor is None:
         raise NumascapeError(
             f"{machine.name} does not say the NUMA factors between its nodes: give a machine that "
-            "was probed (numascape machine probe) or one with factors"
+            "was probed (numascape machine probe), one with factors, or a factor (--factor)"
         )
+    if factor is not None:
+        known[unknown] = factor
     nanoseconds = _submatrix(latencies(machine).values, places)
     gigabytes = _submatrix(bandwidths(machine).values, places)
     timed = not (np.isnan(nanoseconds).any() or np.isnan(gigabytes).any())
@@ -94,6 +107,39 @@ def target_of_machine(machine: Machine) -> Target:
         bandwidth=gigabytes * 1e9 if timed else no_floats(),
         node_memory=np.array(memory, np.float64) if all(memory) else no_floats(),
     )
+
+
+def several_hosts(target: Target, hosts: int, factor: float) -> Target:
+    """The target so many times; a message between two hosts costs `factor` of one within a node.
+
+    The cores of a host are numbered one after the other. CPU numbers are those of each host.
+    """
+    _check_factor(factor)
+    nodes = hosts * target.nodes
+    if hosts < 1 or nodes > MAX_NODES:
+        raise NumascapeError(f"{hosts} hosts have {nodes} nodes, not from 1 to {MAX_NODES}")
+    if hosts == 1:
+        return target
+    own = np.kron(np.eye(hosts), np.ones((target.nodes, target.nodes))) > 0
+    offsets = np.repeat(np.arange(hosts, dtype=np.uint32) * target.nodes, target.cores)
+    return replace(
+        target,
+        name=f"{hosts} x {target.name}",
+        core_node=np.tile(target.core_node, hosts) + offsets,
+        factor=np.where(own, np.tile(target.factor, (hosts, hosts)), factor),
+        cpus=target.cpus * hosts,
+        speed=np.tile(target.speed, hosts),
+        node_memory=np.tile(target.node_memory, hosts),
+        core_memory=np.tile(target.core_memory, hosts),
+        # The network's are not known.
+        latency=no_floats(),
+        bandwidth=no_floats(),
+    )
+
+
+def _check_factor(factor: float | None) -> None:
+    if factor is not None and not 1 <= factor <= MAX_FACTOR:
+        raise NumascapeError(f"the factor {factor:g} is not a number from 1 to {MAX_FACTOR:g}")
 
 
 def _submatrix(values: tuple[tuple[float | None, ...], ...], places: list[int]) -> Floats:

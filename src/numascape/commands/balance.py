@@ -12,12 +12,13 @@ import typer
 from rich.table import Table
 
 from numascape import terminal
+from numascape.commands._balance_input import numbers, target_and_tasks
 from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
 from numascape.quantities import bytes_text, counted, parse_bytes
 
 if TYPE_CHECKING:
-    from numascape.balance import Balanced, Metrics, Problem, TaskGraph
+    from numascape.balance import Balanced, Metrics, Problem
 
 INFINITE = float("inf")
 UNSET = float("nan")
@@ -34,6 +35,41 @@ def balance(
         ),
     ],
     machine: MachineOption = None,
+    hosts: Annotated[
+        int | None,
+        typer.Option(
+            "--hosts",
+            min=1,
+            help="So many of the machine. Default: as many as the tasks' cores need.",
+            show_default=False,
+        ),
+    ] = None,
+    factor: Annotated[
+        float | None,
+        typer.Option(
+            "--factor",
+            help="The NUMA factor between nodes where the machine does not tell it. Default: 2.",
+            show_default=False,
+        ),
+    ] = None,
+    host_factor: Annotated[
+        float | None,
+        typer.Option(
+            "--host-factor",
+            help="The cost of a message between hosts, over one within a node. Default: 10.",
+            show_default=False,
+        ),
+    ] = None,
+    level_costs: Annotated[
+        str | None,
+        typer.Option(
+            "--level-costs",
+            metavar="CORE,CACHE,NODE",
+            help="The cost of a message within a core, a shared cache and a node, such as 0,1,3. "
+            "Default: 1 for all.",
+            show_default=False,
+        ),
+    ] = None,
     algorithm: Annotated[
         str,
         typer.Option(
@@ -156,19 +192,24 @@ def balance(
     """  # fmt: skip
     import numpy as np
 
-    from numascape.balance import ALGORITHMS, Options, Problem, target_of_machine
+    from numascape.balance import ALGORITHMS, Options, Problem
     from numascape.machine import open_machine
 
     if algorithm not in ALGORITHMS:
         raise NumascapeError(
             f"there is no algorithm {algorithm!r}: choose one of {', '.join(ALGORITHMS)}"
         )
-    target = target_of_machine(open_machine(machine))
+    described = open_machine(machine)
+    target, tasks = target_and_tasks(described, graph, form, (factor, hosts, host_factor))
+    if level_costs is not None:
+        from numascape.balance.levels import LevelCosts, with_levels
+
+        levels = LevelCosts(*numbers("--level-costs", level_costs, 3, "0,1,3"))
+        target = with_levels(target, described, levels)
     if memory_limit is not None:
         limit = float(parse_bytes(memory_limit))
         target = dataclasses.replace(target, core_memory=np.full(target.cores, limit))
-    tasks = _tasks(graph, target.cores, form)
-    problem = Problem(tasks, target, *_costs(message_cost))
+    problem = Problem(tasks, target, *numbers("--message-cost", message_cost, 2, "1e-6,2e-10"))
     options = Options(
         alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
         migration_price=migration_price, iterations=_positive("--iterations", iterations),
@@ -185,17 +226,6 @@ def balance(
 
         save_balance(problem, rows[0], picture)
         terminal.say(f"wrote {picture}")
-
-
-def _tasks(path: Path, cores: int, form: str | None) -> TaskGraph:
-    """The tasks of a file, or the threads of a trace."""
-    from numascape.balance.formats import read_graph
-    from numascape.balance.threads import thread_graph
-    from numascape.trace import Trace
-
-    if form is None and (path / "trace.json").exists():
-        return thread_graph(Trace.read(path), cores)
-    return read_graph(path, cores, form)
 
 
 def _write(
@@ -215,16 +245,6 @@ def _positive(option: str, value: float) -> float:
     if not 0 < value < INFINITE:
         raise NumascapeError(f"{option} {value:g} is not a number above 0")
     return value
-
-
-def _costs(text: str) -> tuple[float, float]:
-    try:
-        per_message, per_byte = (float(word) for word in text.split(","))
-    except ValueError as error:
-        raise NumascapeError(
-            f"--message-cost {text[:40]!r} is not two numbers with a comma, such as 1e-6,2e-10"
-        ) from error
-    return per_message, per_byte
 
 
 def _print(problem: Problem, rows: list[Balanced]) -> None:
