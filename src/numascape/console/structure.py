@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
+from numascape.analysis.line_transfers import between_places, between_threads
 from numascape.console.overview import local_shares, print_strip_legend
 from numascape.console.strips import strip_lines, strip_of, users_of
 from numascape.console.tables import name, part_text, place, table_of
@@ -48,7 +49,10 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
         share = percent(local[structure])
         console.print(f"{share} of its accesses are local, as far as nodes are known.")
     _print_strip(console, trace, structure)
-    parts = (_print_threads, _print_first_touch, _print_lines, _print_phases)
+    parts = (
+        *(_print_threads, _print_first_touch, _print_lines),
+        *(_print_transfers, _print_sides, _print_phases),
+    )
     for print_part in parts if seen else (_print_first_touch,):
         print_part(console, trace, chosen, _ROWS if not every else 1 << 30)
 
@@ -154,6 +158,41 @@ def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> 
     ]
     headings = ("Source line", "Reads", "Writes", "Share", *("Known" for _ in labels))
     _print(console, headings, rows, headings[:1], by_line.height, "more lines")
+
+
+def _false_sharing(row: dict[str, int]) -> str:
+    judged = row["judged"]
+    return part_text(judged - row["true_sharing"], judged) if judged else "unknown"
+
+
+def _print_transfers(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    pairs = between_threads(trace.transfers.filter(chosen))
+    rows = [
+        [
+            f"{row['from_thread']} to {row['thread']}",
+            count_text(row["transfers"]),
+            count_text(row["travelling"]),
+            _false_sharing(row),
+        ]
+        for row in pairs.head(most).iter_rows(named=True)
+    ]
+    headings = ("Cache lines, by thread", "Taken", "Again", "False sharing")
+    _print(console, headings, rows, headings[:1], pairs.height, "pairs with fewer lines")
+
+
+def _print_sides(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    sides = between_places(trace.transfers.filter(chosen))
+    rows = [
+        [
+            place(row["file"], row["line"], row["function"]) or "unknown",
+            place(row["from_file"], row["from_line"], row["from_function"]) or "unknown",
+            count_text(row["judged"]),
+            _false_sharing(row),
+        ]
+        for row in sides.head(most).iter_rows(named=True)
+    ]
+    headings = ("Cache lines taken by", "Written by", "Known", "False sharing")
+    _print(console, headings, rows, headings[:2], sides.height, "more pairs of source lines")
 
 
 def _print_phases(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:

@@ -55,6 +55,11 @@ class TraceOfPhase(Trace):
         """The source lines that the phase used."""
         return self.whole.lines.filter(pl.col("phase") == self.phase)
 
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """The cache lines that threads took from each other in the phase."""
+        return self.whole.transfers.filter(pl.col("phase") == self.phase)
+
     def _read(self, table: str) -> pl.DataFrame:
         return self.whole.table(table)
 
