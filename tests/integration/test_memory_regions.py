@@ -71,6 +71,12 @@ def test_first_touches_before_its_name_belong_to_the_region(recorded: Any) -> No
     }
 
 
+def test_page_faults_before_its_name_belong_to_the_region(record: Any, built: Path) -> None:
+    trace = record(built / "memory_regions", "mapped", recorder="faults").trace
+    touched = trace.first_touch.join(trace.structures, on="structure").filter(kind="region")
+    assert dict(touched.group_by("name").len().iter_rows()) == {"cells": 8 + 2, "faces": 4}
+
+
 def test_a_region_ends_with_the_block_that_it_is_in(recorded: Any) -> None:
     recording = recorded("freed")
     assert in_pages(recording, "part") == (0, 3 * 8)

@@ -18,14 +18,35 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
     auto fault = faults_.lower_bound(pages.first);
     for (; fault != faults_.end() && fault->first < pages.end; fault = faults_.erase(fault)) {
         for (const Fault& each : fault->second) {
-            const uint64_t hinting = each.hinting ? 1 : 0;
-            counts_.count(fault->first, {each.thread, 0, false}, {hinting, 1 - hinting}, time);
-            if (each.pc != 0) {
-                const uint32_t site = sites_.add_read(each.pc);
-                attribute(Sample{site, 0, 1, each.time, true}, fault->first, time);
-            }
+            attribute(each, fault->first, time);
         }
     }
+    attribute_samples(pages, time);
+}
+
+void PendingAccesses::attribute(const Fault& fault, uint32_t page, uint64_t time) {
+    const uint64_t hinting = fault.hinting ? 1 : 0;
+    counts_.count(page, {fault.thread, 0, false}, {hinting, 1 - hinting}, time);
+    if (fault.pc != 0) {
+        const uint32_t site = sites_.add_read(fault.pc);
+        attribute(Sample{site, 0, 1, fault.time, true}, page, time);
+    }
+}
+
+void PendingAccesses::attribute_accesses(WindowPages pages, uint64_t time) {
+    auto at = faults_.lower_bound(pages.first);
+    for (; at != faults_.end() && at->first < pages.end; ++at) {
+        std::erase_if(at->second, [&](const Fault& fault) {
+            if (fault.hinting) {
+                attribute(fault, at->first, time);
+            }
+            return fault.hinting;
+        });
+    }
+    attribute_samples(pages, time);
+}
+
+void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
     auto at = samples_.lower_bound(pages.first);
     for (; at != samples_.end() && at->first < pages.end; at = samples_.erase(at)) {
         for (const Sample& sample : at->second) {

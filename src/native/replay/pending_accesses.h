@@ -41,6 +41,9 @@ class PendingAccesses {
 
     // The counts of the pages leave the tables at `time`.
     void attribute(WindowPages pages, uint64_t time);
+    // The same, while their first touches wait for the next owner: so do the faults that are first
+    // touches.
+    void attribute_accesses(WindowPages pages, uint64_t time);
 
   private:
     struct Sample {
@@ -52,6 +55,8 @@ class PendingAccesses {
     };
     void attribute(const Sample& sample, uint32_t page, uint64_t time);
     void attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time);
+    void attribute(const Fault& fault, uint32_t page, uint64_t time);
+    void attribute_samples(WindowPages pages, uint64_t time);
 
     // The group of the owners of a page of small blocks.
     uint32_t group_of(uint32_t page);

@@ -356,8 +356,7 @@ void Replayer::begin_region(const RecordView& record) {
         return;
     }
     end_regions_within(region.address, region.bytes, region.time);
-    // What was noted of its pages until now.
-    pending_.attribute(WindowPages::of(region.address, region.bytes), region.time);
+    pending_.attribute_accesses(WindowPages::of(region.address, region.bytes), region.time);
     owners_.begin_region(region);
 }
 

@@ -121,11 +121,14 @@ void MemoryRegions::told(ThreadRecorder& recorder, uint64_t pc, uint64_t name, u
     }
 }
 
-// The counts so far belong to what is below, or to what was there.
-void MemoryRegions::move_counts(ThreadRecorder& recorder, const Region& region, uint64_t time) {
+// The counts so far belong to what is below (`ended` false), or to the region.
+void MemoryRegions::move_counts(ThreadRecorder& recorder, const Region& region, uint64_t time,
+                                bool ended) {
     const WholePages whole(region.address, region.bytes);
     if (whole.start < whole.end && region.bytes < kWindowMask / 2) {
-        shard_.query_placement(recorder, whole.start, whole.end, time);
+        if (ended) {
+            shard_.query_placement(recorder, whole.start, whole.end, time);
+        }
         shard_.retire(recorder, window_page(whole.start), window_page(whole.end - 1) + 1, time);
     }
 }
@@ -158,7 +161,7 @@ void MemoryRegions::begin(ThreadRecorder& recorder, const Region& region) {
         return;
     }
     const uint64_t time = os::ticks();
-    move_counts(recorder, region, time);
+    move_counts(recorder, region, time, false);
     write(recorder, region, time + 1);
 }
 
@@ -180,7 +183,7 @@ void MemoryRegions::end(ThreadRecorder& recorder, uint64_t address) {
     }
     const uint64_t bytes = region->bytes;
     const uint64_t time = os::ticks();
-    move_counts(recorder, *region, time);
+    move_counts(recorder, *region, time, true);
     region->bytes = 0;
     --live_;
     if (bytes < kPageBytes) {

@@ -48,7 +48,7 @@ class MemoryRegions {
     uint64_t identify(ThreadRecorder& recorder, uint64_t pc, uint64_t name);
     void begin(ThreadRecorder& recorder, const Region& region);
     void end(ThreadRecorder& recorder, uint64_t address);
-    void move_counts(ThreadRecorder& recorder, const Region& region, uint64_t time);
+    void move_counts(ThreadRecorder& recorder, const Region& region, uint64_t time, bool ended);
     void write(ThreadRecorder& recorder, const Region& region, uint64_t time);
     bool add(const Region& region);
     void end_within(uint64_t start, uint64_t bytes);
