@@ -17,8 +17,8 @@ namespace numascape {
 // the same owner as the counts of their page. It is known when the counts leave the tables.
 class PendingAccesses {
   public:
-    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites, ShareColumns& shares,
-                    TransferColumns& transfers)
+    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
+                    ShareColumns& shares, TransferColumns& transfers)
         : owners_(owners),
           counts_(counts),
           sites_(sites),
