@@ -48,7 +48,7 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations 25
 
 check: $(STAMP)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-sources check-tests
+	@$(MAKE) --no-print-directory --jobs 2 check-sources check-tests
 
 check-sources:
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .

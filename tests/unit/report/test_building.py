@@ -140,6 +140,7 @@ def test_first_touch_places_are_named(tmp_path: Path) -> None:
     assert named == {"initialise_grid"}
 
 
+@pytest.mark.slow  # large
 def test_the_least_used_structures_are_left_out_and_counted(tmp_path: Path) -> None:
     pattern = patterns.Pattern("p", 1)
     for i in range(STRUCTURES + 50):

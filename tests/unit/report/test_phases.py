@@ -93,6 +93,7 @@ def test_many_spans_are_sampled_by_what_took_most_of_the_time(tmp_path: Path) ->
     assert spans.phase[-1] == 1
 
 
+@pytest.mark.slow  # large
 def test_every_level_keeps_the_sums(tmp_path: Path) -> None:
     trace = write_pattern(patterns.many_phases(8, 70, 64), tmp_path / "a.numascape")
     started = draft(trace)
@@ -126,6 +127,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return write_pattern(pattern, tmp_path_factory.mktemp("noisy") / "n.numascape")
 
 
+@pytest.mark.slow  # large
 @pytest.mark.parametrize(("budget", "phases"), [(900_000, 16), (250_000, 8), (60_000, 1)])
 def test_phases_are_folded_when_columns_are_not_enough(
     noisy: Trace, budget: int, phases: int

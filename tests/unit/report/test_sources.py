@@ -109,6 +109,7 @@ def test_windows_reach_six_lines_around_and_are_merged(files: SourceFiles, tmp_p
     assert all(line == f"line {w.first + i}" for w in windows for i, line in enumerate(w.text))
 
 
+@pytest.mark.slow  # large
 def test_text_is_bounded_and_the_most_used_lines_come_first(
     files: SourceFiles, tmp_path: Path
 ) -> None:

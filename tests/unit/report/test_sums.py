@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,6 +149,7 @@ def check_lines(report: Report, trace: Trace) -> None:
     }
 
 
+@pytest.mark.slow  # twenty reports, each three times
 @given(traces(), st.sampled_from([1, 2, 8, 64]), st.integers(1, 40))
 @settings(max_examples=20, deadline=None)
 def test_every_entry_and_phase_adds_up_to_the_trace(
