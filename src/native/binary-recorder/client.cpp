@@ -115,6 +115,9 @@ ThreadRecorder* start_child(void* drcontext) {
         idle_children = recorder != nullptr ? recorder->next : nullptr;
     }
     recorder = recorder != nullptr ? recorder : shard.start_writer();
+    const bool cached = recorder != nullptr && shard.give_cache(*recorder);
+    DR_ASSERT(cached);
+    (void)cached;
     drmgr_set_tls_field(drcontext, child_index, recorder);
     return recorder;
 }

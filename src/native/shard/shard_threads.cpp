@@ -169,6 +169,17 @@ ThreadRecorder* ShardWriter::start_writer() {
     return self;
 }
 
+bool ShardWriter::give_cache(ThreadRecorder& writer) {
+    if (cache_shape_.ways == 0 || writer.cache != nullptr) {
+        return true;
+    }
+    void* memory = map_private<void>(CacheModel::bytes(cache_shape_));
+    if (memory != nullptr) {
+        writer.cache = CacheModel::create(memory, cache_shape_, wide_vectors_);
+    }
+    return memory != nullptr;
+}
+
 void ShardWriter::end_writer(ThreadRecorder* self) {
     close_chunk(self->chunk);
     os::unmap(self, sizeof(ThreadRecorder));

@@ -116,6 +116,9 @@ class ShardWriter {
     // belong to the program. Null only when out of memory.
     ThreadRecorder* start_writer();
     void end_writer(ThreadRecorder* self);
+    // A modelled cache for a writer that executes code of the program: it counts nothing. False
+    // when out of memory.
+    bool give_cache(ThreadRecorder& writer);
     // From now on, `word` holds the address of the thread's page_counters in the current phase.
     void publish_table(ThreadRecorder& self, const void** word);
     void publish_table(ThreadRecorder& self, TableWord& word);
