@@ -1,4 +1,4 @@
-# SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 """A small program whose libraries are large."""
 
 import numpy as np
