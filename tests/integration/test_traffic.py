@@ -90,6 +90,12 @@ def test_the_programs_vectors_are_kept(record: Any) -> None:
     assert (recording.status, recording.output) == (0, expected)
 
 
+@pytest.mark.parametrize("mode", ["vfork", "vfork_fail"])
+def test_children_of_vfork_have_a_cache(record: Any, mode: str) -> None:
+    recording = record("starts", mode, traffic=True, cache=CACHE)
+    assert (recording.output.splitlines()[-1], recording.status) == ("right", 7)
+
+
 def test_accesses_are_those_without_traffic(record: Any, traffic: Any) -> None:
     plain = record("traffic").trace
     assert not set(COLUMNS) & set(plain.accesses.columns)
