@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -149,14 +148,18 @@ def interrupted(running: Living, number: int, *words: str) -> dict[str, Any]:
     asked(running, "--policy", "bind:0", *words)
     before = on_node_1(running.pid)
 
+    ended = threading.Event()
+
     def interrupt() -> None:
-        while on_node_1(running.pid) < before + 64:
-            time.sleep(0.05)
-        os.kill(os.getpid(), number)
+        while not ended.wait(0.05):
+            if on_node_1(running.pid) >= before + 64:
+                os.kill(os.getpid(), number)
+                return
 
     helper = threading.Thread(target=interrupt)
     helper.start()
     result = asked(running, "--policy", "bind:1", *words, "--rate", "0.5")
+    ended.set()
     helper.join()
     return result
 
@@ -165,10 +168,11 @@ def ended_meanwhile() -> dict[str, Any]:
     """The target is killed in mid-move."""
     with living() as running:
         before = on_node_1(running.pid)
+        ended = threading.Event()
 
         def kill() -> None:
-            while on_node_1(running.pid) < before + 64:
-                time.sleep(0.05)
+            while not ended.wait(0.05) and on_node_1(running.pid) < before + 64:
+                pass
             running.process.kill()
             running.process.communicate()
 
@@ -176,6 +180,7 @@ def ended_meanwhile() -> dict[str, Any]:
         helper.start()
         words = ("--pid", str(running.pid), "--policy", "bind:1", "--rate", "0.5")
         result = command("move", "--json", *words, "-o", "ended.undo")
+        ended.set()
         helper.join()
     return result
 

@@ -90,8 +90,13 @@ static void* work(void* number_) {
 }
 
 static void* map(size_t pages, int how) {
-    void* start = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED) fail("mmap");
+    // The kernel joins a mapping with its neighbours, such as a thread's stack, if they are alike.
+    const size_t guard = how == MAP_PRIVATE ? PAGE : 0;
+    const size_t bytes = pages * PAGE;
+    char* begin = mmap(NULL, bytes + 2 * guard, PROT_NONE, how | MAP_ANONYMOUS, -1, 0);
+    if (begin == MAP_FAILED) fail("mmap");
+    char* start = begin + guard;
+    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) fail("mprotect");
     madvise(start, pages * PAGE, MADV_NOHUGEPAGE);
     return start;
 }
