@@ -40,16 +40,37 @@ inline void* own_place(size_t bytes) {
     return reinterpret_cast<void*>(next_own_mapping.fetch_add(rounded));
 }
 
+// At the recorder's own place. Each library that this code is linked into counts its places from
+// the same one, so others may have been there before; the next place is then far away.
+inline void* map_at_own_place(size_t bytes, int flags, int file, uint64_t offset) {
+    constexpr int kTries = 64;
+    constexpr uint64_t kFar = uint64_t{1} << 32;
+    const auto map = [&](void* at, int where) {
+        return call(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes),
+                    PROT_READ | PROT_WRITE, flags | where, file, static_cast<long>(offset));
+    };
+    for (int i = 0; i < kTries; ++i) {
+        const long mapped = map(own_place(bytes), MAP_FIXED_NOREPLACE);
+        if (mapped != -EEXIST) {
+            return reinterpret_cast<void*>(mapped);
+        }
+        next_own_mapping.fetch_add(kFar);
+    }
+    return reinterpret_cast<void*>(map(nullptr, 0));
+}
+
 // Maps a range of a file, shared: at the recorder's own place, or at `place` and nowhere else. With
 // `fixed`, the mapping replaces what is there. Post: failed(result), or the range is mapped
 // read-write.
 inline void* map_file(int file, uint64_t offset, size_t bytes, void* place = nullptr,
                       bool fixed = false) {
-    const int where = fixed ? MAP_FIXED : (place != nullptr ? MAP_FIXED_NOREPLACE : 0);
-    void* const at = place != nullptr ? place : own_place(bytes);
-    return reinterpret_cast<void*>(
-        call(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_NORESERVE | where, file, static_cast<long>(offset)));
+    constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
+    if (place == nullptr) {
+        return map_at_own_place(bytes, kFlags, file, offset);
+    }
+    return reinterpret_cast<void*>(call(
+        SYS_mmap, reinterpret_cast<long>(place), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+        kFlags | (fixed ? MAP_FIXED : MAP_FIXED_NOREPLACE), file, static_cast<long>(offset)));
 }
 
 // The same for a sparse file: without read-ahead, which would fill its holes with zero pages.
@@ -66,10 +87,12 @@ inline void* map_sparse_file(int file, uint64_t offset, size_t bytes, void* plac
 // `hint` if that is free or `fixed`. It never has huge pages, so that a touched byte costs one
 // page.
 inline void* map_sparse(size_t bytes, void* hint = nullptr, bool fixed = false) {
-    void* const at = hint != nullptr ? hint : own_place(bytes);
-    void* memory = reinterpret_cast<void*>(
-        call(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED : 0), -1, 0));
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* memory = hint == nullptr
+                       ? map_at_own_place(bytes, kFlags, -1, 0)
+                       : reinterpret_cast<void*>(
+                             call(SYS_mmap, reinterpret_cast<long>(hint), static_cast<long>(bytes),
+                                  PROT_READ | PROT_WRITE, kFlags | (fixed ? MAP_FIXED : 0), -1, 0));
     if (!failed(memory)) {
         call(SYS_madvise, reinterpret_cast<long>(memory), static_cast<long>(bytes),
              MADV_NOHUGEPAGE);

@@ -60,13 +60,16 @@ def test_labels_name_findings() -> None:
     assert used <= kinds
     # What needs several nodes, or a hundred structures, cannot be planted here:
     # tests/unit/findings/test_nodes.py does. What is found of first touches alone,
-    # test_first_touches.py there.
+    # test_first_touches.py there. Lines that travel need --traffic: tests/integration/
+    # test_shared_lines.py.
     assert kinds - used == {
         Kind.ONE_NODE_SERVES_ALL.value,
         Kind.MIGRATED_THREADS.value,
         Kind.DISPLACED_PAGES.value,
         Kind.ONE_FIRST_TOUCHER.value,
         Kind.NO_SINGLE_CAUSE.value,
+        Kind.LINE_TRUE_SHARING.value,
+        Kind.LINE_FALSE_SHARING.value,
     }
 
 

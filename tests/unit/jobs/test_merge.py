@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import random
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -87,8 +87,10 @@ class Killing(Task):
 
     marker: Path = Path()
     always: bool = False
+    tester: int = field(default_factory=os.getpid)
 
     def __call__(self) -> JobTables:
+        assert os.getpid() != self.tester, "a worker has a process of its own"
         if self.always or not self.marker.exists():
             self.marker.touch()
             os.kill(os.getpid(), 9)
