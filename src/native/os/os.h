@@ -32,7 +32,8 @@ inline bool failed(const void* mapping) {
 // unmap memory, and map there again later, so nothing of the recorder may come to this place
 // meanwhile. Pages of the program must also stay within one 2^40 window.
 inline constexpr uint64_t kOwnMappings = 0x0e00'0000'0000;
-inline std::atomic<uint64_t> next_own_mapping{kOwnMappings};
+// Hidden: the linker would make it unique, and a library with a unique symbol is never unloaded.
+__attribute__((visibility("hidden"))) inline std::atomic<uint64_t> next_own_mapping{kOwnMappings};
 
 // A place for a mapping of so many bytes, where nothing was mapped before.
 inline void* own_place(size_t bytes) {
