@@ -36,8 +36,8 @@ def target_and_tasks(
             raise
         one = target_of_machine(machine, USUAL_FACTOR)
         terminal.say(
-            f"{terminal.printable(machine.name)} does not say its NUMA factors: {USUAL_FACTOR:g} "
-            "is assumed (--factor gives another one)"
+            f"the NUMA factors of {terminal.printable(machine.name)} are unknown: {USUAL_FACTOR:g} "
+            "is assumed (use --factor to change it)"
         )
     tasks = _tasks(graph, one.cores * (hosts or 1), form)
     if hosts is None:
@@ -45,7 +45,7 @@ def target_and_tasks(
         if hosts > 1:
             terminal.say(
                 f"the tasks are on more cores than one {terminal.printable(machine.name)} has: "
-                f"{hosts} hosts are assumed (--hosts gives another number)"
+                f"{hosts} hosts are assumed (use --hosts to change it)"
             )
             tasks = _tasks(graph, one.cores * hosts, form)
     between = USUAL_HOST_FACTOR if host_factor is None else host_factor

@@ -20,7 +20,7 @@ DaskOption = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Of a job: read its parts on the workers of this Dask scheduler, HOST:8786.",
+        help="For a job: read its parts on the workers of this Dask scheduler, HOST:8786.",
         show_default=False,
     ),
 ]
@@ -28,7 +28,7 @@ MpiOption = Annotated[
     bool,
     typer.Option(
         "--mpi",
-        help="Of a job: read its parts with MPI, under `mpirun -n N python -m mpi4py.futures -m "
+        help="For a job: read its parts with MPI, under `mpirun -n N python -m mpi4py.futures -m "
         "numascape`.",
     ),
 ]
@@ -67,7 +67,7 @@ def refuse(path: Path, **options: object) -> None:
     for name, value in options.items():
         if value:
             raise NumascapeError(
-                f"--{name} needs the trace of one rank, and {path} is a job: give {path}/rank=0, "
+                f"--{name} needs the trace of one rank, but {path} is a job: give {path}/rank=0, "
                 "or another rank"
             )
 

@@ -43,8 +43,20 @@ MachineOption = Annotated[
         "--machine",
         "-m",
         metavar="MACHINE",
-        help="A file (JSON, hwloc XML, tarball of /sys and /proc), a folder with sys and proc, "
-        "the name of a shipped machine, or a synthetic description. Default: this host.",
+        help="The machine: a file (JSON, hwloc XML, tarball of /sys and /proc), a folder with sys "
+        "and proc, the name of a shipped machine, or a synthetic description. Default: this host.",
+        show_default=False,
+    ),
+]
+GainMachineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="MACHINE",
+        help="Predict gains for this machine: a file (JSON, hwloc XML, tarball of /sys and /proc), "
+        "a folder with sys and proc, the name of a shipped machine, or a synthetic description. "
+        "Default: the recorded machine.",
         show_default=False,
     ),
 ]
@@ -62,7 +74,7 @@ ShownMachineOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 NoProgressOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def output_to(help_text: str, metavar: str = "FILE") -> Any:

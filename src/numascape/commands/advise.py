@@ -12,7 +12,7 @@ import typer
 
 from numascape import terminal
 from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
-from numascape.commands._options import MachineOption, TraceArgument
+from numascape.commands._options import GainMachineOption, TraceArgument
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def advise(
     trace: TraceArgument,
-    machine: MachineOption = None,
+    machine: GainMachineOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -47,11 +47,12 @@ def advise(
 ) -> None:
     """Print the NUMA problems of a recorded program, their causes, and how to fix them.
 
-    The finding with the largest gain comes first. The gain is predicted time, if the machine (the
-    given or the recorded one) has several nodes; otherwise the share of accesses that could become
-    local.
+    The finding with the largest gain is first. If the machine has several nodes, the gain is the
+    predicted share of the run time that the fix saves. Otherwise it is the share of accesses that
+    could become local.
 
-    Of a job, each finding is told once, with the number of ranks that have it, and the worst one.
+    For a job, each finding is printed once, with the number of ranks that have it, and the worst
+    rank.
 
     Example: `numascape advise run.numascape --machine numa16 -o plan.toml`
     """

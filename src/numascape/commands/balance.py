@@ -40,7 +40,7 @@ def balance(
         typer.Option(
             "--hosts",
             min=1,
-            help="So many of the machine. Default: as many as the tasks' cores need.",
+            help="The number of such machines. Default: as many as the tasks' present cores need.",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +48,7 @@ def balance(
         float | None,
         typer.Option(
             "--factor",
-            help="The NUMA factor between nodes where the machine does not tell it. Default: 2.",
+            help="The NUMA factor between nodes, if the machine does not tell it. Default: 2.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def balance(
         float | None,
         typer.Option(
             "--host-factor",
-            help="The cost of a message between hosts, over one within a node. Default: 10.",
+            help="The cost of a message between hosts, relative to one within a node. Default: 10.",
             show_default=False,
         ),
     ] = None,
@@ -108,7 +108,8 @@ def balance(
         typer.Option(
             "--iterations",
             metavar="N",
-            help="incumbent: iterations until the next balance. A migration must pay by then.",
+            help="incumbent: iterations until the next balancing. A migration that only reduces "
+            "communication must save its price in them.",
         ),
     ] = 1.0,
     start: Annotated[
@@ -126,15 +127,17 @@ def balance(
         typer.Option(
             "--memory-limit",
             metavar="SIZE",
-            help="Memory of each core's process, such as 8G: a hard cap of incumbent. Tasks of vt "
-            "and LBAF tell what they need.",
+            help="incumbent: the memory of each core's process, such as 8G; never exceeded. Files "
+            "of vt and LBAF contain the memory of their tasks.",
             show_default=False,
         ),
     ] = None,
     effort: Annotated[
         float,
         typer.Option(
-            "--effort", min=0, help="incumbent: a factor on the work; 0: no annealing, quickest."
+            "--effort",
+            min=0,
+            help="incumbent: a factor for the amount of work; 0: fastest, without annealing.",
         ),
     ] = 1.0,
     time_limit: Annotated[
@@ -143,7 +146,7 @@ def balance(
             "--time-limit",
             metavar="SECONDS",
             min=0,
-            help="incumbent: stop after this time; the result then varies.",
+            help="incumbent: stop after this time. The result then depends on the machine's speed.",
             show_default=False,
         ),
     ] = INFINITE,
@@ -158,7 +161,10 @@ def balance(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", "-f", metavar="NAME", help="The format of GRAPH, if its name does not tell."
+            "--format",
+            "-f",
+            metavar="NAME",
+            help="The format of GRAPH, if its name does not tell it.",
         ),
     ] = None,
     output: Annotated[
@@ -186,7 +192,8 @@ def balance(
 
     Prints the metrics of the present and the new mapping: imbalance (slowest core over the mean),
     communication cost (message cost times NUMA factor), and migrations (tasks that move).
-    Partitioners number their parts arbitrarily: "relabelled" are the migrations after renumbering.
+    Partitioners number their parts arbitrarily. The column "relabelled" has the migrations after
+    renumbering.
 
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip

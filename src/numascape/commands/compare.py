@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._options import JsonOption, MachineOption
+from numascape.commands._options import GainMachineOption, JsonOption
 
 if TYPE_CHECKING:
     from numascape.comparison import Comparison
@@ -24,13 +24,13 @@ def compare(
         Path,
         typer.Argument(metavar="AFTER", help="The second trace.", show_default=False),
     ],
-    machine: MachineOption = None,
+    machine: GainMachineOption = None,
     html: Annotated[
         Path | None,
         typer.Option(
             "--html",
             metavar="FILE",
-            help="Write the comparison as a page, with heat maps.",
+            help="Write the comparison as an HTML file, with heat maps.",
             show_default=False,
         ),
     ] = None,
@@ -52,10 +52,10 @@ def compare(
 ) -> None:
     """Compare two recorded runs, before and after a change, structure by structure.
 
-    The line below each run is the conclusion of `advise`. Structures match by name, kind and place
-    in the source. Column foreign: share of accesses to pages that another thread touched first.
-    Column remote: share of accesses to pages on another node than the thread. Column first: the
-    thread that touched most pages of the structure first.
+    The sentence below each run is the conclusion of `advise`. Structures match by name, kind and
+    place in the source. Column foreign: the share of accesses to pages that another thread touched
+    first. Column remote: the share of accesses to pages on another node than the thread. Column
+    first: the thread that touched most pages of the structure first.
 
     Example: `numascape compare before.numascape after.numascape --fail-if remote-share+5`
     """

@@ -24,10 +24,10 @@ def convert(
         bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
 ) -> None:
-    """Turn an unfinished recording into a trace.
+    """Convert an unfinished recording to a trace.
 
-    `numascape record` does this itself. If it could not (it was killed, or the disk was full), the
-    folder `TRACE.recording-...` still has everything that was counted.
+    Usually, `numascape record` does this. If it was killed, or the disk was full, the folder
+    `TRACE.recording-...` still has everything that was counted until then.
 
     Example: `numascape convert run.numascape.recording-x1y2z3 -o run.numascape`
     """

@@ -34,10 +34,10 @@ def import_(
         bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
 ) -> None:
-    """Turn samples of memory accesses from perf into a trace.
+    """Convert samples of memory accesses from perf to a trace.
 
-    The samples can be from any processor: PEBS (Intel), IBS (AMD), SPE (Arm), or page faults from
-    the kernel. The trace is marked as sampled: its counts are samples, its shares are estimates.
+    The samples can be from PEBS (Intel), IBS (AMD) or SPE (Arm), or page faults from the kernel.
+    The trace is marked as sampled: its counts are numbers of samples, its shares are estimates.
 
     Example: `perf mem record -- ./program; numascape import perf.data`
     """

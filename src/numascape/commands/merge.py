@@ -24,8 +24,8 @@ def merge(
 ) -> None:
     """Sum up all parts of a job once, and store the result in its folder.
 
-    `show` and `advise` then need not read the parts. Without options, the parts are read by
-    processes on this machine. The result is the same with each engine.
+    `show` and `advise` then do not read the parts again. Without options, processes on this machine
+    read the parts. The result is the same with Dask and MPI.
 
     Example: `numascape merge run.numascape`
 

@@ -29,7 +29,11 @@ def move(
     pid: Annotated[
         str | None,
         typer.Option(
-            "--pid", "-p", metavar="PROCESS", help="Its number or name.", show_default=False
+            "--pid",
+            "-p",
+            metavar="PROCESS",
+            help="The number or name of the process.",
+            show_default=False,
         ),
     ] = None,
     policy: Annotated[
@@ -51,7 +55,7 @@ def move(
         typer.Option(
             "--undo",
             metavar="FILE",
-            help="Put back what a move wrote to this file.",
+            help="Move back the pages and threads that an earlier move noted in this file.",
             show_default=False,
         ),
     ] = None,
@@ -90,7 +94,7 @@ def move(
     rate: Annotated[
         float | None,
         typer.Option(
-            "--rate", min=0.001, metavar="MB/S", help="At most so much.", show_default=False
+            "--rate", min=0.001, metavar="MB/S", help="Move at most this much.", show_default=False
         ),
     ] = None,
     dry_run: Annotated[
@@ -105,11 +109,13 @@ def move(
 ) -> None:
     """Move the pages and threads of a running process to other nodes.
 
-    The process goes on: pages move in steps of about 20 ms. What cannot be moved is listed with
-    the reason, and the kernel is asked afterwards where the pages are. Ctrl-C ends after the
-    present step. Before anything is moved, a file is written with which `--undo` puts all back.
+    The process continues to run: pages move in steps of about 20 ms. Afterwards, the kernel is
+    asked on which nodes the pages are. Pages that cannot be moved are listed with the reason.
+    Ctrl-C ends the move after the present step. Before anything moves, an undo file is written:
+    `--undo` moves everything back.
 
-    Exit status: 0 if all is in place, 1 if some is not, 130 if interrupted, 2 for an error.
+    Exit status: 0 if all pages and threads are in place, 1 if not, 130 if interrupted, 2 for an
+    error.
 
     Example: `numascape move --pid llama-server --policy interleave --file model.gguf`
     """
@@ -142,7 +148,7 @@ def _check(
     if pid is None and scope.threads and undo is None:
         raise NumascapeError("--threads needs --pid")
     if undo is not None and pid is not None:
-        raise NumascapeError("--undo knows its process: leave out --pid")
+        raise NumascapeError("--undo takes the process from its file: leave out --pid")
 
 
 def _check_scope(scope: Scope, policy: str | None) -> None:
@@ -183,7 +189,7 @@ def _target(pid: str) -> Target:
     targets = find_targets([pid])
     if len(targets) > 1:
         numbers = ", ".join(str(target.pid) for target in targets[:8])
-        raise NumascapeError(f"{pid} is the name of several processes: give one of {numbers}")
+        raise NumascapeError(f"{pid} is the name of several processes: use one of {numbers}")
     return targets[0]
 
 
@@ -192,7 +198,7 @@ def _write_undo(wanted: Move, output: Path | None) -> None:
 
     path = output or _free_name(wanted)
     write_undo(path, wanted.target, wanted.pages.sets, wanted.threads)
-    terminal.say(f"wrote {path}; put all back with:")
+    terminal.say(f"wrote {path}; move everything back with:")
     terminal.suggest("move", "--undo", str(path))
 
 

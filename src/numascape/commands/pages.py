@@ -41,15 +41,13 @@ def pages(
     ] = 20,
     detail: Annotated[
         bool,
-        typer.Option(
-            "--detail", help="Show each tensor and section, and not only layers and files."
-        ),
+        typer.Option("--detail", help="Show each tensor and section, not only layers and files."),
     ] = False,
     exact: Annotated[
         bool,
         typer.Option(
             "--exact",
-            help="Look at every page, also of a process with more than 16 GiB in memory.",
+            help="Examine every page, also of a process with more than 16 GiB in memory.",
         ),
     ] = False,
     watch: Annotated[
@@ -75,7 +73,7 @@ def pages(
 ) -> None:
     """Show on which nodes the memory and the threads of a running process are.
 
-    Memory is shown by variables, mappings, stacks, files, and the layers of models in GGUF and
+    Memory is shown by variable, mapping, stack, file, and by layer of the models in GGUF and
     safetensors files. The process is not stopped, and none of its pages is touched.
 
     Example: `numascape pages --pid llama-server --watch 2`

@@ -84,9 +84,9 @@ def predict(
     """Predict the time of a run with other placements of its pages and threads.
 
     Times are predictions by a model of the machine's memory (docs/prediction.md), relative to the
-    observed run. The interval is the time when the assumptions of the model vary. Predictions are
-    better for a trace that was recorded with `--traffic`. The rows `fix 1`, `fix 2` are the fixes
-    of the findings that `numascape advise` prints, in the same order.
+    observed run. The interval is the range of times when the assumptions of the model are varied.
+    Predictions are better for a trace that was recorded with `--traffic`. The rows `fix 1`, `fix 2`
+    are the fixes of the findings that `numascape advise` prints, in the same order.
 
     Example: `numascape predict run.numascape --machine xeon-x7550 --policy interleave`
     """
@@ -114,8 +114,8 @@ def predict(
         found += fixes
     if policy and "replicate" in names and not scenarios.copied:
         raise NumascapeError(
-            f"{trace} has nothing to replicate: no structure is read by several threads and "
-            "not written after it is filled"
+            f"{trace} has nothing to replicate: it has no structure that several threads read and "
+            "that is not written after it is filled"
         )
     if as_json:
         print(json.dumps({**_document(found, place, opened), "verdict": conclusion}, indent=1))

@@ -109,7 +109,7 @@ def record(
         typer.Option(
             "--traffic",
             help="Also count the cache lines that each thread fetches from memory and writes back, "
-            "with a model of its cache (about 2x the overhead).",
+            "with a model of its cache (2 to 4 times the CPU time).",
         ),
     ] = False,
     cache: Annotated[
@@ -124,7 +124,7 @@ def record(
         bool,
         typer.Option(
             "--measure-cost",
-            help="First run the program once without recording, to measure what recording costs.",
+            help="First run the program once without recording, to measure the overhead.",
         ),
     ] = False,
     quiet: Annotated[
@@ -134,9 +134,10 @@ def record(
     """Run a program and record which thread reads and writes which page of its memory.
 
     The program can be any executable and needs no change. Compile it with `-g`, so that structures
-    have names. Its output, input, terminal and exit status are the usual ones.
+    have names. The program has its usual output, input, terminal and exit status.
 
-    In a job, put it between the launcher and the program. Each rank then writes its own part.
+    In a job, put `numascape record` between the launcher and the program. Each rank then writes its
+    own part.
 
     Example: `numascape record -o run.numascape -- ./program 1000`
 
@@ -167,8 +168,8 @@ def record(
     launch = find_launch(os.environ) if pid is None else None
     if launch is not None and launch.size != 1 and measure_cost:
         raise NumascapeError(
-            "--measure-cost runs the program twice, which a rank of a job cannot do: run it twice "
-            "yourself and compare the times"
+            "--measure-cost runs the program twice, so it cannot be used in a job: run the job "
+            "twice yourself and compare the times"
         )
     request = RecordRequest(
         program or [], output, options, pid, seconds, measure_cost, launch, ranks

@@ -15,23 +15,24 @@ from numascape.commands._options import QuietOption, ShownMachineOption, TraceAr
 def report(
     trace: TraceArgument,
     output: Annotated[
-        Path | None, output_to("The page to write. Default: the name of the trace with .html.")
+        Path | None, output_to("The file to write. Default: the name of the trace with .html.")
     ] = None,
     source: Annotated[
         bool | None,
         typer.Option(
             "--source/--no-source",
-            help="Show source text or not. Default: if the trace was recorded on this system.",
+            help="Show source text, or not. Default: only if the trace was recorded on this "
+            "system.",
             show_default=False,
         ),
     ] = None,
     machine: ShownMachineOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a page about a trace: which thread uses which page, and which one touched it first.
+    """Write a report: which thread uses which memory page, and which thread touched it first.
 
-    The page is one file of at most 5 MB. It needs no network and no server. Open it in a browser,
-    or send it to a colleague.
+    The report is one HTML file of at most 5 MB. It needs no network and no server. Open it in a
+    browser, or send it to a colleague.
 
     Example: `numascape report run.numascape --machine numa16`
     """

@@ -39,7 +39,7 @@ def run(
     ] = False,
     json: Annotated[
         Path | None,
-        typer.Option(help="With --plan: write the same to this file as JSON.", metavar="FILE"),
+        typer.Option(help="With --plan: write these results to a file as JSON.", metavar="FILE"),
     ] = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="First free clean page cache on the nodes.")
@@ -53,7 +53,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run an unchanged program under a plan, or with local memory that is free of page cache.
+    """Run an unchanged program under a plan, or with local memory from which page cache is freed.
 
     The program has its usual output, input and exit status.
 
@@ -74,8 +74,8 @@ def run(
     if local_strict and len(nodes) > 1:
         terminal.say(
             f"note: the program may use CPUs of {len(nodes)} nodes, so it may use the memory of "
-            "all of them; to keep each thread's memory local, start one process per node (numactl "
-            "--cpunodebind, MPI), or use --sweep"
+            "all of them; to keep the memory of each thread local, start one process per node "
+            "(numactl --cpunodebind, MPI), or use --sweep"
         )
     strict = nodes if local_strict else []
     if plan is None:

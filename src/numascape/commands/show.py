@@ -33,12 +33,13 @@ def show(
 ) -> None:
     """Print a trace: the run, its structures, and which threads use which pages.
 
-    Column share: the structure's part of all accesses. Column threads: how many threads access it;
+    Column share: the structure's share of all accesses. Column threads: how many threads access it;
     "1r 4w" means that one reads and four write it. Column first: the thread that touched most of
-    its pages first, which determined their node. Column where: its declaration or allocation. A
+    its pages first, and so determined their node. Column where: its declaration or allocation. A
     strip shows the pages from first to last, and the thread or node that uses each part most.
 
-    Of a job, it prints classes of ranks that do the same, outliers, and structures of all ranks.
+    For a job, it prints classes of ranks with the same behaviour, outliers, and the structures of
+    all ranks.
 
     Example: `numascape show run.numascape --structure A`
     """

@@ -27,11 +27,11 @@ def view(
         bool, typer.Option("--quiet", "-q", help="Print only the address and errors.")
     ] = False,
 ) -> None:
-    """Show a trace in the browser, down to single pages; Ctrl-C ends it.
+    """Show a trace in the browser, down to single memory pages; Ctrl-C ends it.
 
-    The page is that of `numascape report`. If a column combines several pages and you zoom in, this
-    machine counts them page by page. The address works on this machine only. It contains a secret:
-    everybody who has it can see the trace.
+    It shows the same as `numascape report`. If a column combines several pages and you zoom in, the
+    counts of the single pages are loaded. The address works on this machine only. It contains a
+    secret: everybody who has the address can see the trace.
 
     Example: `numascape view run.numascape`
     """

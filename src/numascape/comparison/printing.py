@@ -16,7 +16,7 @@ from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.console.overview import NEGLIGIBLE
 from numascape.console.tables import name, place, table_of
 from numascape.findings import Finding
-from numascape.quantities import count_text, share_text
+from numascape.quantities import count_text, counted, grouped, share_text
 
 _NODES = 8
 """Number of nodes up to which each node's pages are listed."""
@@ -40,11 +40,12 @@ def print_comparison(console: Console, comparison: Comparison, *, every: bool) -
     for title, findings in (("Gone", comparison.gone), ("New", comparison.new)):
         if findings:
             console.print()
-            console.print(Text(f"{title}: {len(findings)} findings", "bold"))
+            console.print(Text(f"{title}: {counted(len(findings), 'finding')}", "bold"))
             for finding in findings:
                 console.print(Text(f"  {finding_text(finding)}"), soft_wrap=True)
     if comparison.kept:
-        console.print(f"{len(comparison.kept)} findings are in both", soft_wrap=True)
+        in_both = counted(len(comparison.kept), "finding")
+        console.print(f"In both: {in_both}", soft_wrap=True)
 
 
 def finding_text(finding: Finding) -> str:
@@ -80,7 +81,7 @@ def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
                 points(before.busiest_node_share, after.busiest_node_share),
             ),
         ]
-    rows.append(("pages touched", f"{before.pages:,}", f"{after.pages:,}", ""))
+    rows.append(("pages touched", grouped(before.pages), grouped(after.pages), ""))
     if several_nodes(comparison) and min(before.known_share, after.known_share) < 0.995:
         known = percent(before.known_share), percent(after.known_share)
         rows.append(("accesses with known nodes", *known, ""))

@@ -86,7 +86,7 @@ def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
     )
     if run.trace.info.recorder.counts == "samples":
         samples = counted(run.accesses, "sample")
-        console.print(f"based on {samples} of accesses: every share is an estimate")
+        console.print(f"based on {samples} of accesses, so every share is an estimate")
     if to_do:
         noun = "finding" if len(to_do) == 1 else "findings"
         order = "most pages first" if only_touches(run.trace) else "largest gain first"

@@ -132,9 +132,10 @@ def _notes(snapshot: Snapshot) -> list[str]:
         notes.append(f"{bytes_text(swapped)} more are in swap")
     if snapshot.every > 1:
         notes.append(
-            f"estimated: one window of 2 MiB in {snapshot.every} was looked at; "
-            "--exact looks at all"
+            f"estimated: one block of 2 MiB in {snapshot.every} was examined; --exact examines all"
         )
     if not snapshot.huge_told:
-        notes.append("this kernel does not tell transparent huge pages (Linux 6.7 does)")
+        notes.append(
+            "this kernel does not tell which pages are transparent huge pages (Linux 6.7 does)"
+        )
     return notes

@@ -71,7 +71,7 @@ def _threads(found: Verification, width: int) -> Any:
     ]
     if len(planned) > _MAX_THREADS:
         right = sum(thread.is_right for thread in planned)
-        rows.append((f"{len(planned)} in all", "", "", "", "", f"{right} yes"))
+        rows.append((f"{len(planned)} in total", "", "", "", "", f"{right} yes"))
     headings = ("process", "thread", "OpenMP", "CPUs planned", "last on", "as planned")
     return table_of(headings, rows, width)
 
@@ -79,13 +79,13 @@ def _threads(found: Verification, width: int) -> Any:
 def _hindrances(process: ProcessResult) -> list[str]:
     lines = []
     if process.ending == "not seen":
-        lines.append("it ended, or became another program, before its pages could be looked at")
+        lines.append("it ended, or executed another program, before its pages were examined")
     if process.unanswered:
         lines.append(f"{process.unanswered} call stacks could not be named")
     if process.refused:
-        lines.append(f"the kernel refused {process.refused} of its requests to place something")
+        lines.append(f"the kernel refused {process.refused} requests to place its pages or threads")
     if process.crowded:
-        lines.append(f"{process.crowded} blocks were left alone: it has too many mappings")
+        lines.append(f"{process.crowded} blocks were not placed: it has too many mappings")
     return [f"process {process.process} ({process.program}): {line}" for line in lines]
 
 

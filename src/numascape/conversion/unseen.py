@@ -33,14 +33,14 @@ _OF_FLAGS = (
     ),
     (
         native.FLAG_CALLS_FORBIDDEN,
-        "A process restricted its system calls (seccomp), and the recorder made no system "
-        "calls in it after that. Later allocations, mappings and child processes, and the "
-        "nodes of its pages, are unknown.",
+        "A process restricted its system calls (seccomp), so the recorder made no system calls "
+        "in it after that. The process' later allocations, mappings and children are unknown, "
+        "and so are the nodes of its pages.",
     ),
     (
         native.FLAG_STACKS_CUT,
-        "One place allocated memory from more call stacks than the recorder distinguishes. For "
-        "the further ones, only the innermost functions are known. Some structures are "
+        "One place allocated memory from more call stacks than the recorder distinguishes. Of "
+        "the other call stacks, only the innermost functions are known. Some structures are "
         "therefore combined, with the name of one of them.",
     ),
     (
@@ -50,8 +50,8 @@ _OF_FLAGS = (
     ),
     (
         native.FLAG_REGIONS_LOST,
-        "The program named more parts of its memory at a time than the recorder can follow. The "
-        "further ones belong to the structures around them.",
+        "The program named more regions of memory at the same time than the recorder can follow. "
+        "The accesses to the other regions count for the structures around them.",
     ),
     (
         native.FLAG_BLOCKS_LOST,
@@ -72,9 +72,9 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
     if sampled:
         sentences = [
             "Accesses are sampled: the samples are hinting faults of the kernel's NUMA balancing. "
-            "After each scan, the next access to a page causes one. The samples show which "
-            "threads use a page, but not whether one page is used more than another. All samples "
-            f"count as reads. {first}"
+            "After each scan by the kernel, the next access to a page causes a hinting fault. The "
+            "samples show which threads use a page, but not whether one page is used more than "
+            f"another. All samples count as reads. {first}"
         ]
     else:
         sentences = [
@@ -83,16 +83,18 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
         ]
     if hinting > 0 and not sampled:
         sentences.append(
-            f"The kernel's NUMA balancing sampled {hinting} accesses. They are not shown, because "
-            "they are too few."
+            f"The kernel's NUMA balancing sampled {hinting} accesses. They are too few, so they "
+            "are not shown."
         )
     if hinting > counted:
         sentences.append(
-            f"The kernel counted {counted} hinting faults, but {hinting} faults looked like "
-            "hinting faults. Some samples are therefore other page faults."
+            f"The kernel counted {counted} hinting faults, but the recorder found {hinting}. Some "
+            "samples are therefore other page faults."
         )
     if lost:
-        sentences.append(f"{lost} page faults are missing: they came too fast to be read.")
+        sentences.append(
+            f"{lost} page faults are missing, because they came faster than they could be read."
+        )
     return sentences
 
 
@@ -134,7 +136,7 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
             "are unknown."
         )
     if damaged := sum(shard.damaged for shard in shards):
-        sentences.append(f"{damaged} parts of the recorded data were damaged, and are missing.")
+        sentences.append(f"{damaged} parts of the recorded data are damaged and left out.")
     if ambiguous := sum(shard.ambiguous_pages for shard in shards):
         sentences.append(
             f"{ambiguous} pages have addresses that the recorder cannot distinguish, because they "

@@ -76,14 +76,16 @@ def _divide_alike(subject: Subject, loop: Place, like: str) -> str:
     if subject.whole.first_toucher_share < MIN_SERIAL_SHARE:
         return (
             f"The loop at {_bare(loop)} that initialises it is parallel already, but divides the "
-            f"work differently. Use the same schedule over the same range{like}: a thread then "
-            "touches first what it works on."
+            f"work differently. Use the same schedule over the same range{like}. A thread then "
+            "first touches the pages on which it works."
         )
     return (
         f"The loop at {_bare(loop)} that initialises it is parallel already, but thread "
-        f"{subject.whole.first_toucher} touched most pages first. Either the loop gives most "
-        "iterations to it: use the same division of work" + like + ". Or it had used the memory "
-        "before, in blocks that were freed and allocated again: allocate it once for the whole run."
+        f"{subject.whole.first_toucher} touched most pages first. There are two possible causes. "
+        "If the loop gives most iterations to this thread, use the same division of work"
+        + like
+        + ". If this thread had used the memory before, in blocks that were freed and allocated "
+        "again, allocate it once for the whole run."
     )
 
 
@@ -209,7 +211,7 @@ def replicate(subject: Subject) -> str:
         count = sum(bool(node.cpus) for node in nodes.machine.nodes)
         total = f", {bytes_text(subject.touched_bytes * count)} on the {count} nodes"
     return (
-        f"Or make a copy on each node after it is filled: this needs {cost} of memory per node"
+        f"Or make a copy on each node after it is filled. This needs {cost} of memory per node"
         f"{total}, and makes every access local."
     )
 

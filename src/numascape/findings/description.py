@@ -45,7 +45,7 @@ def _mainly_one(facts: Facts) -> str:
         f"{percent(facts.busiest_share)} of the accesses"
     )
     if others == 1:
-        return f"{who}, the other {rest}."
+        return f"{who}, and the other thread {rest}."
     if facts.others_dominance >= MIN_DOMINANT_SHARE:
         return f"{who}. The others make {rest}, each mainly on its own pages."
     return f"{who}. The {others} others make {rest}, several of them on each page."
@@ -78,9 +78,9 @@ def who_touched(subject: Subject) -> str:
         who = f"{len(others)} other threads do" if len(others) > 1 else f"thread {others[0]} does"
         return f"{sentence}, but {who} {percent(1 - own)} of the work on it."
     if own >= MIN_DOMINANT_SHARE:
-        return f"{percent(own)} of the work on a page is done by its first toucher."
+        return f"The first toucher of a page does {percent(own)} of the work on it."
     return (
-        f"{percent(1 - own)} of the work on a page is done by other threads than its first toucher."
+        f"Threads other than the first toucher of a page do {percent(1 - own)} of the work on it."
     )
 
 

@@ -134,5 +134,5 @@ def _saved(fix: Fix, gain: Gain, members: Sequence[Finding]) -> str:
     saved = percent(max(0.0, gain.share))
     who = "all of them" if len(members) > 1 else members[0].name or "the run"
     most = "at most " if fix.remedy is Remedy.DIVIDED else ""
-    made = ", with the time to make the copies" if fix.remedy is Remedy.COPIED else ""
+    made = ", including the time to make the copies" if fix.remedy is Remedy.COPIED else ""
     return f"Predicted for {who}: {most}{saved} of the run time saved{made}."

@@ -23,25 +23,25 @@ def initialise_in_parallel(allocated: Place) -> str:
     """Advise that each page is touched first by the thread that works on it."""
     return (
         f"Allocate it{_at(allocated)} with `numpy.empty`, which touches no page. Then let each "
-        "thread write the part that it will work on, before anything else does. The kernel puts a "
-        "page on the node of the thread that touches it first."
+        "thread write the part that it will work on, before any other code uses it. The kernel "
+        "puts a page on the node of the thread that touches it first."
     )
 
 
 def initialise_by(allocated: Place, thread: int) -> str:
     """Advise that the only user of the array touches it first."""
     return (
-        f"Allocate and fill it in thread {thread}, which uses it, and not{_at(allocated)} in "
-        "another one. Its pages are then local."
+        f"Allocate and fill it in thread {thread}, which uses it, instead of{_at(allocated)} in "
+        "another thread. Its pages are then local."
     )
 
 
 def contiguous_parts() -> str:
     """Advise giving each thread a contiguous part of the work."""
     return (
-        "Give each thread one contiguous part of it, the same one each time. A pool deals out the "
-        "parts to whichever thread is free: submit one call for each thread, which works on its "
-        "part."
+        "Give each thread one contiguous part of it, the same one each time. A thread pool gives "
+        "each part to a thread that is free. So submit one call for each thread, which works on "
+        "the part of this thread."
     )
 
 

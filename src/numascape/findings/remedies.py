@@ -145,20 +145,21 @@ class RemediedRun:
             return ""
         slower = then.relative - 1
         if slower >= MIN_RELEVANT_GAIN:
-            return f"At this size the run is predicted to take {percent(slower)} longer with it."
+            longer = percent(slower)
+            return f"At this size, the run is predicted to take {longer} longer with this fix."
         used = self._demand.pages["structure"].is_in(structures).sum() * PAGE_BYTES
         cache = self._speeds.shared_cache
         if used <= cache:
             return (
-                f"At this size almost nothing is saved: {bytes_text(int(used))} fit into the "
+                f"At this size, almost nothing is saved: {bytes_text(int(used))} fit into the "
                 f"last-level cache ({bytes_text(int(cache))}). Record a larger input."
             )
         busiest = float(self._demand.accesses.sum(axis=0).max(initial=0.0))
         computing = busiest * self._speeds.core_ns * 1e-9 / max(self.now.seconds, 1e-12)
         if computing >= MIN_COMPUTING_SHARE:
             return (
-                "At this size almost nothing is saved: the threads compute for "
-                f"{percent(min(1.0, computing))} of the time, and hardly wait for memory."
+                "At this size, almost nothing is saved: the threads compute for "
+                f"{percent(min(1.0, computing))} of the time, and rarely wait for memory."
             )
         return f"Almost nothing is saved: {self.now.limit} limits the run with and without it."
 

@@ -80,7 +80,7 @@ def _kept(state: HostState, node: NodeMemory) -> list[Cause]:
     )
     delete = f"delete files in {mounts}" if mounts else "end the programs that share memory"
     return [
-        Cause(number, "tmpfs and shared memory, which no sweep frees", node.shared, delete),
+        Cause(number, "tmpfs and shared memory, which a sweep cannot free", node.shared, delete),
         Cause(number, "unused huge pages that are set aside", node.huge_free,
               f"as root: echo 0 >/sys/devices/system/node/node{number}/hugepages/"
               "hugepages-2048kB/nr_hugepages"),

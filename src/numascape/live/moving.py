@@ -32,13 +32,13 @@ _SMALLEST_STEP: Final = 16 * 4096
 _LONGEST_S: Final = 0.020
 _ATTEMPTS: Final = 3
 
-SHARED: Final = "other processes map them, too"
+SHARED: Final = "other processes also map them"
 BUSY: Final = "busy: pinned, being written, or used by the kernel"
 FULL: Final = "the node has no free memory above its watermarks"
 NO_MEMORY: Final = "the kernel found no memory on the node"
 GONE: Final = "no longer in memory"
 NOT_ALLOWED: Final = "the node is not allowed (cpuset)"
-WITH_ANOTHER: Final = "the kernel moves them with neighbouring pages, as one"
+WITH_ANOTHER: Final = "the kernel moves them only together with neighbouring pages"
 OTHER: Final = "the kernel gave another reason"
 _REASONS: Final = {
     errno.EACCES: SHARED,

@@ -95,7 +95,7 @@ def file(tmp_path: Path) -> Path:
 def test_the_verb_says_what_it_assumes(numascape: Numascape, file: Path) -> None:
     status, output, said = numascape("balance", file, "-m", "opteron-6174", "-a", "numalb")
     assert status == 0
-    assert "does not say its NUMA factors: 2 is assumed" in said
+    assert "are unknown: 2 is assumed" in said
     assert "more cores than one 4 x AMD Opteron 6174 has: 2 hosts are assumed" in said
     assert output.startswith("256 tasks, 960 messages, 96 cores on 16 nodes of 2 x 4 x AMD")
     status, output, said = numascape(

@@ -141,7 +141,7 @@ def test_findings_of_samples_are_labelled_so(numascape: Numascape, tmp_path: Pat
     trace = write_pattern(pattern, tmp_path / "run.numascape")
     samples = trace.info.totals.reads + trace.info.totals.writes
     _, output, _ = numascape("advise", trace.path)
-    assert f"based on {counted(samples, 'sample')} of accesses: every share is an" in output
+    assert f"based on {counted(samples, 'sample')} of accesses, so every share is an" in output
     assert "1  serial first touch" in output
     assert json.loads(numascape("advise", trace.path, "--json")[1])["counts"] == "samples"
 

@@ -129,7 +129,7 @@ def test_it_draws_a_picture(
     [
         (["-p", "fastest"], "there is no policy 'fastest'"),
         (["-p", "missing.toml"], "missing.toml"),
-        (["-p", "replicate"], "has nothing to replicate: no structure is read by several threads"),
+        (["-p", "replicate"], "has nothing to replicate: it has no structure that several threads"),
         (
             ["--threads-map", "round"],
             "is neither a file nor one of compact, scatter, numbered, anywhere",

@@ -42,12 +42,14 @@ def touched(pattern: Pattern, name: str, thread: np.ndarray[tuple[int], np.dtype
     return s
 
 
-def test_one_toucher_is_named_and_its_users_left_open(tmp_path: Path) -> None:
+def test_one_toucher_is_named_and_its_users_are_unknown(tmp_path: Path) -> None:
     run = examine(recorded(seismic(1920, 16), tmp_path))
     found = findings_of(run)
     assert {finding.kind for finding in found} == {Kind.ONE_FIRST_TOUCHER}
     assert {"grid->vx", "grid->vy"} <= {finding.name for finding in found}
-    assert all("does not show which threads used them later" in finding.why for finding in found)
+    assert all(
+        "does not show which threads used these pages later" in finding.why for finding in found
+    )
     assert all(finding.gain is None for finding in found)
     assert max(finding.confidence for finding in found) <= 0.5
     number, what = stake_of(grouped(run, found)[0])

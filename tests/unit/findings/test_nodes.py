@@ -72,7 +72,7 @@ def test_what_is_interleaved_on_purpose_is_no_finding(found: Find) -> None:
     pattern.node_of_page = np.arange(PAGES) % 4
     (finding,) = found(pattern)
     assert finding.kind is Kind.NO_SINGLE_CAUSE
-    assert "75 % of the accesses go to another node than that of their thread, mostly of A" in (
+    assert "75 % of the accesses go to a node where their thread does not run, mostly of A" in (
         finding.why
     )
 
@@ -105,7 +105,7 @@ def test_many_small_structures_of_other_threads_are_no_single_cause(found: Find)
     (finding,) = found(pattern)
     assert finding.kind is Kind.NO_SINGLE_CAUSE
     assert finding.why.startswith(
-        "No structure has a NUMA problem of its own. But 100 % of the accesses go to pages that "
+        "No single structure has a NUMA problem. But 100 % of the accesses go to pages that "
         "another thread touched first"
     )
 

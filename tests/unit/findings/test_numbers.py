@@ -117,7 +117,7 @@ def test_tasks_decide_who_uses_a_page(users_per_page: int, writes: int, tasks: b
     # Without writes, all threads may read the page within one task.
     assert (found is not None) == (tasks and (users_per_page == 2 or writes > 0))
     if found is not None:
-        assert found.why.startswith("OpenMP gives each task or section to whichever thread is free")
+        assert found.why.startswith("OpenMP gives each task or section to a thread that is free")
 
 
 def resident(name: str, pages: int, times: int, threads: int = 2) -> Any:

@@ -127,7 +127,7 @@ def test_arrays_of_python_have_no_loop_to_change() -> None:
     touched, used = Place("DOUBLE_fill", "", 0), Place("DOUBLE_add_AVX2", "", 0)
     array = subject(touched, used, openmp=False, has_python=True, file="/src/heat.py")
     assert "Allocate it at heat.py:7 with `numpy.empty`" in initialise_in_parallel(array)
-    assert "fill it in thread 3, which uses it, and not at heat.py:7" in initialise_by(array, 3)
+    assert "fill it in thread 3, which uses it, instead of at heat.py:7" in initialise_by(array, 3)
     assert "one contiguous part of it" in contiguous_parts(array)
     assert "(allocated at heat.py:7): `numascape run --plan`" in interleave(array)
     assert "os.sched_setaffinity" in pin(array.run)
@@ -171,9 +171,7 @@ def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
         "The loop at a.c:9 that initialises it is parallel already, but divides the work"
     )
     found = subject(touched, used, already=True, initial_loop=loop)
-    assert "but thread 0 touched most pages first. Either the loop gives" in (
-        initialise_in_parallel(found)
-    )
+    assert "but thread 0 touched most pages first. There are two" in (initialise_in_parallel(found))
 
 
 def test_a_directive_belongs_to_the_loop_below_it() -> None:

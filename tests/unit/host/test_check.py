@@ -57,7 +57,7 @@ def test_causes_explain_what_spills(two_nodes: Path) -> None:
     assert causes(2 * GIB, False) == [("clean page cache", "numascape host sweep --node 0")]
     assert causes(2 * GIB, True) == [("clean page cache", "numascape host drop --node 0")]
     assert "dirty page cache" in dict(causes(5 * GIB, True))
-    shared = "tmpfs and shared memory, which no sweep frees"
+    shared = "tmpfs and shared memory, which a sweep cannot free"
     assert shared in dict(causes(6 * GIB, False))
     assert causes(GIB // 2, False) == []
     assert causes(9 * GIB, False)[0][0] == "node 0 has 8 GiB of memory in all"

@@ -224,7 +224,7 @@ def test_options_of_one_trace_say_what_to_give(
 ) -> None:
     status, _, err = numascape(arguments[0], job, *arguments[1:])
     assert (status, err.count("\n")) == (2, 1)
-    assert f"--{option} needs the trace of one rank, and {job} is a job: give {job}/rank=0" in err
+    assert f"--{option} needs the trace of one rank, but {job} is a job: give {job}/rank=0" in err
 
 
 def test_merged_sums_are_used_until_a_part_changes(job: Path, numascape: Numascape) -> None:

@@ -107,7 +107,7 @@ def test_no_sample_is_said(tmp_path: Path) -> None:
         convert_samples(recording(EVENTS[:3]))
 
 
-def test_without_page_faults_first_touch_is_left_open(trace: Trace) -> None:
+def test_without_page_faults_first_touch_is_unknown(trace: Trace) -> None:
     assert trace.first_touch.is_empty()
     assert Kind.SERIAL_FIRST_TOUCH in not_judged(trace)
     assert "This trace has no first touches" in describe_not_judged(trace)

@@ -61,8 +61,8 @@ def check(
 ) -> None:
     """Predict whether the memory of a program would be local; exit status 1 if not.
 
-    For the threads on each node, it predicts how much memory would be on which node, why, and which
-    fix your privileges allow. Use it in prologs of batch systems and in CI.
+    For the threads on each node, it predicts how much of their memory would be on which node. It
+    says why, and which fix your privileges allow. Use it in prologs of batch systems and in CI.
 
     Example: `numascape host check --bytes-per-node 8G --nodes 0,1`
     """  # fmt: skip

@@ -30,8 +30,8 @@ def drop(
 ) -> None:
     """Free page cache: all of it as root, otherwise that of your own files. Prints what was freed.
 
-    Dirty pages are not freed; as root, they are written first. With --node, only files with pages
-    on this node are used.
+    As root, dirty pages are written first and then freed; otherwise they are not freed. With
+    --node, only files with pages on this node are freed.
 
     Example: `numascape host drop --files ~/data`
     """  # fmt: skip
@@ -80,4 +80,4 @@ def _evict(files: list[Path], node: int | None) -> None:
         terminal.say(f"{stays} were not freed: dirty (sync first), mapped by a program, or locked")
     if done.foreign:
         others = counted(done.foreign, "file")
-        terminal.say(f"left alone, because other users own them: {others}")
+        terminal.say(f"not freed, because other users own them: {others}")

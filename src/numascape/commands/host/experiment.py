@@ -64,9 +64,9 @@ def experiment(
 ) -> None:
     """Measure the effect of a file in the page cache on the placement and speed of a program.
 
-    For each size, it empties the cache, writes the file from the first node, syncs, and runs a
-    vector triad that fills half of the memory: with first touch, strictly bound, after a sweep,
-    after a drop, and interleaved. Run nothing else at the same time.
+    For each size, it empties the page cache, writes the file from the first node, syncs, and runs a
+    vector triad that fills half of the memory. The triad runs with first touch, strictly bound,
+    after a sweep, after a drop, and interleaved. Run nothing else at the same time.
 
     Example: `numascape host experiment --mpi 16 --folder /scratch -o cache`
     """  # fmt: skip
@@ -79,7 +79,7 @@ def experiment(
         terminal.say(f"note: {sentence}")
     virtual = any("virtual machine" in sentence for sentence in notes)
     if virtual:
-        terminal.say("note: in a virtual machine, placement is real, and times are not")
+        terminal.say("note: in a virtual machine, placement is meaningful, but times are not")
     points = [(size, way) for size in plan.sizes for way in plan.ways]
     results = [
         measure(plan, size, way)
@@ -154,5 +154,5 @@ def _write(output: Path, results: list[Result], text: str, virtual: bool) -> Non
     table, plot = (output.with_name(f"{output.name}{suffix}") for suffix in (".csv", ".svg"))
     with replacing_file(table) as beside:
         beside.write_text(text)
-    save(draw_experiment(results, " (a virtual machine: times mean little)" * virtual), plot)
+    save(draw_experiment(results, " (virtual machine: times are not meaningful)" * virtual), plot)
     terminal.say(f"wrote {table} and {plot}")

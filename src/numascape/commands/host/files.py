@@ -34,8 +34,8 @@ def files(
 ) -> None:
     """Show which files have pages in memory, and on which node.
 
-    No page is read into memory. The kernel gives no information about files that you neither own
-    nor may write: they are unknown.
+    No page is read into memory. The kernel gives no information about files that you do not own and
+    may not write. They are shown as unknown.
 
     Example: `numascape host files ~/data --top 10`
     """  # fmt: skip

@@ -68,9 +68,9 @@ def show(
 ) -> None:
     """Show what fills the memory of each node, and the settings and limits that matter.
 
-    The kernel frees clean cache when memory is needed, but pages of programs go to other nodes
-    first. It frees tmpfs and shared memory only when they are deleted. Usable is the memory that
-    programs get before their pages go to other nodes.
+    The kernel frees clean page cache when memory is needed, but first puts pages of programs on
+    other nodes. It frees tmpfs and shared memory only when they are deleted. "Usable" is the memory
+    that programs get before their pages go to other nodes.
 
     Example: `numascape host show --watch 2`
     """  # fmt: skip
@@ -181,6 +181,7 @@ def _numbers(state: HostState) -> Table:
 
 def _counters(state: HostState, before: HostState | None) -> Table | None:
     from numascape.host.rates import counter_rows
+    from numascape.quantities import grouped
 
     rows = counter_rows(state, before)
     if not rows:
@@ -190,7 +191,7 @@ def _counters(state: HostState, before: HostState | None) -> Table | None:
     for node in state.nodes:
         table.add_column(f"node {node.node}", justify="right", no_wrap=True)
     for name, values in rows:
-        table.add_row(name, *(f"{value:,.0f}" for value in values))
+        table.add_row(name, *(grouped(value) for value in values))
     return table
 
 

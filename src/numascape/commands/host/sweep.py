@@ -49,9 +49,9 @@ def sweep(
 ) -> None:
     """Free clean page cache by allocating the memory of nodes for a moment. Needs no privileges.
 
-    It allocates no more than is free or can be freed. It stays above the watermarks and within the
-    limits of control groups. It stops if pages go to other nodes. If memory runs out nevertheless,
-    the kernel ends the sweep first.
+    It allocates at most the memory that is free or can be freed. It stays above the watermarks and
+    within the limits of control groups. It stops if pages go to other nodes. If memory still runs
+    out, the kernel ends the sweep before other processes.
 
     Example: `numascape host sweep --node 0 --bytes 8G`
     """  # fmt: skip

@@ -45,11 +45,12 @@ def bench(
     ] = 0.1,
     quiet: NoProgressOption = False,
 ) -> None:
-    """Measure the bandwidth of a loop over the length of its vectors, from cache to memory.
+    """Measure the bandwidth of a loop for different lengths of its vectors, from cache to memory.
 
-    There is one line for 1, 2, 4, ... threads, one thread per core, on one socket (1S) and on all.
-    On several sockets, each line is also measured with serial first touch, where the first thread
-    touches all memory. A store counts once. Without -o and --csv, the points are printed as CSV.
+    There is a curve for each of 1, 2, 4, ... threads, one thread per core, on one socket (1S) and
+    on all sockets. With several sockets, each curve is also measured with serial first touch: the
+    first thread touches all memory. A store counts once. Without -o and --csv, the points are
+    printed as CSV.
 
     Example: `numascape machine bench triad -o triad.svg`
     """  # fmt: skip

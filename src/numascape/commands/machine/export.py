@@ -41,10 +41,10 @@ def export(
         FigureOfPairs, typer.Option("--figure", help="For csv: which matrix.")
     ] = FigureOfPairs.factors,
 ) -> None:
-    """Write a machine for other programs.
+    """Write a machine in a format for other programs.
 
-    hwloc-xml: with latency and bandwidth as memory attributes, which `lstopo --memattrs` shows.
-    scotch: a target architecture of the cores. csv: one matrix. json: a machine document.
+    hwloc-xml: topology, and latency and bandwidth as memory attributes (`lstopo --memattrs` shows
+    them). scotch: a target architecture of the cores. csv: one matrix. json: a machine document.
 
     Example: `numascape machine export --machine numa32 --format scotch -o numa32.tgt`
     """

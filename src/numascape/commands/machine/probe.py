@@ -24,14 +24,14 @@ def probe(
         bool, typer.Option("--quick", help="Measure less: under a minute on two sockets.")
     ] = False,
     spread: Annotated[
-        float, spread_of("Refuse figures whose 95 % confidence interval is wider on either side.")
+        float, spread_of("Refuse results whose 95 % confidence interval is wider on either side.")
     ] = 0.1,
     quiet: NoProgressOption = False,
 ) -> None:
     """Measure the memory of this host: latency and bandwidth between all nodes, and the caches.
 
-    Threads are bound to CPUs and memory to nodes; the kernel confirms where the memory is. Notes
-    name what disturbs the measurement. Figures that are too uncertain are refused.
+    Threads are bound to CPUs and memory to nodes. The kernel confirms on which node the memory is.
+    Notes say what disturbs the measurement. Results that are too uncertain are refused.
 
     Example: `numascape machine probe --quick -o machine.json`
     """

@@ -32,9 +32,9 @@ def show(
 ) -> None:
     """Print a machine: packages, nodes, memory, caches, CPUs, latencies and bandwidths.
 
-    The NUMA factor of a pair of nodes is its read latency over the latency within the first node.
-    It comes from latencies (measured, published, or the HMAT of the firmware), or else from the
-    firmware's distances (SLIT). The source is printed below the matrix.
+    The NUMA factor of a pair of nodes is its read latency, divided by the latency within the first
+    node. It comes from latencies (measured, published, or the HMAT of the firmware), or else from
+    the firmware's distances (SLIT). The provenance is printed below the matrix.
 
     Example: `numascape machine show --machine xeon-6980p-snc3`
     """

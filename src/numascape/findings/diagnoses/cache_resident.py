@@ -75,8 +75,8 @@ def diagnose(subject: Subject) -> Finding | None:
     advice = "No action needed: after the first access its lines are in the caches."
     if written > MAX_WRITTEN_SHARE and subject.pattern is not Pattern.SPLIT:
         advice = (
-            "The place of its pages does not matter, because its lines are in caches. Several "
-            "threads write it, so lines move between caches: give each thread a copy (OpenMP: "
+            "The nodes of its pages do not matter, because its lines are in caches. Several "
+            "threads write it, so lines move between caches. Give each thread a copy (OpenMP: "
             "reduction, private), or pad each part to 64 bytes."
         )
     return Finding(
@@ -86,8 +86,8 @@ def diagnose(subject: Subject) -> Finding | None:
         threads=subject.threads,
         why=(
             f"It has {percent(subject.share)} of the run's accesses. But a thread uses only "
-            f"{bytes_text(round(size))} of it and accesses them about {again:.0f} times: they stay "
-            "in its cache."
+            f"{bytes_text(round(size))} of it, and accesses each 8 bytes about {again:.0f} "
+            "times. So this part stays in its cache."
         ),
         fixes=(Fix(advice),),
         evidence=(

@@ -29,8 +29,8 @@ def diagnose(subject: Subject) -> Finding | None:
     changed = owners_by_phase(subject)
     if changed >= MIN_CHANGED_SHARE:
         why = (
-            f"In each phase a page has one user. But {percent(changed)} of the accesses are in "
-            "phases in which the page's user is not its main user of the whole run."
+            f"In each phase, a page has one user. But {percent(changed)} of the accesses are in "
+            "phases in which this user is not the main user of the page in the whole run."
         )
         evidence = Evidence("accesses in phases with another user", changed, "share")
         return _finding(
@@ -51,15 +51,15 @@ def diagnose(subject: Subject) -> Finding | None:
     )
     if in_tasks:
         why = (
-            "OpenMP gives each task or section to whichever thread is free. So the thread that "
-            "uses a page changes."
+            "OpenMP gives each task or section to a thread that is free. So the thread that uses "
+            "a page changes."
         )
     elif schedule is not None and schedule.always_divides_alike:
         clause = schedule.clause if schedule.kind else "no schedule clause"
         why = (
             f"Its pages have several users each, {draws}. The loop has {clause}, so a thread has "
-            "the same iterations each time if the loop's range is the same: the accesses go "
-            "through indices or pointers, or the range changes."
+            "the same iterations each time if the range of the loop is the same. Therefore the "
+            "accesses go through indices or pointers, or the range changes."
         )
     else:
         why = (
@@ -112,7 +112,7 @@ def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
     if phases:
         together = (
             "Divide the work in the same way in all phases (the same schedule(static) over the "
-            "same range). Then each page has the same user in all of them."
+            "same range). Each page then has the same user in all phases."
         )
         return Fix(together, Remedy.DIVIDED), pinned, spread
     divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)

@@ -69,20 +69,22 @@ def diagnose(subject: Subject) -> Finding | None:
 def _cause(subject: Subject, full: bool, pages: pl.DataFrame) -> tuple[str, str]:
     if full:
         return (
-            "the node's memory was full (page cache counts), so later pages went elsewhere",
-            "Make room before the program starts: `numascape host sweep`, or `numascape run "
-            "--sweep`; or use memory of several nodes on purpose (policy `parts` of a plan).",
+            "the node's memory was full (with page cache included), so later pages went to other "
+            "nodes",
+            "Free page cache before the program starts: `numascape host sweep`, or `numascape run "
+            "--sweep`. Or use the memory of several nodes (policy `parts` of a plan).",
         )
     if _left_behind(pages):
         return (
-            "each thread's pages are on one other node, so the thread moved after it touched them",
+            "the pages of each thread are on one other node, so the thread moved after it touched "
+            "them",
             pin(subject.run),
         )
     if _interleaved(pages):
         return (
             "a memory policy spreads them over the nodes",
-            "Each page has one user: do not use `numactl --interleave`. First touch then puts the "
-            "page on its user's node.",
+            "Each page has one user, so do not use `numactl --interleave`. First touch then puts "
+            "the page on the node of its user.",
         )
     node = pages["node"].mode().sort()[0]
     return (

@@ -38,7 +38,8 @@ def diagnose(subject: Subject) -> Finding | None:
         threads=subject.threads,
         why=(
             f"Half of the accesses go to {percent(share)} of its pages. If it is split into "
-            f"{parts} parts of equal length, the busiest part has {heaviest:.1f} times the mean."
+            f"{parts} parts of equal length, the busiest part has {heaviest:.1f} times the mean "
+            "number of accesses."
         ),
         fixes=(
             Fix(

@@ -30,15 +30,16 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=(
-            "Each 4 KiB page has one user. With transparent huge pages, "
-            f"{percent(lost)} of the accesses would be by threads that are not the main user of "
-            f"the 2 MiB page (it has {huge} of them)."
+            "Each 4 KiB page has one user. With transparent huge pages, threads that are not the "
+            f"main user of a 2 MiB page would make {percent(lost)} of the accesses. (It has {huge} "
+            "such pages.)"
         ),
         fixes=(
             Fix(
                 "Align each thread's part to 2 MiB, or allocate the parts separately. If the parts "
-                "are smaller than 2 MiB, use small pages: `madvise(start, size, MADV_NOHUGEPAGE)` "
-                "before it is touched, or `GLIBC_TUNABLES=glibc.malloc.hugetlb=0` for the program."
+                "are smaller than 2 MiB, use small pages: call `madvise(start, size, "
+                "MADV_NOHUGEPAGE)` before the memory is touched, or set "
+                "`GLIBC_TUNABLES=glibc.malloc.hugetlb=0` for the program."
             ),
             Fix(pin(subject.run)),
         ),

@@ -125,8 +125,8 @@ def _even_out(run: Run, place: Place | None, schedule: Schedule | None) -> str:
         at = f"{schedule.place.file.rpartition('/')[2]}:{schedule.place.line}"
         return (
             f"The loop at {at} {now}. Use `schedule(static, chunk)` with 10 to 20 chunks per "
-            "thread and at least one page per chunk: each page keeps its thread. If the work per "
-            "iteration cannot be predicted, use `schedule(dynamic, chunk)`."
+            "thread and at least one page per chunk. Each page then has the same thread each time. "
+            "If the work per iteration cannot be predicted, use `schedule(dynamic, chunk)`."
         )
     where = f" at {place}" if place else ""
     return (

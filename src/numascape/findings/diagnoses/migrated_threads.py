@@ -33,7 +33,8 @@ def diagnose(run: Run) -> list[Finding]:
             threads=tuple(moved),
             why=(
                 f"{threads_text(moved).capitalize()} ran on more than one node. A page stays on "
-                "the node where it was touched first, so it is remote after its thread has moved."
+                "the node where it was touched first, so it is remote after its thread has moved "
+                "to another node."
             ),
             fixes=(Fix(pin(run)),),
             evidence=(

@@ -90,16 +90,16 @@ def _scattered(
     """What is shared or remote although no structure has a finding, and what could help."""
     away = f"{percent(1 - private)} of the accesses go to pages that another thread touched first"
     if local is not None:
-        away = f"{percent(1 - local)} of the accesses go to another node than that of their thread"
+        away = f"{percent(1 - local)} of the accesses go to a node where their thread does not run"
     where = _where(run)
-    why = f"No structure has a NUMA problem of its own. But {away}{where}."
+    why = f"No single structure has a NUMA problem. But {away}{where}."
     fixes = [Fix(_ELSEWHERE)]
     if policy is not None and 1 - policy.relative >= MIN_RELEVANT_GAIN:
         spread = policy.label == "interleave"
         means = (
             "Run it with `numactl --interleave=all`"
             if spread
-            else "Make copies on each node of what is only read"
+            else "Make a copy of read-only structures on each node"
         )
         saved = f"{percent(1 - policy.relative)} of the run time saved on the given machine"
         fixes.insert(0, Fix(f"{means}: predicted {saved}."))

@@ -35,8 +35,9 @@ def diagnose(subject: Subject) -> Finding | None:
         threads=(thread,),
         why=(
             f"Thread {thread} touched {percent(whole.first_toucher_share)} of its pages first"
-            f"{where}. The trace does not show which threads used them later. If several threads "
-            "did, this is a serial first touch, and the pages are remote for most of them."
+            f"{where}. The trace does not show which threads used these pages later. If several "
+            "threads used them, this is a serial first touch: the pages are remote for most of "
+            "these threads."
         ),
         fixes=(
             Fix(

@@ -57,8 +57,8 @@ def diagnose(run: Run) -> list[Finding]:
             ),
             fixes=(
                 Fix(
-                    "Follow the findings about these structures. Without a change to the program: "
-                    "`numactl --interleave=all` spreads all its pages over the nodes.",
+                    "Follow the findings about these structures. Without a change to the program, "
+                    "`numactl --interleave=all` spreads all of its pages over the nodes.",
                     Remedy.INTERLEAVED,
                 ),
             ),

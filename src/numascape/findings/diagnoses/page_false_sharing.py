@@ -36,9 +36,9 @@ def diagnose_by_lines(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=(
-            f"{percent(several)} of the accesses go to pages that several threads use, but only "
-            f"{percent(shared)} of the cache lines of these pages are used by more than one: each "
-            "thread has its own parts of the page. Such a page can be local to only one of them."
+            f"{percent(several)} of the accesses go to pages that several threads use. But only "
+            f"{percent(shared)} of the cache lines of these pages have more than one user, so each "
+            "thread uses its own parts of a page. The page can be local to only one of the threads."
         ),
         fixes=(
             Fix(
@@ -100,7 +100,7 @@ def diagnose(subject: Subject) -> Finding | None:
         why=(
             f"Each thread works on a contiguous part of about {part} bytes. "
             f"{percent(shared)} of the accesses go to pages that hold parts of several threads. "
-            "Such a page can be local to only one of them."
+            "Such a page can be local to only one of these threads."
         ),
         fixes=(
             Fix(

@@ -19,15 +19,15 @@ def diagnose(subject: Subject) -> Finding | None:
     if not subject.far_from(MIN_FOREIGN_SHARE):
         return None
     together = (
-        "Put the threads that share pages on one node: `numascape balance` groups them, and a "
-        "plan (`numascape advise -o plan.toml`) pins them. "
+        "Put the threads that share pages on one node: `numascape balance` finds these groups of "
+        "threads, and a plan (`numascape advise -o plan.toml`) pins them. "
     )
     return Finding(
         kind=Kind.SHARED_BY_GROUPS,
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
-        why=who_shares(subject, "with other users on other pages"),
+        why=who_shares(subject, "and other pages have other users"),
         fixes=(
             Fix(together + pin(subject.run), Remedy.USERS),
             Fix(contiguous_parts(subject), Remedy.DIVIDED),

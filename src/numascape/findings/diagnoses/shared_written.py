@@ -34,7 +34,7 @@ def diagnose(subject: Subject) -> Finding | None:
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
-        why=who_shares(subject, "which they write, too"),
+        why=who_shares(subject, "for reading and writing"),
         fixes=_fixes(subject),
         evidence=(
             Evidence("threads that use a page", subject.use.users_per_page, "count"),

@@ -109,8 +109,8 @@ def _why(sums: LineSums, sides: tuple[Place, Place] | None, parts: PartsOfLines 
         )
     if parts is not None and parts.step:
         sentence += (
-            f" {parts.users} threads use one line of {LINE_BYTES} bytes: a thread uses "
-            f"{counted(parts.part, 'byte')} of it, and their parts begin every "
+            f" {parts.users} threads use one line of {LINE_BYTES} bytes. Each of them uses "
+            f"{counted(parts.part, 'byte')} of it; the distance between their parts is "
             f"{counted(parts.step, 'byte')}."
         )
     return sentence
@@ -135,8 +135,8 @@ def _separate(parts: PartsOfLines | None) -> tuple[str, ...]:
 
 def _share_less() -> tuple[str, ...]:
     return (
-        "Let each thread work on a copy of its own, and combine the copies rarely: a reduction "
-        "for sums and counters, a queue or lock per node for work that is handed out, larger "
-        "pieces of work per turn.",
-        "Put the threads that share it on one node: a line then travels within a node only.",
+        "Let each thread work on a copy of its own, and combine the copies rarely. For sums and "
+        "counters, use a reduction. For a queue or a lock, use one per node, or let a thread take "
+        "larger pieces of work at a time.",
+        "Put the threads that share it on one node: its lines then travel only within this node.",
     )
