@@ -11,7 +11,7 @@ import gguf
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
@@ -144,6 +144,7 @@ def test_what_cannot_be_read_has_no_layout(tmp_path: Path) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(at=st.integers(0, 400), value=st.binary(min_size=1, max_size=9))
+@example(at=8, value=b"\0")  # no tensors
 def test_no_damage_of_a_header_is_an_error(
     at: int, value: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -59,7 +59,8 @@ def _tensors(header: Header, size: int) -> list[FileRange]:
         raise DamagedHeaderError
     data = -(-header.position // alignment) * alignment
     found.sort()
-    ends = [start for start, _ in found[1:]] + [size - data]
+    # A file may have no tensors; then there is no end either.
+    ends = [*(start for start, _ in found), size - data][1:]
     return [
         FileRange(data + start, data + end, name, "tensor", layer_of(name))
         for (start, name), end in zip(found, ends, strict=True)
