@@ -144,7 +144,7 @@ def test_when_the_server_has_ended_the_page_says_so(browser: Browser, trace: Tra
     page.locator(".figures").focus()
     for _ in range(12):
         page.keyboard.press("+")
-    page.get_by_text("does numascape view still run?").wait_for()
+    page.get_by_text("Check that numascape view still runs.").wait_for()
     assert "Each column sums up 32 pages" in page.locator(".hint").inner_text()
     page.close()
 

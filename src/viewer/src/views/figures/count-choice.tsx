@@ -36,25 +36,25 @@ export function CountChoice({ report }: { report: Report }) {
       <p class="prose">
         {count === "lines" ? (
           <>
-            The page counts <Term of="memory line">memory lines</Term>: what {modelled(report.run)}{" "}
-            take from memory and give back to it. They are shown first, as only they depend on the
-            node of a page; an access that finds its line in a cache does not.
+            The report counts <Term of="memory line">memory lines</Term>: the cache lines that{" "}
+            {modelled(report.run)} fetch from memory and write back. The time of a memory line
+            depends on the node of the page. The time of an access that hits a cache does not.
           </>
         ) : (
           <>
-            The page counts <Term of="access">accesses</Term>. Caches answer most of them, wherever
-            the page is; <Term of="memory line">memory lines</Term> are what {modelled(report.run)}{" "}
-            take from memory and give back to it.
+            The report counts <Term of="access">accesses</Term>. Most of them hit a cache, so the
+            node of the page does not matter. <Term of="memory line">Memory lines</Term> are the
+            cache lines that {modelled(report.run)} fetch from memory and write back.
           </>
         )}{" "}
-        Findings, source lines, and who reads and who writes, name accesses in either case; gains
-        are predicted from memory lines.
+        Findings, source lines, and the panel of readers and writers always show accesses. Gains are
+        predicted from memory lines.
       </p>
     </section>
   );
 }
 
-/** Of each thread, as long as no other thread's cache is heard of. */
+/** The model gives each thread a cache of its own. */
 function modelled({ recorder }: Run): string {
   const cache = recorder.options?.cache;
   if (!cache) return "the threads' modelled caches";

@@ -23,17 +23,17 @@ export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail
         seesAccesses(report.run) &&
         single + shared > 0 &&
         (counting(report.run) === "memory lines"
-          ? ` Of the ${show.count(single + shared)} ${columns} with memory lines, ${show.count(shared)} have them by several threads.`
+          ? ` Of the ${show.count(single + shared)} ${columns} with memory lines, ${show.count(shared)} have lines that several threads fetch.`
           : ` Of the ${show.count(single + shared)} ${columns} in use, ${show.count(shared)} are used by several threads.`)}
       {served && perColumn === 1 && " This part shows single pages, from the full trace."}
       {detail.problem !== undefined &&
-        ` Single pages cannot be shown (${detail.problem}): does numascape view still run?`}
+        ` Single pages cannot be shown (${detail.problem}). Check that numascape view still runs.`}
       {!exact &&
         perColumn > 1 &&
         ` Each column sums up ${show.count(perColumn)} pages (${show.bytes(perColumn * report.run.page_size)}).`}
       {!exact && per > 1 && "  The boundaries of 2 MiB pages are rounded to this."}
       {!aligned &&
-        "  The address of this structure was not recorded, or differs between its instances: its 2 MiB pages are counted from its start."}
+        "  The address of this structure was not recorded, or its instances have different offsets. Therefore 2 MiB pages are counted from its start."}
       {order === "sharing" &&
         "  Threads that use the same pages are neighbours. Threads without accesses come last."}
       {order === "node" &&

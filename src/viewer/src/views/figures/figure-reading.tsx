@@ -59,27 +59,28 @@ function HowToRead({ lines }: { lines: boolean }) {
         <Term of="page">pages</Term>, in order. Rows are the <Term of="thread">threads</Term>. The
         colour of a cell shows{" "}
         {lines
-          ? "how many cache lines of the page the thread fetches from memory and writes back. An empty cell with accesses is in the thread's cache."
+          ? "how many cache lines of the page the thread fetches from memory and writes back. If a cell has accesses but no colour, the page was in the thread's cache."
           : "how often the thread accesses the page."}{" "}
         The curve above is the mean over threads. The bars on the right are the mean over pages.
       </p>
       <p>
-        <b>First touch.</b> Shows, on the same axis, which thread touched each page first. The
-        kernel put the page on the <Term of="node" /> where that thread ran. If both figures have
-        the same shape, pages are local for their users.
+        <b>First touch.</b> This figure has the same axis of pages. It shows which thread touched
+        each page first. The kernel put the page on the <Term of="node" /> where that thread ran. If
+        both figures have the same shape, pages are local for their users.
       </p>
       <p>
         <b>Threads by node</b> puts threads of one node next to each other. <b>By shared pages</b>{" "}
-        puts threads that use the same pages next to each other, so that teams appear as blocks.
+        puts threads that use the same pages next to each other. Groups of such threads appear as
+        blocks.
       </p>
       <p>
-        <b>2 MiB pages</b> are what a kernel with transparent huge pages places. A cell has a colour
-        if the thread uses any part of the 2 MiB page.
+        <b>2 MiB pages.</b> A kernel with transparent huge pages places memory in these units. A
+        cell has a colour if the thread uses any part of the 2 MiB page.
       </p>
       <p>
-        <b>Difference.</b> Name two threads or groups, A and B. The bands show their means, and
-        where A has more (purple) or B has more (orange). In grey, B's part is hatched. The middle
-        of the scale means no difference.
+        <b>Difference.</b> Choose two threads or groups of threads, A and B. The upper bands show
+        the mean of each. The last band is purple where A has more, and orange where B has more. In
+        the grey theme, the part of B is hatched. The middle of the scale means no difference.
       </p>
     </details>
   );
@@ -101,29 +102,29 @@ function WhatToDo() {
           the work so that each thread has its own part. Otherwise interleave, or copy data that is
           only read.
         </dd>
-        <dt>… one row is bright</dt>
+        <dt>… one row has a strong colour</dt>
         <dd>
-          One thread does most of the work here. Divide the work, or put the pages on its node.
+          One thread does most of the work here. Divide the work, or put the pages on the node of
+          this thread.
         </dd>
-        <dt>… first touch is a single line</dt>
+        <dt>… first touch is one horizontal line</dt>
         <dd>
-          One thread initialised everything, and all pages are on its node. Initialise in parallel,
-          with the same division as in the loops that follow.
+          One thread initialised everything, so all pages are on its node. Initialise in parallel,
+          with the same division of work as in the loops that follow.
         </dd>
-        <dt>… teams appear in the order by shared pages, but not by number</dt>
+        <dt>… blocks appear if threads are ordered by shared pages, but not if by number</dt>
         <dd>
-          Threads that work on the same pages may run on different nodes. Pin each team to the CPUs
-          of one node, or number the threads so that neighbours share pages.
+          Threads that work on the same pages may run on different nodes. Pin each group of such
+          threads to the CPUs of one node, or number the threads so that neighbours share pages.
         </dd>
-        <dt>… most 2 MiB pages are shared, and 4 KiB pages are not</dt>
+        <dt>… most 2 MiB pages are shared, but 4 KiB pages are not</dt>
         <dd>
           A huge page puts parts of several threads on one node. Align each thread's part to 2 MiB,
           or allocate the parts separately. Otherwise use small pages for this structure.
         </dd>
         <dt>… A and B differ, but should do the same work</dt>
         <dd>
-          The load is imbalanced. Where a band of one colour is wide, give a part of this range to
-          the other group.
+          The load is imbalanced. Give a part of a wide range of one colour to the other group.
         </dd>
       </dl>
     </details>

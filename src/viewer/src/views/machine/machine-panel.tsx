@@ -57,13 +57,13 @@ function OneNode({
   return (
     <>
       <p class="statement">
-        This machine has one memory <Term of="node" />: all memory is local here, wherever a page
-        is.
+        This machine has one memory <Term of="node" />, so all memory is local.
       </p>
       <Topology report={report} traffic={traffic} theme={theme} />
       <p class="how not-saved">
-        Every dot is a <Term of="thread" />. Which threads use which pages, and which thread touched
-        them first, is the same on a machine with several nodes. There it decides what is local.
+        Every dot is a <Term of="thread" />. On a machine with several nodes, the same threads use
+        the same pages, and the same threads touch them first. There, this decides which accesses
+        are local.
       </p>
     </>
   );
@@ -96,9 +96,10 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
         read={
           <p>
             Each box is a <Term of="node" />: its threads (dots) are above, its memory is below.
-            Bands go from threads to the memory that they access. Their width is the number of {all}
-            . Vertical bands are local, others are <Term of="remote access">remote</Term>. In the
-            table, rows are the nodes of threads, and columns are the nodes of pages.
+            Bands go from threads to the memory that they access. The width of a band shows the
+            number of {all}. Vertical bands are local, others are{" "}
+            <Term of="remote access">remote</Term>. In the table, rows are the nodes of threads, and
+            columns are the nodes of pages.
           </p>
         }
         seen

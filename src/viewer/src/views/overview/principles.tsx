@@ -37,7 +37,7 @@ export function Principles({ folded }: { folded: string[] }) {
       </ul>
       {folded.length > 0 && (
         <>
-          <h3>What this page shows only as sums</h3>
+          <h3>What this report shows only as sums</h3>
           <ul class="prose folded">
             {folded.map((sentence) => (
               <li key={sentence}>{sentence}</li>

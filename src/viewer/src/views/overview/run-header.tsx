@@ -35,7 +35,7 @@ const MEANING: Record<Counting, string> = {
   accesses: "",
   "memory lines": "",
   "first touches":
-    "This recording has page faults only. It shows which thread touched each page first, and the node of the page. It has no later accesses, so this page has no access distributions, sharing or traffic.",
+    "This recording has page faults only. It shows which thread touched each page first, and the node of the page. It has no later accesses, so this report has no access distributions, sharing or traffic.",
   samples:
     "This recording has samples: a small part of all accesses, each with its page and thread. Shares are estimates. Fewer samples mean a larger error. A page without a sample may have been used.",
 };

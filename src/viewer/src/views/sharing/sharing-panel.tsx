@@ -95,9 +95,10 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
           <ReadingAid
             read={
               <p>
-                Rows and columns are <Term of="thread">threads</Term>. Darker cells: the two threads
-                share more {unit}. The value of a cell is the sum over pages of the smaller of both
-                numbers of {unit}. The diagonal is empty.
+                Rows and columns are <Term of="thread">threads</Term>. A stronger colour means that
+                the two threads share more {unit}. For each page, take the smaller of the two
+                threads' numbers of {unit}; a cell is the sum of these over all pages. The diagonal
+                is empty.
               </p>
             }
             seen

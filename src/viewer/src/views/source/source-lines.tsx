@@ -18,7 +18,7 @@ interface Props {
 }
 
 const ESTIMATED =
-  "≈ means: at least a part of the number is estimated from samples. Numbers without ≈ are " +
+  "≈ means that at least a part of the number is estimated from samples. Numbers without ≈ are " +
   "exact.";
 
 /** Functions shown before the reader asks for all. */

@@ -86,11 +86,11 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
         </table>
       </div>
       <p class="how">
-        Each strip has one cell per thread, thread 0 on the left. A structure that is not written
-        after its initialisation can have a copy on every node. If one thread writes it and all
-        others read it, each change causes traffic: write it in parts, each by its user, or write it
-        less often. Stacks are left out
-        {shared.length > MOST && `, and so are all but the first ${MOST} structures listed above`}.
+        Each strip has one cell per thread, with thread 0 on the left. A structure that is not
+        written after its initialisation can have a copy on every node. If one thread writes a
+        structure and all others read it, each write causes traffic. Let each thread write the part
+        that it uses, or write the structure less often. Stacks are left out.
+        {shared.length > MOST && ` Only the first ${MOST} structures of the table above are shown.`}
       </p>
     </section>
   );

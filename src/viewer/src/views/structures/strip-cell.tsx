@@ -56,7 +56,7 @@ export function rowsByNode({ threads, traffic }: Report): number[][] {
 function verdict(unit: string): string {
   return (
     "Bands of colour are good: each thread has its own part. " +
-    `Look at structures with grey over a large share of the ${unit}.`
+    `Check structures with grey over a large share of the ${unit}.`
   );
 }
 
@@ -70,9 +70,10 @@ export function StripLegend({
   if (theme === "grey") {
     return (
       <>
-        The height of a mark shows which <Term of={colourBy} /> uses that part most, the first one
-        at the top. Hatching means that none dominates. Darker means more {unit}. Steps are good:
-        each has its own part. Check structures with hatching over a large share of the {unit}.
+        The height of a mark shows which <Term of={colourBy} /> uses that part most; the first{" "}
+        {colourBy} is at the top. Hatching means that none dominates. Darker means more {unit}.
+        Steps are good: each {colourBy} has its own part. Check structures with hatching over a
+        large share of the {unit}.
       </>
     );
   }
@@ -86,7 +87,7 @@ export function StripLegend({
             {node}
           </span>
         ))}
-        ; grey means that none dominates; stronger means more {unit}. {verdict(unit)}
+        . Grey means that none dominates. A stronger colour means more {unit}. {verdict(unit)}
       </>
     );
   }
@@ -95,8 +96,8 @@ export function StripLegend({
   return (
     <>
       The colour shows the <Term of="thread" /> that uses that part most, from{" "}
-      <span class="ramp" aria-hidden="true" style={{ background }} /> thread 0 to the last; grey
-      means that no thread dominates. Stronger colour means more {unit}. {verdict(unit)}
+      <span class="ramp" aria-hidden="true" style={{ background }} /> thread 0 to the last. Grey
+      means that no thread dominates. A stronger colour means more {unit}. {verdict(unit)}
     </>
   );
 }

@@ -81,11 +81,11 @@ export function StructureTable(props: Props) {
       </div>
       <FoldedSwitch {...props} />
       <p class="how">
-        Each strip is a structure from its first page (left) to its last.{" "}
+        Each strip shows a structure from its first page (left) to its last page.{" "}
         {seesAccesses(report.run) ? (
           <StripLegend report={report} colourBy={colourBy} theme={props.theme} />
         ) : (
-          `The colour says which ${colourBy} touched most of that part's pages first.`
+          `The colour shows which ${colourBy} touched most pages of that part first.`
         )}
       </p>
     </section>
@@ -96,7 +96,7 @@ export function severalNodes({ traffic }: Report): boolean {
   return traffic.nodes.length > 1;
 }
 
-/** Where pages are from those who use them is known of accesses only. */
+/** Only a trace of accesses tells whether pages are remote for their users. */
 function knowsRemote(report: Report): boolean {
   return severalNodes(report) && seesAccesses(report.run);
 }
