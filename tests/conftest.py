@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small trace made by hand, markers for needs of tests, and the processes of tests."""
+"""A small trace made by hand, markers for needs of tests, and their order."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -16,22 +16,11 @@ from numascape.trace import TraceInfo, write_trace
 from numascape.trace.info import Host, Process, Recorder, Times, Totals
 from numascape.trace.schema import SCHEMAS
 
-try:
+if TYPE_CHECKING:
     from xdist.remote import Producer
-    from xdist.scheduler import LoadFileScheduling, Scheduling
-except ImportError:  # the tests then run in one process
-    LoadFileScheduling = object
+    from xdist.scheduler import Scheduling
 
 Tables = dict[str, pl.DataFrame]
-
-_GUESTS = "tests/vm/"
-# Files whose tests run in one process, one after the other.
-_IN_TURN = (
-    # A guest has more CPUs than the machine, and what its kernel does with pages depends on timing.
-    (_GUESTS,),
-    # Both build in the package's folder.
-    ("tests/quality/test_native.py", "tests/quality/test_package.py"),
-)
 
 # What the tests of a folder or file need besides Python; the longest matching path counts.
 _NEEDS = {
@@ -53,27 +42,21 @@ _NEEDS = {
 _NEVER_SKIPPED_IN_CI = {"guest", "browser", "runtime"}
 
 
-class _FilesTogether(LoadFileScheduling):
-    """Run the tests of a file in one process, which makes fixtures once; also those in turn."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        in_turn = (paths[0] for paths in _IN_TURN if nodeid.startswith(paths))
-        return next(in_turn, None) or super()._split_scope(nodeid)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what each test needs, and begin with the guests: they take longest."""
     for item in items:
         fitting = [path for path in _NEEDS if item.nodeid.startswith(path)]
         if fitting:
             item.add_marker(_NEEDS[max(fitting, key=len)])
-    items.sort(key=lambda item: not item.nodeid.startswith(_GUESTS))
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/vm/"))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
+    from distribution import FilesTogether
+
     config.option.loadscopereorder = False  # as they were sorted above
-    return _FilesTogether(config, log)
+    return FilesTogether(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which process of pytest-xdist runs which test files, and what happens if a process dies."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+GUESTS = "tests/vm/"
+# Files whose tests run in one process, one after the other.
+_IN_TURN = (
+    # A guest has more CPUs than the machine, and what its kernel does with pages depends on timing.
+    (GUESTS,),
+    # Both build in the package's folder.
+    ("tests/quality/test_native.py", "tests/quality/test_package.py"),
+)
+
+
+class FilesTogether(LoadFileScheduling):
+    """Run the tests of a file in one process, which makes fixtures once; also those in turn."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        in_turn = (paths[0] for paths in _IN_TURN if nodeid.startswith(paths))
+        return next(in_turn, None) or super()._split_scope(nodeid)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Hand out the tests that a process leaves; the one that killed it, if any.
+
+        The base class hands out too much: the test that killed one process would kill the next
+        one too, and files without a test left give a process nothing to report.
+        """
+        left = {
+            scope: [test for test, is_done in unit.items() if not is_done]
+            for scope, unit in self.assigned_work.pop(node).items()
+        }
+        unfinished = [test for tests in left.values() for test in tests]
+        if not unfinished:
+            return None
+        killer: str = unfinished[0]
+        for scope, tests in reversed(left.items()):
+            waiting = {test: False for test in tests if test != killer}
+            if waiting:
+                self.workqueue[scope] = waiting
+                self.workqueue.move_to_end(scope, last=False)
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return killer
+
+    def _reschedule(self, node: WorkerController) -> None:
+        """Give a process at least two tests, or say that there are no more.
+
+        It begins a test only when it knows the next one. The base class gives a process that
+        replaces another one a single file: if one test is left of it, it would wait forever.
+        """
+        if node not in self.registered_collections:  # it is still starting
+            return
+        super()._reschedule(node)
+        while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+            super()._reschedule(node)
