@@ -274,16 +274,17 @@ def main(
     drawn, sizes = _sample(chosen, count, seed)
     tests = tests_by_function(SOURCE, TESTS, jobs)
     rows: list[dict[str, Any]] = []
+    tables: list[ResultTable] = []
     for number, (mutant, is_noticed) in enumerate(noticed(drawn, tests, jobs), 1):
         rows.append({**asdict(mutant), "package": _package(mutant), "noticed": is_noticed})
         if not is_noticed:
             console.print(f"{mutant.file}:{mutant.line}: {mutant.operator} {mutant.occurrence}")
         done = sum(row["noticed"] for row in rows)
         console.print(f"{number} of {len(drawn)}: {done} noticed", end="\r")
-    tables = _tables(rows, sizes, seed)
+        tables = _tables(rows, sizes, seed)
+        write_results("mutations", machine(), tables)  # what an interrupted run has tried
     for table in tables:
         print_table(table)
-    write_results("mutations", machine(), tables)
     raise typer.Exit(int(sum(row["noticed"] for row in rows) < target * len(rows)))
 
 
