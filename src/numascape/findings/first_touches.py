@@ -7,10 +7,8 @@ from collections.abc import Mapping
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.ownership import Owner
+from numascape.findings.thresholds import MIN_SERIAL_SHARE
 from numascape.quantities import counted, percent
-
-SERIAL = 0.8
-"""Smallest share of the pages for a thread to have touched (nearly) everything first."""
 
 _Sentences = tuple[str, ...]
 
@@ -35,7 +33,7 @@ def read_first_touches(
         see.append(_where(pages_by_node))
     if owner is Owner.RUNTIME:
         return tuple(see), (), ""
-    if facts.first_toucher_share >= SERIAL:
+    if facts.first_toucher_share >= MIN_SERIAL_SHARE:
         advice = (
             "If several threads use it afterwards, initialise it in these threads, with the same "
             "division of work. The pages of each thread are then on its node. To see which threads "

@@ -13,7 +13,7 @@ import polars as pl
 from numascape.analysis.sharing import PAGE
 from numascape.findings.finding import Finding, Gain, Remedy
 from numascape.findings.nodes import Nodes
-from numascape.findings.subject import PAGE_BYTES, Run
+from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_COMPUTING_SHARE, MIN_RELEVANT_GAIN
 from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
@@ -23,6 +23,7 @@ from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import SCHEMA, interleave, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.quantities import bytes_text, percent
+from numascape.trace.schema import PAGE_BYTES
 
 
 class RemediedRun:

@@ -31,12 +31,12 @@ from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
 from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches, only_touches
+from numascape.trace.schema import PAGE_BYTES
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
 LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
-PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True, eq=False)

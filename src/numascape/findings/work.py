@@ -26,8 +26,8 @@ from numascape.findings.thresholds import (
 )
 from numascape.trace import Trace
 from numascape.trace.phase import loose_phases
+from numascape.trace.schema import PAGE_BYTES
 
-PAGE_BYTES = 4096
 _COUNT = pl.col("reads") + pl.col("writes")
 
 

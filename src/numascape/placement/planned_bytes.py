@@ -9,9 +9,9 @@ from numascape.errors import NumascapeError
 from numascape.machine import Machine
 from numascape.machine.description import cpu_nodes
 from numascape.plan.plan import Plan, StructureRule
-from numascape.prediction.demand import PAGE_BYTES
 from numascape.prediction.policies import placed_by_plan
 from numascape.trace import Trace
+from numascape.trace.schema import PAGE_BYTES
 
 
 def planned_bytes(plan: Plan, machine: Machine) -> dict[int, int]:

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from numascape._native.symbols import Frame, Global, Module, Symbols
 from numascape.naming import AllocationSite, allocation_site
 from numascape.naming.python_statements import PythonFrame
 from numascape.plan.plan import StructureRule
-
-PAGE: Final = 4096
+from numascape.trace.schema import PAGE_BYTES
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,8 @@ class Resolver:
                 rule = self._rule(item.name, "global", item.function, item.file, item.line)
                 if rule is not None:
                     address = item.address + module.load_bias
-                    first = (address + PAGE // 2) // PAGE * PAGE
-                    end = (address + item.size + PAGE // 2) // PAGE * PAGE
+                    first = (address + PAGE_BYTES // 2) // PAGE_BYTES * PAGE_BYTES
+                    end = (address + item.size + PAGE_BYTES // 2) // PAGE_BYTES * PAGE_BYTES
                     found.append(PlacedVariable(address, item.size, first, end, rule))
         return found
 
@@ -100,7 +98,7 @@ class Resolver:
         """The file's variables of at least a page; smaller ones form one structure per file."""
         file = module.unloaded
         if file not in self._globals:
-            self._globals[file] = [g for g in self._opened(file).globals() if g.size >= PAGE]
+            self._globals[file] = [g for g in self._opened(file).globals() if g.size >= PAGE_BYTES]
         return self._globals[file]
 
     def _frames(self, modules: tuple[LoadedModule, ...], address: int) -> list[Frame]:

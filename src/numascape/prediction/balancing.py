@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.machine import Machine
-from numascape.prediction.demand import PAGE, PAGE_BYTES
 from numascape.prediction.policies import SCHEMA, first_touch
 from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
 from numascape.trace import Trace
+from numascape.trace.schema import PAGE_BYTES
 
 _MAX_PASSES: Final = 64
 """Number of simulated scans of the memory; after them, pages stay where they are."""

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from numascape.prediction.demand import PAGE, PAGE_BYTES, Demand
+from numascape.analysis.sharing import PAGE
+from numascape.prediction.demand import Demand
 from numascape.prediction.speeds import CORE_GB_S, Speeds
 from numascape.trace import Trace
+from numascape.trace.schema import PAGE_BYTES
 
 
 def worth_copying(trace: Trace) -> list[int]:

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.prediction.speeds import Floats, Speeds
 from numascape.trace import Trace
+from numascape.trace.schema import PAGE_BYTES
 
-PAGE: Final = ["structure", "instance", "page"]
-PAGE_BYTES: Final = 4096
 LINE_BYTES: Final = 64
 _LINES: Final = PAGE_BYTES // LINE_BYTES
 _ELEMENT: Final = 8

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
 from numascape.plan.plan import Plan, StructureRule
-from numascape.prediction.demand import PAGE, PAGE_BYTES
 from numascape.prediction.layout import nodes_by_plan
 from numascape.trace import Trace
+from numascape.trace.schema import PAGE_BYTES
 
 SCHEMA: Final = pl.Schema(
     {**{name: pl.UInt32() for name in PAGE}, "node": pl.Int32(), "share": pl.Float64()}

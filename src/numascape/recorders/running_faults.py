@@ -28,11 +28,11 @@ from numascape.signals import signals_passed_on
 from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
+from numascape.trace.schema import PAGE_BYTES
 
 _INTERVAL_S = 0.05
 # The events; the second is for hinting faults of the kernel's NUMA balancing.
 _EVENTS = ("page-faults", "hinting")
-_PAGE = 4096
 _MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
 
@@ -112,7 +112,7 @@ def record_running(
             log = native.read_events(f"{folder}/faults", pid)
         except native.ShardError as failure:
             raise NumascapeError(str(failure)) from failure
-    nodes = _nodes(pid, np.unique(log["address"] // _PAGE * _PAGE))
+    nodes = _nodes(pid, np.unique(log["address"] // PAGE_BYTES * PAGE_BYTES))
     is_hinting = log["meaning"] == native.FAULT_HINTING
     hinting = int(is_hinting.sum())
     counts = counts_of_faults(hinting)
@@ -124,7 +124,7 @@ def record_running(
         for at, address, pc, tid, cpu, sampled, page in zip(
             *(log[name][kept].tolist() for name in ("time_ns", "address", "pc", "tid", "cpu")),
             is_hinting[kept].tolist(),
-            (log["address"][kept] // _PAGE * _PAGE).tolist(),
+            (log["address"][kept] // PAGE_BYTES * PAGE_BYTES).tolist(),
             strict=True,
         )
     ]

@@ -10,6 +10,7 @@ import polars as pl
 from numascape.analysis.folding import Folded, fold_pages, limit_columns
 from numascape.findings.reading import Reading
 from numascape.report.data import HUGE_PAGE, StructureEntry
+from numascape.trace.schema import PAGE_BYTES
 
 INSTANCES = 256
 """Most shown instances, the most accessed first: in total, and of one structure."""
@@ -18,7 +19,6 @@ COLUMNS = 512
 """Most columns with touched pages of an instance."""
 
 _INSTANCE = ["structure", "instance"]
-_PAGE = 4096
 
 
 def chosen_instances(
@@ -56,7 +56,7 @@ def chosen_instances(
         .agg(touched=pl.len(), seen=pl.col("page").max() + 1)
         .collect()
     )
-    extent = (pl.col("address") % _PAGE + pl.col("own_size") + _PAGE - 1) // _PAGE
+    extent = (pl.col("address") % PAGE_BYTES + pl.col("own_size") + PAGE_BYTES - 1) // PAGE_BYTES
     return (
         sums.join(several.select("structure", "pages", "size", parent="position"), on="structure")
         .join(touched, on=_INSTANCE)

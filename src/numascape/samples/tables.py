@@ -18,9 +18,8 @@ from numascape.naming.frames import is_library
 from numascape.samples.events import Forked, Mapping, Named, Recording, Sample
 from numascape.samples.memory import Memory, Modules, Variables
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import PAGE_BYTES, SCHEMAS
 
-_PAGE = 4096
 _MAX_PAGES = 1 << 31
 _LARGEST_STACK = 64 << 20
 _KERNEL = 1 << 63  # on each architecture, a program's addresses have at most 56 bits
@@ -171,9 +170,9 @@ class _Names:
 
 
 def _located(structure: Structure, start: int, size: int, address: int) -> _Where:
-    page = address // _PAGE - start // _PAGE
+    page = address // PAGE_BYTES - start // PAGE_BYTES
     if not 0 <= page < _MAX_PAGES:
-        start, size, page = address // _PAGE * _PAGE, _PAGE, 0
+        start, size, page = address // PAGE_BYTES * PAGE_BYTES, PAGE_BYTES, 0
     return _Where(structure, start, size, page)
 
 
@@ -308,7 +307,9 @@ def _structures(samples: pl.DataFrame, table: StructureTable) -> pl.DataFrame:
         pl.col("size").max(),
         seen=pl.col("page").max() + 1,
         instances=pl.col("instance").max() + 1,
-        pages=((pl.col("start") % _PAGE + pl.col("size") + _PAGE - 1) // _PAGE).max(),
+        pages=(
+            (pl.col("start") % PAGE_BYTES + pl.col("size") + PAGE_BYTES - 1) // PAGE_BYTES
+        ).max(),
     )
     extents = extents.sort("structure").with_columns(
         pages=pl.max_horizontal("seen", pl.col("pages").clip(0, _MAX_PAGES)).cast(pl.UInt32())
@@ -341,7 +342,7 @@ def _info(
         ),
         host=recording.host,
         machine=recording.machine,
-        page_size=_PAGE,
+        page_size=PAGE_BYTES,
         started=recording.captured,
         times=Times(max(samples["time_ns"].to_list()) / 1e9, 0.0),
         exit_status=0,

@@ -13,6 +13,8 @@ import polars as pl
 
 FORMAT: Final = "numascape-trace"
 VERSION: Final = 1
+PAGE_BYTES: Final = 4096
+"""Bytes of a page in all tables, whatever pages the kernel uses."""
 
 _U32 = pl.UInt32()
 _U64 = pl.UInt64()

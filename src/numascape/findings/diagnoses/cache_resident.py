@@ -9,7 +9,7 @@ from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import LINES, PAGE_BYTES, WORD, Subject
+from numascape.findings.subject import LINES, WORD, Subject
 from numascape.findings.thresholds import (
     DEFAULT_CACHE_BYTES,
     MAX_LINES_PER_ACCESS,
@@ -22,6 +22,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import bytes_text, percent
+from numascape.trace.schema import PAGE_BYTES
 
 
 def stays_in_caches(subject: Subject) -> bool:

@@ -9,9 +9,10 @@ from numascape.findings.advice import interleave_if_better
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import Floats, PageUse
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import PAGE_BYTES, Subject
+from numascape.findings.subject import Subject
 from numascape.findings.thresholds import DEFAULT_CACHE_BYTES, MIN_HOT_RATIO, sureness
 from numascape.quantities import percent
+from numascape.trace.schema import PAGE_BYTES
 
 
 def diagnose(subject: Subject) -> Finding | None:

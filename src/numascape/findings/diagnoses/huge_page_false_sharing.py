@@ -10,9 +10,10 @@ from numascape.findings.advice import pin
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.page_use import Floats, Integers
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import PAGE_BYTES, Subject
+from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_BOUNDARY_SHARE, MIN_HUGE_PAGES, sureness
 from numascape.quantities import percent
+from numascape.trace.schema import PAGE_BYTES
 
 HUGE_PAGE = 2 << 20
 

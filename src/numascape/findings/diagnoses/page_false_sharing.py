@@ -9,7 +9,7 @@ from numascape.analysis.line_transfers import PAGE_LINES, shared_lines_of_pages
 from numascape.findings.advice import initialise_in_parallel, interleave_if_better
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern, boundary_share
-from numascape.findings.subject import PAGE_BYTES, Subject
+from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_SHARED_LINES,
     MIN_BOUNDARY_SHARE,
@@ -17,6 +17,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import percent
+from numascape.trace.schema import PAGE_BYTES
 
 
 def diagnose_by_lines(subject: Subject) -> Finding | None:
