@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.instructions.blocks import Repertoire, make_strings_that_fault
+from fuzz.instructions.blocks import Repertoire, make_strings_that_fault, make_with_segments
 from fuzz.instructions.forms import Form
 from fuzz.instructions.probing import must_be_known, probe
 from fuzz.instructions.program import Placer, build, run, write_program
@@ -25,6 +25,7 @@ from fuzz.instructions.truth import counts_of, find_truth
 
 SEEDS = (1, 2)
 BLOCKS = 1000
+TOGETHER = 8  # forms in a block
 
 Probed = tuple[Repertoire, list[Form]]
 
@@ -45,6 +46,19 @@ def test_blocks_are_as_without_recorder(probed: Probed, seed: int, tmp_path: Pat
     program = make_program(tmp_path, probed[0], seed, BLOCKS)
     found = check(program)
     assert not found, report(program, seed, found[:5])
+
+
+def test_operands_with_segments_stay_where_they_are(probed: Probed, tmp_path: Path) -> None:
+    # DynamoRIO encodes these again, with the base of the segment.
+    forms = [form for family in probed[0].forms.values() for form in family if form.touches_memory]
+    placer = Placer(0)
+    blocks, gaps = [], []
+    for number, at in enumerate(range(0, len(forms), TOGETHER)):
+        blocks.append(make_with_segments(forms[at : at + TOGETHER], number, placer.next))
+        gaps.append(placer.after(blocks[-1].code))
+    program = write_program(tmp_path, blocks, gaps)
+    found = check(program)
+    assert not found, report(program, 0, found[:5])
 
 
 @pytest.mark.parametrize("recorder", ["compiled", "faults"])

@@ -27,10 +27,6 @@ bool may_fault(instr_t* instruction);
 // Bytes that it accesses at this memory operand.
 uint32_t accessed_bytes(instr_t* instruction, opnd_t operand);
 
-// The memory operand with the displacement that it has. DynamoRIO 11.90 does not scale the one byte
-// of gathers, scatters and some more EVEX instructions.
-opnd_t exact_operand(instr_t* instruction, opnd_t operand);
-
 // It reads the memory operand that is listed as written.
 bool reads_destination(instr_t* instruction);
 

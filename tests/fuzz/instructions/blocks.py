@@ -284,6 +284,17 @@ def from_template(template: Template, number: int, start: int) -> Block:
     return _alone(template.add, number, start)
 
 
+def make_with_segments(forms: Sequence[Form], number: int, start: int) -> Block:
+    """Make a block of these forms, whose operands in memory have a segment."""
+    maker = _Maker(Repertoire({}, [], []), random.Random(f"segments/{number}"), number)
+    maker.builder.segments = True
+    for form in forms:
+        for _ in range(_TRIES):
+            if maker.attempt(lambda form=form: append_form(maker.builder, form)):  # type: ignore[misc]
+                break
+    return _finish(maker.builder, maker, maker.rng, start)
+
+
 def make_strings_that_fault(number: int, start: int) -> Block:
     """Make a block with a repeated string that runs into an inaccessible page."""
     rng = random.Random(number)

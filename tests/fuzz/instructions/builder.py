@@ -103,6 +103,7 @@ class Builder:
         self.ever_undefined = 0
         self.fixed: set[int] = set()  # registers that a loop needs as they are
         self.backward = False  # the direction flag
+        self.segments = False  # every operand has a segment
         self._labels = 0
         self._next_label: int | None = None
         self._info = InstructionInfoFactory()
@@ -170,6 +171,9 @@ class Builder:
             return
         target = self.address(size, align, margin) if at is None else at
         kind = rng.random()
+        if self.segments:
+            self._set_near_memory(instruction, size, align, margin)
+            return
         if rng.random() < 0.03 and 0.11 <= kind <= 0.95:
             instruction.segment_prefix = Register.GS  # its base is zero
         if kind < 0.08:
@@ -203,6 +207,19 @@ class Builder:
             instruction.memory_index = sized("R32" if narrow else "R64", index)
             instruction.memory_index_scale = scale
         self._set_base(instruction, sized("R32" if narrow else "R64", base), displacement, 8)
+
+    def _set_near_memory(self, instruction: Instruction, size: int, align: int,
+                         margin: int) -> None:  # fmt: skip
+        """Give an operand with a segment, and one byte of displacement if the alignment allows."""
+        bases = self.pointers() or [self.make_pointer()]
+        base = self.rng.choice(bases)
+        target = self.address(size, align, margin)
+        if align == 1:
+            steps = self.rng.choice((1, 2, 3, -1)) * max(size, 1)
+            target = min(max(self.known[base] + steps, self.arena + margin),
+                         self.data_end - size - margin)  # fmt: skip
+        instruction.segment_prefix = Register.GS
+        self._set_base(instruction, FULL[base], target - self.known[base], 8)
 
     def _set_base(self, instruction: Instruction, base: int, displacement: int, size: int) -> None:
         if base not in (Register.RIP, Register.NONE):

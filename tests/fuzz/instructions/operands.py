@@ -167,6 +167,8 @@ class _Operands:
             target = builder.known[base] + rng.randrange(-16, 16) * 8  # one byte
         self.instruction.memory_base = sized("R64", base)
         self.instruction.memory_index = index
+        if builder.segments:
+            self.instruction.segment_prefix = Register.GS
         self.instruction.memory_index_scale = rng.choice((1, 2, 4, 8))
         self.instruction.memory_displacement = (target - builder.known[base]) & (2**64 - 1)
         self.instruction.memory_displ_size = 8

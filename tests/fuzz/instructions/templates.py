@@ -45,6 +45,8 @@ def _string(builder: Builder, name: str, width: int) -> None:
     repeated = prefix != RepPrefixKind.NONE
     count = rng.choice((0, 1, 2, rng.randrange(40), rng.randrange(40), rng.randrange(700)))
     count = count if repeated else 1
+    if compares and count == 0 and builder.undefined:
+        raise CannotMakeError  # it leaves the flags as they are
     _direction(builder, rng.random() < 0.3)
     bytes_ = max(count, 1) * width
     back = bytes_ - width if builder.backward else 0
@@ -234,6 +236,20 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
     _forget_last(builder, at, save)
     if rng.random() < 0.5:
         builder.append(Instruction.create_mem(restore, _at(at)))
+    _forget_components(builder, at, everything=save not in {Code.XSAVE_MEM, Code.XSAVE64_MEM})
+
+
+def _forget_components(builder: Builder, at: int, *, everything: bool) -> None:
+    """Clear what says which components are in their initial state, or `everything` that was saved.
+
+    The processor may track this or not. The kernel's own saving changes it, too: a component that
+    holds its initial values may be saved, or left out.
+    """
+    _direction(builder, backward=False)
+    builder.load(RDI, at if everything else at + 512)
+    builder.load(RCX, _XSAVE_BYTES // 8 if everything else 1)
+    builder.load(RAX, 0)
+    builder.append(Instruction.create_stosq(64, RepPrefixKind.REPE))
 
 
 def _store_and_load(builder: Builder, store: int, load: int, size: int, align: int) -> None:

@@ -206,7 +206,6 @@ void add_access(BlockPlan& plan, instr_t* instruction, opnd_t operand, bool writ
         (!count_stack && opnd_is_base_disp(operand) && opnd_get_base(operand) == DR_REG_XSP)) {
         return;
     }
-    operand = exact_operand(instruction, operand);
     const Address address = describe(operand, registers);
     if (!address.countable) {
         return;

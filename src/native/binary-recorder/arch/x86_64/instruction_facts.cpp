@@ -59,61 +59,7 @@ bool is_mmx(instr_t* instruction) {
     return opnd_is_reg(destination) && reg_is_mmx(opnd_get_reg(destination));
 }
 
-// The unit of a one-byte displacement, for the instructions that DynamoRIO decodes wrongly. 0:
-// DynamoRIO is right.
-uint32_t displacement_unit(instr_t* instruction, bool wide, uint32_t bytes) {
-    switch (instr_get_opcode(instruction)) {
-        case OP_vpcompressb:
-        case OP_vpexpandb:
-            return 1;
-        case OP_vpcompressw:
-        case OP_vpexpandw:
-            return 2;
-        case OP_vmovq:
-        case OP_vextractps:
-        case OP_vpermpd:
-        case OP_vpmaddwd:
-        case OP_vgf2p8affineqb:
-        case OP_vgf2p8affineinvqb:
-            return bytes;
-        default:
-            return instr_is_gather(instruction) || instr_is_scatter(instruction) ? (wide ? 8 : 4)
-                                                                                 : 0;
-    }
-}
-
-const byte* behind_prefixes(instr_t* instruction) {
-    const byte* at = instr_get_app_pc(instruction);
-    while (*at == 0x64 || *at == 0x65 || *at == 0x67 || *at == 0x2e || *at == 0x36 || *at == 0x3e ||
-           *at == 0x26) {
-        ++at;
-    }
-    return at;
-}
-
 }  // namespace
-
-opnd_t exact_operand(instr_t* instruction, opnd_t operand) {
-    constexpr byte kEvex = 0x62;
-    if (!opnd_is_base_disp(operand) || opnd_get_disp(operand) == 0) {
-        return operand;
-    }
-    const byte* evex = behind_prefixes(instruction);
-    if (*evex != kEvex || evex[5] >> 6 != 1) {
-        return operand;  // not one byte of displacement
-    }
-    const uint32_t unit =
-        displacement_unit(instruction, (evex[2] & 0x80) != 0, accessed_bytes(instruction, operand));
-    if (unit == 0) {
-        return operand;
-    }
-    const bool has_index = (evex[5] & 7) == 4;
-    const auto displacement = static_cast<int8_t>(evex[has_index ? 7 : 6]);
-    return opnd_create_far_base_disp(
-        opnd_is_far_base_disp(operand) ? opnd_get_segment(operand) : reg_id_t{DR_REG_NULL},
-        opnd_get_base(operand), opnd_get_index(operand), opnd_get_scale(operand),
-        displacement * static_cast<int>(unit), opnd_get_size(operand));
-}
 
 FlagUse flag_use(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);

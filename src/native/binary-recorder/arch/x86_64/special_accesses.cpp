@@ -40,12 +40,12 @@ struct MemoryOperand {
 MemoryOperand memory_operand(instr_t* instruction) {
     for (int i = 0; i < instr_num_dsts(instruction); ++i) {
         if (opnd_is_memory_reference(instr_get_dst(instruction, i))) {
-            return {exact_operand(instruction, instr_get_dst(instruction, i)), true};
+            return {instr_get_dst(instruction, i), true};
         }
     }
     for (int i = 0; i < instr_num_srcs(instruction); ++i) {
         if (opnd_is_memory_reference(instr_get_src(instruction, i))) {
-            return {exact_operand(instruction, instr_get_src(instruction, i)), false};
+            return {instr_get_src(instruction, i), false};
         }
     }
     return {opnd_create_null(), false};
