@@ -60,6 +60,18 @@ class CallStackLog::StackWords {
         to = word(index);
         return true;
     }
+    // Copies words from this address on, as far as memory can be read: the mapping may continue
+    // behind the stack, and the program may protect it there. Returns how many words.
+    size_t copy(uint64_t address, uint64_t* to, size_t most) const {
+        const uint64_t index = (address - start_) / sizeof(uint64_t);
+        const size_t left = address < start_ || index >= count_ ? 0 : count_ - index;
+        const size_t bytes = (left < most ? left : most) * sizeof(uint64_t);
+        const size_t words = os::read_memory(address, to, bytes) / sizeof(uint64_t);
+        for (size_t i = 0; i < words; ++i) {
+            to[i] = exchanged_ != 0 && to[i] == exchanged_ ? original_ : to[i];
+        }
+        return words;
+    }
 
   private:
     const uint64_t start_;
@@ -181,11 +193,8 @@ void CallStackLog::write_copy(ThreadRecorder& recorder, const ProgramRegisters& 
         recorder, RecordType::kCallStack, recorder.thread, sizeof(CallStackRecord) + bytes));
     record->stack_id = id;
     to_dwarf_order(from, stack.start(), pc, record->registers);
-    record->bytes = bytes;
-    auto* words = reinterpret_cast<uint64_t*>(record + 1);
-    for (size_t i = 0; i < count; ++i) {
-        words[i] = stack.word(i);
-    }
+    record->bytes = stack.copy(stack.start(), reinterpret_cast<uint64_t*>(record + 1), count) *
+                    sizeof(uint64_t);
     shard_.commit(recorder, record);
 }
 
@@ -251,10 +260,11 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
 
 uint64_t CallStackLog::mix_code_words(const StackWords& stack, const Walk& walked) const {
     uint64_t id = walked.id;
-    const size_t first = (walked.stack_pointer - stack.start()) / sizeof(uint64_t);
-    for (size_t i = first; i < stack.count() && i < first + kScannedWords; ++i) {
-        if (is_code(stack.word(i))) {
-            id = mix(id, told_apart(stack.word(i)));
+    uint64_t words[kScannedWords];
+    const size_t count = stack.copy(walked.stack_pointer, words, kScannedWords);
+    for (size_t i = 0; i < count; ++i) {
+        if (is_code(words[i])) {
+            id = mix(id, told_apart(words[i]));
         }
     }
     return id;
