@@ -2,9 +2,14 @@
 """Unusual actions of programs work under a recorder as they do alone, with correct counts."""
 
 import os
+import signal
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from integration.conftest import COMMAND
 
 MODES = ["resume", "altstack", "longjmp", "coroutines", "storm", "fork_threads", "closefrom"]
 MODES += ["chdir", "few_descriptors", "setsid", "exceptions"]
@@ -27,3 +32,28 @@ def test_children_that_cannot_write_are_given_files(
     assert (recording.output, recording.status) == ("right\n", 7)
     assert len(recording.trace.info.processes) == 2
     assert not any("Forked processes" in sentence for sentence in recording.trace.info.unseen)
+
+
+@pytest.mark.parametrize("recorder", ["binary", "faults"])
+def test_an_interrupt_of_the_command_alone_reaches_the_program(
+    programs: Path, recorder: str, tmp_path: Path
+) -> None:
+    options = ["-q", "--recorder", recorder, "-o", str(tmp_path / "t"), "--"]
+    with subprocess.Popen(
+        [COMMAND, "record", *options, programs / "attached", "0", "asleep"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=120)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        assert process.stdout.read() == ""  # its end, after the read, was not reached
+    assert process.returncode == 128 + signal.SIGINT
+    assert (tmp_path / "t").is_dir()

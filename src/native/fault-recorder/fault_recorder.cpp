@@ -100,13 +100,21 @@ void send_on(int number) {
     }
 }
 
+// The terminal sends its signals to the program as well.
+void send_on_of_processes(int number, siginfo_t* info, void*) {
+    if (info->si_code <= 0) {
+        send_on(number);
+    }
+}
+
 void pass_signals_on() {
     struct sigaction action{};
-    action.sa_flags = SA_RESTART;
-    action.sa_handler = SIG_IGN;  // the terminal sends these to the program as well
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+    action.sa_sigaction = send_on_of_processes;
     for (const int number : {SIGINT, SIGQUIT}) {
         sigaction(number, &action, nullptr);
     }
+    action.sa_flags = SA_RESTART;
     action.sa_handler = send_on;
     for (const int number : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
         sigaction(number, &action, nullptr);
