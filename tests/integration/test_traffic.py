@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 import numascape
+from integration.attaching import end, running
 from integration.conftest import COMMAND, make
 
 KERNELS = Path(__file__).parents[2] / "bench" / "kernels"
 SMALL, LARGE, HELD = 256, 4096, 250  # lines, as in programs/traffic.c; the cache has 1024
 CACHE = "64K,8,64"
+BEGUN = 64  # lines that threads have begun or not finished when recording begins and ends
 COLUMNS = ["memory_lines", "written_lines"]
 
 
@@ -94,6 +96,19 @@ def test_the_programs_vectors_are_kept(record: Any) -> None:
 def test_children_of_vfork_have_a_cache(record: Any, mode: str) -> None:
     recording = record("starts", mode, traffic=True, cache=CACHE)
     assert (recording.output.splitlines()[-1], recording.status) == ("right", 7)
+
+
+def test_lines_of_a_process_that_is_attached_to(programs: Path, attach: Any) -> None:
+    # `source` and `target` are each as large as the cache: every line is fetched in every pass.
+    with running(programs / "attached", "1") as process:
+        for _ in range(2):
+            recording = attach(process.pid, "--traffic", "--cache", CACHE)
+            for structure, side in (("source", "reads"), ("target", "writes")):
+                rows = recording.rows(structure)
+                fetched = int(rows["memory_lines"].sum())
+                assert fetched > LARGE
+                assert abs(8 * fetched - int(rows[side].sum())) <= 8 * BEGUN
+        assert end(process) == ("right\n", 42)
 
 
 def test_accesses_are_those_without_traffic(record: Any, traffic: Any) -> None:
