@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,24 @@ def test_the_package_has_what_was_built(installed: Path) -> None:
     assert [name for name in names if not (package / name).is_file()] == []
     assert len(list(package.glob("_native*.so"))) == 1
     assert not list(installed.rglob("*.cpp"))
+
+
+def test_what_is_loaded_into_programs_runs_on_older_systems(installed: Path) -> None:
+    """The wheel is for glibc 2.34; what else it contains, auditwheel checks."""
+    for name in ("_placer/libnumascape_placer.so", "_recorder/libnumascape_runtime.so"):
+        symbols = subprocess.run(
+            ["objdump", "-T", installed / "numascape" / name],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        minors = {int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", symbols.stdout)}
+        assert minors
+        assert max(minors) <= 34, name
+
+
+def test_one_build_serves_every_python(installed: Path) -> None:
+    assert (installed / "numascape/_native.abi3.so").is_file()
 
 
 def test_the_package_runs_without_the_checkout(installed: Path, tmp_path: Path) -> None:

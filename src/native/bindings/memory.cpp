@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include "numascape/region.h"
+#include "python_buffer.h"
 
 namespace nb = nanobind;
 
