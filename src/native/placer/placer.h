@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "blocks.h"
+#include "find_object.h"
 #include "plan.h"
 
 namespace numascape::placer {
@@ -30,6 +31,7 @@ struct RealFunctions {
     int (*pthread_setname_np)(pthread_t, const char*);
     int (*pthread_getaffinity_np)(pthread_t, std::size_t, cpu_set_t*);
     int (*pthread_setaffinity_np)(pthread_t, std::size_t, const cpu_set_t*);
+    FindObject find_object;  // null before glibc 2.35
 };
 
 // Looks them up at the first call. Until this is done, malloc and calloc use a few pages of our

@@ -34,7 +34,7 @@ RealFunctions functions;
 std::atomic<int> state{0};
 constinit const RealFunctions early_functions = {
     allocate_early, calloc_early, nullptr, free_early, nullptr, nullptr, nullptr,
-    nullptr,        nullptr,      nullptr, nullptr,    nullptr, nullptr};
+    nullptr,        nullptr,      nullptr, nullptr,    nullptr, nullptr, nullptr};
 
 template <typename Function>
 void look_up(Function& function, const char* name) {
@@ -55,6 +55,7 @@ void look_all_up() {
     look_up(functions.pthread_setname_np, "pthread_setname_np");
     look_up(functions.pthread_getaffinity_np, "pthread_getaffinity_np");
     look_up(functions.pthread_setaffinity_np, "pthread_setaffinity_np");
+    look_up(functions.find_object, "_dl_find_object");
 }
 
 }  // namespace
@@ -71,6 +72,10 @@ const RealFunctions& real() {
     look_all_up();
     state.store(2, std::memory_order_release);
     return functions;
+}
+
+FindObject find_object_of_c_library() {
+    return real().find_object;
 }
 
 bool is_early(const void* memory) {
