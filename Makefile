@@ -34,7 +34,7 @@ $(STAMP): $(SOURCES)
 	@$(BIN)/pip install --quiet -c constraints.txt scikit-build-core nanobind
 	@$(BIN)/pip install --quiet -c constraints.txt --no-build-isolation --editable '.[test]'
 	@touch $@
-	@echo "Installed: $$($(BIN)/numascape --version), as $(BIN)/numascape"
+	@echo "Installed: $$($(BIN)/numascape --version | head -n 1), as $(BIN)/numascape"
 
 native:
 	@test -e $(STAMP) || $(MAKE) --no-print-directory setup

@@ -5,6 +5,8 @@
 # After include(): find_package(DynamoRIO) works in every directory below, and
 #   NUMASCAPE_DYNAMORIO_HOME    the folder with lib64/, ext/ and include/
 #   NUMASCAPE_DYNAMORIO_LICENSE its licence text, or empty when it is the user's own DynamoRIO
+#   NUMASCAPE_DYNAMORIO_VERSION its version
+#   NUMASCAPE_DYNAMORIO_PATCHES how many of our patches it has
 #
 # The sources come in the crate dynamorio-sys (core, launcher libraries, extensions). The patches in
 # cmake/dynamorio/patches mend faults of this version that change what a program computes; each says
@@ -139,13 +141,21 @@ endif()
 find_package(DynamoRIO REQUIRED)
 get_filename_component(NUMASCAPE_DYNAMORIO_HOME "${DynamoRIO_DIR}/.." ABSOLUTE)
 message(STATUS "DynamoRIO: ${NUMASCAPE_DYNAMORIO_HOME}")
+if(NUMASCAPE_DYNAMORIO_LICENSE)
+  set(NUMASCAPE_DYNAMORIO_VERSION ${_version})
+  list(LENGTH _patches NUMASCAPE_DYNAMORIO_PATCHES)
+else()
+  set(NUMASCAPE_DYNAMORIO_VERSION "${DynamoRIO_VERSION}")
+  set(NUMASCAPE_DYNAMORIO_PATCHES 0)
+endif()
 
 # The run-time part, laid out as DynamoRIO expects it below its root.
 function(numascape_install_dynamorio destination)
   install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/lib64/release"
           DESTINATION "${destination}/lib64" USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.so")
   install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/ext/lib64/release"
-          DESTINATION "${destination}/ext/lib64" FILES_MATCHING PATTERN "*.so")
+          DESTINATION "${destination}/ext/lib64"
+          FILES_MATCHING PATTERN "libdrmgr.so" PATTERN "libdrutil.so")
   if(NUMASCAPE_DYNAMORIO_LICENSE)
     install(FILES "${NUMASCAPE_DYNAMORIO_LICENSE}" DESTINATION "${destination}"
             RENAME DynamoRIO-License.txt)

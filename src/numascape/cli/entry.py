@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from numascape import terminal
 from numascape.errors import NumascapeError
-from numascape.installation import installed_version
+from numascape.installation import describe_parts, installed_version
 
 # Each is a module of numascape.commands, in the order of the help.
 _VERBS: Final = (
@@ -47,7 +47,7 @@ _OBJECTS_BEFORE_COLLECTION: Final = 100_000
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"numascape {installed_version()}")
+        print("\n".join([f"numascape {installed_version()}", *describe_parts()]))
         raise typer.Exit
 
 
@@ -55,7 +55,10 @@ def numascape_command(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the versions of Numascape and its parts.",
         ),
     ] = False,
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,7 +37,13 @@ def in_new_process(*arguments: object, **environment: str) -> subprocess.Complet
 
 
 def test_version(numascape: Numascape) -> None:
-    assert numascape("--version") == (0, f"numascape {__version__}\n", "")
+    status, out, err = numascape("--version")
+    first, *parts = out.splitlines()
+    assert (status, first, err) == (0, f"numascape {__version__}", "")
+    assert re.fullmatch(r"binary recorder: DynamoRIO \d+\.\d+\S* with \d+ patches", parts[0])
+    assert re.fullmatch(r"compiled recorder: (for LLVM 19\.\d\S*|not built)", parts[1])
+    assert parts[2] == "formats: trace 1, plan 1"
+    assert f"Python {platform.python_version()}, glibc " in parts[3]
 
 
 @pytest.mark.parametrize("verb", VERBS)
