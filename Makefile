@@ -4,6 +4,7 @@
 #   make test     set up and run every test
 #   make check    format, lint, types, and the quick tests: no compiler, program, guest, browser
 #   make setup    only install what is missing, into .venv
+#   make wheel    the wheel for pip, in dist/, and its proof in bare systems (see packaging/)
 #   make native   after a change in C++ or the viewer: rebuild and install just that
 #   make format   format all sources
 #
@@ -20,7 +21,7 @@ SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
 	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
 	-o -type f -print 2>/dev/null)
 
-.PHONY: demo test check check-sources check-tests setup native format clean
+.PHONY: demo test wheel check check-sources check-tests setup native format clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -61,6 +62,14 @@ check-tests:
 	@POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
 	-m 'not compiler and not program and not guest and not browser and not runtime and not slow' \
 	tests/unit
+
+wheel: $(STAMP)
+	@packaging/wheel/build $(BIN)/python
+	@$(MAKE) --no-print-directory -C examples
+	@if [ "$$(id -u)" = 0 ]; then \
+	command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null; \
+	$(BIN)/python -m pytest packaging/wheel; \
+	else echo "The wheel is made, but not proved in bare systems: this needs root."; fi
 
 demo: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a wheel needs to run on systems that are older than the one it is built on: programs and
+# libraries that use the C++ library contain it. The compiler's plugin does not, because it shares
+# clang's. Symbols of the copy stay inside, because a program may have another C++ library.
+set(_uses_cpp _native host-bound-run host-file-pages host-hold host-triad numascape_attach
+  numascape_balance_shared numascape_faults numascape_launch probe topology-reader)
+add_library(numascape_arc4random OBJECT "${CMAKE_CURRENT_LIST_DIR}/portable/arc4random.cpp")
+foreach(_target IN LISTS _uses_cpp)
+  target_link_options(${_target} PRIVATE -static-libstdc++ -Wl,--exclude-libs,libstdc++.a)
+  target_link_libraries(${_target} PRIVATE $<TARGET_OBJECTS:numascape_arc4random>)
+endforeach()
+
+# The wheel contains these libraries, and therefore their licences.
+foreach(_package gcc-12-base libbz2-1.0 libdw1 libelf1 libhwloc15 liblzma5 libmetis5 libscotch-7.0
+        libudev1 zlib1g)
+  set(_licence "/usr/share/doc/${_package}/copyright")
+  if(NOT EXISTS "${_licence}")
+    message(FATAL_ERROR "${_licence} is missing: portable packages are built on Debian 12")
+  endif()
+  install(FILES "${_licence}" DESTINATION _licenses RENAME "${_package}.txt")
+endforeach()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel works in bare systems, for a user without privileges and without a compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_MIB = 1 << 20
+
+# What newer systems have too, and older ones not: pip takes any of these for glibc 2.34.
+_PLATFORMS = [
+    *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 16, -1)),
+    "manylinux2014_x86_64",
+]
+
+
+def _wheel() -> Path:
+    """Return the wheel that packaging/wheel/build made."""
+    (path,) = (ROOT / "dist").glob("numascape-*.whl")
+    return path
+
+
+@dataclass(frozen=True)
+class System:
+    """A bare Debian in a folder, with a user who has no privileges."""
+
+    root: Path
+
+    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command as the user, in the user's folder."""
+        inside = (
+            f'mount -t proc proc "{self.root}/proc" && mount --rbind /sys "{self.root}/sys" && \
+mount --rbind /dev "{self.root}/dev" && \
+exec chroot --userspec=1000:1000 "{self.root}" sh -c \'cd /home/user && exec "$@"\' sh "$@"'
+        )
+        result = subprocess.run(
+            ["unshare", "--mount", "--fork", "--pid", "sh", "-c", inside, "sh", *command],
+            env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/user", "LANG": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0 or not check, result.stdout
+        return result
+
+    @property
+    def home(self) -> Path:
+        """The user's folder, from outside."""
+        return self.root / "home/user"
+
+
+def _repository() -> str:
+    """Return where this system gets Debian's packages from."""
+    targets = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return next(uri for uri in targets.stdout.split() if re.search(r"/debian/?$", uri))
+
+
+@pytest.fixture(scope="session", params=["bookworm", "trixie"])
+def system(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[System]:
+    """Make a system that has Python, pip and nothing else."""
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        pytest.skip("needs root and the package debootstrap")
+    folder = tmp_path_factory.mktemp(request.param)
+    subprocess.run(
+        ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", request.param,
+         folder / "root", _repository()],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    system = System(folder / "root")
+    subprocess.run(["chroot", system.root, "useradd", "--create-home", "user"], check=True)
+    _download(system)
+    for program in ("matmul", "seismic"):
+        shutil.copy(ROOT / "examples/build" / program, system.home)
+    yield system
+    shutil.rmtree(folder)
+
+
+def _download(system: System) -> None:
+    """Put the wheel and those that it needs into the folder wheels of the user."""
+    version = system.run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
+    platforms = [part for name in _PLATFORMS for part in ("--platform", name)]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:",
+         "--python-version", version.stdout.strip(), *platforms,
+         "-d", system.home / "wheels", _wheel()],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_the_wheel_is_small_and_says_what_is_in_it() -> None:
+    assert _wheel().name.endswith("-cp310-abi3-manylinux_2_34_x86_64.whl")
+    assert _wheel().stat().st_size < 60 * _MIB
+    with zipfile.ZipFile(_wheel()) as archive:
+        names = set(archive.namelist())
+    assert "numascape/_recorder/DynamoRIO-License.txt" in names
+    added = {name.split("/")[1] for name in names if name.startswith("numascape.libs/lib")}
+    licences = {name.split("/")[-1] for name in names if name.startswith("numascape/_licenses/")}
+    for library in ("bz2", "dw", "elf", "hwloc", "lzma", "metis", "scotch", "udev"):
+        assert any(name.startswith(f"lib{library}-") for name in added), library
+        assert any(name.startswith(f"lib{library}") for name in licences), library
+
+
+def test_a_user_records_reports_and_runs_a_plan(system: System) -> None:
+    for compiler in ("gcc", "cc", "clang"):
+        assert system.run("sh", "-c", f"command -v {compiler}", check=False).returncode != 0
+    system.run("python3", "-m", "venv", "venv")
+    system.run("venv/bin/pip", "install", "--no-index", "--find-links", "wheels", "numascape")
+    numascape = "venv/bin/numascape"
+    record = system.run(
+        numascape, "record", "-o", "m.numascape", "--", "./matmul", "-n", "128", "naive"
+    )
+    assert "result correct" in record.stdout
+    structures = pl.read_parquet(system.home / "m.numascape/structures.parquet")
+    accesses = pl.read_parquet(system.home / "m.numascape/accesses.parquet")
+    assert "heap" in structures["kind"].to_list()
+    # In the loops alone, 128 x 128 x 128 elements of B are read.
+    assert accesses["reads"].sum() >= 128**3
+    system.run(numascape, "report", "m.numascape", "-o", "m.html")
+    assert (system.home / "m.html").read_text().startswith("<!doctype html>")
+    advice = system.run(
+        numascape, "advise", "m.numascape", "--machine", "numa16", "-o", "plan.toml"
+    )
+    assert "Cause:" in advice.stdout
+    faults = (
+        "record",
+        "--recorder",
+        "faults",
+        "-o",
+        "f.numascape",
+        "--",
+        "./matmul",
+        "-n",
+        "128",
+        "naive",
+    )
+    assert "result correct" in system.run(numascape, *faults).stdout
+    # A plan for the one node that every machine has: it is applied, and the result is the same.
+    largest = structures.sort("bytes", descending=True).row(0, named=True)
+    (system.home / "local.toml").write_text(
+        'format = "numascape-plan"\nversion = 1\n\n'
+        f'[[structures]]\nname = "{largest["name"]}"\npolicy = "bind"\nnodes = [0]\n'
+    )
+    plan = ("run", "--plan", "local.toml", "--json", "placed.json")
+    run = system.run(numascape, *plan, "--", "./matmul", "-n", "128", "naive")
+    assert "result correct" in run.stdout
+    placed = json.loads((system.home / "placed.json").read_text())
+    assert [part["name"] for part in placed["structures"]] == [largest["name"]]
+
+
+def test_what_needs_a_compiler_says_which(system: System) -> None:
+    (system.home / "a.c").write_text("int main(void) { return 0; }\n")
+    compiled = system.run("venv/bin/numascape-cc", "a.c", "-o", "a", check=False)
+    assert compiled.returncode == 2
+    assert "clang-19" in compiled.stdout
