@@ -14,6 +14,7 @@ import typer
 from typer.main import get_command
 
 from numascape import terminal
+from numascape.cli.first_words import typed_instead, understood
 from numascape.errors import NumascapeError
 from numascape.installation import describe_parts, installed_version
 
@@ -103,6 +104,7 @@ def run(arguments: list[str]) -> int:
     0 is success. 2 is an error that the user can fix (one line on standard error). 130 is an
     interruption. `record` returns the recorded program's own status.
     """
+    arguments = understood(arguments)
     try:
         asked = arguments[:1] if arguments[:1] and arguments[0] in _VERBS + _GROUPS else ()
         status = get_command(build_app(asked) if asked else build_app()).main(
@@ -115,7 +117,12 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         # If a required command is missing, help is printed and the message is empty.
         reason = error.format_message().rstrip(".") or "a command is missing"
-        terminal.complain(f"{reason}; see: {_help_command(arguments)}")
+        instead = typed_instead(arguments) if reason.startswith("No such command") else None
+        if instead is not None:
+            word = terminal.printable(arguments[0])
+            terminal.complain(f"{word} is no verb that does this; use: numascape {instead}")
+        else:
+            terminal.complain(f"{reason}; see: {_help_command(arguments)}")
         return 2
     except SystemExit as ending:
         # Typer raises this if the reader of our output, such as `head`, has ended: not an error.

@@ -71,6 +71,12 @@ def test_verbs_are_files() -> None:
     ("arguments", "message"),
     [
         (["bogus"], "No such command 'bogus'; see: numascape --help"),
+        (["plan", "a.numascape"], "use: numascape advise TRACE --machine MACHINE -o plan.toml"),
+        (["machine", "list"], "use: numascape machine show --list"),
+        (["a b.numascape"], "use: numascape report 'a b.numascape', or in the terminal"),
+        (["/bin/ls", "-l", "a b"], "use: numascape record -- /bin/ls -l 'a b'"),
+        (["ls"], "use: numascape record -- ls"),
+        (["machine", "show", "numa16", "-m", "numa32"], "two machines are named"),
         (["--bogus"], "No such option: --bogus; see: numascape --help"),
         (["show"], "Missing argument 'TRACE'; see: numascape show --help"),
         (["show", "--bogus"], "No such option: --bogus; see: numascape show --help"),
@@ -185,3 +191,9 @@ def test_every_verb_has_a_page_that_the_readme_names(verb: str) -> None:
     root = Path(__file__).parents[3]
     assert (root / "docs" / f"{verb}.md").read_text().startswith(f"# numascape {verb}\n")
     assert f"(docs/{verb}.md)" in (root / "README.md").read_text()
+
+
+def test_help_and_version_are_also_words(numascape: Numascape) -> None:
+    assert numascape("help", "show") == numascape("show", "--help")
+    assert numascape("help") == numascape("--help")
+    assert numascape("version") == numascape("--version")

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 
 def show(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MACHINE", help="The same as --machine MACHINE.", show_default=False
+        ),
+    ] = None,
     machine: MachineOption = None,
     output: Annotated[
         Path | None, output_to("Draw the machine to a .svg, .png, .pdf or .html file instead.")
@@ -36,14 +42,17 @@ def show(
     node. It comes from latencies (measured, published, or the HMAT of the firmware), or else from
     the firmware's distances (SLIT). The provenance is printed below the matrix.
 
-    Example: `numascape machine show --machine xeon-6980p-snc3`
+    Example: `numascape machine show xeon-6980p-snc3`
     """
+    from numascape.errors import NumascapeError
     from numascape.machine.sources import open_machine, shipped_machines
 
     if names:
         print("\n".join(shipped_machines()))
         return
-    opened = open_machine(machine)
+    if name is not None and machine is not None:
+        raise NumascapeError(f"two machines are named, {name} and {machine}: name one")
+    opened = open_machine(name if machine is None else machine)
     if output is not None:
         _draw(opened, output)
     else:
