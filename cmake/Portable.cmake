@@ -20,3 +20,7 @@ foreach(_package gcc-12-base libbz2-1.0 libdw1 libelf1 libhwloc15 liblzma5 libme
   endif()
   install(FILES "${_licence}" DESTINATION _licenses RENAME "${_package}.txt")
 endforeach()
+
+# packaging/wheel/build makes the man pages.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/build/man/" DESTINATION "${SKBUILD_DATA_DIR}/share/man/man1"
+        FILES_MATCHING PATTERN "*.1")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the man pages: python -m numascape.cli.man_pages FOLDER.
+
+One page for each verb, and numascape.1 with a list of them. They are made from the definitions of
+the command line, which `numascape VERB --help` prints too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from numascape import __version__
+from numascape.cli.entry import build_app
+
+
+def _escaped(text: str) -> str:
+    """Text that roff prints as it is."""
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)
+
+
+def _markup(text: str) -> str:
+    """Text with `code` in bold."""
+    return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", _escaped(text))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        yield ".PP"
+        yield _markup(" ".join(paragraph.split()))
+
+
+def _value(parameter: Any) -> str:
+    """What follows the name of an option; nothing for one that is only named."""
+    if getattr(parameter, "is_flag", False) or getattr(parameter, "count", False):
+        return ""
+    name = parameter.metavar or parameter.name.upper().replace("_", "-")
+    return rf" \fI{_escaped(name)}\fR"
+
+
+def _option(parameter: Any) -> Iterator[str]:
+    names = ", ".join(
+        rf"\fB{_escaped(name)}\fR" for name in [*parameter.opts, *parameter.secondary_opts]
+    )
+    yield ".TP"
+    yield names + _value(parameter)
+    yield _markup(parameter.help or "")
+
+
+def _synopsis(name: str, command: Any) -> str:
+    words = [rf"\fB{_escaped(name)}\fR"]
+    if any(p.param_type_name == "option" for p in command.params):
+        words.append(r"[\fIoptions\fR]")
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            metavar = _escaped(parameter.metavar or parameter.name.upper())
+            words.append(rf"\fI{metavar}\fR" if parameter.required else rf"[\fI{metavar}\fR]")
+    if hasattr(command, "commands"):
+        words.append(r"\fIverb\fR ...")
+    return " ".join(words)
+
+
+def man_page(name: str, command: Any) -> str:
+    """The page of a command, with its name as typed: "numascape machine show"."""
+    example = re.search(r"Example: `([^`]*)`", command.help or "")
+    text = re.sub(r"\n*Example: `[^`]*`", "", inspect.cleandoc(command.help or ""))
+    first, _, rest = text.partition("\n")
+    title = name.replace(" ", "-")
+    lines = [
+        '.\\" Made from the definitions of the command line; do not edit.',
+        f'.TH {title.upper()} 1 "" "Numascape {__version__}" "Numascape"',
+        ".SH NAME",
+        rf"{_escaped(title)} \- {_markup(first.strip().rstrip('.'))}",
+        ".SH SYNOPSIS",
+        _synopsis(name, command),
+    ]
+    if rest.strip():
+        lines += [".SH DESCRIPTION", *_paragraphs(rest)]
+    visible = [p for p in command.params if not getattr(p, "hidden", False)]
+    arguments = [p for p in visible if p.param_type_name == "argument" and p.help]
+    options = [p for p in visible if p.param_type_name == "option"]
+    if arguments:
+        lines.append(".SH ARGUMENTS")
+        for argument in arguments:
+            metavar = _escaped(argument.metavar or argument.name.upper())
+            lines += [".TP", rf"\fI{metavar}\fR", _markup(argument.help)]
+    if options:
+        lines.append(".SH OPTIONS")
+        for option in options:
+            lines += _option(option)
+    verbs = getattr(command, "commands", {})
+    if verbs:
+        lines.append(".SH VERBS")
+        for verb, inner in verbs.items():
+            summary = inspect.cleandoc(inner.help or "").partition("\n")[0]
+            lines += [".TP", rf"\fB{_escaped(name)} {verb}\fR", _markup(summary)]
+    if example:
+        lines += [".SH EXAMPLE", ".nf", rf"\fB{_escaped(example[1])}\fR", ".fi"]
+    if name == "numascape":
+        lines += [
+            ".SH EXIT STATUS",
+            "0 for success, 2 for an error that the user can correct (one line on standard error),",
+            "130 after an interruption. \\fBnumascape record\\fR and \\fBnumascape run\\fR",
+            "end with the status of the program.",
+        ]
+    else:
+        lines += [".SH SEE ALSO", r"\fBnumascape\fR(1)"]
+    return "\n".join(lines) + "\n"
+
+
+def man_pages() -> dict[str, str]:
+    """The pages by the names of their files."""
+    root: Any = get_command(build_app())
+    pages = {"numascape.1": man_page("numascape", root)}
+    for verb, command in root.commands.items():
+        pages[f"numascape-{verb}.1"] = man_page(f"numascape {verb}", command)
+        for inner, inner_command in getattr(command, "commands", {}).items():
+            name = f"numascape {verb} {inner}"
+            pages[f"numascape-{verb}-{inner}.1"] = man_page(name, inner_command)
+    return pages
+
+
+def main() -> None:
+    """Write the pages into the folder that is named."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("numascape*.1"):
+        old.unlink()
+    for name, page in man_pages().items():
+        (folder / name).write_text(page)
+
+
+if __name__ == "__main__":
+    main()
