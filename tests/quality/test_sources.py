@@ -44,6 +44,7 @@ PACKAGES = (
     "figures",
     "view",
     "console",
+    "exchange",
     "comparison",
     "api",
     "commands",

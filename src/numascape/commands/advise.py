@@ -35,6 +35,15 @@ def advise(
             show_default=False,
         ),
     ] = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option(
+            "--sarif",
+            metavar="FILE",
+            help="Write the findings as SARIF, which code hosts show at the source line.",
+            show_default=False,
+        ),
+    ] = None,
     every: Annotated[
         bool,
         typer.Option(
@@ -65,7 +74,7 @@ def advise(
     from numascape.trace.counting import only_touches
 
     if is_job(trace):
-        refuse(trace, machine=machine, output=output, all=every)
+        refuse(trace, machine=machine, output=output, sarif=sarif, all=every)
         _advise_job(read_job(trace, dask, mpi, quiet=as_json), as_json=as_json)
         return
     opened = Trace.read(trace)
@@ -83,6 +92,8 @@ def advise(
         print_findings(terminal.output(), run, found, every=every)
     if output is not None:
         _write_plan(opened, target, output)
+    if sarif is not None:
+        _write_sarif(opened, found, sarif)
 
 
 def _advise_job(job: AnalysedJob, *, as_json: bool) -> None:
@@ -104,6 +115,19 @@ def _write_plan(trace: Trace, machine: Machine | None, output: Path) -> None:
     write_plan(plan, output)
     empty = f": an empty plan, because {_why_empty(target)}" if plan.says_nothing else ""
     terminal.say(f"wrote {output}{empty}")
+
+
+def _write_sarif(trace: Trace, found: list[Finding], file: Path) -> None:
+    from numascape.atomic import replacing_file
+    from numascape.exchange.sarif import sarif_log
+
+    log = json.dumps(sarif_log(trace, found, Path.cwd()), indent=1)
+    try:
+        with replacing_file(file) as beside:
+            beside.write_text(log, encoding="utf-8")
+    except OSError as error:
+        raise NumascapeError(f"cannot write {file}: {error.strerror or error}") from error
+    terminal.say(f"wrote {file}")
 
 
 def _why_empty(machine: Machine) -> str:

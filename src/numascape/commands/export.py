@@ -17,17 +17,25 @@ def export(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="The folder for the files.", show_default=False
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="The folder for the tables, or the file for another tool.",
+            show_default=False,
         ),
     ],
     file_format: Annotated[
-        Literal["csv", "parquet"], typer.Option("--format", help="The format of the tables.")
+        Literal["csv", "parquet", "callgrind", "speedscope", "chrome"],
+        typer.Option("--format", help="Of the tables, or the tool that the file is for."),
     ] = "csv",
     quiet: QuietOption = False,
 ) -> None:
-    """Write the tables of a trace as files for other programs.
+    """Write the tables of a trace as files for other programs, or one file for another tool.
 
-    The folder gets one file per table and trace.json; docs/trace-format.md describes them.
+    With csv and parquet, the folder gets one file per table and trace.json; docs/trace-format.md
+    describes them. The other formats are one file: accesses by source line for KCachegrind
+    (callgrind), flame graphs by allocation (speedscope), threads, phases and first touches over
+    time for Perfetto (chrome).
 
     Example: `numascape export run.numascape --format csv -o tables`
     """
@@ -36,6 +44,13 @@ def export(
     from numascape.trace.export import export_tables
     from numascape.trace.schema import SCHEMAS
 
+    if file_format != "csv" and file_format != "parquet":
+        from numascape.exchange.write import write_for_tool
+
+        write_for_tool(Trace.read(trace), file_format, output)
+        if not quiet:
+            terminal.say(f"wrote {output}")
+        return
     exported = export_tables(Trace.read(trace), output, file_format)
     files = list(terminal.track(exported, len(SCHEMAS) + 1, "Exporting", quiet))
     if not quiet:

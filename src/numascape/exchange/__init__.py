@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces and findings in the formats of other tools: each format has its own file."""

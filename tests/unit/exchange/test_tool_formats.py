@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files for other tools hold the trace's sums."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from numascape.trace import Trace, write_trace
+
+Numascape = Callable[..., tuple[int, str, str]]
+Tables = dict[str, pl.DataFrame]
+Export = Callable[[str], Path]
+
+
+@pytest.fixture
+def export(numascape: Numascape, trace_folder: Path, tmp_path: Path) -> Export:
+    def run(tool: str) -> Path:
+        file = tmp_path / f"run.{tool}"
+        result = numascape("export", trace_folder, "--format", tool, "-o", file)
+        assert result == (0, "", f"numascape: wrote {file}\n")
+        return file
+
+    return run
+
+
+def test_callgrind_has_each_source_line_once(export: Export) -> None:
+    text = export("callgrind").read_text()
+    assert "events: Reads Writes\nsummary: 942 1058\n" in text
+    # Line 31 is in the table for A and for B.
+    assert text.endswith("\nfl=sum.c\nfn=add\n31 942 34\n\nfl=sum.c\nfn=fill\n12 0 1024\n")
+
+
+@pytest.mark.program
+def test_callgrind_annotate_reads_it(export: Export) -> None:
+    annotate = shutil.which("callgrind_annotate")
+    assert annotate is not None, "Valgrind is missing"
+    result = subprocess.run(
+        [annotate, "--auto=no", export("callgrind")], capture_output=True, text=True, check=True
+    )
+    assert "PROGRAM TOTALS" in result.stdout
+    assert "sum.c:add" in result.stdout
+
+
+def test_speedscope_weighs_stacks_by_accesses(export: Export, tables: Tables) -> None:
+    document: dict[str, Any] = json.loads(export("speedscope").read_text())
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    made, foreign, touched = document["profiles"]
+    accesses = tables["accesses"].select(pl.sum("reads") + pl.sum("writes")).item()
+    assert made["endValue"] == sum(made["weights"]) == accesses
+    stacks = [[frames[i] for i in sample] for sample in made["samples"]]
+    assert stacks == [["main (sum.c:20)", "fill (sum.c:10)", "A"], ["global", "B"]]
+    # Thread 1 reads both pages of A, which thread 0 touched first.
+    assert foreign["weights"] == [512 + 400]
+    assert touched["weights"] == [2, 1]
+
+
+def test_chrome_has_threads_phases_and_first_touches(export: Export) -> None:
+    events = json.loads(export("chrome").read_text())["traceEvents"]
+    threads = [event for event in events if event.get("cat") == "thread"]
+    assert [(e["tid"], e["ts"], e["dur"]) for e in threads] == [(77, 0.0, 9.0), (78, 0.5, 7.5)]
+    assert [e["args"]["reads"] for e in threads] == [0, 942]
+    assert [e["name"] for e in events if e.get("cat") == "phase"] == ["run"]
+    counters = [event for event in events if event["ph"] == "C"]
+    assert [e["args"]["pages"] for e in counters] == [1, 2, 1]
+    assert all(e["ts"] > 0 for e in counters)
+
+
+def test_names_are_on_one_line(
+    numascape: Numascape, trace_folder: Path, tables: Tables, tmp_path: Path
+) -> None:
+    lines = tables["lines"].with_columns(function=pl.lit("bad\nfn=forged\x1b[31m"))
+    write_trace(trace_folder, {**tables, "lines": lines}, Trace.read(trace_folder).info)
+    file = tmp_path / "out"
+    assert numascape("export", trace_folder, "--format", "callgrind", "-o", file)[0] == 0
+    assert "\nfn=forged" not in file.read_text()
+    assert "\x1b" not in file.read_text()
+
+
+def test_without_source_lines_there_is_no_callgrind_profile(
+    numascape: Numascape, trace_folder: Path, tables: Tables, tmp_path: Path
+) -> None:
+    write_trace(
+        trace_folder, {**tables, "lines": tables["lines"].clear()}, Trace.read(trace_folder).info
+    )
+    file = tmp_path / "out"
+    status, _, err = numascape("export", trace_folder, "--format", "callgrind", "-o", file)
+    assert status == 2
+    assert "it was recorded without source lines" in err
+    assert not file.exists()
