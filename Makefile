@@ -68,7 +68,7 @@ wheel: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples
 	@if [ "$$(id -u)" = 0 ]; then \
 	command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null; \
-	$(BIN)/python -m pytest packaging/wheel; \
+	$(BIN)/python -m pytest --timeout 3600 packaging/wheel; \
 	else echo "The wheel is made, but not proved in bare systems: this needs root."; fi
 
 demo: $(STAMP)
