@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from numascape.analysis.source_files import readable_sources
 from numascape.comparison.measures import (
     NodeUse,
     RunMeasures,
@@ -16,8 +17,10 @@ from numascape.comparison.measures import (
     measure_structures,
 )
 from numascape.findings import Finding, examine, findings_of
+from numascape.findings.groups import grouped
 from numascape.findings.verdict import verdict
 from numascape.machine import Machine
+from numascape.quantities import counted
 from numascape.trace import Trace
 
 # What two structures must have in common, from the strictest rule to the loosest. A change of the
@@ -98,15 +101,15 @@ def match_structures(
 
 
 def _judged(trace: Trace, machine: Machine | None) -> tuple[list[Finding], str]:
-    """The findings that need a fix, and the conclusion.
+    """The findings that need a fix, and the conclusion, both as `advise` has them.
 
-    The sources are not read: the program has changed since one of the runs.
+    Sources that are newer than the run are not read.
     """
-    run = examine(trace, machine)
+    run = examine(trace, machine, readable_sources(trace.info, None))
     found = findings_of(run)
-    to_do = [finding for finding in found if finding.to_do]
-    count = f"{len(to_do)} finding{'' if len(to_do) == 1 else 's'}." if to_do else ""
-    return to_do, f"{count} {verdict(run, found)}".strip()
+    groups = [group for group in grouped(run, found) if group.first.to_do]
+    count = f"{counted(len(groups), 'finding')}." if groups else ""
+    return [finding for finding in found if finding.to_do], f"{count} {verdict(run, found)}".strip()
 
 
 def _changed(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -16,8 +16,10 @@ from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.console.overview import NEGLIGIBLE
 from numascape.console.tables import name, place, table_of
 from numascape.findings import Finding
-from numascape.quantities import count_text, counted, grouped, share_text
+from numascape.quantities import count_text, grouped, share_text
 
+_NAMES = 6
+"""Number of structures that are named for one kind of finding."""
 _NODES = 8
 """Number of nodes up to which each node's pages are listed."""
 
@@ -37,21 +39,25 @@ def print_comparison(console: Console, comparison: Comparison, *, every: bool) -
         console.print(
             f"{hidden} structures below 0.01 % of accesses are not shown (--all)", soft_wrap=True
         )
-    for title, findings in (("Gone", comparison.gone), ("New", comparison.new)):
+    changed = (("Gone", comparison.gone), ("New", comparison.new), ("In both", comparison.kept))
+    for title, findings in changed:
         if findings:
             console.print()
-            console.print(Text(f"{title}: {counted(len(findings), 'finding')}", "bold"))
-            for finding in findings:
-                console.print(Text(f"  {finding_text(finding)}"), soft_wrap=True)
-    if comparison.kept:
-        in_both = counted(len(comparison.kept), "finding")
-        console.print(f"In both: {in_both}", soft_wrap=True)
+            console.print(Text(title, "bold"))
+            for line in _by_kind(findings, every=every):
+                console.print(Text(f"  {line}"), soft_wrap=True)
 
 
-def finding_text(finding: Finding) -> str:
-    """The kind of a finding and its structure, in one line."""
-    of = f"{name(finding.name)}: " if finding.name else ""
-    return f"{of}{finding.kind.value}"
+def _by_kind(findings: Sequence[Finding], *, every: bool) -> Iterator[str]:
+    """A line for each kind, with the names of its structures."""
+    names: dict[str, list[str]] = {}
+    for finding in findings:
+        names.setdefault(finding.kind.value, []).append(name(finding.name) if finding.name else "")
+    for kind, structures in names.items():
+        named = [structure for structure in structures if structure]
+        shown = named if every or len(named) <= _NAMES else named[: _NAMES - 1]
+        more = f" and {len(named) - len(shown)} more" if len(shown) < len(named) else ""
+        yield f"{kind}: {', '.join(shown)}{more}" if named else kind
 
 
 def _run(run: RunMeasures) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 from numascape.analysis.remote import foreign_accesses, remote_accesses
 from numascape.comparison import Comparison, compare_traces, parse_condition
@@ -17,6 +19,7 @@ from numascape.comparison.change import match_structures
 from numascape.comparison.document import comparison_document
 from numascape.comparison.measures import Site, StructureMeasures
 from numascape.comparison.page import comparison_page
+from numascape.comparison.printing import print_comparison
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
 from synthetic.patterns import HOSTILE, Pattern
@@ -109,6 +112,25 @@ def test_the_verdicts_are_those_of_advise(comparison: Comparison, page: str) -> 
     assert before.startswith(f"2 findings. {said}")
     assert after.startswith("No NUMA problem found. ")
     assert before in page
+
+
+def test_structures_with_one_cause_are_one_finding(tmp_path: Path) -> None:
+    def three_fields(fixed: bool) -> Pattern:
+        pattern = program(fixed)
+        owner = np.arange(PAGES) * 32 // PAGES
+        for name in ("u", "v"):
+            field = pattern.structure(name, PAGES, line=40)
+            pattern.access(field, np.arange(PAGES), owner, 3_000_000, 1_000_000)
+            pattern.touch(field, np.arange(PAGES), owner if fixed else 0)
+        return pattern
+
+    comparison = compared(tmp_path, three_fields(False), three_fields(True))
+    output = io.StringIO()
+    print_comparison(Console(file=output, width=100), comparison, every=False)
+    printed = output.getvalue()
+    assert len([f for f in comparison.gone if f.kind.value == "serial first touch"]) == 3
+    assert comparison.verdicts[0].startswith("2 findings.")  # the fields, and the table
+    assert re.search(r"^Gone\n  serial first touch: field, u, v\n", printed, re.MULTILINE)
 
 
 def test_findings_go_and_come(comparison: Comparison) -> None:
