@@ -4,6 +4,7 @@
 #   make test     set up and run every test
 #   make check    format, lint, types, and the quick tests: no compiler, program, guest, browser
 #   make setup    only install what is missing, into .venv
+#   make docs     the documents as a site, in build/site/pages
 #   make wheel    the wheel for pip, in dist/, and its proof in bare systems (see packaging/)
 #   make native   after a change in C++ or the viewer: rebuild and install just that
 #   make format   format all sources
@@ -21,7 +22,7 @@ SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
 	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
 	-o -type f -print 2>/dev/null)
 
-.PHONY: demo test wheel check check-sources check-tests setup native format clean
+.PHONY: demo test docs wheel check check-sources check-tests setup native format clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -62,6 +63,9 @@ check-tests:
 	@POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
 	-m 'not compiler and not program and not guest and not browser and not runtime and not slow' \
 	tests/unit
+
+docs: $(STAMP)
+	@packaging/site/build $(BIN)/python
 
 wheel: $(STAMP)
 	@packaging/wheel/build $(BIN)/python

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of the tutorials work as written, and print what is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from quality.external import ROOT
+
+TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
+
+
+def commands_of(text: str) -> list[tuple[str, list[str]]]:
+    """Each command after `$`, with the lines of output below it."""
+    found: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE):
+        lines = [line[4:].rstrip() for line in block.splitlines()]
+        if not lines[0].startswith("$ "):
+            continue  # for another machine
+        for line in lines:
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def words(line: str) -> list[str]:
+    """The words of a line. Numbers depend on the run, and columns on their widths."""
+    return re.sub(r"[\d.,]+", "N", line).split()
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
+def test_commands_print_what_is_shown(tutorial: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "clone/examples/build"
+    shutil.copytree(ROOT / "examples/build", folder)
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),
+        "COLUMNS": "120",
+    }
+    done = 0
+    for command, shown in commands_of(tutorial.read_text()):
+        if command.startswith(("make ", "cd ")):
+            continue  # the examples are built, and this is their folder
+        result = subprocess.run(
+            ["sh", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, f"{command}\n{result.stderr}"
+        printed = [words(line) for line in (result.stdout + result.stderr).splitlines()]
+        assert [line for line in shown if words(line) not in printed] == [], result.stdout
+        done += 1
+    assert done > 0
