@@ -31,7 +31,7 @@ def show(
     dask: DaskOption = None,
     mpi: MpiOption = False,
 ) -> None:
-    """Print a trace: the run, its structures, and which threads use which pages.
+    """Print a trace: the run, its findings, its structures, and which threads use which pages.
 
     Column share: the structure's share of all accesses. Column threads: how many threads access it;
     "1r 4w" means that one reads and four write it. Column first: the thread that touched most of
@@ -56,7 +56,8 @@ def show(
         refuse(trace, structure=structure, phase=phase)
         _show_job(read_job(trace, dask, mpi, quiet=as_json), every=every, as_json=as_json)
         return
-    opened = Trace.read(trace) if as_json else TraceOfTouches.of(Trace.read(trace))
+    whole = Trace.read(trace)
+    opened = whole if as_json else TraceOfTouches.of(whole)
     chosen = None if structure is None else find_structure(opened, structure)
     if phase is not None:
         opened = TraceOfPhase.of(opened, find_phase(opened, phase), run_touches=True)
@@ -65,7 +66,19 @@ def show(
     elif chosen is not None:
         print_structure(terminal.output(), opened, chosen, every=every)
     else:
-        print_overview(terminal.output(), opened, structure_summary(opened), every=every)
+        conclusions = _conclusions(whole) if phase is None else []
+        summary = structure_summary(opened)
+        print_overview(terminal.output(), opened, summary, conclusions, every=every)
+
+
+def _conclusions(trace: Trace) -> list[str]:
+    """What `advise` finds, in a few lines."""
+    from numascape.analysis.source_files import readable_sources
+    from numascape.console.findings import conclusions
+    from numascape.findings import examine, findings_of
+
+    run = examine(trace, None, readable_sources(trace.info, None))
+    return conclusions(run, findings_of(run), str(trace.path))
 
 
 def _show_job(job: AnalysedJob, *, every: bool, as_json: bool) -> None:

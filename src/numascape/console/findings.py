@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -21,6 +22,7 @@ from numascape.terminal import printable
 from numascape.trace.counting import only_touches
 
 _NAMES = 4
+_MOST_FINDINGS = 3
 _WIDEST = 100
 INDENT = 3
 """Columns by which the text of a finding is indented."""
@@ -62,6 +64,26 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
             ),
             0,
         )
+
+
+def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
+    """The findings of the trace at `path` in a few lines, or why there is none."""
+    groups = grouped(run, found)
+    to_do = [group for group in groups if group.first.to_do]
+    if not to_do:
+        return [group.first.why for group in groups if group.first.structure is None][:1]
+    lines = [
+        f"  {group.kind.value}: "
+        + (_names(group) if group.first.structure is not None else "the whole run")
+        for group in to_do[:_MOST_FINDINGS]
+    ]
+    more = len(to_do) - len(lines)
+    if more:
+        lines.append(f"  and {more} more")
+    head = (
+        f"{counted(len(to_do), 'finding')}; causes and fixes: numascape advise {shlex.quote(path)}"
+    )
+    return [head, *lines]
 
 
 def _print_not_judged(console: Console, run: Run) -> None:

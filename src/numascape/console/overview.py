@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -29,10 +30,22 @@ _NODES = 16
 """Number of nodes up to which the traffic of each pair is shown."""
 
 
-def print_overview(console: Console, trace: Trace, summary: pl.DataFrame, *, every: bool) -> None:
-    """Print the run; `summary` is :func:`structure_summary` of `trace`, a run or a phase of it."""
+def print_overview(
+    console: Console,
+    trace: Trace,
+    summary: pl.DataFrame,
+    conclusions: Sequence[str] = (),
+    *,
+    every: bool,
+) -> None:
+    """Print the run; `summary` is :func:`structure_summary` of `trace`, a run or a phase of it.
+
+    `conclusions` are lines about its findings.
+    """
     for line in describe_run(trace):
         console.print(terminal.printable(line), soft_wrap=True)
+    for line in conclusions:
+        console.print(Text(terminal.printable(line), "bold"), soft_wrap=True)
     if isinstance(trace, TraceOfPhase):
         console.print(f"below: phase {_phase_name(trace)} only", soft_wrap=True)
     visible = summary if every else summary.filter(pl.col("share") >= NEGLIGIBLE)

@@ -17,6 +17,8 @@ import pytest
 import numascape.commands
 from numascape import __version__
 from numascape.cli.entry import build_app
+from synthetic.heat import heat
+from synthetic.write import write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]
 VERBS = [
@@ -132,6 +134,17 @@ def test_show_prints_the_structures(numascape: Numascape, trace_folder: Path) ->
     assert "unused" not in out
     assert "1 structure below 0.01 % of accesses is not shown (--all)" in out
     assert "unused" in numascape("show", "--all", trace_folder)[1]
+
+
+def test_show_begins_with_what_advise_finds(numascape: Numascape, tmp_path: Path) -> None:
+    trace = write_pattern(heat(), tmp_path / "a b.numascape")
+    shown = numascape("show", trace.path)[1]
+    advised = numascape("advise", trace.path)[1]
+    assert re.search(r"^1 +serial first touch +A$", advised, re.MULTILINE)
+    lines = shown.splitlines()
+    head = lines.index(f"1 finding; causes and fixes: numascape advise '{trace.path}'")
+    assert lines[head + 1] == "  serial first touch: A"
+    assert "serial first touch" not in numascape("show", trace.path, "--phase", "sweep")[1]
 
 
 def test_show_prints_json(numascape: Numascape, trace_folder: Path) -> None:
