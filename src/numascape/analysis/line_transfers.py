@@ -13,7 +13,7 @@ SUMS = ("transfers", "travelling", "judged", "true_sharing")
 PAIR = ["from_thread", "thread"]
 _PLACE = ["function", "file", "line"]
 LINE_BYTES = 64
-_MOST_LINES = 1000
+_MAX_LINES = 1000
 """The busiest lines of a structure: they show how its parts lie."""
 PAGE_LINES = 64
 
@@ -83,7 +83,7 @@ def parts_of_lines(transfers: pl.DataFrame) -> PartsOfLines | None:
     lines = pl.concat([takers, writers])
     busiest = lines.group_by(key[:-1]).agg(pl.col("transfers").sum())
     busiest = busiest.sort("transfers", *key[:-1], descending=[True, *(False for _ in key[:-1])])
-    lines = lines.join(busiest.head(_MOST_LINES), on=key[:-1], how="semi")
+    lines = lines.join(busiest.head(_MAX_LINES), on=key[:-1], how="semi")
     found: list[tuple[int, int, int, int]] = []
     for line in lines.partition_by(key[:-1]):
         masks = [mask for mask in line["bytes"].to_list() if mask]

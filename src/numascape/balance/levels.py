@@ -51,7 +51,7 @@ def with_levels(target: Target, machine: Machine, costs: LevelCosts) -> Target:
     places = int(group.max()) + 1
     if places > MAX_PLACES:
         raise NumascapeError(
-            f"costs by level need {places} places to distinguish, more than {MAX_PLACES}: give "
+            f"costs by level distinguish {places} cores or caches, more than {MAX_PLACES}: give "
             "fewer --hosts, or the same cost for core and cache"
         )
     first = np.unique(group, return_index=True)[1]

@@ -130,7 +130,7 @@ def move(
             return
         if undo is None and wanted.file is None and (wanted.pages.sets or wanted.threads):
             _write_undo(wanted, output)
-        account, results = _carry_out(wanted, rate, shared, quiet)
+        account, results = _move_and_account(wanted, rate, shared, quiet)
     _print_account(wanted, account, results, as_json)
     if account.ending == "interrupted":
         raise typer.Exit(130)
@@ -212,7 +212,7 @@ def _free_name(wanted: Move) -> Path:
     raise NumascapeError(f"there are too many files {base}-*.undo: name another one with -o")
 
 
-def _carry_out(
+def _move_and_account(
     wanted: Move, rate: float | None, shared: bool, quiet: bool
 ) -> tuple[Account, ThreadResults | None]:
     from numascape.live.affinity import move_threads

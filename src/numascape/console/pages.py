@@ -20,7 +20,7 @@ from numascape.quantities import bytes_text, counted
 _STRIP: Final = 16
 _UNLIMITED: Final = 10_000
 _SYMBOLS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-_MOST_COLUMNS: Final = 8  # with more nodes, a strip and the largest shares
+_MAX_COLUMNS: Final = 8  # with more nodes, a strip and the largest shares
 
 
 def drawn(snapshot: Snapshot, console: Console, top: int, in_detail: bool) -> Group:
@@ -66,7 +66,7 @@ def _structures(snapshot: Snapshot, console: Console, top: int, in_detail: bool)
     shown, rest = every[:top], every[top:]
     if rest:
         shown = [*shown, _together(rest)]
-    columns = nodes if len(nodes) <= _MOST_COLUMNS else []
+    columns = nodes if len(nodes) <= _MAX_COLUMNS else []
     rows = [
         (
             name(file_name(item.name) if item.kind == "file" else item.name),

@@ -68,14 +68,14 @@ def draw(
     """
     style = style or Style()
     if figure not in FIGURES:
-        raise NumascapeError(f"there is no figure {figure}; there are {', '.join(FIGURES)}")
+        raise NumascapeError(f"there is no figure {figure}: choose one of {', '.join(FIGURES)}")
     if only_touches(trace) and figure != "first-touch":
         raise NumascapeError(
-            f"{trace.path} has first touches only, and the figure {figure} is of accesses: draw "
+            f"{trace.path} has first touches only, but the figure {figure} needs accesses: draw "
             "first-touch, or record with another recorder"
         )
     if structure is None and figure in OF_ONE_STRUCTURE:
-        raise NumascapeError(f"the figure {figure} is of one structure: name it with --structure")
+        raise NumascapeError(f"the figure {figure} needs a structure: name it with --structure")
     for table in ("structures", "threads"):
         if trace.table(table).is_empty():
             raise NumascapeError(f"{trace.path} has no {table}, so there is nothing to draw")
@@ -100,7 +100,7 @@ def _draw_in_place(
     """Draw in the area of `ax`, because a figure has legends and colour bars besides its axes."""
     place, parent = ax.get_subplotspec(), ax.figure
     if place is None or parent is None:
-        raise NumascapeError("`ax` has no place in a grid: make it with plt.subplots()")
+        raise NumascapeError("`ax` is not part of a grid: make it with plt.subplots()")
     ax.remove()
     _draw_onto(parent.add_subfigure(place), trace, figure, chosen, style)
     return parent.figure

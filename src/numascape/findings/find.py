@@ -136,7 +136,7 @@ def of_structure(subject: Subject) -> list[Finding]:
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
     resident = cache_resident.diagnose(subject)
-    if cache_resident.stays_in_caches(subject):
+    if cache_resident.is_cache_resident(subject):
         return _present([resident])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
     return _present([first, *(diagnose(subject) for diagnose in _BESIDES)])

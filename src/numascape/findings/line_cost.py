@@ -12,10 +12,10 @@ from numascape.findings.subject import Run
 from numascape.prediction.speeds import speeds_of
 
 _NS = 1e-9
-_LEAST = 0.5
-"""For the lower bound: a core waits for a read, but goes on after a write. Half of the transfers
-are then reads."""
-_MOST = 2.0
+_LOW_FACTOR = 0.5
+"""For the lower bound: a core waits for a read, but not for a write. This assumes that half of the
+transfers are reads."""
+_HIGH_FACTOR = 2.0
 """For the upper bound: a line that another cache has modified takes up to about twice as long as
 one from memory. Measurements are in D. Molka et al., "Cache Coherence Protocol and Memory
 Performance of the Intel Haswell-EP Architecture", ICPP 2015."""
@@ -33,8 +33,8 @@ def gain_without(run: Run, transfers: pl.DataFrame) -> Gain | None:
     saved = _seconds(run, transfers)
     return Gain(
         share=saved / max(now + every, 1e-12),
-        low=_LEAST * saved / max(now + every, 1e-12),
-        high=min(1.0, _MOST * saved / max(now + _MOST * every, 1e-12)),
+        low=_LOW_FACTOR * saved / max(now + every, 1e-12),
+        high=min(1.0, _HIGH_FACTOR * saved / max(now + _HIGH_FACTOR * every, 1e-12)),
         limit="lines that travel between nodes",
         machine=run.nodes.machine.name,
         limited="" if saved else "At this layout of the threads, no line travels between nodes.",

@@ -28,8 +28,8 @@ class Pattern(Enum):
 
     ONE_THREAD = "one thread"
     SPLIT = "split"
-    PARTS_MEET = "contiguous parts that meet inside pages"
-    CHANGING = "owners change"
+    PARTS_SHARE_PAGES = "contiguous parts that share pages at their ends"
+    CHANGING = "pages change users"
     SHARED = "shared by all"
     GROUPS = "shared by groups"
 
@@ -40,16 +40,16 @@ def pattern_of(use: PageUse) -> Pattern:
         return Pattern.ONE_THREAD
     if use.dominance >= MIN_DOMINANT_SHARE:
         return Pattern.SPLIT
-    if parts_meet(use):
-        return Pattern.PARTS_MEET
-    if owners_change(use):
+    if parts_share_pages(use):
+        return Pattern.PARTS_SHARE_PAGES
+    if users_change(use):
         return Pattern.CHANGING
     if use.dominance <= MAX_EVEN_SHARE_RATIO / len(use.threads):
         return Pattern.SHARED
     return Pattern.GROUPS
 
 
-def parts_meet(use: PageUse) -> bool:
+def parts_share_pages(use: PageUse) -> bool:
     """Whether each thread has a contiguous part, and most pages contain a boundary of parts."""
     if len(use.page) < 2 or len(use.threads) < 3:
         return False
@@ -84,7 +84,7 @@ def _ends(use: PageUse) -> tuple[Floats, Floats]:
     return first, last
 
 
-def owners_change(use: PageUse) -> bool:
+def users_change(use: PageUse) -> bool:
     """Whether pages have random users, as with a dynamic schedule that is repeated.
 
     If pages are shared evenly, or in blocks, a thread has the same share on many pages. If a page

@@ -11,11 +11,11 @@ from numascape.prediction import initialisation
 
 MIN_STRUCTURE_SHARE = 0.01
 """Smallest share of the run's accesses for a structure to be examined. If all its accesses took
-twice the time they need, the run would lose one percent."""
+twice their time, the run would take one percent longer."""
 
 MIN_FIRST_TOUCH_RATIO = 2.0
-"""How many times its even share of all pages a thread must have touched first, for these pages to
-be other threads' memory and not only its own."""
+"""Ratio of the pages that a thread touched first to the mean over threads. From this ratio on, some
+of these pages are probably the memory of other threads."""
 
 HALF_KNOWN_CONFIDENCE = 0.5
 """Confidence of a finding when the trace shows only half of its condition: who touched pages first,
@@ -35,8 +35,8 @@ remote: most accesses then come from elsewhere."""
 
 MIN_DOMINANT_SHARE = 0.75
 """Mean share of a page's busiest thread, from which a structure is partitioned among threads. Two
-threads that share a page evenly have 0.5. A stencil's halos, and parts that meet inside a page,
-leave more than 0.75 unless parts are only a few pages long."""
+threads that share a page evenly have 0.5. A structure with a stencil's halos, or with parts that
+share pages at their ends, has more than 0.75, unless parts are only a few pages long."""
 
 MAX_EVEN_SHARE_RATIO = 1.75
 """A structure is shared by all when the busiest thread of a page has at most this many times its
@@ -76,8 +76,8 @@ MIN_CACHE_RESIDENT_SHARE = 0.05
 a reader wants to place it."""
 
 MAX_NEGLIGIBLE_SIZE = 0.05
-"""Size of a structure over the size of all equally hot ones, up to which it does not matter whether
-it stays in caches: it is a twentieth of what loops over all of them fetch from memory."""
+"""Size of a structure, relative to all structures with similar reuse, up to which it counts as
+cache-resident: loops over all of them fetch at most a twentieth of their lines for it."""
 
 MAX_REUSE_RATIO = 4
 """A structure competes for the cache with another one that is used up to this many times more often
@@ -88,8 +88,8 @@ MIN_REUSE = 16
 then less than a sixteenth of its accesses."""
 
 MIN_BOUNDARY_SHARE = 0.25
-"""Share of the accesses on pages where several parts meet, from which it is worth moving the
-boundaries. Below it, they cost less than a quarter of what a misplacement costs."""
+"""Share of the accesses on pages with several parts, from which it is useful to align parts to
+pages. Below it, these pages cost less than a quarter of what a wrong placement costs."""
 
 MIN_ORDERED_SHARE = 0.9
 """Share of the steps from page to page in which the order of the parts must hold for parts to be
@@ -101,7 +101,7 @@ MIN_PART_ENDS = 0.3
 long. In longer parts, pages with two users are not boundaries."""
 
 MAX_BOUNDARY_USERS = 3.0
-"""Largest mean number of threads that use a page where contiguous parts meet."""
+"""Largest mean number of users of a page, for contiguous parts that share pages at their ends."""
 
 MAX_SHARED_LINES = 0.25
 """Share of a page's lines that several threads use, up to which the page holds separate parts of
@@ -125,12 +125,12 @@ MIN_JUDGED = 100
 to within 10 percent points."""
 
 MIN_TRANSFERS = 1000
-"""Number of lines taken from another thread from which a structure is judged: below it, they take
-less than 0.2 ms, and starting the threads takes as long."""
+"""Number of lines taken from another thread, from which a structure is judged. Fewer lines take
+less than 0.2 ms, which is about the time to start the threads."""
 
 MIN_HOT_RATIO = 1.5
 """Ratio of the busiest of equally long parts to the mean, from which pages are used unevenly. The
-node of that part then needs half as much time again."""
+node of that part then needs 1.5 times the mean time."""
 
 MIN_IMBALANCE = 1.4
 """Ratio of the busiest thread's accesses in a phase to the mean, from which the load is imbalanced.
@@ -212,16 +212,16 @@ MIN_STRUCTURE_SHARE. Also the share of the run time that another fix must save m
 one of a finding, to be advised first."""
 
 MIN_RELEVANT_GAIN = 0.02
-"""Predicted share of the run time from which a fix matters. Two runs of the same program often
-differ by more."""
+"""Predicted share of the run time, from which a fix matters. The times of two runs of the same
+program often differ by more than this."""
 
 MIN_COMPUTING_SHARE = 0.5
 """Share of the predicted time in which the busiest thread executes accesses, from which the run
 computes more than it waits for memory."""
 
 MAX_SHARED_SHARE = 0.25
-"""Share of the accesses to pages that another thread touched first, up to which little is shared:
-the rest to MIN_DOMINANT_SHARE."""
+"""Share of the accesses to pages that another thread touched first, up to which little is shared.
+It is 1 - MIN_DOMINANT_SHARE."""
 
 
 def sureness(value: float, threshold: float, certain: float) -> float:

@@ -5,10 +5,11 @@ The sharing of a structure is judged by the work alone. For example, one thread 
 and sum it up, while several threads compute it: the matrix still counts as split among these
 threads.
 
-Accesses are work when they happen in a parallel region, or a phase marked by the program, in which
-several threads use the structure. Outside such phases (a program that makes its threads itself has
-none) the accesses of two threads are left out: of the one that touched (nearly) all pages first,
-and of the main thread where it goes over all of a structure whose other users have a part each.
+Accesses are work if they happen in a parallel region, or in a phase marked by the program, in which
+several threads use the structure. A program that creates its threads itself has no such phases.
+Outside of such phases, the accesses of two threads are left out: of the thread that touched nearly
+all pages first, if it does not work like the others, and of the main thread, if it uses nearly all
+pages of a structure while each other user has a part.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
     )
     rest = by_thread.join(serial, on=["structure", "thread"], how="anti")
     mean = rest.group_by("structure").agg(mean=pl.col("count").mean())
-    # Accesses besides writing each byte once. `rep stosb` counts one write per byte.
+    # Accesses besides writing each byte once; an initialisation makes at most one write per byte.
     again = pl.col("writes").cast(pl.Float64) - pl.col("pages") * PAGE_BYTES
     beside = pl.col("reads") + again.clip(lower_bound=0)
     return (

@@ -48,7 +48,7 @@ def _of_node(state: HostState, share: Share, root_user: bool) -> list[Cause]:
     number = share.node
     node = state.node(number)
     if not share.allowed:
-        what = f"a cpuset keeps this process from node {number}"
+        what = f"a cpuset forbids this process the memory of node {number}"
         return [Cause(number, what, share.spilled, "ask for a job on that node")]
     worth = _WORTH_NAMING * share.spilled
     found = [*_caches(node, root_user), *_kept(state, node)]

@@ -41,7 +41,7 @@ _ROOT: Final = Path("/")
 _FREED: Final = ("pgsteal_kswapd", "pgsteal_direct")
 _BLOCK: Final = 4 << 20
 # Most that is used of the memory that is free or can be freed; the rest is for other programs.
-_MOST: Final = 0.8
+_MAX_SHARE: Final = 0.8
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def fitting_bytes(state: HostState, share: float) -> int:
     group = state.limits.group
     if group is not None and group.left < can_be_free:
         can_be_free = group.left
-    if size > _MOST * can_be_free:
+    if size > _MAX_SHARE * can_be_free:
         raise NumascapeError(
             f"the triad would need {bytes_text(size)}, and {bytes_text(can_be_free)} can be free: "
             "use a smaller --fill, or end other programs"
@@ -171,7 +171,7 @@ def results_csv(results: list[Result]) -> str:
     nodes = sorted({node for result in results for node in result.cache})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    head = ["file_bytes", "way", "mflops_median", "mflops_least", "mflops_most", "local_share"]
+    head = ["file_bytes", "way", "mflops_median", "mflops_min", "mflops_max", "local_share"]
     head += ["pages_freed_by_kswapd", "pages_freed_by_program"]
     head += [f"pages_node{node}" for node in nodes] + [f"cache_bytes_node{node}" for node in nodes]
     writer.writerow(head)

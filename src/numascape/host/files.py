@@ -107,7 +107,9 @@ def _file_pages(path: Path, line: bytes) -> FilePages:
     try:
         answer = _ANSWER.validate_json(line)
     except ValidationError as error:
-        raise NumascapeError("the answer on files is damaged: install Numascape again") from error
+        raise NumascapeError(
+            "the output of file-pages is damaged: install Numascape again"
+        ) from error
     resident = None if answer.resident < 0 else answer.resident
     dirty = None if answer.dirty < 0 else answer.dirty
     return FilePages(path, answer.size, resident, dirty, answer.nodes, answer.error)

@@ -69,7 +69,7 @@ def read_state(root: Path) -> HostState:
     if not (root / "sys/devices/system/node/node0").exists() and len(nodes) == 1:
         notes.append("there is no /sys/devices/system/node here: all memory is shown as one node")
     if any(node.watermarks is None for node in nodes):
-        notes.append("/proc/zoneinfo does not tell the watermarks: free memory is taken as usable")
+        notes.append("/proc/zoneinfo has no watermarks: all free memory counts as usable")
     return HostState(
         time.monotonic(),
         nodes,

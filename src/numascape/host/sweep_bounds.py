@@ -13,7 +13,7 @@ _MARGIN: Final = 0.02
 # Only this share of the available memory is allocated per step, because other programs also
 # allocate.
 _AT_ONCE: Final = 0.25
-_LEAST: Final = 1 << 20
+_MIN_STEP: Final = 1 << 20
 _STEPS: Final = 64
 
 
@@ -55,20 +55,20 @@ def next_step(state: HostState, wanted: Goal, held: int) -> Step:
     """The step after `held` bytes, such that neither a watermark nor a limit is reached."""
     memory = state.node(wanted.node)
     left = wanted.most - held
-    if left < _LEAST:
+    if left < _MIN_STEP:
         return Step(0, "all that was wanted")
     marks = memory.watermarks
     reserve = marks.high + marks.reserved if marks else int(_MARGIN * memory.total)
     margin = int(_MARGIN * memory.total)
     room = memory.free - reserve + max(0, memory.clean - wanted.kept - margin)
-    most = max(_LEAST, memory.total // _STEPS)
+    most = max(_MIN_STEP, memory.total // _STEPS)
     size = min(left, most, int(_AT_ONCE * room))
     group = state.limits.group
     if group is not None:
         allowed = int(_AT_ONCE * (group.left - int(_MARGIN * group.limit)) / wanted.sweeping)
-        if allowed < min(size, _LEAST):
+        if allowed < min(size, _MIN_STEP):
             return Step(0, f"the control group {group.group} allows no more", full=False)
         size = min(size, allowed)
-    if size < _LEAST:
+    if size < _MIN_STEP:
         return Step(0, "all clean cache that may leave has left")
     return Step(size)

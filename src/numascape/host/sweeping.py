@@ -49,7 +49,7 @@ def sweep(
     state = read_state(_ROOT)
     for node in nodes:
         if not state.allowed(node):
-            raise NumascapeError(f"a cpuset keeps this process from node {node}: sweep others")
+            raise NumascapeError(f"a cpuset forbids node {node} here: sweep other nodes")
     goals = [goal(state, node, wanted, keep, len(nodes)) for node in nodes]
     stop = Event()
     with ThreadPoolExecutor(len(goals)) as pool:

@@ -12,7 +12,7 @@ from numascape.live.structures import Structure, node_uses, structures_of, swapp
 from numascape.machine.kernel_lists import format_cpu_list
 
 # Prometheus keeps a time series for each: more than these would burden it.
-_MOST_STRUCTURES: Final = 20
+_MAX_STRUCTURES: Final = 20
 
 
 def pages_document(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _lines(snapshots: Sequence[Snapshot]) -> Iterator[str]:
         yield f"numascape_process_swapped_bytes{{{labels}}} {swapped_bytes(one)}"
     yield from _head("numascape_structure_bytes", "The largest structures of a process on a node.")
     for labels, one in named:
-        for item in structures_of(one, in_detail=False)[:_MOST_STRUCTURES]:
+        for item in structures_of(one, in_detail=False)[:_MAX_STRUCTURES]:
             about = f'{labels},structure="{_quoted(item.name)}",kind="{_quoted(item.kind)}"'
             for node, count in sorted(item.nodes.items()):
                 yield f'numascape_structure_bytes{{{about},node="{node}"}} {count}'

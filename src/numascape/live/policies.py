@@ -56,9 +56,11 @@ def parse_policy(text: str, usual: Sequence[int], local: Sequence[int]) -> Polic
     nodes = _listed(listed) if colon else tuple(usual)
     if name == "local":
         if colon:
-            raise NumascapeError("local takes no nodes: it uses those of the threads; see bind:N")
+            raise NumascapeError(
+                "local takes no nodes, it uses those of the threads: use bind:N to name nodes"
+            )
         if not local:
-            raise NumascapeError("local: the nodes of the threads are not known; see bind:N")
+            raise NumascapeError("local: the nodes of the threads are not known: use bind:N")
         return Policy("local", tuple(local))
     if name == "bind":
         if not colon:

@@ -28,8 +28,8 @@ from numascape.machine.kernel_files import node_cpus
 
 # Above so many bytes in memory, only a part of the 4 KiB pages is asked for, unless all are wanted.
 EXACT_BYTES: Final = 16 << 30
-_MOST_EVERY: Final = 1 << 10
-_MOST_THREADS: Final = 4
+_MAX_EVERY: Final = 1 << 10
+_MAX_THREADS: Final = 4
 HUGE_PAGE: Final = 2 << 20
 COUNTS: Final = {
     "part": pl.UInt32(),
@@ -101,7 +101,7 @@ def _no_memory(target: Target) -> str:
 def sampling(resident: int) -> int:
     """Of how many windows one is looked at: a power of two."""
     every = 1
-    while resident > EXACT_BYTES * every and every < _MOST_EVERY:
+    while resident > EXACT_BYTES * every and every < _MAX_EVERY:
         every *= 2
     return every
 
@@ -117,7 +117,7 @@ def resident_bytes(target: Target) -> int:
 
 
 def _count(target: Target, parts: list[Part], every: int) -> tuple[pl.DataFrame, bool]:
-    threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
     try:
         found = native.count_pages(
             target.pid,

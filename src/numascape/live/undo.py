@@ -29,9 +29,9 @@ from numascape.live.targets import Target, target_of
 
 _MAGIC: Final = b"numascape undo 1\n"
 _LARGEST_HEADER: Final = 64 << 20
-_MOST_ITEMS: Final = 1 << 20
-_MOST_PAGES: Final = 1 << 28
-_MOST_NODES: Final = 1024
+_MAX_ITEMS: Final = 1 << 20
+_MAX_PAGES: Final = 1 << 28
+_MAX_NODES: Final = 1024
 _LARGEST_PAGE: Final = 1 << 30
 _PAGE_RECORD: Final = 4 + 4 + 2
 _LARGEST: Final = 1 << 57
@@ -46,7 +46,7 @@ class _Range:
     inode: _Count
     page_bytes: Annotated[int, Field(ge=PAGE, le=1 << 30)]
     start: Annotated[int, Field(ge=0, lt=_LARGEST)]
-    pages: Annotated[int, Field(ge=1, le=_MOST_PAGES)]
+    pages: Annotated[int, Field(ge=1, le=_MAX_PAGES)]
     stored: Annotated[int, Field(ge=1, lt=1 << 40)]
 
 
@@ -64,8 +64,8 @@ class _Header:
     name: Annotated[str, Field(max_length=100)]
     started: _Count
     boot: Annotated[str, Field(max_length=100)]
-    ranges: Annotated[list[_Range], Field(max_length=_MOST_ITEMS)]
-    threads: Annotated[list[_Thread], Field(max_length=_MOST_ITEMS)]
+    ranges: Annotated[list[_Range], Field(max_length=_MAX_ITEMS)]
+    threads: Annotated[list[_Thread], Field(max_length=_MAX_ITEMS)]
 
 
 _HEADER: Final = TypeAdapter(_Header)
@@ -179,7 +179,7 @@ def _pages(file: BinaryIO, entry: _Range, path: Path) -> PageSet:
         and entry.page_bytes % PAGE == 0
         and bool((numbers[1:] > numbers[:-1]).all())
         and nodes.min() >= 0
-        and nodes.max() < _MOST_NODES
+        and nodes.max() < _MAX_NODES
         and counts.min() >= 1
         and counts.max() <= _LARGEST_PAGE // PAGE
     )

@@ -235,7 +235,7 @@ class Probe:
                 return best
         raise NumascapeError(
             f"{what} is uncertain by {best.spread if best else 0:.1%}, more than --spread "
-            f"{self.wanted.spread:.0%}: let nothing else run, or allow more"
+            f"{self.wanted.spread:.0%}: end other programs, or use a larger --spread"
         )
 
     def _certain_points(self, what: str, run: Callable[[], Measured]) -> list[Point]:

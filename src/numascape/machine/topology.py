@@ -29,7 +29,7 @@ def topology_xml(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise NumascapeError(f"{name}: hwloc does not finish reading it") from error
+        raise NumascapeError(f"{name}: hwloc did not finish reading it in time") from error
     except (OSError, ValueError) as error:
         raise NumascapeError(f"cannot start {reader}: {error}") from error
     if result.returncode < 0:

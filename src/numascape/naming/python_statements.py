@@ -16,7 +16,7 @@ _LIBRARY_FILE = re.compile(r"/(site|dist)-packages/|/lib/python3[\d.]*t?/")
 _COMPREHENSION = re.compile(r"<(listcomp|setcomp|dictcomp|genexpr)>$")
 _ADDS = {"append", "appendleft", "add", "insert", "put", "setdefault", "extend"}
 _VIEWS = {"reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "T", "data"}
-_MOST_ANCESTORS = 100
+_MAX_ANCESTORS = 100
 _LARGEST_FILE = 4 << 20  # a parsed file takes 100 times its size
 
 
@@ -174,7 +174,7 @@ def _goes_to(
 ) -> _Destination | None:
     """`in_comprehension` if that is a function of its own (before Python 3.12), with a caller."""
     is_part = False
-    for _ in range(_MOST_ANCESTORS):
+    for _ in range(_MAX_ANCESTORS):
         parent = tree.parents.get(node)
         if parent is None:
             return None

@@ -57,10 +57,10 @@ def _check_rights(path: Path) -> None:
     """Refuse programs with more rights than their user: they ignore preloaded libraries."""
     if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise NumascapeError(
-            f"{path} runs with the rights of another user or group: no plan for it"
+            f"{path} runs with the rights of another user or group: it cannot run under a plan"
         )
     try:
         os.getxattr(path, "security.capability")
     except OSError:
         return
-    raise NumascapeError(f"{path} runs with capabilities of its own: no plan for it")
+    raise NumascapeError(f"{path} runs with file capabilities: it cannot run under a plan")

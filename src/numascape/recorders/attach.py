@@ -30,7 +30,9 @@ def command_of_process(pid: int) -> list[str]:
         raise NumascapeError(f"there is no process {pid}") from error
     command = [word.decode(errors="surrogateescape") for word in words]
     if not command[0]:
-        raise NumascapeError(f"process {pid} is part of the kernel, or has ended: no program")
+        raise NumascapeError(
+            f"process {pid} is part of the kernel, or has ended: it has no program to record"
+        )
     return command
 
 

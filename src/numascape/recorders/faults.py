@@ -29,7 +29,7 @@ def run(session: Session) -> Ended:
         if not (session.folder / "faults").exists():
             raise NumascapeError(why_not_started(session, session.program[0], code))
         raise NumascapeError(
-            f"{session.program[0]} ran, but did not load our runtime (static programs and "
+            f"{session.program[0]} ran, but did not load the recorder (static programs and "
             "set-user-id programs cannot load it): use --recorder binary"
         )
     return ended

@@ -32,8 +32,8 @@ def refuse_small_files() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _MIN_LIMIT:
         raise NumascapeError(
-            f"files may not be larger than {limit} bytes here (ulimit -f), and recording needs "
-            "large sparse ones: set the limit for the program alone, numascape record -- sh -c "
+            f"files may not be larger than {limit} bytes here (ulimit -f), but recording needs "
+            "large sparse files: set the limit only for the program, numascape record -- sh -c "
             "'ulimit -f ...; exec PROGRAM'"
         )
 

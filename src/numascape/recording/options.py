@@ -38,7 +38,7 @@ class RecordOptions:
     def __post_init__(self) -> None:
         if self.every_s is not None and not _SHORTEST_SLICE_S <= self.every_s < float("inf"):
             raise NumascapeError(
-                f"a phase cannot have {self.every_s:g} seconds: use {_SHORTEST_SLICE_S} or more"
+                f"a phase cannot have {self.every_s:g} seconds: use at least {_SHORTEST_SLICE_S}"
             )
         if self.cache is not None and self.recorder not in (None, "binary"):
             raise NumascapeError(

@@ -41,7 +41,7 @@ def encode_within(started: Draft, budget: int) -> tuple[str, Draft]:
         if text is not None:
             return text, started
     raise NumascapeError(
-        f"the report does not fit into {budget} bytes even when folded: "
+        f"the report does not fit into {budget} bytes, although details were added up: "
         "the trace names too many threads or structures"
     )
 

@@ -88,7 +88,9 @@ def check_transfers(frame: pl.DataFrame, threads: int, page_lines: int, where: s
         raise NumascapeError(f"{where} is damaged: a page has only {page_lines} cache lines")
     sums = [pl.col(name) for name in ("transfers", "travelling", "judged", "true_sharing")]
     if frame.filter(pl.any_horizontal(b > a for a, b in pairwise(sums))).height:
-        raise NumascapeError(f"{where} is damaged: a part of its transfers is larger than all")
+        raise NumascapeError(
+            f"{where} is damaged: a part of its transfers is larger than their sum"
+        )
 
 
 def check_instances(frame: pl.DataFrame, structures: pl.DataFrame, where: str) -> None:

@@ -48,7 +48,7 @@ def find_phase(trace: Trace, wanted: str) -> int:
         more = " ..." if named.height > _LISTED_PHASES else ""
         raise NumascapeError(
             f"{named.height} phases are called {_short(wanted)}: {numbers}"
-            f"{more}; give one's number instead of the name"
+            f"{more}; give the number of one instead of the name"
         )
     # Ids are 32-bit. The bound avoids int() on very long input.
     if re.fullmatch("[0-9]{1,10}", wanted) and int(wanted) < trace.phases.height:
@@ -75,7 +75,7 @@ def _ambiguous(wanted: str, named: pl.DataFrame) -> str:
     more = f" and {named.height - _LISTED} more" if named.height > _LISTED else ""
     return (
         f"{named.height} structures are called {_short(wanted)}: {listed}{more}; "
-        "give one's number instead of the name"
+        "give the number of one instead of the name"
     )
 
 

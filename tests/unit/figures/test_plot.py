@@ -38,7 +38,7 @@ def test_the_file_is_named_after_the_figure(
     [
         (["--structure", "A"], "Missing option '--figure'"),
         (["--figure", "pie"], "'pie' is not one of 'access', 'first-touch', "),
-        (["--figure", "access"], "the figure access is of one structure: name it with --structure"),
+        (["--figure", "access"], "the figure access needs a structure: name it with --structure"),
         (["--figure", "access", "--structure", "unusd"], "no structure unusd; near are unused"),
         (["--figure", "access", "--structure", "xyzzy"], "no structure xyzzy; numascape show "),
         (["--figure", "access", "--structure", "3"], "no structure 3; "),
@@ -77,7 +77,7 @@ def test_a_name_that_several_have_needs_a_number(numascape: Numascape, tmp_path:
     status, _, err = numascape(*command, "u")
     assert status == 2
     assert "7 structures are called u: 0 (twins.c:40), 1 (twins.c:41)" in err
-    assert "and 2 more; give one's number instead of the name" in err
+    assert "and 2 more; give the number of one instead of the name" in err
     assert not target.exists()
     assert numascape(*command, "3")[0] == 0
 

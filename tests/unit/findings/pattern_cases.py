@@ -16,10 +16,10 @@ from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import (
     looked_up,
-    owners_change,
-    parts_meet,
+    parts_share_pages,
     pattern_of,
     randomness,
+    users_change,
 )
 
 
@@ -79,12 +79,12 @@ def meeting(alone: int, weight: float) -> PageUse:
 
 
 def boundaries_matter(share: float) -> bool:
-    return parts_meet(meeting(1, 8 * share / (7 * (1 - share))))
+    return parts_share_pages(meeting(1, 8 * share / (7 * (1 - share))))
 
 
 def parts_are_short(moved_share: float) -> bool:
     alone = round((14 / moved_share - 6) / 8)
-    return parts_meet(meeting(alone, 10.0 * alone))
+    return parts_share_pages(meeting(alone, 10.0 * alone))
 
 
 def few_users_at_boundaries(users: float) -> bool:
@@ -94,7 +94,7 @@ def few_users_at_boundaries(users: float) -> bool:
     counts = np.zeros((pages, threads))
     for page in range(pages):
         counts[page, page : page + (wide if page < others else 3)] = 1
-    return parts_meet(use(counts))
+    return parts_share_pages(use(counts))
 
 
 def centred(rows: int, seed: int) -> Any:
@@ -105,14 +105,14 @@ def centred(rows: int, seed: int) -> Any:
 def users_are_drawn(spread: float) -> bool:
     noise = centred(256, 1) * 0.01
     scale = np.sqrt(spread / randomness(use(0.25 + noise)))
-    return owners_change(use(0.25 + scale * noise))
+    return users_change(use(0.25 + scale * noise))
 
 
 def users_differ(difference: float) -> bool:
     at = np.arange(256)
     slow = 0.2 * np.sin(2 * np.pi * at / 256)
     sign = np.random.default_rng(2).choice([-1, 1], 256) * difference / 2
-    return owners_change(use(0.25 + np.stack([slow, -slow, sign, -sign], axis=1)))
+    return users_change(use(0.25 + np.stack([slow, -slow, sign, -sign], axis=1)))
 
 
 def users_change_often(changes: float) -> bool:
@@ -122,7 +122,7 @@ def users_change_often(changes: float) -> bool:
     # Neighbouring runs have different owners.
     counts = np.full((256, 4), 0.1)
     counts[np.arange(256), owner] = 0.7
-    return owners_change(use(counts))
+    return users_change(use(counts))
 
 
 def users_follow_no_rule(correlation: float) -> bool:
@@ -132,4 +132,4 @@ def users_follow_no_rule(correlation: float) -> bool:
     noise = centred(512, 7)
     noise *= np.sqrt((period**2).sum() / (noise**2).sum())
     mixed = np.sqrt(correlation) * period + np.sqrt(1 - correlation) * noise
-    return owners_change(use(0.25 + 0.15 * mixed))
+    return users_change(use(0.25 + 0.15 * mixed))

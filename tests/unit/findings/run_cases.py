@@ -19,7 +19,7 @@ from numascape.findings import Finding, Kind, examine, findings_of
 from numascape.findings.diagnoses import (
     hot_pages,
 )
-from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.diagnoses.no_problem import why_none
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run, Subject
@@ -197,32 +197,32 @@ def cached(pattern: Pattern, pages: int, reuse: float, name: str = "A") -> int:
 def fits_the_cache(size: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, round(size / PAGE), 100)
-    return stays_in_caches(subject_of(run_of(pattern)))
+    return is_cache_resident(subject_of(run_of(pattern)))
 
 
 def is_reused(times: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, 16, times)
-    return stays_in_caches(subject_of(run_of(pattern)))
+    return is_cache_resident(subject_of(run_of(pattern)))
 
 
 def does_not_compete(ratio: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, 20, 640)
     cached(pattern, 20, 640 / ratio, "B")
-    return stays_in_caches(subject_of(run_of(pattern)))
+    return is_cache_resident(subject_of(run_of(pattern)))
 
 
 def is_negligible(size_ratio: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, 4, 100)
     cached(pattern, round(4 / size_ratio), 100, "B")
-    return stays_in_caches(subject_of(run_of(pattern)))
+    return is_cache_resident(subject_of(run_of(pattern)))
 
 
 def fetches_few_lines(lines_per_access: float) -> bool:
     rows = pl.DataFrame({"memory_lines": [round(lines_per_access * 1_000_000)]})
-    return stays_in_caches(cast(Subject, SimpleNamespace(rows=rows, working=1_000_000)))
+    return is_cache_resident(cast(Subject, SimpleNamespace(rows=rows, working=1_000_000)))
 
 
 def cached_is_reported(share: float) -> bool:

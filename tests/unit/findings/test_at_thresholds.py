@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 
 from numascape.findings.diagnoses import hot_pages, shared_written
-from numascape.findings.diagnoses.changing_users import owners_by_phase
+from numascape.findings.diagnoses.changing_users import users_by_phase
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
     Pattern,
     boundary_share,
-    owners_change,
-    parts_meet,
+    parts_share_pages,
     pattern_of,
     randomness,
+    users_change,
 )
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import sureness
@@ -97,15 +97,15 @@ def parts(ends: list[tuple[int, int]], threads: int) -> PageUse:
         ([(0, 2), (1, 3)], 4, False),  # but not for four
     ],
 )
-def test_parts_meet(ends: list[tuple[int, int]], threads: int, meet: bool) -> None:
-    assert parts_meet(parts(ends, threads)) == meet
+def test_parts_share_pages(ends: list[tuple[int, int]], threads: int, meet: bool) -> None:
+    assert parts_share_pages(parts(ends, threads)) == meet
 
 
 def test_a_quarter_of_the_accesses_at_boundaries_matters() -> None:
     rest = [[1, 1, 0], [0, 4, 0], [0, 1, 1], [0, 0, 2]]
     assert boundary_share(use([[6, 0, 0], *rest])) == 0.25
-    assert parts_meet(use([[6, 0, 0], *rest]))
-    assert not parts_meet(use([[7, 0, 0], *rest]))
+    assert parts_share_pages(use([[6, 0, 0], *rest]))
+    assert not parts_share_pages(use([[7, 0, 0], *rest]))
 
 
 def test_randomness_is_the_variance_relative_to_the_largest() -> None:
@@ -120,8 +120,8 @@ def test_randomness_is_the_variance_relative_to_the_largest() -> None:
 def test_users_at_random_need_64_pages_to_be_seen() -> None:
     owner = np.random.default_rng(5).integers(0, 4, 64)
     counts = np.eye(4)[owner]
-    assert owners_change(use(counts))
-    assert not owners_change(use(counts[:63]))
+    assert users_change(use(counts))
+    assert not users_change(use(counts[:63]))
 
 
 def written(reads: int, writes: int, by_toucher: int, touched_bytes: int) -> float:
@@ -215,7 +215,7 @@ def test_hot_pages_are_more_than_a_cache_holds() -> None:
 
 def by_phase(counts: dict[tuple[int, int, int], tuple[int, int]]) -> float:
     table = rows(counts)
-    return owners_by_phase(
+    return users_by_phase(
         SimpleNamespace(rows=table, use=page_use(table))  # type: ignore[arg-type]
     )
 

@@ -136,7 +136,7 @@ def stay(*subjects: Any) -> bool:
     run = SimpleNamespace(subjects=subjects, nodes=None)
     for subject in subjects:
         subject.run = run
-    return cache_resident.stays_in_caches(subjects[0])
+    return cache_resident.is_cache_resident(subjects[0])
 
 
 def test_a_cache_holds_what_is_used_most() -> None:
@@ -161,10 +161,10 @@ def test_a_cache_holds_what_is_used_most() -> None:
 def test_counted_lines_decide_whether_it_stays_in_caches() -> None:
     def stays(lines: int) -> bool:
         subject: Any = SimpleNamespace(rows=pl.DataFrame({"memory_lines": [lines]}), working=1280)
-        return cache_resident.stays_in_caches(subject)
+        return cache_resident.is_cache_resident(subject)
 
     assert (stays(10), stays(11)) == (True, False)
-    assert not cache_resident.stays_in_caches(SimpleNamespace(rows=pl.DataFrame()))  # type: ignore[arg-type]
+    assert not cache_resident.is_cache_resident(SimpleNamespace(rows=pl.DataFrame()))  # type: ignore[arg-type]
 
 
 def far(own_share: float, pattern: Use, touched_by_one: float = 0.5, toucher: Any = 0) -> Any:
@@ -205,7 +205,7 @@ def test_where_others_work_than_those_who_touched(monkeypatch: pytest.MonkeyPatc
     assert diagnose(far(0.75, Use.SPLIT)) is not None
     assert diagnose(far(0.76, Use.SPLIT)) is None
     assert diagnose(far(0.25, Use.SPLIT, 0.8)) is None  # a serial first touch
-    assert diagnose(far(0.25, Use.PARTS_MEET, 0.79)) is not None
+    assert diagnose(far(0.25, Use.PARTS_SHARE_PAGES, 0.79)) is not None
     assert diagnose(far(0.25, Use.SHARED)) is None
     assert diagnose(far(0.25, Use.SPLIT, toucher=None)) is None
     one = diagnose(far(0.5, Use.ONE_THREAD))

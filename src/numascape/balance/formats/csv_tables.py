@@ -78,7 +78,7 @@ def read_matrix(path: Path, cores: int) -> TaskGraph:
                 raise NumascapeError(f"{path}, line {number}: the matrix is not a square of up to "
                                      f"{_LARGEST_MATRIX} rows")  # fmt: skip
     if not rows or len(rows) != len(rows[0]):
-        raise NumascapeError(f"{path}: the matrix has {len(rows)} rows, and must be a square")
+        raise NumascapeError(f"{path}: the matrix has {len(rows)} rows, but must be square")
     matrix = np.stack(rows)
     if (matrix < 0).any():
         raise NumascapeError(f"{path}: the matrix has a negative entry")

@@ -18,7 +18,7 @@ import numpy as np
 from numascape.balance.graph import NO_BLOCK, Floats, TaskGraph, no_floats
 from numascape.errors import NumascapeError
 
-_MOST_BYTES = 1e18
+_MAX_BYTES = 1e18
 
 
 class TaskMemory:
@@ -76,7 +76,7 @@ def _amount(path: Path, name: str, value: object, least: float) -> float:
     # A bool is an int in Python. Other values of a program may have any type.
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NumascapeError(f"{path}: {name} is not a number")
-    if not (math.isfinite(value) and least <= value <= _MOST_BYTES):
+    if not (math.isfinite(value) and least <= value <= _MAX_BYTES):
         raise NumascapeError(f"{path}: {name} is {value:.6g}, not a size in bytes or an id")
     return float(value)
 

@@ -63,7 +63,7 @@ class _Bytes:
         """Read a count of items of at least `least` bytes; an error if so many cannot follow."""
         value: int = self.take(form)[0]
         if not 0 <= value * least <= self.left():
-            raise _NotThisLayoutError("it names more than it holds")
+            raise _NotThisLayoutError("it announces more data than it has")
         return value
 
 
@@ -111,7 +111,7 @@ def _read(data: _Bytes, new: bool) -> _Dump:
     if new:
         objects = data.count("Q", 35)
     elif not 0 <= objects * 47 <= data.left():
-        raise _NotThisLayoutError("it names more objects than it holds")
+        raise _NotThisLayoutError("it announces more objects than it has")
     rows = []
     for _ in range(objects):
         if not new:

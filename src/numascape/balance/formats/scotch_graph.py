@@ -66,7 +66,7 @@ def read_scotch(path: Path, cores: int) -> TaskGraph:
         raise NumascapeError(f"{path}: its header says {arcs} arcs, but it lists {len(sender)}")
     places = {int(name): place for place, name in enumerate(label)}
     if any(name not in places for name in receiver):
-        raise NumascapeError(f"{path}: an arc leads to a vertex that is not there")
+        raise NumascapeError(f"{path}: an arc leads to a vertex that does not exist")
     return task_graph(
         load, blocks(vertices, cores), sender, [places[name] for name in receiver],
         count=np.array(count),

@@ -153,9 +153,9 @@ def _share_text(share: Share) -> str:
         return f"node {share.node}: {bytes_text(share.wanted)} would be local"
     places = [f"{bytes_text(size)} would go to node {n}" for n, size in share.elsewhere.items()]
     if share.reclaimed:
-        places.append(f"{bytes_text(share.reclaimed)} wherever the kernel frees page cache")
+        places.append(f"{bytes_text(share.reclaimed)} to nodes where the kernel frees page cache")
     if share.missing:
-        places.append(f"{bytes_text(share.missing)} fit nowhere")
+        places.append(f"{bytes_text(share.missing)} would not fit on any node")
     return (
         f"node {share.node}: {bytes_text(share.spilled)} of {bytes_text(share.wanted)} would not "
         f"be local: {', '.join(places)}"

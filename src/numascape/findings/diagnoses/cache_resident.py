@@ -25,7 +25,7 @@ from numascape.quantities import bytes_text, percent
 from numascape.trace.schema import PAGE_BYTES
 
 
-def stays_in_caches(subject: Subject) -> bool:
+def is_cache_resident(subject: Subject) -> bool:
     """Whether each thread's part stays in its cache and is used again and again.
 
     If lines from memory were counted, they decide. Otherwise the model is that a cache holds the
@@ -66,7 +66,7 @@ def diagnose(subject: Subject) -> Finding | None:
     if (
         subject.share < MIN_CACHE_RESIDENT_SHARE
         or subject.pattern is Pattern.ONE_THREAD
-        or not stays_in_caches(subject)
+        or not is_cache_resident(subject)
     ):
         return None
     if subject.pattern is Pattern.SPLIT and subject.own_share >= MIN_DOMINANT_SHARE:

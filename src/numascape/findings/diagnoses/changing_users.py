@@ -26,7 +26,7 @@ from numascape.quantities import percent
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    changed = owners_by_phase(subject)
+    changed = users_by_phase(subject)
     if changed >= MIN_CHANGED_SHARE:
         why = (
             f"In each phase, a page has one user. But {percent(changed)} of the accesses are in "
@@ -125,7 +125,7 @@ def _small(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def owners_by_phase(subject: Subject) -> float:
+def users_by_phase(subject: Subject) -> float:
     """Share of the accesses to pages whose main user in the phase is not that of the whole run.
 
     0 if fewer than two phases matter, or if pages have several users even within a phase.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
-from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.gain import best_policy
 from numascape.findings.subject import Run
@@ -134,7 +134,7 @@ def _cached_share(run: Run) -> float:
     shared = sum(
         (1 - subject.whole.own_share) * subject.whole.accesses
         for subject in run.subjects
-        if subject.whole.threads > 1 and stays_in_caches(subject)
+        if subject.whole.threads > 1 and is_cache_resident(subject)
     )
     return shared / max(1, run.accesses)
 

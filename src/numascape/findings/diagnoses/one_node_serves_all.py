@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from numascape.analysis.ownership import Owner
-from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_ONE_NODE_THREADS, MIN_ONE_NODE_SHARE, sureness
@@ -23,7 +23,7 @@ def diagnose(run: Run) -> list[Finding]:
     needed = [
         subject.structure
         for subject in run.subjects
-        if subject.owner is not Owner.RUNTIME and not stays_in_caches(subject)
+        if subject.owner is not Owner.RUNTIME and not is_cache_resident(subject)
     ]
     traffic = run.nodes.traffic(run.work.filter(pl.col("structure").is_in(needed)))
     total = float(traffic["accesses"].sum())

@@ -86,7 +86,7 @@ def shared_lines(subject: Subject) -> float | None:
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    if subject.pattern is not Pattern.PARTS_MEET:
+    if subject.pattern is not Pattern.PARTS_SHARE_PAGES:
         return None
     use = subject.use
     shared = boundary_share(use)

@@ -31,7 +31,7 @@ def diagnose(subject: Subject) -> Finding | None:
         if not subject.threads or not subject.far_from(MIN_FOREIGN_SHARE):
             return None
         fixes = (Fix(initialise_by(subject, subject.threads[0]), Remedy.USERS),)
-    elif subject.pattern in (Pattern.SPLIT, Pattern.PARTS_MEET):
+    elif subject.pattern in (Pattern.SPLIT, Pattern.PARTS_SHARE_PAGES):
         if facts.first_toucher_share >= MIN_SERIAL_SHARE:
             return None
         fixes = (

@@ -15,7 +15,7 @@ def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     facts = subject.whole
     serial = facts.first_toucher is not None and facts.first_toucher_share >= MIN_SERIAL_SHARE
-    if not serial or subject.pattern not in (Pattern.SPLIT, Pattern.PARTS_MEET):
+    if not serial or subject.pattern not in (Pattern.SPLIT, Pattern.PARTS_SHARE_PAGES):
         return None
     # With two threads, the one that initialised everything does half of the work itself.
     if not subject.far_from(MIN_FOREIGN_SHARE / 2):

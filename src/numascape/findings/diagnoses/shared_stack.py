@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from numascape.findings.diagnoses.cache_resident import stays_in_caches
+from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
@@ -18,7 +18,7 @@ def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     facts = subject.whole
     owner = facts.first_toucher
-    if owner is None or 1 - facts.own_share < MIN_FOREIGN_SHARE or stays_in_caches(subject):
+    if owner is None or 1 - facts.own_share < MIN_FOREIGN_SHARE or is_cache_resident(subject):
         return None
     users = subject.run.rows.filter(
         (pl.col("structure") == subject.structure) & (pl.col("thread") != owner)
@@ -48,6 +48,6 @@ def _fix(subject: Subject) -> tuple[str, Remedy]:
         "Give each thread a copy of variables that it only reads (`firstprivate` in OpenMP). "
         "Put large arrays on the heap, and initialise them in the threads that use them."
     )
-    if subject.pattern in (Pattern.SPLIT, Pattern.PARTS_MEET):
+    if subject.pattern in (Pattern.SPLIT, Pattern.PARTS_SHARE_PAGES):
         return sentence, Remedy.USERS
     return sentence, Remedy.COPIED

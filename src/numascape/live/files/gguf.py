@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 
 from numascape.live.files.ranges import (
     LONGEST_NAME,
-    MOST_RANGES,
+    MAX_RANGES,
     DamagedHeaderError,
     FileRange,
     Header,
@@ -21,10 +21,10 @@ _LARGEST_HEADER: Final = 512 << 20
 _STRING, _ARRAY, _U32 = 8, 9, 4
 # The sizes of values by type; strings and arrays have none.
 _SIZES: Final = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-_MOST_VALUES: Final = 1 << 20
-_MOST_STRINGS: Final = 1 << 24
+_MAX_VALUES: Final = 1 << 20
+_MAX_STRINGS: Final = 1 << 24
 _DEEPEST: Final = 4
-_MOST_DIMENSIONS: Final = 8
+_MAX_DIMENSIONS: Final = 8
 _ALIGNMENT_KEY: Final = b"general.alignment"
 _DEFAULT_ALIGNMENT: Final = 32
 
@@ -45,7 +45,7 @@ def _tensors(header: Header, size: int) -> list[FileRange]:
     if header.number("<I") not in _VERSIONS:
         raise DamagedHeaderError
     tensors, values = header.number("<Q"), header.number("<Q")
-    if tensors > MOST_RANGES or values > _MOST_VALUES:
+    if tensors > MAX_RANGES or values > _MAX_VALUES:
         raise DamagedHeaderError
     alignment = _DEFAULT_ALIGNMENT
     for _ in range(values):
@@ -73,7 +73,7 @@ def _tensor(header: Header) -> tuple[int, str]:
         raise DamagedHeaderError
     name = header.bytes(length).decode(errors="replace")
     dimensions = header.number("<I")
-    if dimensions > _MOST_DIMENSIONS:
+    if dimensions > _MAX_DIMENSIONS:
         raise DamagedHeaderError
     header.skip(8 * dimensions + 4)  # the type
     return header.number("<Q"), name
@@ -93,7 +93,7 @@ def _skip_value(header: Header, kind: int, depth: int) -> None:
         if inner in _SIZES:
             header.skip(_SIZES[inner] * count)
             return
-        if count > _MOST_STRINGS:
+        if count > _MAX_STRINGS:
             raise DamagedHeaderError
         for _ in range(count):
             _skip_value(header, inner, depth + 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 LONGEST_NAME: Final = 1 << 12
-MOST_RANGES: Final = 1 << 18
+MAX_RANGES: Final = 1 << 18
 # blk.12.attn_q.weight (GGUF); model.layers.12.mlp.down_proj.weight, transformer.h.12.attn.bias
 _LAYER: Final = re.compile(r"(?:^|\.)(?:blk|blocks?|layers?|h)\.([0-9]{1,6})(?:\.|$)")
 

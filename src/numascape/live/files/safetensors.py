@@ -7,7 +7,7 @@ import json
 import struct
 from typing import BinaryIO, Final
 
-from numascape.live.files.ranges import LONGEST_NAME, MOST_RANGES, FileRange, layer_of
+from numascape.live.files.ranges import LONGEST_NAME, MAX_RANGES, FileRange, layer_of
 
 # The bound of the format's own library.
 _LARGEST_HEADER: Final = 100_000_000
@@ -27,7 +27,7 @@ def safetensors_tensors(file: BinaryIO, size: int) -> tuple[str, list[FileRange]
         content = json.loads(file.read(length))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(content, dict) or len(content) > MOST_RANGES:
+    if not isinstance(content, dict) or len(content) > MAX_RANGES:
         return None
     found = [_tensor(name, value, 8 + length) for name, value in content.items()]
     return "safetensors", [item for item in found if item is not None]

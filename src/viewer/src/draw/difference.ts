@@ -9,7 +9,7 @@ import { fillPixels, hatched } from "./surface";
 import type { Surface } from "./surface";
 
 /** In grey, what B has more is hatched. From "B more" over "equal" to "A more": orange and purple, apart for every colour blindness. */
-const ENDS: Record<Theme, readonly [string, string, string]> = {
+const END_COLOURS: Record<Theme, readonly [string, string, string]> = {
   light: ["#a34a00", "#f2f2f2", "#4b2a8c"],
   dark: ["#ffb04d", "#23272e", "#b9a1ff"],
   grey: ["#1a1a1a", "#f4f4f4", "#1a1a1a"],
@@ -17,7 +17,7 @@ const ENDS: Record<Theme, readonly [string, string, string]> = {
 
 /** Colour of a difference from -1 (B has it all) to 1 (A has it all). */
 export function differenceColour(t: number, theme: Theme): string {
-  const [b, none, a] = ENDS[theme];
+  const [b, none, a] = END_COLOURS[theme];
   const from = lab(none);
   const to = lab(t < 0 ? b : a);
   // A small difference never looks like equality.

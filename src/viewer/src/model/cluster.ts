@@ -11,7 +11,7 @@ import type { Matrix } from "./matrix";
 /** Pairs of threads that are compared in columns, at most; beyond it columns are sampled. */
 const PAIRS = 3_000_000;
 /** Threads beyond this are clustered in stretches of neighbours. */
-const MOST = 1400;
+const MAX_ROWS = 1400;
 /** Weight of being near in the structure, for threads that share nothing. */
 const NEARNESS = 1e-3;
 
@@ -31,7 +31,7 @@ function cluster(matrix: Matrix): Uint32Array {
   for (let row = 0; row < matrix.threads; row++) {
     (rowBegin[row]! < rowBegin[row + 1]! ? used : unused).push(row);
   }
-  const together = Math.ceil(used.length / MOST) || 1;
+  const together = Math.ceil(used.length / MAX_ROWS) || 1;
   const items = Math.ceil(used.length / together);
   if (items < 3) return Uint32Array.of(...used, ...unused);
   const itemOf = new Int32Array(matrix.threads).fill(-1);

@@ -18,7 +18,7 @@ export interface SharingReading {
 /** Sharing below this share of the accesses is ignored. */
 const NONE = 0.01;
 /** A pattern is named if it contains at least this part of all sharing. */
-const MOST = 0.8;
+const MIN_DOMINANT_SHARE = 0.8;
 /** An even matrix: mean deviation of the pairs from their mean, as a part of the mean. */
 const EVEN = 0.5;
 /** Rows that share less than this part of the median row are left out. */
@@ -64,7 +64,7 @@ function shapeOf(
   const reading = (shape: SharingShape, detail = 0) => ({ shape, detail });
   // With two rows, there is only one pair, so there is no shape.
   if (size < 3 || isEven(size, shared, pairs.total)) return reading("all");
-  const hub = pairs.perRow.findIndex((sum) => sum >= MOST * pairs.total);
+  const hub = pairs.perRow.findIndex((sum) => sum >= MIN_DOMINANT_SHARE * pairs.total);
   if (hub >= 0 && isEven(size, shared, pairs.total, hub)) return reading("hub", hub);
   const block = blockSize(size, shared, pairs.total);
   if (block > 0) return reading("blocks", block);
@@ -79,10 +79,10 @@ function soleHub({ size, shared }: SharingMatrix): number {
     for (let j = 0; j < size; j++) if (j !== row && shared[row * size + j]! > 0) count++;
     return count;
   });
-  const hubs = partners.filter((count) => count >= MOST * size).length;
+  const hubs = partners.filter((count) => count >= MIN_DOMINANT_SHARE * size).length;
   const median = [...partners].sort((a, b) => a - b)[size >> 1]!;
   if (hubs !== 1 || median > size / 2) return -1;
-  return partners.findIndex((count) => count >= MOST * size);
+  return partners.findIndex((count) => count >= MIN_DOMINANT_SHARE * size);
 }
 
 function idleRows(perRow: Float64Array): number[] {
@@ -130,7 +130,7 @@ function isEven(size: number, shared: Float64Array, total: number, hub?: number)
     }
   }
   const sum = values.reduce((a, b) => a + b, 0);
-  if (sum < MOST * total) return false;
+  if (sum < MIN_DOMINANT_SHARE * total) return false;
   const mean = sum / values.length;
   const deviation = values.reduce((a, value) => a + Math.abs(value - mean), 0) / values.length;
   return deviation <= EVEN * mean;
@@ -147,7 +147,7 @@ function blockSize(size: number, shared: Float64Array, total: number): number {
       }
     }
     const sum = inside.reduce((a, b) => a + b, 0);
-    if (sum < MOST * total) continue;
+    if (sum < MIN_DOMINANT_SHARE * total) continue;
     const mean = sum / inside.length;
     const deviation = inside.reduce((a, value) => a + Math.abs(value - mean), 0) / inside.length;
     if (deviation <= EVEN * mean) return block;
@@ -161,7 +161,7 @@ function neighbourDistance(size: number, shared: Float64Array, total: number): n
   let sum = 0;
   for (let apart = 1; apart <= furthest; apart++) {
     for (let i = 0; i + apart < size; i++) sum += shared[i * size + i + apart]!;
-    if (sum >= MOST * total) return apart;
+    if (sum >= MIN_DOMINANT_SHARE * total) return apart;
   }
   return 0;
 }

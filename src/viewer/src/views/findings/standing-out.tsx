@@ -140,14 +140,14 @@ function Evidence({ finding: { evidence, figure, confidence } }: { finding: Find
   );
 }
 
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /** The first name's button covers the card. */
 function Names({ finding, structures, onOpen }: CardProps) {
-  const rest = finding.structures - Math.min(MOST_NAMES, finding.positions.length);
+  const rest = finding.structures - Math.min(MAX_NAMES, finding.positions.length);
   return (
     <>
-      {finding.positions.slice(0, MOST_NAMES).map((position, i) => (
+      {finding.positions.slice(0, MAX_NAMES).map((position, i) => (
         <>
           {i > 0 && ", "}
           <button

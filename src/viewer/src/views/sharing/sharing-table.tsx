@@ -11,7 +11,7 @@ interface Props {
   unit: string;
 }
 
-const MOST = 200;
+const MAX_PAIRS = 200;
 
 /** The map's pairs as numbers, the strongest first. */
 export function SharingTable(props: Props) {
@@ -28,7 +28,7 @@ export function SharingTable(props: Props) {
 }
 
 function Table({ matrix, name, unit }: Props) {
-  const pairs = useMemo(() => strongestPairs(matrix, MOST), [matrix]);
+  const pairs = useMemo(() => strongestPairs(matrix, MAX_PAIRS), [matrix]);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Pairs of threads that share most">
       <table>

@@ -26,12 +26,12 @@ const USES: Record<Theme, readonly string[]> = {
   grey: ["#f4f4f4", "#c6c6c6", "#8a8a8a", "#161616"],
 };
 const LABELS = ["neither", "reads only", "writes only", "reads and writes"];
-const MOST = 200;
+const MAX_STRUCTURES = 200;
 
 export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
   const numbers = useMemo(() => report.threads.map(({ thread }) => thread), [report]);
   const shared = positions.filter((position) => report.structures[position]!.kind !== "stack");
-  const shown = shared.slice(0, MOST);
+  const shown = shared.slice(0, MAX_STRUCTURES);
   return (
     <section aria-labelledby="read-write" data-figure="read-write">
       <div class="heading">
@@ -90,7 +90,8 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
         written after its initialisation can have a copy on every node. If one thread writes a
         structure and all others read it, each write causes traffic. Let each thread write the part
         that it uses, or write the structure less often. Stacks are left out.
-        {shared.length > MOST && ` Only the first ${MOST} structures of the table above are shown.`}
+        {shared.length > MAX_STRUCTURES &&
+          ` Only the first ${MAX_STRUCTURES} structures of the table above are shown.`}
       </p>
     </section>
   );
