@@ -72,21 +72,21 @@ class machine_reader {
         std::vector<figures> rows;
         std::string operation = "read";
     };
-    static constexpr std::size_t most_nodes = 1024;
-    static constexpr std::size_t most_cpus = 65536;
-    static constexpr std::size_t most_number = std::numeric_limits<int>::max();
+    static constexpr std::size_t max_nodes = 1024;
+    static constexpr std::size_t max_cpus = 65536;
+    static constexpr std::size_t max_number = std::numeric_limits<int>::max();
 
     void member(const std::string& name) {
         if (name == "format") {
             format_ = json_.string();
         } else if (name == "version") {
-            version_ = json_.count(most_number);
+            version_ = json_.count(max_number);
         } else if (name == "nodes") {
             json_.array([this] { nodes_.push_back(node()); });
         } else if (name == "allowed_cpus") {
-            allowed_cpus_ = numbers_or_null(most_cpus - 1);
+            allowed_cpus_ = numbers_or_null(max_cpus - 1);
         } else if (name == "allowed_nodes") {
-            allowed_nodes_ = numbers_or_null(most_number);
+            allowed_nodes_ = numbers_or_null(max_number);
         } else if (name == "distances") {
             if (!json_.null()) distances_ = matrix().rows;
         } else if (name == "bandwidths") {
@@ -103,9 +103,9 @@ class machine_reader {
         result.id = -1;
         json_.object([&](const std::string& name) {
             if (name == "node")
-                result.id = static_cast<int>(json_.count(most_number));
+                result.id = static_cast<int>(json_.count(max_number));
             else if (name == "cpus")
-                result.cpus = numbers(most_cpus - 1);
+                result.cpus = numbers(max_cpus - 1);
             else if (name == "memory_bytes")
                 result.memory_bytes = json_.count(std::numeric_limits<std::size_t>::max());
             else
@@ -156,7 +156,7 @@ class machine_reader {
 
     void check() const {
         const std::size_t n = nodes_.size();
-        if (n == 0 || n > most_nodes) json_.wrong("expected 1 to 1024 nodes");
+        if (n == 0 || n > max_nodes) json_.wrong("expected 1 to 1024 nodes");
         std::vector<int> ids;
         for (const numa_node& node : nodes_) ids.push_back(node.id);
         std::sort(ids.begin(), ids.end());
@@ -218,15 +218,15 @@ inline topology parse_machine(std::string_view text) {
 
 // The same for a file of at most 64 MiB. Throws std::system_error if it cannot be read.
 inline topology read_machine(const std::filesystem::path& path) {
-    constexpr std::uintmax_t most_bytes = 64 << 20;
+    constexpr std::uintmax_t max_bytes = 64 << 20;
     const std::uintmax_t size = std::filesystem::file_size(path);
     std::ifstream file{path, std::ios::binary};
-    std::string text(static_cast<std::size_t>(std::min(size, most_bytes)), '\0');
+    std::string text(static_cast<std::size_t>(std::min(size, max_bytes)), '\0');
     if (!file.read(text.data(), static_cast<std::streamsize>(text.size())))
         throw std::system_error{errno != 0 ? errno : EIO, std::generic_category(),
                                 "cannot read " + path.string()};
     try {
-        if (size > most_bytes) throw std::invalid_argument{"a machine of more than 64 MiB"};
+        if (size > max_bytes) throw std::invalid_argument{"a machine of more than 64 MiB"};
         return parse_machine(text);
     } catch (const std::invalid_argument& wrong) {
         throw std::invalid_argument{path.string() + ": " + wrong.what()};

@@ -189,7 +189,7 @@ void sort_parts(Executor& executor, std::span<const int> nodes,
 }
 
 // More parts are combined, because the search for boundaries takes cubic time in their number.
-inline constexpr std::size_t most_parts = 64;
+inline constexpr std::size_t max_parts = 64;
 
 }  // namespace detail
 
@@ -199,7 +199,7 @@ void sort(E&& executor, R&& range, Compare before = {}) {
     std::vector<std::vector<std::span<T>>> parts;
     std::vector<int> nodes;
     const auto segments = range.segments();
-    const std::size_t together = (segments.size() + detail::most_parts - 1) / detail::most_parts;
+    const std::size_t together = (segments.size() + detail::max_parts - 1) / detail::max_parts;
     for (std::size_t k = 0; k < segments.size(); ++k) {
         if (k % together == 0) {
             parts.emplace_back();
@@ -216,7 +216,7 @@ void sort(I first, I last, Compare before = {}) {
     using T = std::iter_value_t<I>;
     std::vector<std::vector<std::span<T>>> parts;
     detail::for_each_run(first, last, [&](auto p, auto q) {
-        if (parts.size() < detail::most_parts) parts.emplace_back();
+        if (parts.size() < detail::max_parts) parts.emplace_back();
         parts.back().push_back(std::span<T>{p, q});
     });
     const std::vector<int> nodes(parts.size(), 0);

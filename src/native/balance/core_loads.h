@@ -57,7 +57,7 @@ class CoreLoads {
     const std::vector<double>& times() const { return times_; }
     bool has_cores(Node n) const { return !problem_.cores_of(n).empty(); }
     // Infinite for a node without cores.
-    double least_time(Node n) const { return by_node_[n].key(); }
+    double min_time(Node n) const { return by_node_[n].key(); }
     Core least_loaded(Node n) const { return problem_.cores_of(n)[by_node_[n].place()]; }
     Core least_loaded() const { return least_loaded(Node(nodes_.place())); }
 

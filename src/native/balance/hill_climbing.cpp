@@ -16,7 +16,7 @@ namespace {
 // Moves without a gain before a way is given up.
 constexpr int kPatience = 25;
 // A round that lowers the cost by less than this share is the last one.
-constexpr double kLeastGain = 2e-4;
+constexpr double kMinGain = 2e-4;
 
 class HillClimbing {
   public:
@@ -153,7 +153,7 @@ class HillClimbing {
 void climb(SearchState& state, Random& random, int rounds, const TimeLimit& limit) {
     HillClimbing climbing(state, random);
     for (int round = 0; round < rounds && !limit.over(); ++round) {
-        if (climbing.round(limit) <= kLeastGain * std::abs(state.cost())) return;
+        if (climbing.round(limit) <= kMinGain * std::abs(state.cost())) return;
     }
 }
 

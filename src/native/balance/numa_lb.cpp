@@ -41,7 +41,7 @@ Mapping map_heaviest_first(const Problem& problem, std::span<const double> facto
         const std::vector<double>& terms = messages.terms(t, mapping);
         double best = loads.time(home) + alpha * terms[problem.node(home)];
         for (Node n = 0; n < problem.nodes(); ++n) {
-            const double cost = loads.least_time(n) + alpha * terms[n];
+            const double cost = loads.min_time(n) + alpha * terms[n];
             if (cost < best) {
                 best = cost;
                 mapping[t] = loads.least_loaded(n);

@@ -37,13 +37,13 @@ struct CallInProgress {
     uint64_t mapped_start;  // mapping made by the allocator during the call
     uint64_t mapped_end;
     // Usually one. More if a signal handler allocates on its own stack at the same time.
-    static constexpr uint32_t kMaxExchanged = 16;
-    uint32_t exchanged_count;
-    HijackedReturn exchanged[kMaxExchanged];
+    static constexpr uint32_t kMaxHijacked = 16;
+    uint32_t hijacked_count;
+    HijackedReturn hijacked[kMaxHijacked];
 };
 
 int call_index = -1;
-std::atomic<bool> stopping{false};  // no more return addresses are exchanged
+std::atomic<bool> stopping{false};  // no more return addresses are hijacked
 
 CallInProgress* this_call() {
     return static_cast<CallInProgress*>(read_thread_slot(ThreadSlot::kCall));
@@ -59,13 +59,13 @@ uint64_t* stack_word(uint64_t address) {
 
 // On the stack of the calling thread.
 void restore_return(CallInProgress& call) {
-    for (uint32_t i = 0; i < call.exchanged_count; ++i) {
-        uint64_t* word = stack_word(call.exchanged[i].stack_pointer);
+    for (uint32_t i = 0; i < call.hijacked_count; ++i) {
+        uint64_t* word = stack_word(call.hijacked[i].stack_pointer);
         if (*word == return_stub()) {
-            *word = call.exchanged[i].return_address;
+            *word = call.hijacked[i].return_address;
         }
     }
-    call.exchanged_count = 0;
+    call.hijacked_count = 0;
     call.active = false;
 }
 
@@ -83,10 +83,10 @@ void thread_ended(void* drcontext) {
 }
 
 // The return address that was replaced at `stack_pointer`; null if there is none.
-HijackedReturn* find_exchanged(CallInProgress& call, uint64_t stack_pointer) {
-    for (uint32_t i = call.exchanged_count; i > 0; --i) {
-        if (call.exchanged[i - 1].stack_pointer == stack_pointer) {
-            return &call.exchanged[i - 1];
+HijackedReturn* find_hijacked(CallInProgress& call, uint64_t stack_pointer) {
+    for (uint32_t i = call.hijacked_count; i > 0; --i) {
+        if (call.hijacked[i - 1].stack_pointer == stack_pointer) {
+            return &call.hijacked[i - 1];
         }
     }
     return nullptr;
@@ -129,7 +129,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         return;
     }
     if (hook.kind == Hooked::kUnwind) {
-        restore_return(*call);  // exceptions find their way by return addresses
+        restore_return(*call);  // the unwinding of exceptions needs the return addresses
         return;
     }
     if (stopping.load(std::memory_order_relaxed) && hook.kind != Hooked::kFree) {
@@ -143,8 +143,8 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         heap.drop(recorder, registers.rdi);
         return;
     }
-    if (call->exchanged_count == CallInProgress::kMaxExchanged) {
-        call->exchanged_count = 0;  // left by longjmp, all of them
+    if (call->hijacked_count == CallInProgress::kMaxHijacked) {
+        call->hijacked_count = 0;  // left by longjmp, all of them
     }
     const uint64_t return_address = *stack_word(stack_pointer);
     if (in_return_stub(reinterpret_cast<app_pc>(return_address))) {
@@ -159,7 +159,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
     if (frees_argument(hook.kind)) {
         heap.drop(recorder, registers.rdi);
     }
-    call->exchanged[call->exchanged_count++] = {stack_pointer, return_address};
+    call->hijacked[call->hijacked_count++] = {stack_pointer, return_address};
     *stack_word(stack_pointer) = return_stub();
 }
 
@@ -173,13 +173,13 @@ void allocations_stop() {
 
 void allocations_release(void* drcontext) {
     const CallInProgress* call = call_of(drcontext);
-    for (uint32_t i = 0; call != nullptr && i < call->exchanged_count; ++i) {
-        const HijackedReturn& exchanged = call->exchanged[i];
+    for (uint32_t i = 0; call != nullptr && i < call->hijacked_count; ++i) {
+        const HijackedReturn& hijacked = call->hijacked[i];
         uint64_t word = 0;
         // A call that was left by longjmp may have been on a stack that is gone.
-        if (os::read_memory(exchanged.stack_pointer, &word, sizeof word) == sizeof word &&
+        if (os::read_memory(hijacked.stack_pointer, &word, sizeof word) == sizeof word &&
             word == return_stub()) {
-            *stack_word(exchanged.stack_pointer) = exchanged.return_address;
+            *stack_word(hijacked.stack_pointer) = hijacked.return_address;
         }
     }
 }
@@ -190,9 +190,9 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
         return;
     }
     const uint64_t entry = stack_pointer - 8;
-    if (HijackedReturn* exchanged = find_exchanged(*call, entry)) {
-        *stack_word(entry) = exchanged->return_address;  // where the stub's ret takes it from
-        *exchanged = call->exchanged[--call->exchanged_count];
+    if (HijackedReturn* hijacked = find_hijacked(*call, entry)) {
+        *stack_word(entry) = hijacked->return_address;  // where the stub's ret takes it from
+        *hijacked = call->hijacked[--call->hijacked_count];
     }
     if (!call->active || entry != call->stack_pointer) {
         return;
@@ -215,8 +215,8 @@ uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
     // Takes no memory: the thread may be stopped again elsewhere, if this is an unsuitable place.
     CallInProgress* call = call_of(drcontext);
     const uint64_t entry = stack_pointer - 8;
-    const HijackedReturn* exchanged = call != nullptr ? find_exchanged(*call, entry) : nullptr;
-    return exchanged != nullptr ? exchanged->return_address : *stack_word(entry);
+    const HijackedReturn* hijacked = call != nullptr ? find_hijacked(*call, entry) : nullptr;
+    return hijacked != nullptr ? hijacked->return_address : *stack_word(entry);
 }
 
 void allocations_init() {

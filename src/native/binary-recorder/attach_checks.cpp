@@ -64,7 +64,7 @@ std::string check_state(int pid, std::map<std::string, std::string>& status) {
     }
     if (status["TracerPid"] != "0") {
         return process + " is traced by process " + status["TracerPid"] +
-               " (a debugger?): let that go first";
+               " (a debugger?): detach that process first";
     }
     switch (status["State"][0]) {
         case 'Z':
@@ -95,7 +95,7 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
                "PR_SET_DUMPABLE): it cannot be recorded";
     }
     if (status["Seccomp"] == "2") {
-        return process + " filters its system calls (seccomp): attaching would get it killed";
+        return process + " filters its system calls (seccomp): attaching could end it";
     }
     struct stat ours{};
     struct stat its{};
@@ -103,7 +103,7 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
     if (stat("/", &ours) == 0 && stat(proc(pid, "root/").c_str(), &its) == 0 &&
         (ours.st_ino != its.st_ino || ours.st_dev != its.st_dev ||
          (!namespaces.empty() && namespaces != link_of("/proc/self/ns/mnt")))) {
-        return process + " sees other files than we do (chroot or container): run numascape there";
+        return process + " has another root directory (chroot or container): run numascape there";
     }
     return "";
 }
@@ -122,7 +122,7 @@ std::string check_executable(int pid, const Target& target) {
         return process + " is not a 64-bit x86-64 program";
     }
     if (access(target.executable.c_str(), R_OK) != 0) {
-        return process + " runs " + target.executable + ", which does not exist any more";
+        return process + " runs " + target.executable + ", which no longer exists";
     }
     return "";
 }
@@ -208,8 +208,8 @@ std::string why_not_traced(const Target& target, const Untraced& untraced) {
                "(sysctl kernel.yama.ptrace_scope=0)";
     }
     return "tracing " + process +
-           " is not possible here: as root, or in a container with the capability SYS_PTRACE, "
-           "it may be";
+           " is not possible here: run numascape as root, or give the container the capability "
+           "SYS_PTRACE";
 }
 
 bool is_recorded(int pid) {

@@ -6,10 +6,11 @@
 // subtraction from its counter in the table of the thread (block_counters.h).
 //
 // Which structure: when this counter reaches zero, the table of the thread is replaced by its
-// *sampling table* for one execution of the block. There, every slot is zero, so each counted
-// access takes the slow path by its own carry. The slow path moves the count into the real table
-// and records the site and the page. The head of the next block also carries on the sampling table,
-// and restores the real one. Nothing has to be done at the end of a block, no matter how it ends.
+// *sampling table* for one execution of the block. There, every page counter is zero, so each
+// counted access takes the slow path by its own carry. The slow path moves the count into the real
+// table and records the site and the page. The head of the next block also carries on the sampling
+// table, and restores the real one. Nothing has to be done at the end of a block, no matter how it
+// ends.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table);
 void block_counter_ran_out(uint64_t table, const void* block, ThreadRecorder* recorder,
                            const void* registers, uint64_t second, const void* vector);
 
-// The inlined code found a zero slot in the sampling table: counts it in the real one, and notes
+// The inlined code found a zero counter in the sampling table: counts it in the real one, and notes
 // it.
 void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site);
 // One execution of an instruction made this many accesses at `address`. Records it if there were

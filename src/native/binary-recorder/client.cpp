@@ -39,7 +39,7 @@ namespace {
 reg_id_t slot_segment = DR_REG_NULL;
 uint slot_offset = 0;
 ShardFiles files;
-PageCounter* spare_table = nullptr;  // for threads beyond kMaxTables: counted into the void
+PageCounter* spare_table = nullptr;  // for threads beyond kMaxTables: its counts are not used
 int child_index = -1;                // thread-local field: the recorder of a child of vfork
 ThreadRecorder* idle_children = nullptr;
 SpinLock child_lock;
@@ -250,7 +250,7 @@ dr_signal_action_t on_signal(void* drcontext, dr_siginfo_t* info) {
 // Writes what is only known at the end, as records of `recorder`'s thread. Threads may still be
 // counting, so their tables do not change.
 void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
-    shard.settle_at_end(recorder);
+    shard.flush_at_end(recorder);
     if (recorder != nullptr) {
         write_placement(*recorder, os::ticks());
         write_process_end(shard, *recorder);
@@ -327,7 +327,7 @@ bool parse_options(int argc, const char* argv[]) {
         } else if (option == "-every" && i + 1 < argc) {
             options.every_ns = number_of(argv[++i]);
         } else if (option == "-tables" && i + 1 < argc) {
-            options.most_tables = static_cast<uint32_t>(number_of(argv[++i]));
+            options.max_tables = static_cast<uint32_t>(number_of(argv[++i]));
         } else if (option == "-cache" && i + 3 < argc) {
             options.cache.ways = static_cast<uint32_t>(number_of(argv[++i]));
             options.cache.set_bits = static_cast<uint32_t>(number_of(argv[++i]));

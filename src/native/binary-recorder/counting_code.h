@@ -14,8 +14,8 @@ enum class PageCrossing { kNever, kWhenUnaligned, kByAddress };
 
 // Jumps to `leave`, carry clear, when `span` bytes at the address in `a` lie on two pages, or, with
 // `unit` less than a page, on two of those. Overwrites `b`.
-void insert_straddle_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b, instr_t* leave,
-                           int unit = kPageBytes);
+void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b,
+                                instr_t* leave, int unit = kPageBytes);
 
 // For kWhenUnaligned, with 2, 4 or 8 bytes at the address in `a`. Most accesses are aligned, which
 // one test shows. Few of the others are on two pages; `second_look`, behind the counting code,
@@ -27,7 +27,7 @@ void insert_second_look(const Emitter& emit, int bytes, int unit, reg_id_t a, in
                         instr_t* leave);
 
 // The address in `a` becomes the offset of its page's slot.
-void insert_slot_offset(const Emitter& emit, reg_id_t a);
+void insert_counter_offset(const Emitter& emit, reg_id_t a);
 
 // Counts `count` reads or writes in the slot at `table` + `a`; carry: the counter was zero.
 void insert_subtraction(const Emitter& emit, reg_id_t table, reg_id_t a, bool write,

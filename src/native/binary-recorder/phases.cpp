@@ -116,7 +116,7 @@ void phases_init() {
     const bool opened = phases.open();
     DR_ASSERT(opened);
     (void)opened;
-    shard.limit_tables(options.most_tables);
+    shard.limit_tables(options.max_tables);
     if (options.every_ns != 0) {
         session_begin = read_session_begin();
         clock_wanted.store(true);

@@ -25,13 +25,13 @@ namespace numascape {
 struct Options {
     char directory[1024];  // where shards go
     bool count_stack;
-    bool lines;            // find out which instructions touch what
-    bool attached;         // the program was running before us
-    bool regions;          // parallel regions are phases
-    bool marks;            // so are the program's marks
-    uint64_t every_ns;     // so are time slices; 0 = no
-    uint32_t most_tables;  // see ShardWriter::limit_tables
-    CacheShape cache;      // lines of memory are counted, too, unless it has no ways
+    bool lines;           // find out which instructions touch what
+    bool attached;        // the program was running before us
+    bool regions;         // parallel regions are phases
+    bool marks;           // so are the program's marks
+    uint64_t every_ns;    // so are time slices; 0 = no
+    uint32_t max_tables;  // see ShardWriter::limit_tables
+    CacheShape cache;     // lines of memory are counted, too, unless it has no ways
 };
 
 extern Options options;

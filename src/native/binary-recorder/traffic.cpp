@@ -172,7 +172,7 @@ class Probes {
     }
 
   private:
-    static constexpr uint32_t kMost = 256;
+    static constexpr uint32_t kMax = 256;
 
     static const PlannedAccess* lowest(const BlockPlan& plan, const AccessGroup& group,
                                        int64_t from, bool write) {
@@ -223,14 +223,14 @@ class Probes {
                 return;
             }
         }
-        if (count_ < kMost) {
+        if (count_ < kMax) {
             offset_[count_] = offset;
             write_[count_++] = write;
         }
     }
 
-    int64_t offset_[kMost];
-    bool write_[kMost];
+    int64_t offset_[kMax];
+    bool write_[kMax];
     uint32_t count_ = 0;
 };
 
@@ -246,7 +246,7 @@ class LineAccesses {
         const uint64_t low = address > start ? address - start : 0;
         const uint64_t end = address + bytes > start ? address + bytes - start : 0;
         const uint64_t high = end < size ? end : size;
-        if (address >= start + size || low >= high || count_ == kMost) {
+        if (address >= start + size || low >= high || count_ == kMax) {
             return;
         }
         access_[count_++] = {mask(low, high), pc, write};
@@ -254,7 +254,7 @@ class LineAccesses {
     void use(ThreadRecorder& recorder) const { shard.use_line(recorder, line_, access_, count_); }
 
   private:
-    static constexpr uint32_t kMost = 64;
+    static constexpr uint32_t kMax = 64;
 
     // The bytes [low, high) of a line, as 64 parts at most.
     static ByteMask mask(uint64_t low, uint64_t high) {
@@ -266,7 +266,7 @@ class LineAccesses {
 
     uint64_t line_;
     uint32_t count_ = 0;
-    SharedLines::Access access_[kMost];
+    SharedLines::Access access_[kMax];
 };
 
 }  // namespace

@@ -13,11 +13,11 @@ using namespace nb::literals;
 
 namespace {
 
-constexpr int kMost = NSIG;
+constexpr int kMax = NSIG;
 
 using Handler = void (*)(int);
-std::array<std::atomic<Handler>, kMost> handlers{};  // Python's own
-std::array<std::atomic<bool>, kMost> by_process{};
+std::array<std::atomic<Handler>, kMax> handlers{};  // Python's own
+std::array<std::atomic<bool>, kMax> by_process{};
 
 void note_sender(int number, siginfo_t* info, void*) {
     by_process[static_cast<size_t>(number)].store(info->si_code <= 0);  // SI_USER and its like
@@ -25,7 +25,7 @@ void note_sender(int number, siginfo_t* info, void*) {
 }
 
 size_t checked(int number) {
-    if (number < 1 || number >= kMost) throw nb::value_error("there is no such signal");
+    if (number < 1 || number >= kMax) throw nb::value_error("there is no such signal");
     return static_cast<size_t>(number);
 }
 

@@ -31,10 +31,10 @@ inline uint32_t other_lines(uint32_t tag, uint32_t there) {
 template <class Row>
 uint32_t simulate(char* model, const CacheShape& of, const WaitingLine* line,
                   const WaitingLine* end) {
-    constexpr uint32_t kMost = 64;
+    constexpr uint32_t kMax = 64;
     constexpr uint32_t kTrafficMask = (1u << CacheModel::kTrafficBits) - 1;
     struct alignas(32) Words {
-        uint32_t at[kMost];
+        uint32_t at[kMax];
     };
     const CacheShape shape = of;  // a copy: what is written below may not change it
     const uint32_t filter_mask = CacheModel::filter_mask(shape);
@@ -53,7 +53,7 @@ uint32_t simulate(char* model, const CacheShape& of, const WaitingLine* line,
     Words entry_offset;
     while (line != end) {
         const auto count =
-            static_cast<uint32_t>(end - line < int64_t{kMost} ? end - line : int64_t{kMost});
+            static_cast<uint32_t>(end - line < int64_t{kMax} ? end - line : int64_t{kMax});
         for (uint32_t i = 0; i < count; ++i) {
             const uint64_t known = line[i] & window;
             const auto write = static_cast<uint32_t>(line[i] >> (kWrittenBit - 1)) & kDirty;

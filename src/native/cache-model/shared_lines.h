@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which thread has each cache line, as in a machine whose caches are large and coherent: it finds
-// the lines that travel between threads. It is exact for the order in which the recorder sees the
-// accesses.
+// Follows which thread has each cache line, as in a machine with large, coherent caches, to find
+// the lines that travel between threads. The result is exact for the order in which the recorder
+// sees the accesses.
 //
 // Each line has a *state*, a word that the inlined code checks whenever its filter (cache_model.h)
 // does not know the line:
@@ -56,7 +56,7 @@ struct Transfer {
     uint32_t line;  // in its page
     uint32_t from;  // the thread that wrote it last
     bool travels;   // the line had been taken before
-    bool watched;   // otherwise nothing below is known but `transfers`
+    bool watched;   // if false, only `transfers` is known of the members below
     uint64_t from_pc;
     uint64_t to_pc;
     ByteMask from_bytes;  // written by others since this thread had the line

@@ -6,7 +6,7 @@
 namespace numascape {
 namespace {
 
-constexpr unsigned kMostEntries = 256;  // of the dynamic section
+constexpr unsigned kMaxEntries = 256;  // of the dynamic section
 constexpr unsigned kLongestChain = 4096;
 constexpr size_t kLongestName = 64;
 
@@ -29,7 +29,7 @@ uint64_t address_of(const Elf64_Dyn& entry, uint64_t start, uint64_t bias) {
 
 SymbolTables find_tables(uint64_t start, const ProgramHeaders& headers) {
     SymbolTables found;
-    for (unsigned i = 0; headers.dynamic != 0 && i < kMostEntries; ++i) {
+    for (unsigned i = 0; headers.dynamic != 0 && i < kMaxEntries; ++i) {
         Elf64_Dyn entry{};
         if (!read(headers.dynamic + i * sizeof entry, entry) || entry.d_tag == DT_NULL) {
             break;

@@ -19,7 +19,7 @@ struct ProgramHeaders {
 
 // False if there is no ELF header. The module's memory may hold anything.
 inline bool read_program_headers(uint64_t start, ProgramHeaders& found) {
-    constexpr unsigned kMost = 512;
+    constexpr unsigned kMax = 512;
     Elf64_Ehdr header{};
     if (os::read_memory(start, &header, sizeof header) != sizeof header ||
         __builtin_memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -27,7 +27,7 @@ inline bool read_program_headers(uint64_t start, ProgramHeaders& found) {
         return false;
     }
     uint64_t lowest = ~uint64_t{0};
-    for (unsigned i = 0; i < header.e_phnum && i < kMost; ++i) {
+    for (unsigned i = 0; i < header.e_phnum && i < kMax; ++i) {
         Elf64_Phdr program{};
         const uint64_t at = start + header.e_phoff + i * sizeof program;
         if (os::read_memory(at, &program, sizeof program) != sizeof program) {

@@ -14,11 +14,11 @@ namespace {
 // have none. So after a search in vain, this many allocations of the thread go without one; its
 // `state` counts them down. No address is as low.
 constexpr uint64_t kSkipped = 31;
-constexpr uint32_t kMostInterpreters = 16;
-constexpr uint32_t kMostThreads = 256;
-constexpr uint32_t kMostFrames = 256;      // of a recursion, which count once
-constexpr uint64_t kMostCharacters = 512;  // of a name
-constexpr uint64_t kMostLines = 32 << 10;  // bytes of the table
+constexpr uint32_t kMaxInterpreters = 16;
+constexpr uint32_t kMaxThreads = 256;
+constexpr uint32_t kMaxFrames = 256;      // of a recursion, which count once
+constexpr uint64_t kMaxCharacters = 512;  // of a name
+constexpr uint64_t kMaxLines = 32 << 10;  // bytes of the table
 // glibc, on x86-64: the kernel's number of a thread in what its pthread_t points to.
 constexpr uint64_t kThreadNumberInPthread = 0x2d0;
 
@@ -156,9 +156,9 @@ uint64_t PythonFrames::find_state(uint32_t os_tid) const {
         return 0;
     }
     uint64_t interpreter = word_at(runtime + layout.interpreters);
-    for (uint32_t i = 0; interpreter != 0 && i < kMostInterpreters; ++i) {
+    for (uint32_t i = 0; interpreter != 0 && i < kMaxInterpreters; ++i) {
         uint64_t state = word_at(interpreter + layout.threads);
-        for (uint32_t t = 0; state != 0 && t < kMostThreads; ++t) {
+        for (uint32_t t = 0; state != 0 && t < kMaxThreads; ++t) {
             if (is_of_thread(state, os_tid, words)) {
                 return state;
             }
@@ -170,7 +170,7 @@ uint64_t PythonFrames::find_state(uint32_t os_tid) const {
 }
 
 uint32_t PythonFrames::walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,
-                            PythonFrame (&found)[kMost]) const {
+                            PythonFrame (&found)[kMax]) const {
     if (!is_loaded()) {
         return 0;
     }
@@ -188,7 +188,7 @@ uint32_t PythonFrames::walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,
         at = words.word(at + static_cast<uint64_t>(layout_.frame_in_structure));
     }
     uint32_t count = 0;
-    for (uint32_t steps = 0; at != 0 && count < wanted && count < kMost && steps < kMostFrames;
+    for (uint32_t steps = 0; at != 0 && count < wanted && count < kMax && steps < kMaxFrames;
          ++steps) {
         uint64_t code = 0;
         uint64_t instruction = 0;
@@ -226,7 +226,7 @@ bool PythonFrames::read_text(uint64_t address, PythonText& found) const {
     found.address = address + (ascii ? layout_.ascii_text : layout_.text);
     found.width = width;
     found.bytes =
-        width * static_cast<uint32_t>(characters < kMostCharacters ? characters : kMostCharacters);
+        width * static_cast<uint32_t>(characters < kMaxCharacters ? characters : kMaxCharacters);
     return true;
 }
 
@@ -238,7 +238,7 @@ bool PythonFrames::describe(uint64_t code, PythonCode& found) const {
     const uint64_t lines = word_at(code + layout_.lines);
     const uint64_t bytes = word_at(lines + kPythonBytesLength);
     found.lines.address = lines + kPythonBytes;
-    found.lines.bytes = static_cast<uint32_t>(bytes < kMostLines ? bytes : kMostLines);
+    found.lines.bytes = static_cast<uint32_t>(bytes < kMaxLines ? bytes : kMaxLines);
     return lines != 0 && read(code + layout_.first_line, found.first_line) &&
            read_text(word_at(code + layout_.file), found.file) &&
            read_text(word_at(code + layout_.function), found.function);

@@ -41,7 +41,7 @@ struct PythonCode {
 
 class PythonFrames {
   public:
-    static constexpr uint32_t kMost = 12;
+    static constexpr uint32_t kMax = 12;
 
     // A module with its ELF header at `start`, which may contain CPython.
     void add_module(uint64_t start, uint64_t end);
@@ -50,7 +50,7 @@ class PythonFrames {
     // Fills `found` with the functions that the thread `os_tid` executes, innermost first, at most
     // `wanted`. Returns how many; 0 if it executes none. `state` is for this thread, first 0.
     uint32_t walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,
-                  PythonFrame (&found)[kMost]) const;
+                  PythonFrame (&found)[kMax]) const;
     // False if there is no code object at this address.
     bool describe(uint64_t code, PythonCode& found) const;
 

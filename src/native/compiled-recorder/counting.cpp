@@ -121,7 +121,7 @@ void begin_this_thread(void*) {
 void* enter(CompiledModule* module) {
     const Writing writing;
     if (writing.nested()) {
-        return spare_slots();
+        return spare_counters();
     }
     ModuleThread* word = module->thread();
     if (std::atomic_ref<uint32_t>(module->known).load(std::memory_order_acquire) == 0) {
@@ -131,7 +131,7 @@ void* enter(CompiledModule* module) {
     }
     ThreadRecorder* recorder = counted_thread();
     if (recorder == nullptr) {
-        word->table = spare_slots();
+        word->table = spare_counters();
     } else {
         shard.publish_table(*recorder, *word);
     }
@@ -307,7 +307,7 @@ void memory_region(const char* name, uint64_t address, uint64_t bytes, const voi
 
 }  // namespace
 
-void* spare_slots() {
+void* spare_counters() {
     PageCounter* known = spare_table.load();
     if (known == nullptr) {
         void* memory = os::map_sparse(kTableStride);
@@ -322,7 +322,7 @@ void* spare_slots() {
 
 void stop_counting() {
     for (TableWord* word = thread_state.recorder->table_words; word != nullptr; word = word->next) {
-        word->table = spare_slots();
+        word->table = spare_counters();
     }
     thread_state.recorder = nullptr;
     thread_state.ended = true;

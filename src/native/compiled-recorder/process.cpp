@@ -337,7 +337,7 @@ void finish_shard(uint32_t flag) {
         return;
     }
     const ReentrancyGuard inside;
-    shard.settle_at_end(recorder);
+    shard.flush_at_end(recorder);
     if (recorder != nullptr) {
         write_new_modules(*recorder);
         write_placement(*recorder, os::ticks());
@@ -352,7 +352,7 @@ bool end_calls() {
         return false;
     }
     const ReentrancyGuard inside;
-    spare_slots();
+    spare_counters();
     finish_shard(kShardEnded);
     options.lines = false;
     failed = true;
@@ -399,7 +399,7 @@ bool program_begins() {
         return false;
     }
     const ReentrancyGuard inside;
-    shard.settle_at_end(thread_state.recorder);
+    shard.flush_at_end(thread_state.recorder);
     shard.set_flag(kShardReplaced);
     shard.stamp();
     return true;

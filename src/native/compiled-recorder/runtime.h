@@ -108,8 +108,9 @@ void modules_after_fork(bool child);
 
 // --- counting.cpp
 // Page counters that are never read.
-void* spare_slots();
-// From now on, this thread counts there. Makes no system call after the first call of spare_slots.
+void* spare_counters();
+// From now on, this thread counts there. Makes no system call after the first call of
+// spare_counters.
 void stop_counting();
 void counting_before_fork();
 void counting_after_fork(bool child);

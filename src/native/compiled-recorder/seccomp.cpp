@@ -24,7 +24,7 @@ long forbid_calls(Call call) {
     return result;
 }
 
-long answer(long result) {
+long to_errno(long result) {
     if (result < 0 && result > -4096) {
         errno = static_cast<int>(-result);
         return -1;
@@ -52,5 +52,5 @@ NUMASCAPE_EXPORTED int prctl(int option, ...) {
     const long result = forbids_calls(SYS_prctl, option)
                             ? call_that_forbids_calls(SYS_prctl, a)
                             : os::call(SYS_prctl, a[0], a[1], a[2], a[3], a[4]);
-    return static_cast<int>(answer(result));
+    return static_cast<int>(to_errno(result));
 }

@@ -261,7 +261,7 @@ int record_program(const std::string& directory, const std::string& what, char**
     events.wait_on(waiting);
     pass_signals_on();
     if (write(release, "x", 1) != 1) {
-        fail(kCannotRecord, "the program did not wait");
+        fail(kCannotRecord, "the program did not wait for the recorder");
     }
     int status = 0;
     while (waitpid(program, &status, WNOHANG) != program) {

@@ -16,8 +16,8 @@ using namespace llvm;
 constexpr uint32_t kSeldom = 1;
 constexpr uint32_t kOften = 1 << 20;
 
-// As in a shard: slot = table + ((address & (2^40 - 1)) >> 12) * 16 + 8 for writes. In 32 bits,
-// shift and mask do all of it.
+// As in a shard: counter = table + ((address & (2^40 - 1)) >> 12) * 16, + 8 for writes. In 32 bits,
+// one shift and one mask compute the offset.
 constexpr unsigned kAddressShift = 8;
 constexpr int32_t kSlotMask = -16;
 constexpr uint64_t kWritesOffset = 8;
@@ -277,10 +277,10 @@ Value* FunctionCounter::table_before(Instruction* before, const Loop* outside) {
     return table;
 }
 
-// Inline assembly. The optimiser then does not make three blocks of one access, and does not take a
-// counter for memory of the program. The code generator has little to do. Rare code is placed
-// behind the code of the function. Its arguments and results are on the stack, below the saved
-// registers, so the red zone is not used.
+// Inline assembly, for three reasons: the optimiser does not split the basic block at each access,
+// it does not treat a counter as memory of the program, and the code generator has little to do.
+// The slow path is placed behind the code of the function. Its arguments and results are on the
+// stack, below the saved registers, so the function must not use the red zone.
 CallInst* FunctionCounter::assembly(IRBuilder<>& at, const Twine& text, const Twine& operands,
                                     Type* result, ArrayRef<Value*> arguments) {
     SmallVector<Type*> types;

@@ -84,10 +84,10 @@ class IntervalMap {
     }
 
     // Puts them back, `shift` bytes further on.
-    void put_back(Taken taken, uint64_t shift = 0) {
+    void reinsert(Taken taken, uint64_t shift = 0) {
         if (!taken.empty()) {
             SpinGuard guard(lock_);
-            put_back(taken.root, shift);
+            reinsert(taken.root, shift);
         }
     }
 
@@ -182,7 +182,7 @@ class IntervalMap {
         }
     }
 
-    void put_back(uint32_t at, uint64_t shift) {
+    void reinsert(uint32_t at, uint64_t shift) {
         if (at == 0) {
             return;
         }
@@ -194,8 +194,8 @@ class IntervalMap {
         nodes_[at].left = nodes_[at].right = 0;
         release(cut(interval.start, interval.end));
         link(at);
-        put_back(left, shift);
-        put_back(right, shift);
+        reinsert(left, shift);
+        reinsert(right, shift);
     }
 
     // The root of the nodes that were in [start, end) and are no longer in the tree.

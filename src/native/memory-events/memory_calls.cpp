@@ -325,7 +325,7 @@ void effects_of(MemoryState& state, const SystemCall& call, long result, EffectS
     const bool in_part = call.number == SYS_madvise && result == kOutOfMemory;
     const MemoryCall* row = row_of(call.number);
     if (is_failure(result) && !in_part) {
-        state.segments.put_back(call.segments);
+        state.segments.reinsert(call.segments);
         return;
     }
     state.segments.drop(call.segments);

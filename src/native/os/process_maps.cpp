@@ -101,10 +101,10 @@ StackRange find_main_stack() {
             }
         },
         &stack);
-    constexpr uint64_t kMost = uint64_t{1} << 30;
+    constexpr uint64_t kMax = uint64_t{1} << 30;
     rlimit limit{};
     os::call(SYS_prlimit64, 0, RLIMIT_STACK, 0, reinterpret_cast<long>(&limit));
-    const uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
+    const uint64_t most = limit.rlim_cur < kMax ? limit.rlim_cur : kMax;
     if (stack.end - stack.start < most) {
         stack.start = stack.end - most;
     }

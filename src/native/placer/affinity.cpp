@@ -18,7 +18,7 @@
 namespace numascape::placer {
 namespace {
 
-long answer(long result) {
+long to_errno(long result) {
     if (result < 0 && result > -4096) {
         errno = static_cast<int>(-result);
         return -1;
@@ -49,7 +49,7 @@ using namespace numascape::placer;
 extern "C" {
 
 int sched_getaffinity(pid_t thread, std::size_t bytes, cpu_set_t* mask) {
-    const long got = answer(get_affinity(thread, bytes, mask));
+    const long got = to_errno(get_affinity(thread, bytes, mask));
     if (got < 0) return -1;
     // The kernel fills in only as much as it has CPUs for.
     for (std::size_t at = static_cast<std::size_t>(got); at < bytes; ++at) {
@@ -59,7 +59,7 @@ int sched_getaffinity(pid_t thread, std::size_t bytes, cpu_set_t* mask) {
 }
 
 int sched_setaffinity(pid_t thread, std::size_t bytes, const cpu_set_t* mask) {
-    return static_cast<int>(answer(set_affinity(thread, bytes, mask)));
+    return static_cast<int>(to_errno(set_affinity(thread, bytes, mask)));
 }
 
 int pthread_getaffinity_np(pthread_t thread, std::size_t bytes, cpu_set_t* mask) {
@@ -80,20 +80,20 @@ long syscall(long number, ...) {
     for (long& argument : a) argument = va_arg(arguments, long);
     va_end(arguments);
     if (number == SYS_sched_getaffinity) {
-        return answer(get_affinity(static_cast<int>(a[0]), static_cast<std::size_t>(a[1]),
-                                   reinterpret_cast<void*>(a[2])));
+        return to_errno(get_affinity(static_cast<int>(a[0]), static_cast<std::size_t>(a[1]),
+                                     reinterpret_cast<void*>(a[2])));
     }
     if (number == SYS_sched_setaffinity) {
-        return answer(set_affinity(static_cast<int>(a[0]), static_cast<std::size_t>(a[1]),
-                                   reinterpret_cast<const void*>(a[2])));
+        return to_errno(set_affinity(static_cast<int>(a[0]), static_cast<std::size_t>(a[1]),
+                                     reinterpret_cast<const void*>(a[2])));
     }
     if (number == SYS_mmap || number == SYS_munmap || number == SYS_mremap) {
         numascape::SystemCall call{number, {}, {}};
         for (int i = 0; i < 6; ++i) call.arguments[i] = static_cast<std::uint64_t>(a[i]);
-        return answer(call_and_follow(call));
+        return to_errno(call_and_follow(call));
     }
-    if (numascape::forbids_calls(number, a[0])) return answer(call_that_forbids_calls(number, a));
-    return answer(numascape::os::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
+    if (numascape::forbids_calls(number, a[0])) return to_errno(call_that_forbids_calls(number, a));
+    return to_errno(numascape::os::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
 }
 
 int prctl(int option, ...) {
@@ -103,9 +103,9 @@ int prctl(int option, ...) {
     for (int i = 1; i < 5; ++i) a[i] = va_arg(arguments, long);
     va_end(arguments);
     return static_cast<int>(
-        answer(numascape::forbids_calls(SYS_prctl, option)
-                   ? call_that_forbids_calls(SYS_prctl, a)
-                   : numascape::os::call(SYS_prctl, a[0], a[1], a[2], a[3], a[4])));
+        to_errno(numascape::forbids_calls(SYS_prctl, option)
+                     ? call_that_forbids_calls(SYS_prctl, a)
+                     : numascape::os::call(SYS_prctl, a[0], a[1], a[2], a[3], a[4])));
 }
 
 }  // extern "C"

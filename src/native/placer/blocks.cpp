@@ -43,7 +43,7 @@ LeavingBlocks leave_blocks(std::uint64_t first, std::uint64_t end) {
 
 void return_blocks(LeavingBlocks left, std::uint64_t shift) {
     blocks.each(left, [&](Blocks::Interval& interval) { interval.value.placed.address += shift; });
-    blocks.put_back(left, shift);
+    blocks.reinsert(left, shift);
 }
 
 void forget_blocks(LeavingBlocks left) {

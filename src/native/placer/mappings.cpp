@@ -16,7 +16,7 @@ namespace {
 // The state of the table of calls; blocks are in a separate map.
 MemoryState memory;
 
-void* answer(long result) {
+void* to_errno(long result) {
     if (result < 0 && result > -4096) {
         errno = static_cast<int>(-result);
         return MAP_FAILED;
@@ -55,7 +55,7 @@ struct Leaving {
         }
     }
 
-    void put_back() {
+    void reinsert() {
         return_blocks(ending, 0);
         return_blocks(moving, 0);
     }
@@ -98,7 +98,7 @@ long call_and_follow(SystemCall call) {
     };
     effects_of(memory, call, result, sink_of(follow));
     if (result < 0 && result > -4096) {
-        leaving.put_back();
+        leaving.reinsert();
     } else {
         forget_blocks(leaving.ending);
         return_blocks(leaving.moving, 0);
@@ -121,7 +121,7 @@ void* mmap(void* hint, std::size_t bytes, int protection, int flags, int file, o
          static_cast<std::uint64_t>(flags), static_cast<std::uint64_t>(file),
          static_cast<std::uint64_t>(offset)},
         {}};
-    void* memory = answer(call_and_follow(call));
+    void* memory = to_errno(call_and_follow(call));
     // A file's pages belong to the page cache, which determines their nodes.
     if (memory != MAP_FAILED && places_blocks && (flags & MAP_ANONYMOUS) != 0) {
         place_mapping(reinterpret_cast<std::uint64_t>(memory), bytes);
@@ -135,7 +135,7 @@ void* mmap64(void* hint, std::size_t bytes, int protection, int flags, int file,
 
 int munmap(void* memory, std::size_t bytes) {
     const SystemCall call{SYS_munmap, {reinterpret_cast<std::uint64_t>(memory), bytes}, {}};
-    return answer(call_and_follow(call)) == MAP_FAILED ? -1 : 0;
+    return to_errno(call_and_follow(call)) == MAP_FAILED ? -1 : 0;
 }
 
 void* mremap(void* memory, std::size_t former_bytes, std::size_t bytes, int flags, ...) {
@@ -148,7 +148,7 @@ void* mremap(void* memory, std::size_t former_bytes, std::size_t bytes, int flag
                           {reinterpret_cast<std::uint64_t>(memory), former_bytes, bytes,
                            static_cast<std::uint64_t>(flags), reinterpret_cast<std::uint64_t>(to)},
                           {}};
-    return answer(call_and_follow(call));
+    return to_errno(call_and_follow(call));
 }
 
 }  // extern "C"

@@ -82,9 +82,9 @@ void place_variable(const PlacedVariable& variable) {
 // A process with the maximum number of mappings gets no more memory at all. The plan may therefore
 // use half of them. The kernel may combine adjacent ranges; this is not taken into account.
 std::atomic<std::uint32_t> ranges{0};
-std::uint32_t most_ranges = 65530 / 2;
+std::uint32_t max_ranges = 65530 / 2;
 
-void read_most_ranges() {
+void read_max_ranges() {
     const auto file = static_cast<int>(os::call(
         SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/sys/vm/max_map_count"), O_RDONLY));
     if (file < 0) return;
@@ -92,7 +92,7 @@ void read_most_ranges() {
     os::call(SYS_read, file, reinterpret_cast<long>(text), sizeof text - 1);
     os::close(file);
     const int most = std::atoi(text);
-    if (most > 0) most_ranges = static_cast<std::uint32_t>(most) / 2;
+    if (most > 0) max_ranges = static_cast<std::uint32_t>(most) / 2;
 }
 
 void place_variables() {
@@ -139,7 +139,7 @@ void after_fork_in_child() {
     report_begin(plan);
     report_fatal_signals();
     threads_begin(plan);
-    read_most_ranges();
+    read_max_ranges();
     place_variables();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     places_blocks = plan.places_blocks();
@@ -188,7 +188,7 @@ void place_now(const Placed& placed) {
 
 bool place_new(const Placed& placed, std::uint64_t mapped_bytes) {
     const std::uint32_t more = range_count(plan, placed);
-    if (ranges.fetch_add(more) + more > most_ranges ||
+    if (ranges.fetch_add(more) + more > max_ranges ||
         !add_block({placed, mapped_bytes, more, false})) {
         ranges.fetch_sub(more);
         report_crowded();

@@ -191,9 +191,9 @@ bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer) {
            (answer.rule == kNone || answer.rule < plan.rule_count());
 }
 
-std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMost]) {
+std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMax]) {
     static thread_local std::uint64_t state;
-    return python.is_loaded() ? python.walk(os::thread_id(), state, PythonFrames::kMost, found) : 0;
+    return python.is_loaded() ? python.walk(os::thread_id(), state, PythonFrames::kMax, found) : 0;
 }
 
 bool found_python() {

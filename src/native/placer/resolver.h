@@ -26,7 +26,7 @@ bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer);
 
 // The Python functions that the calling thread executes. Returns how many were found: none before
 // `found_python` has returned true.
-std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMost]);
+std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMax]);
 
 // Whether Python is among the modules that were loaded since the last time it was called.
 bool found_python();

@@ -63,7 +63,7 @@ struct CallStack {
     std::uint64_t start;   // of the kind of allocation, and the Python functions
     std::uint64_t answer;  // found on the way
     std::uint64_t whole;   // hash of all of it
-    PythonFrame python[PythonFrames::kMost];
+    PythonFrame python[PythonFrames::kMax];
     std::uint32_t python_count;
 };
 

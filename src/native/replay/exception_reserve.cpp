@@ -10,8 +10,8 @@ namespace numascape {
 namespace {
 
 // It depends on the library's version.
-constexpr uint64_t kLeastBytes = 64 << 10;
-constexpr uint64_t kMostBytes = 96 << 10;
+constexpr uint64_t kMinBytes = 64 << 10;
+constexpr uint64_t kMaxBytes = 96 << 10;
 
 // The return address of the allocation; 0 if unknown. A copy of a stack begins with it.
 uint64_t caller(const CallStack& stack) {
@@ -39,7 +39,7 @@ bool ExceptionReserve::is(const AllocRecord& block,
     }
     const auto path = owners.module_path(window_page(caller(stack->second)));
     first_block_seen_ = path && is_libstdcxx(*path);
-    return first_block_seen_ && block.bytes >= kLeastBytes && block.bytes <= kMostBytes;
+    return first_block_seen_ && block.bytes >= kMinBytes && block.bytes <= kMaxBytes;
 }
 
 }  // namespace numascape

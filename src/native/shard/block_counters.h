@@ -47,11 +47,11 @@ constexpr uint32_t kMaxStratumShift = 30;
 // strata have 128 executions, until these are 1/32 of their power of two. A random sample in each
 // stratum sees what a program does alternately, and counts what it does in sequence with an error
 // of at most one stratum (stratified sampling: Cochran, Sampling Techniques, chapter 5).
-constexpr Stratum stratum_of(uint64_t execution, uint32_t most_shift) {
+constexpr Stratum stratum_of(uint64_t execution, uint32_t max_shift) {
     const uint32_t power =
         execution == 0 ? 0 : 63 - static_cast<uint32_t>(std::countl_zero(execution));
     const uint32_t wanted = power < 8 ? (power == 0 ? 0 : power - 1) : power < 12 ? 7 : power - 5;
-    const uint32_t shift = wanted < most_shift ? wanted : most_shift;
+    const uint32_t shift = wanted < max_shift ? wanted : max_shift;
     return {execution >> shift << shift, uint64_t{1} << shift};
 }
 

@@ -135,8 +135,8 @@ void CallStackLog::write_frames(ThreadRecorder& recorder, uint64_t id, const Wal
 }
 
 void CallStackLog::write_python(ThreadRecorder& recorder, uint64_t id,
-                                const PythonFrame (&found)[PythonFrames::kMost], uint32_t frames) {
-    PythonFrameEntry entries[PythonFrames::kMost];
+                                const PythonFrame (&found)[PythonFrames::kMax], uint32_t frames) {
+    PythonFrameEntry entries[PythonFrames::kMax];
     uint32_t count = 0;
     for (uint32_t i = 0; i < frames; ++i) {
         const uint64_t code = write_python_code(recorder, found[i].code);
@@ -186,8 +186,8 @@ uint64_t CallStackLog::write_python_code(ThreadRecorder& recorder, uint64_t code
 
 void CallStackLog::write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
                               const StackWords& stack, uint64_t id) {
-    constexpr size_t kMost = kWrittenBytes / sizeof(uint64_t);
-    const size_t count = stack.count() < kMost ? stack.count() : kMost;
+    constexpr size_t kMax = kWrittenBytes / sizeof(uint64_t);
+    const size_t count = stack.count() < kMax ? stack.count() : kMax;
     const size_t bytes = count * sizeof(uint64_t);
     auto* record = static_cast<CallStackRecord*>(shard_.append(
         recorder, RecordType::kCallStack, recorder.thread, sizeof(CallStackRecord) + bytes));
@@ -221,7 +221,7 @@ uint32_t CallStackLog::frames_wanted(uint64_t place) const {
             return limit.frames;
         }
     }
-    return kMostFrames;
+    return kMaxFrames;
 }
 
 // Pre: `frame` is in the function that was called.
@@ -289,7 +289,7 @@ uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters
             shard_.set_flag(kShardStacksCut);
         }
     }
-    PythonFrame python[PythonFrames::kMost];
+    PythonFrame python[PythonFrames::kMax];
     const uint32_t python_frames =
         bytes < kPageBytes
             ? 0

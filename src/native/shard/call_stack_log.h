@@ -53,16 +53,16 @@ class CallStackLog {
                       uint64_t original = 0);
 
   private:
-    static constexpr uint32_t kMostFrames = 48;
+    static constexpr uint32_t kMaxFrames = 48;
     // The program's code that called the allocation.
     struct Walk {
         uint64_t id;
         uint64_t place;  // identifies the called function and the first return addresses
         uint32_t frames = 0;
-        uint32_t wanted = kMostFrames;
+        uint32_t wanted = kMaxFrames;
         bool complete = true;    // up to the outermost function, or as many as wanted
         uint64_t stack_pointer;  // of the last frame that was found
-        uint64_t addresses[kMostFrames];
+        uint64_t addresses[kMaxFrames];
     };
     class StackWords;
 
@@ -74,7 +74,7 @@ class CallStackLog {
     uint64_t mix_code_words(const StackWords& stack, const Walk& walked) const;
     void write_frames(ThreadRecorder& recorder, uint64_t id, const Walk& walked);
     void write_python(ThreadRecorder& recorder, uint64_t id,
-                      const PythonFrame (&found)[PythonFrames::kMost], uint32_t frames);
+                      const PythonFrame (&found)[PythonFrames::kMax], uint32_t frames);
     uint64_t write_python_code(ThreadRecorder& recorder, uint64_t code);
     void write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
                     const StackWords& stack, uint64_t id);

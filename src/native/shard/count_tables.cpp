@@ -56,7 +56,7 @@ CountTable* ShardWriter::free_table() {
     }
     const uint32_t index = first_free_;
     const bool fresh = index == header_->tables;
-    if (index >= most_tables_ ||
+    if (index >= max_tables_ ||
         // File systems have their own limits: a file on ext4 can have 4095 tables.
         (fresh && grow_file_(tables_file_.get(), (uint64_t{index} + 1) * kTableStride) < 0)) {
         return nullptr;

@@ -49,7 +49,7 @@ void HeldRanges::flush_pending() {
     }
 }
 
-void HeldRanges::settle_within(uint32_t attempts) {
+void HeldRanges::flush_within(uint32_t attempts) {
     if (lock_.lock_within(attempts)) {
         for (Held& held : held_) {
             count(held);

@@ -36,7 +36,7 @@ class HeldRanges {
     // Counts all held rows and then holds none. Any thread may call it.
     void flush_pending();
     // The same if possible, because threads may have been stopped forever.
-    void settle_within(uint32_t attempts);
+    void flush_within(uint32_t attempts);
     // In the child of a fork.
     void forget();
 

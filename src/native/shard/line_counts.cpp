@@ -29,7 +29,7 @@ uint32_t next_random(uint32_t& state) {
     return state;
 }
 
-uint32_t most_shift(uint32_t logged) {
+uint32_t max_shift(uint32_t logged) {
     const uint32_t shift = kMinStratumShift + logged / kLoggedPerShift;
     return shift < kMaxStratumShift ? shift : kMaxStratumShift;
 }
@@ -81,7 +81,7 @@ bool ShardWriter::begin_sample(ThreadRecorder& self, PageCounter* page_counters,
     } else if (sampling.begun % kSamplesPerDiscard == 0) {
         os::discard(table_memory(sampling.table), kTableStride, false);
     }
-    const uint32_t shift = most_shift(sampling.logged);
+    const uint32_t shift = max_shift(sampling.logged);
     const uint64_t execution = counter.executions() - 1;
     const Stratum stratum = stratum_of(execution, shift);
     const Stratum next = stratum_of(stratum.begin + stratum.size, shift);
@@ -147,11 +147,11 @@ void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc,
 }
 
 void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {
-    constexpr size_t kMost =
+    constexpr size_t kMax =
         sizeof(BlockCountsRecord) + kCountersPerGranule * sizeof(BlockCountsEntry);
     table.counters->each([&](uint32_t granule) {
         auto* record =
-            static_cast<BlockCountsRecord*>(append(self, RecordType::kBlockCounts, 0, kMost));
+            static_cast<BlockCountsRecord*>(append(self, RecordType::kBlockCounts, 0, kMax));
         auto* entries = reinterpret_cast<BlockCountsEntry*>(record + 1);
         record->time = os::ticks();
         record->phase = table.phase;

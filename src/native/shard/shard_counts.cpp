@@ -135,7 +135,7 @@ void ShardWriter::flush_pending(ThreadRecorder& of, bool own) {
     of.held.flush_pending();
 }
 
-void ShardWriter::settle_at_end(const ThreadRecorder* self) {
+void ShardWriter::flush_at_end(const ThreadRecorder* self) {
     if (!registry_lock_.lock_within(kAttemptsAtEnd)) {
         return;
     }
@@ -146,7 +146,7 @@ void ShardWriter::settle_at_end(const ThreadRecorder* self) {
                                               count_traffic(*thread, traffic, count);
                                           });
         }
-        thread->held.settle_within(kAttemptsAtEnd);
+        thread->held.flush_within(kAttemptsAtEnd);
     }
     registry_lock_.unlock();
 }

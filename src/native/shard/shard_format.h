@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shard: the raw record of one process. It has two files. The recorder maps both MAP_SHARED,
-// so a killed program loses nothing:
+// so everything that is written to them survives a killed program:
 //
 //   NAME.shard                                   NAME.tables (sparse)
 //   +--------------------------+ 0               +-----------------------------+ 0
@@ -57,15 +57,15 @@ inline constexpr uint64_t kChunkBytes = 64 * 1024;
 enum ShardFlags : uint32_t {
     kShardEnded = 1,             // the process ended in a way the recorder saw
     kShardDiskFull = 2,          // counts of pages first used after that moment are missing
-    kShardThreadsLost = 4,       // more than kMaxTables threads alive: the rest was not counted
+    kShardThreadsLost = 4,       // more than kMaxTables live threads: the others were not counted
     kShardDetached = 8,          // recording stopped before the process ended
     kShardReplaced = 16,         // the process called exec; its new image has a shard of its own
-    kShardAttached = 32,         // recording began in mid-run: what happened before is unknown
+    kShardAttached = 32,         // recording began during the run: earlier events are unknown
     kShardChildrenLost = 64,     // a forked process could not write its shard
     kShardPhasesFolded = 128,    // some phases are counted together, as kFurtherPhases
-    kShardBlocksLost = 256,      // more basic blocks than kCounters: lines of the rest are unknown
-    kShardCallsForbidden = 512,  // the process gave system calls up (seccomp): only counts go on
-    kShardStacksCut = 1024,      // some call stacks were not told apart: see call_stack_log.h
+    kShardBlocksLost = 256,      // more basic blocks than kCounters: the others have no lines
+    kShardCallsForbidden = 512,  // the process forbade system calls (seccomp): only counts follow
+    kShardStacksCut = 1024,      // some call stacks were not distinguished: see call_stack_log.h
     kShardRegionsLost = 2048,    // more memory regions at a time than memory_regions.h can follow
 };
 
@@ -90,8 +90,8 @@ static_assert(sizeof(ShardHeader) <= kPageBytes);
 
 // The thread and the phase whose counts the table contains: phase << 32 | thread + 1; the highest
 // bit is set in a table of lines. The lower half is 0 if the table is free; the phase is then that
-// of its block counters, which are kept. Clearing it is the commit point of the end of a thread:
-// before, the counts in the table are valid; after, the Counts records written at its end.
+// of its block counters, which are kept. Setting it to 0 commits the end of a thread: before, the
+// counts in the table are valid; afterwards, the Counts records that were written at its end.
 using TableOwner = uint64_t;
 inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
     return TableOwner{phase} << 32 | (thread + 1);
@@ -104,7 +104,7 @@ enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3, kTra
 struct ChunkHeader {
     uint32_t kind;    // ChunkKind
     uint32_t thread;  // who writes the first records; see WriterRecord
-    uint32_t used;    // bytes including this header; records beyond were not finished
+    uint32_t used;    // bytes including this header; records after them are not complete
     uint32_t reserved;
 };
 
@@ -156,10 +156,11 @@ struct WriterRecord {
     RecordHeader header;  // id = the thread
 };
 
-// A page may have two of these records: until private memory is first written, the kernel shows
-// zeros or the file; then the page gets its own memory. It may have more, because the recorder
-// forgets touches before a system call that may end them, and the call may fail. If a page did not
-// go away in between (kUnmap, kMove, kForget), the first read and the first write count.
+// A page may have two of these records: until private memory is first written, the kernel maps the
+// zero page or the page of the file; at the first write, the page gets its own memory. A page may
+// have more records: before a system call that may remove pages, the recorder forgets their
+// touches, and the call may fail. If a page was not removed in between (kUnmap, kMove, kForget),
+// the first read and the first write count.
 enum FirstTouchFlags : uint8_t {
     kTouchedByKernel = 1,  // by a system call for this thread
     kTouchWrites = 2,      // the page has been written
@@ -370,7 +371,7 @@ struct PlacementRecord {
 };
 
 // A basic block that counts accesses; blocks are numbered by their first counter. Followed by a
-// BlockAccess for each of its accesses. In a forked process its parents' records hold too.
+// BlockAccess for each of its accesses. In a forked process, the records of its parents also apply.
 struct BlockRecord {
     RecordHeader header;  // id = the block
     uint64_t accesses;
@@ -382,7 +383,7 @@ struct BlockAccess {
     uint16_t place;  // accesses of one place are counted, and sampled, together
     uint16_t reads;
     uint16_t writes;
-    // 0: as above. Else how often depends on the data: counter block + own_counter has the sums.
+    // 0: as above. Otherwise the number depends on data: counter block + own_counter has the sums.
     uint16_t own_counter;
 };
 inline constexpr uint32_t kPlaceBits = 9;  // a site: block << kPlaceBits | place
@@ -451,7 +452,7 @@ struct ProcessExitRecord {
 };
 
 enum class PhaseKind : uint8_t {
-    kOutside,    // phase 0, what is in no other
+    kOutside,    // phase 0: everything outside the other phases
     kRegion,     // a parallel region, by its outlined function
     kMark,       // set by the program, by its name
     kTimeSlice,  // [place, caller) in ns since the session began

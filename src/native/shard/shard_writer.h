@@ -2,7 +2,8 @@
 //
 // Writes a shard from inside the recorded process. There is one ShardWriter per process and one
 // ThreadRecorder per thread. This code uses no C library, no memory of the program's heap and no
-// vector registers. Everything is written to a shared file mapping: a killed process loses nothing.
+// vector registers. It writes to shared file mappings, so what it has written survives a killed
+// process.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@ struct CountTable {
     CounterSet* counters;        // which of its block counters are; kept when the table is unmapped
     ThreadRecorder* thread;      // null: free
     CountTable* lines;           // the same thread's and phase's table of lines; null: none
-    bool of_lines;               // it is such a one
+    bool of_lines;               // this is a table of lines
     uint32_t phase;              // the last one, when it is free
     uint32_t next;               // the thread's next table: index + 1, 0 = none
 };
@@ -106,7 +107,7 @@ class ShardWriter {
         wide_vectors_ = CacheModel::wide_vectors_here();
         shared_lines_.open(shape.line_bits);
     }
-    // Not open without modelled caches, or if the process may not reserve so much address space.
+    // Not open without modelled caches, or if the process may not reserve enough address space.
     const SharedLines& shared_lines() const { return shared_lines_; }
     const CacheShape& cache_shape() const { return cache_shape_; }
 
@@ -134,7 +135,7 @@ class ShardWriter {
     // How often the counts of the phase were written to the log because no tables were left.
     uint32_t evictions(uint32_t phase) const { return evictions_[phase]; }
     // At most this many tables are used; for tests.
-    void limit_tables(uint32_t most) { most_tables_ = most < kMaxTables ? most : kMaxTables; }
+    void limit_tables(uint32_t most) { max_tables_ = most < kMaxTables ? most : kMaxTables; }
     // For the end of the process: the name only; tables stay as they are.
     void name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name);
 
@@ -175,7 +176,7 @@ class ShardWriter {
     // page_counters are read.
     void flush_pending(ThreadRecorder& of, bool own);
     // The same of all threads, at the end of the process.
-    void settle_at_end(const ThreadRecorder* self);
+    void flush_at_end(const ThreadRecorder* self);
 
     // Moves all threads' counts of the window pages [first, end) into records of time `time`.
     void retire(ThreadRecorder& self, uint32_t first, uint32_t end, uint64_t time);
@@ -232,7 +233,7 @@ class ShardWriter {
     // log has only the room that is allocated here. It is not for threads that begin later.
     void make_no_calls(ThreadRecorder* self);
     bool makes_calls() const { return !quiet_.load(std::memory_order_relaxed); }
-    // System calls are possible after all.
+    // The process did not forbid system calls: they are possible again.
     void make_calls();
 
     void set_flag(ShardFlags flag);
@@ -312,7 +313,7 @@ class ShardWriter {
     bool wide_vectors_ = false;
     uint32_t current_phase_ = 0;
     uint32_t first_free_ = 0;  // no table before this one is free
-    uint32_t most_tables_ = kMaxTables;
+    uint32_t max_tables_ = kMaxTables;
     bool counts_nothing_ = false;
     GrowFile grow_file_ = [](int file, uint64_t bytes) {
         return os::beyond_file_limit(bytes) ? -long{EFBIG} : os::truncate(file, bytes);

@@ -19,7 +19,7 @@
 namespace numascape {
 namespace {
 
-constexpr size_t kMost = 64;
+constexpr size_t kMax = 64;
 
 int add_module(dl_phdr_info* info, size_t, void* rules) {
     uint64_t start = ~uint64_t{0};
@@ -56,14 +56,14 @@ struct Found {
 
 // The callers of this function, by our rules and by the C library.
 __attribute__((noinline)) void look(Found& found) {
-    void* addresses[kMost];
-    const int count = backtrace(addresses, kMost);
+    void* addresses[kMax];
+    const int count = backtrace(addresses, kMax);
     CallFrame frame{};
     asm volatile("lea 0(%%rip), %0\n mov %%rsp, %1\n mov %%rbp, %2"
                  : "=r"(frame.pc), "=r"(frame.stack_pointer), "=r"(frame.frame_pointer));
     Step step = Step::kCaller;
     uint64_t inside = frame.pc;
-    while (found.ours.size() < kMost - 1) {
+    while (found.ours.size() < kMax - 1) {
         step = step_to_caller(rules().at(inside, frame.pc), frame, read_own_word);
         if (step != Step::kCaller) {
             break;

@@ -44,7 +44,7 @@ TEST(IntervalMap, WhatWasTakenCanBePutBackElsewhere) {
     map.insert(4, 8, 2);
     const Map::Taken taken = map.take(2, 6);
     EXPECT_EQ(values(map, 8), (std::vector<int>{1, 1, -1, -1, -1, -1, 2, 2}));
-    map.put_back(taken, 10);
+    map.reinsert(taken, 10);
     EXPECT_EQ(values(map, 18),
               (std::vector<int>{1, 1, -1, -1, -1, -1, 2, 2, -1, -1, -1, -1, 1, 1, 2, 2, -1, -1}));
 }
@@ -66,7 +66,7 @@ TEST(IntervalMap, AgreesWithAnArray) {
         } else {
             const Map::Taken taken = map.take(start, end);
             if (number(2) == 0) {
-                map.put_back(taken);
+                map.reinsert(taken);
             } else {
                 map.drop(taken);
                 std::fill(expected.begin() + static_cast<long>(start),
@@ -80,13 +80,13 @@ TEST(IntervalMap, AgreesWithAnArray) {
 }
 
 TEST(IntervalMap, HasRoomForAsManyRangesAsAProcessHasMappings) {
-    constexpr uint64_t kMost = 65530;
+    constexpr uint64_t kMax = 65530;
     Map map;
     for (int round = 0; round < 8; ++round) {  // nodes are used again
-        for (uint64_t at = 0; at < kMost; ++at) {
+        for (uint64_t at = 0; at < kMax; ++at) {
             ASSERT_TRUE(map.insert(at * 2, at * 2 + 1, 1));
         }
-        map.drop(map.take(0, kMost * 2));
+        map.drop(map.take(0, kMax * 2));
     }
     EXPECT_EQ(values(map, 10), std::vector<int>(10, -1));
 }

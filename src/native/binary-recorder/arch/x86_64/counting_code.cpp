@@ -6,8 +6,8 @@
 
 namespace numascape {
 
-void insert_straddle_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b, instr_t* leave,
-                           int unit) {
+void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b,
+                                instr_t* leave, int unit) {
     void* dc = emit.drcontext;
     emit.add(INSTR_CREATE_lea(dc, emit.reg(b),
                               opnd_create_base_disp(a, DR_REG_NULL, 0, span - 1, OPSZ_lea)));
@@ -36,7 +36,7 @@ void insert_second_look(const Emitter& emit, int bytes, int unit, reg_id_t a, in
     emit.add(INSTR_CREATE_jmp(dc, emit.label(leave)));
 }
 
-void insert_slot_offset(const Emitter& emit, reg_id_t a) {
+void insert_counter_offset(const Emitter& emit, reg_id_t a) {
     void* dc = emit.drcontext;
     emit.add(INSTR_CREATE_shr(dc, emit.reg(a), OPND_CREATE_INT8(kPageShift - 4)));
     emit.add(INSTR_CREATE_and(dc, emit.reg32(a), OPND_CREATE_INT8(-16)));

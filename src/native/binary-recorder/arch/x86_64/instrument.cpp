@@ -7,11 +7,11 @@
 //     xor   b, a                     of 2, 4 or 8 bytes just `test a, size - 1`, and these four
 //     test  b, 0x1000                out of the way
 //     jnz   slow_paths              (carry clear: count each access by itself)
-//     shr   a, 8                     a = slot offset: 16 bytes per page of the 2^40 window,
+//     shr   a, 8                     a = counter offset: 16 bytes per page of the 2^40 window,
 //     and   a32, -16                 cut to 32 bits by the 32-bit operation
 //     sub   qword [table + a], reads
 //     sub   qword [table + a + 8], writes
-//     jc    slow_paths              (carry set: this thread's first use of that slot)
+//     jc    slow_paths              (carry set: this thread's first use of the counter)
 #include <cstring>
 
 #include "access_groups.h"
@@ -63,7 +63,7 @@ bool in_one_page(const AccessGroup& group) {
     return group.is_static && group.low >> kPageShift == (group.high - 1) >> kPageShift;
 }
 
-PageCrossing straddle_of(const AccessGroup& group) {
+PageCrossing page_crossing_of(const AccessGroup& group) {
     const int64_t span = group.high - group.low;
     if (span == 1 || in_one_page(group)) {
         return PageCrossing::kNever;
@@ -74,9 +74,9 @@ PageCrossing straddle_of(const AccessGroup& group) {
 
 void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_t a, reg_id_t b) {
     if (in_one_page(group)) {
-        const uint64_t slot = uint64_t{window_page(static_cast<uint64_t>(group.low))} * 16;
+        const uint64_t counter = uint64_t{window_page(static_cast<uint64_t>(group.low))} * 16;
         emit.add(INSTR_CREATE_mov_imm(emit.drcontext, emit.reg32(a),
-                                      OPND_CREATE_INT32(static_cast<int>(slot))));
+                                      OPND_CREATE_INT32(static_cast<int>(counter))));
     } else if (group.is_static) {
         instrlist_insert_mov_immed_ptrsz(emit.drcontext, static_cast<ptr_int_t>(group.low),
                                          emit.reg(a), emit.block, emit.where, nullptr, nullptr);
@@ -104,7 +104,7 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     void* dc = emit.drcontext;
     const AccessGroup& group = block.plan.group[number];
     const GroupInfo* info = describe_group(block, group, group_site(block.scratch.number, number));
-    const PageCrossing page_crossing = straddle_of(group);
+    const PageCrossing page_crossing = page_crossing_of(group);
     PlaceScratch scratch(emit, block.scratch, group.freedom, registers_of(group.operand));
     const reg_id_t a = scratch.take(Role::kAddress);
     const bool second =
@@ -126,13 +126,13 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
         insert_group_probes(emit, scratch, block.plan, group, info, a);
     }
     if (page_crossing == PageCrossing::kByAddress) {
-        insert_straddle_check(emit, span, a, b, leave);
+        insert_page_crossing_check(emit, span, a, b, leave);
     } else if (page_crossing == PageCrossing::kWhenUnaligned) {
         insert_alignment_check(emit, span, a, second_look);
     }
     emit.add(one_page);
     if (!in_one_page(group)) {
-        insert_slot_offset(emit, a);
+        insert_counter_offset(emit, a);
     }
     // With both kinds, the last carry is enough: on a page that this thread never used, both
     // counters are zero.

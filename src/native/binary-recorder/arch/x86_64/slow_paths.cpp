@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The slow path of the inlined counting. It is reached by a jump, with its arguments in thread
-// slots, and returns by a jump. It keeps every register except the arithmetic flags. It never
-// touches the program's stack, because data of a leaf function may be below rsp. The C++ code that
-// it calls is compiled for general registers only (-mgeneral-regs-only), so vector registers need
-// no saving.
+// The slow path of the inlined counting. The inlined code jumps here, with arguments in DynamoRIO's
+// slots of the thread; the slow path returns by a jump. It keeps every register except the
+// arithmetic flags. It never touches the program's stack, because data of a leaf function may be
+// below rsp. The C++ code that it calls is compiled for general-purpose registers only
+// (-mgeneral-regs-only), so vector registers need not be saved.
 #include "block_heads.h"
 #include "dr_api.h"
 #include "os.h"
@@ -52,8 +52,8 @@ void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, ui
     }
 }
 
-void touch_slot(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
-                uint64_t table, const void*) {
+void touch_counter(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+                   uint64_t table, const void*) {
     const auto* place = static_cast<const PlaceInfo*>(info);
     touch(*recorder, offset, *place, place->site, table);
 }
@@ -373,8 +373,8 @@ class Generator {
         load(DR_REG_R8, ThreadSlot::kSecond);
         load(DR_REG_R9, ThreadSlot::kVector);
         add(INSTR_CREATE_call_ind(drcontext_, reg(DR_REG_RAX)));
-        // popf costs more than all the rest, and only the direction flag must be restored, which
-        // programs rarely set.
+        // popf costs more than all other instructions here. Only the direction flag must be
+        // restored, which programs rarely set.
         instr_t* forward = INSTR_CREATE_label(drcontext_);
         add(INSTR_CREATE_test(drcontext_,
                               opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 0, OPSZ_4),
@@ -439,7 +439,7 @@ void count_faulted_string(const dr_mcontext_t& context) {
 void slow_paths_init(void* drcontext) {
     saved_state_init();
     Generator generator(drcontext);
-    slow_paths.group = generator.code(touch_slot, count_group);
+    slow_paths.group = generator.code(touch_counter, count_group);
     slow_paths.repeated_string = generator.code(count_repeated_string, count_repeated_string);
     slow_paths.saved_state = generator.code(count_saved_state, count_saved_state);
     slow_paths.bit_test = generator.code(count_bit_test, count_bit_test);

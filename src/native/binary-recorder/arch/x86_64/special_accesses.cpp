@@ -240,7 +240,7 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
         scratch.take(Role::kLine);
     }
     scratch.save_flags();
-    instr_t* straddles = INSTR_CREATE_label(dc);
+    instr_t* crosses = INSTR_CREATE_label(dc);
     instr_t* leave = INSTR_CREATE_label(dc);
     instr_t* done = INSTR_CREATE_label(dc);
     insert_lane_test(emit, lanes.lanes, b);
@@ -248,16 +248,16 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     // With the whole operand in one page (and one line) it does not matter which lanes are
     // selected.
     const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
-    insert_straddle_check(emit, static_cast<int>(lanes.bytes), a, b, straddles, unit);
+    insert_page_crossing_check(emit, static_cast<int>(lanes.bytes), a, b, crosses, unit);
     if (traffic()) {
         insert_probe(emit, scratch, a, lanes.bytes, write, place.info);
     }
-    insert_slot_offset(emit, a);
+    insert_counter_offset(emit, a);
     insert_subtraction(emit, table, a, write, 1);
     emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(done)));
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(table)));
     emit.add(INSTR_CREATE_jmp(dc, emit.label(leave)));
-    emit.add(straddles);
+    emit.add(crosses);
     insert_mask();
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kSecond), emit.reg(b)));
     emit.add(leave);

@@ -30,8 +30,8 @@ bool CacheModel::wide_vectors_here() {
             return false;
         }
     }
-    constexpr uint32_t kLeast = 1 << 1 | 1 << 2;  // SSE's and AVX's
-    return (enabled & kLeast) == kLeast;
+    constexpr uint32_t kMin = 1 << 1 | 1 << 2;  // SSE's and AVX's
+    return (enabled & kMin) == kMin;
 }
 
 }  // namespace numascape
