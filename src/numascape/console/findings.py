@@ -22,7 +22,7 @@ from numascape.terminal import printable
 from numascape.trace.counting import only_touches
 
 _NAMES = 4
-_MOST_FINDINGS = 3
+_MAX_FINDINGS = 3
 _WIDEST = 100
 INDENT = 3
 """Columns by which the text of a finding is indented."""
@@ -75,7 +75,7 @@ def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
     lines = [
         f"  {group.kind.value}: "
         + (_names(group) if group.first.structure is not None else "the whole run")
-        for group in to_do[:_MOST_FINDINGS]
+        for group in to_do[:_MAX_FINDINGS]
     ]
     more = len(to_do) - len(lines)
     if more:

@@ -158,7 +158,7 @@ def test_a_cache_holds_what_is_used_most() -> None:
     assert stay(resident("A", 20, 80), other)
 
 
-def test_counted_lines_decide_whether_it_stays_in_caches() -> None:
+def test_counted_lines_decide_whether_it_is_cache_resident() -> None:
     def stays(lines: int) -> bool:
         subject: Any = SimpleNamespace(rows=pl.DataFrame({"memory_lines": [lines]}), working=1280)
         return cache_resident.is_cache_resident(subject)

@@ -247,7 +247,7 @@ class Counted(patterns.Pattern):
 @pytest.mark.parametrize(
     ("accesses_per_line", "kind"), [(8, Kind.SHARED_READ_MOSTLY), (4000, Kind.CACHE_RESIDENT)]
 )
-def test_counted_lines_say_what_stays_in_caches(
+def test_counted_lines_say_what_is_cache_resident(
     describe: Callable[..., Described], accesses_per_line: int, kind: Kind
 ) -> None:
     pattern = Counted("p", 9)
