@@ -46,7 +46,7 @@ class PhasePrediction:
     limit_kind: LimitKind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
     """A predicted time, never a measured one.
 
@@ -74,6 +74,14 @@ class Prediction:
     variants: tuple[float, ...]
     assumed: tuple[str, ...] = ()
     extra_bytes: int = 0
+
+    def __repr__(self) -> str:
+        """One line: the fields that a reader compares."""
+        return (
+            f"<{self.label}: predicted {self.relative:.3f} times the reference "
+            f"({self.low:.3f} to {self.high:.3f}), {self.remote_share:.0%} of the traffic remote, "
+            f"limited by {self.limit}>"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,8 @@ def test_findings_predictions_and_plans_are_for_the_machine(stencil: numascape.T
     assert found[0].gain.machine.startswith("NUMA16")
     predicted = stencil.predict("numa16", ["observed", "interleave"])
     assert [one.label for one in predicted] == ["observed", "interleave"]
+    assert repr(predicted[0]).startswith("<observed: predicted 1.000 times the reference (1.000 ")
+    assert "\n" not in repr(predicted[0])
     assert stencil.plan("numa16").structures
 
 
