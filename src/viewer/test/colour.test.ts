@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { lab } from "d3-color";
 import { describe, expect, it } from "vitest";
-import { accessRamp, cssOf, intensity, lowestOfLog, pixel, threadColour } from "../src/draw/colour";
+import {
+  accessRamp,
+  cssOf,
+  intensity,
+  lowestOfLog,
+  pixel,
+  threadColour,
+  ticksOfLog,
+} from "../src/draw/colour";
 
 describe.each(["light", "dark"] as const)("colours on a %s page", (theme) => {
   it("change lightness steadily with the number of accesses", () => {
@@ -42,4 +50,21 @@ describe("intensity", () => {
 it("packs pixels as canvases want them", () => {
   expect(pixel("#010203")).toBe(0xff030201);
   expect(pixel("#ffffff", 0.5)).toBe(0x80ffffff);
+});
+
+describe("ticks of a logarithmic scale", () => {
+  it.each([
+    [67.2e6, [1e4, 1e6]],
+    [1e6, [100, 1e4]],
+    [2000, [100]],
+    [500, []],
+  ])("up to %d are powers of ten, far from its ends", (largest, values) => {
+    expect(ticksOfLog(largest).map(({ value }) => value)).toEqual(values);
+  });
+
+  it("are where the colours of these values are", () => {
+    for (const { value, at } of ticksOfLog(3.5e7)) {
+      expect(at).toBeCloseTo(intensity(value, 3.5e7, "log"));
+    }
+  });
 });

@@ -50,6 +50,28 @@ export function lowestOfLog(largest: number): number {
   return largest > 10 ? Math.max(1, largest / 1e6) : largest / 10;
 }
 
+export interface Tick {
+  value: number;
+  /** 0 is the left end of the colours, 1 the right end. */
+  at: number;
+}
+
+/** Powers of ten between the ends of the logarithmic scale: at most two, far from the ends. */
+export function ticksOfLog(largest: number): Tick[] {
+  const lowest = lowestOfLog(largest);
+  const decades = Math.log10(largest / lowest);
+  if (decades < 3) return [];
+  const step = Math.ceil(decades / 3);
+  const ticks: Tick[] = [];
+  for (let power = Math.ceil(Math.log10(lowest)); 10 ** power < largest; power++) {
+    const at = (power - Math.log10(lowest)) / decades;
+    const before = ticks.at(-1)?.at ?? 0;
+    if (at - before >= step / decades - 1e-9 && 1 - at >= 0.2)
+      ticks.push({ value: 10 ** power, at });
+  }
+  return ticks;
+}
+
 export function accessPixel(ramp: Uint32Array, t: number): number {
   return ramp[Math.round(t * (STEPS - 1))]!;
 }

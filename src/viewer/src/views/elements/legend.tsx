@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Run } from "../../data/report";
-import { accessPixel, accessRamp, lowestOfLog } from "../../draw/colour";
+import { accessPixel, accessRamp, lowestOfLog, ticksOfLog } from "../../draw/colour";
 import type { Scale, Theme } from "../../draw/colour";
 import { fillPixels } from "../../draw/surface";
 import type { Surface } from "../../draw/surface";
@@ -25,18 +25,34 @@ export function Legend({ largest, clipped, measure, scale, theme, run }: Props) 
     <div class="legend">
       <span class="none" /> none
       <span>{low === 0 ? "> 0" : show.short(low)}</span>
-      <Canvas
-        class="gradient"
-        role="img"
-        aria-label={`Colour scale, ${scale}`}
-        inputs={[theme]}
-        draw={(surface) => drawRamp(surface, theme)}
-      />
+      <span class="ramp">
+        <Canvas
+          class="gradient"
+          role="img"
+          aria-label={`Colour scale, ${scale}`}
+          inputs={[theme]}
+          draw={(surface) => drawRamp(surface, theme)}
+        />
+        {scale === "log" && <LogTicks largest={largest} />}
+      </span>
       <span>
         {clipped && "≥ "}
         {show.short(largest)} {unitOf(run, measure)} per page of {show.bytes(run.page_size)}
       </span>
     </div>
+  );
+}
+
+/** Numbers below the colours of a logarithmic scale. */
+export function LogTicks({ largest }: { largest: number }) {
+  return (
+    <>
+      {ticksOfLog(largest).map(({ value, at }) => (
+        <span class="tick" style={{ left: `${(100 * at).toFixed(1)}%` }}>
+          {show.short(value)}
+        </span>
+      ))}
+    </>
   );
 }
 

@@ -11,6 +11,7 @@ import { sharingOf } from "../../model/sharing";
 import type { SharingMatrix } from "../../model/sharing";
 import { describeSharing, readSharing } from "../../model/sharing-shape";
 import { Canvas } from "../elements/canvas";
+import { LogTicks } from "../elements/legend";
 import { ReadingAid } from "../elements/reading-aid";
 import { SaveMenu } from "../page/save-menu";
 import { SharingTable } from "./sharing-table";
@@ -166,12 +167,15 @@ function SharingLegend({ largest, unit, theme }: { largest: number; unit: string
   return (
     <div class="legend">
       <span class="none" /> none <span>{show.short(lowestOfLog(largest))}</span>
-      <span
-        class="gradient"
-        role="img"
-        aria-label="Colours of the sharing map, by powers of ten"
-        style={{ background: `linear-gradient(90deg, ${stops.join(", ")})` }}
-      />
+      <span class="ramp">
+        <span
+          class="gradient"
+          role="img"
+          aria-label="Colours of the sharing map, by powers of ten"
+          style={{ background: `linear-gradient(90deg, ${stops.join(", ")})` }}
+        />
+        <LogTicks largest={largest} />
+      </span>
       <span>
         {show.short(largest)} {unit}
       </span>
