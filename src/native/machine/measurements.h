@@ -86,4 +86,13 @@ struct LoadRequest {
 void measure_loaded_latency(const Pinning& pinning, const LoadRequest& request,
                             const Report& report);
 
+struct CoreLatencyRequest {
+    unsigned from, to;  // CPUs
+    Effort effort;
+};
+
+// The time until a CPU sees what another one has written: half a round trip of a cache line.
+void measure_core_latency(const Pinning& pinning, const CoreLatencyRequest& request,
+                          const Report& report);
+
 }  // namespace numascape::machine

@@ -4,6 +4,7 @@
 // probe bandwidth --operation OP --cpus C,C... [--nodes N,N...] [--touch serial] [--calls each]
 //                 --bytes B,B...
 // probe loaded    --cpu C --node N --cpus C,C... --bytes B --delays D,D...
+// probe cores     --from C --to C
 // probe list
 //   all: [--samples K] [--sample-ms T] [--instructions SET]
 //
@@ -138,6 +139,11 @@ void run(std::string_view kind, const Options& options) {
                                 option<std::size_t>(options, "bytes"),
                                 list<unsigned>(options, "delays"), effort(options)},
                                report);
+    } else if (kind == "cores") {
+        measure_core_latency(
+            pinning,
+            {option<unsigned>(options, "from"), option<unsigned>(options, "to"), effort(options)},
+            report);
     } else if (kind == "list") {
         for (const InstructionSet& each : instruction_sets()) {
             for (const Operation& op : each.operations) {
@@ -146,7 +152,8 @@ void run(std::string_view kind, const Options& options) {
             }
         }
     } else {
-        throw std::runtime_error("usage: probe latency | bandwidth | loaded | list, with options");
+        throw std::runtime_error(
+            "usage: probe latency | bandwidth | loaded | cores | list, with options");
     }
 }
 

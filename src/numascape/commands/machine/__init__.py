@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from numascape.commands.machine.bench import bench
+from numascape.commands.machine.cores import cores
 from numascape.commands.machine.export import export
 from numascape.commands.machine.probe import probe
 from numascape.commands.machine.show import show
@@ -20,3 +21,4 @@ app.command()(show)
 app.command()(export)
 app.command()(probe)
 app.command()(bench)
+app.command()(cores)
