@@ -10,8 +10,9 @@ namespace {
 constexpr Algorithm kAlgorithms[] = {
     {"incumbent", "ours: fewest worthwhile migrations under caps", incumbent_search},
     {"numalb", "NumaLB: load and NUMA-weighted messages", numa_lb},
+    {"hierarchicalnumalb", "ours: NumaLB on each level of the machine", hierarchical_numa_lb},
     {"nucolb", "NucoLB: NumaLB with measured latencies", nuco_lb},
-    {"hwtopolb", "HwTopoLB: load and message times, stepwise", hw_topo_lb},
+    {"hwtopolb", "HwTopoLB: the makespan with message times, by random steps", hw_topo_lb},
     {"greedy", "Greedy: heaviest task to the least loaded core", greedy},
     {"greedyrefine", "GreedyRefine: Greedy that prefers to stay", greedy_refine},
     {"recbipart", "RecBipart: recursive bipartition of the graph", rec_bipart},

@@ -44,6 +44,8 @@ struct Options {
     // Seconds of wall time after which the search ends with what it has: its result then depends on
     // the machine.
     double time_limit = INFINITY;
+    // METIS: passes of its refinement on each level; 10 is its own default.
+    int metis_passes = 10;
     unsigned threads = 1;
     std::uint64_t seed = 1;
     // The names of the mappings from which the search starts (starts.h); empty: chosen.
@@ -59,6 +61,7 @@ inline double aimed_imbalance(const Options& options) {
 Mapping greedy(const Problem& problem, const Options& options);
 Mapping greedy_refine(const Problem& problem, const Options& options);
 Mapping numa_lb(const Problem& problem, const Options& options);
+Mapping hierarchical_numa_lb(const Problem& problem, const Options& options);
 Mapping nuco_lb(const Problem& problem, const Options& options);
 Mapping hw_topo_lb(const Problem& problem, const Options& options);
 Mapping rec_bipart(const Problem& problem, const Options& options);

@@ -20,7 +20,8 @@ static_assert(sizeof(idx_t) == sizeof(std::int32_t));
 Mapping metis(const Problem& problem, const Options& options) {
     PartitionerGraph graph = partitioner_graph(problem);
     if (graph.tasks.empty() || problem.cores() == 1) {
-        return from_parts(problem, graph, std::vector<std::int32_t>(graph.tasks.size(), 0));
+        return from_parts(problem, graph, std::vector<std::int32_t>(graph.tasks.size(), 0),
+                          cores_by_node(problem));
     }
     double load = 0.0, heaviest = 0.0;
     for (Task t : graph.tasks) {
@@ -37,6 +38,7 @@ Mapping metis(const Problem& problem, const Options& options) {
     METIS_SetDefaultOptions(settings);
     settings[METIS_OPTION_SEED] = idx_t(options.seed & 0x7fffffff);
     settings[METIS_OPTION_NUMBERING] = 0;
+    settings[METIS_OPTION_NITER] = idx_t(options.metis_passes);
     std::vector<real_t> shares;
     double speeds = 0.0;
     for (Core c : cores_by_node(problem)) speeds += problem.speed(c);
@@ -51,7 +53,7 @@ Mapping metis(const Problem& problem, const Options& options) {
     if (status != METIS_OK) {
         throw BalanceError("METIS failed with status " + std::to_string(status));
     }
-    return from_parts(problem, graph, part);
+    return from_parts(problem, graph, part, cores_by_node(problem));
 }
 
 }  // namespace numascape::balance

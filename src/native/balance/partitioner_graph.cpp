@@ -77,8 +77,7 @@ std::vector<Core> cores_by_node(const Problem& problem) {
 }
 
 Mapping from_parts(const Problem& problem, const PartitionerGraph& graph,
-                   const std::vector<std::int32_t>& parts) {
-    const std::vector<Core> cores = cores_by_node(problem);
+                   const std::vector<std::int32_t>& parts, const std::vector<Core>& cores) {
     Mapping mapping = problem.current();
     for (std::size_t v = 0; v < graph.tasks.size(); ++v) {
         mapping[graph.tasks[v]] = cores.at(std::size_t(parts[v]));

@@ -21,11 +21,11 @@ struct PartitionerGraph {
 // Throws BalanceError when the graph is too large for 32-bit partitioners.
 PartitionerGraph partitioner_graph(const Problem& problem);
 
-// Cores in the order of their nodes. The partitioners' parts have the same order.
+// Cores in the order of their nodes.
 std::vector<Core> cores_by_node(const Problem& problem);
 
-// The problem's mapping from the part of each vertex; fixed tasks stay.
+// The problem's mapping from the part of each vertex, and the core of each part; fixed tasks stay.
 Mapping from_parts(const Problem& problem, const PartitionerGraph& graph,
-                   const std::vector<std::int32_t>& parts);
+                   const std::vector<std::int32_t>& parts, const std::vector<Core>& cores);
 
 }  // namespace numascape::balance

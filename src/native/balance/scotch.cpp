@@ -3,8 +3,8 @@
 // Scotch: F. Pellegrini and J. Roman, "SCOTCH: a software package for static mapping by dual
 // recursive bipartitioning of process and architecture graphs", HPCN 1996; remapping: S. Fourestier
 // and F. Pellegrini, "Adaptation au repartitionnement de graphes d'une methode d'optimisation
-// globale par diffusion", RenPar 2011. The target architecture is the machine: a tree of nodes and
-// cores where all factors between nodes are one, else the graph of all cores with their distances.
+// globale par diffusion", RenPar 2011. The target architecture is the machine: a tree of its
+// levels (cost_tree.h), else the graph of all cores with their distances.
 #include <cstdint>
 #include <cstdio>
 // scotch.h uses FILE and integers of fixed size without including their headers.
@@ -16,6 +16,7 @@
 #include <string>
 
 #include "algorithms.h"
+#include "cost_tree.h"
 #include "partitioner_graph.h"
 
 // Scotch reports errors through functions that the program may replace; its own functions print, or
@@ -89,26 +90,20 @@ struct Strategy {
     SCOTCH_Strat it;
 };
 
+// The machine for Scotch: a tree of its levels where each level has one cost, else the distances of
+// all pairs of cores. Too many cores for that are a tree with the mean cost of each level.
+// `cores()` are the cores in the order of its parts.
 class Architecture {
   public:
-    explicit Architecture(const Problem& problem) {
+    explicit Architecture(const Problem& problem) : cores_(cores_by_node(problem)) {
         expect(SCOTCH_archInit(&it), "begin an architecture");
-        const SCOTCH_Num between = SCOTCH_Num(std::lround(kStep * mean_factor(problem)));
-        const std::size_t of_node = problem.cores_of(0).size();
-        bool regular = true;
-        for (Node n = 0; n < problem.nodes(); ++n) {
-            regular = regular && problem.cores_of(n).size() == of_node;
-        }
-        if (!regular || (!one_factor(problem) && problem.cores() <= kMaxCoresOfGraph)) {
-            from_distances(problem);
-        } else if (problem.nodes() == 1) {
-            expect(SCOTCH_archCmplt(&it, SCOTCH_Num(problem.cores())), "describe the machine");
+        const CostTree tree(problem);
+        const bool small = problem.cores() <= kMaxCoresOfGraph;
+        if (tree.regular() && (tree.one_cost_per_level() || !small)) {
+            cores_ = tree.cores();
+            from_levels(tree);
         } else {
-            const SCOTCH_Num sizes[] = {SCOTCH_Num(problem.nodes()), SCOTCH_Num(of_node)};
-            const SCOTCH_Num links[] = {std::max<SCOTCH_Num>(between, SCOTCH_Num(kStep)),
-                                        SCOTCH_Num(kStep)};
-            expect(SCOTCH_archTleaf(&it, of_node > 1 ? 2 : 1, sizes, links),
-                   "describe the machine");
+            from_distances(problem);
         }
     }
     ~Architecture() { SCOTCH_archExit(&it); }
@@ -116,30 +111,29 @@ class Architecture {
     Architecture& operator=(const Architecture&) = delete;
     SCOTCH_Arch it;
 
+    const std::vector<Core>& cores() const { return cores_; }
+
   private:
-    static bool one_factor(const Problem& problem) {
-        for (Node i = 0; i < problem.nodes(); ++i) {
-            for (Node j = 0; j < problem.nodes(); ++j) {
-                if (i != j && problem.factor(i, j) != problem.factor(0, 1)) return false;
-            }
+    void from_levels(const CostTree& tree) {
+        std::vector<SCOTCH_Num> sizes, links;
+        std::size_t above = 1;
+        for (const CostTree::Level& level : tree.levels()) {
+            sizes.push_back(SCOTCH_Num(level.groups() / above));
+            const double cost = std::min(kStep * level.cost, 1e6);
+            links.push_back(std::max<SCOTCH_Num>(1, SCOTCH_Num(std::lround(cost))));
+            above = level.groups();
         }
-        return true;
-    }
-    static double mean_factor(const Problem& problem) {
-        const double pairs = double(problem.nodes()) * double(problem.nodes() - 1);
-        double sum = 0.0;
-        for (Node i = 0; i < problem.nodes(); ++i) {
-            for (Node j = 0; j < problem.nodes(); ++j) {
-                if (i != j) sum += problem.factor(i, j) / pairs;
-            }
+        if (sizes.size() == 1) {
+            expect(SCOTCH_archCmplt(&it, sizes[0]), "describe the machine");
+        } else {
+            expect(SCOTCH_archTleaf(&it, SCOTCH_Num(sizes.size()), sizes.data(), links.data()),
+                   "describe the machine");
         }
-        return sum;
     }
 
     void from_distances(const Problem& problem) {
-        const std::vector<Core> cores = cores_by_node(problem);
-        const SCOTCH_Num size = SCOTCH_Num(cores.size());
-        if (cores.size() > kMaxCoresOfGraph) {
+        const SCOTCH_Num size = SCOTCH_Num(cores_.size());
+        if (cores_.size() > kMaxCoresOfGraph) {
             expect(SCOTCH_archCmplt(&it, size), "describe the machine");
             return;
         }
@@ -148,8 +142,8 @@ class Architecture {
             offsets.push_back(SCOTCH_Num(neighbour.size()));
             for (SCOTCH_Num j = 0; j < size; ++j) {
                 if (i == j) continue;
-                const Node a = problem.node(cores[std::size_t(i)]);
-                const Node b = problem.node(cores[std::size_t(j)]);
+                const Node a = problem.node(cores_[std::size_t(i)]);
+                const Node b = problem.node(cores_[std::size_t(j)]);
                 const double mean = (problem.factor(a, b) + problem.factor(b, a)) / 2;
                 neighbour.push_back(j);
                 distance.push_back(
@@ -167,6 +161,8 @@ class Architecture {
         SCOTCH_stratExit(&plain);
         expect(status, "describe the machine");
     }
+
+    std::vector<Core> cores_;
 };
 
 // The cost of a migration in the units of the graph's edges: as in the incumbent-aware search, the
@@ -180,7 +176,9 @@ double migration_cost(const PartitionerGraph& graph) {
 Mapping run(const Problem& problem, const Options& options, bool remap) {
     PartitionerGraph graph = partitioner_graph(problem);
     std::vector<SCOTCH_Num> part(graph.tasks.size(), 0);
-    if (graph.tasks.empty() || problem.cores() == 1) return from_parts(problem, graph, part);
+    if (graph.tasks.empty() || problem.cores() == 1) {
+        return from_parts(problem, graph, part, cores_by_node(problem));
+    }
 
     const std::lock_guard lock(shared_random);
     Context context(options.seed);
@@ -195,10 +193,10 @@ Mapping run(const Problem& problem, const Options& options, bool remap) {
     Strategy strategy(options, problem.cores(), remap);
     if (!remap) {
         expect(SCOTCH_graphMap(&bound.it, &machine.it, &strategy.it, part.data()), "map the graph");
-        return from_parts(problem, graph, part);
+        return from_parts(problem, graph, part, machine.cores());
     }
     std::vector<SCOTCH_Num> place(problem.cores());
-    const std::vector<Core> cores = cores_by_node(problem);
+    const std::vector<Core>& cores = machine.cores();
     for (std::size_t i = 0; i < cores.size(); ++i) place[cores[i]] = SCOTCH_Num(i);
     std::vector<SCOTCH_Num> former(graph.tasks.size(), -1), price(graph.tasks.size(), 1);
     for (std::size_t v = 0; v < graph.tasks.size(); ++v) {
@@ -207,7 +205,7 @@ Mapping run(const Problem& problem, const Options& options, bool remap) {
     expect(SCOTCH_graphRemap(&bound.it, &machine.it, former.data(), migration_cost(graph),
                              price.data(), &strategy.it, part.data()),
            "remap the graph");
-    return from_parts(problem, graph, part);
+    return from_parts(problem, graph, part, machine.cores());
 }
 
 }  // namespace

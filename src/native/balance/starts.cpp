@@ -17,6 +17,10 @@ constexpr std::string_view kOwn[] = {kStartNow, kStartScratch, kStartTwoLevel,
 // other graphs, and of those with few edges.
 constexpr std::size_t kScotchEdges = 100'000, kScotchDegree = 6;
 
+// A partition onto nodes has few parts, so more passes than METIS' 10 are cheap. On random graphs
+// of 97 000 tasks, 30 cut 1 % less for half as much time again; 50 gain 0.2 % more.
+constexpr int kMetisPasses = 30;
+
 // Whether any migration could save its price. A task's migration saves at most what its messages
 // now cost more than on the cheapest pair of nodes.
 bool communication_may_pay(const SearchState& now) {
@@ -82,6 +86,7 @@ Mapping start_mapping(std::string_view name, const NodeProblem& nodes, const Pro
         return relabel(problem, algorithm(name).run(problem, options));
     }
     Options on_nodes = options;
+    on_nodes.metis_passes = kMetisPasses;
     if (problem.perfect_time() > 0.0) {
         on_nodes.max_imbalance = search_goal(problem, options).longest / problem.perfect_time();
     }

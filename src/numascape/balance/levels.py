@@ -2,7 +2,8 @@
 """A target with the cost of a message by level: core, shared cache, NUMA node, other nodes, hosts.
 
 The published metric has one cost for all cores of a node. Here, each core, or each group of cores
-that share their last cache, is a node of the target. All balancers then see these levels.
+that share their last cache, is a node of the target. All balancers then see these levels. The costs
+are given, or follow from measured latencies between cores.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from numascape.balance.graph import Cores, Floats, no_floats
+from numascape.balance.graph import Cores, Floats, TaskGraph, no_floats
 from numascape.balance.target import Target
 from numascape.errors import NumascapeError
 from numascape.machine import Machine
+from numascape.machine.core_latencies import CoreLatencies
 
 MAX_PLACES = 4096
 """A target needs the square of its nodes as factors: 128 MiB."""
@@ -90,3 +93,71 @@ def cache_of_core(target: Target, machine: Machine) -> Cores:
         for node, cpu in zip(target.core_node, target.cpus, strict=True)
     ]
     return np.array(found, np.uint32)
+
+
+def measured_costs(
+    target: Target, machine: Machine, latencies: CoreLatencies
+) -> tuple[Target, LevelCosts]:
+    """The target of one host with measured factors between its nodes, and the costs by level.
+
+    Each is the median of the pairs of cores of its kind, in units of the quickest level. A message
+    within a core moves no cache line, so it costs nothing. Where no pair was measured, a level
+    costs as much as the one below it, and nodes keep their factors. Raises NumascapeError if
+    the latencies are not those of the machine.
+    """
+    ns = _by_core(target, latencies)
+    cache = cache_of_core(target, machine)
+    node = target.core_node.astype(np.int64)
+    same_node = node[:, None] == node[None, :]
+    same_cache = cache[:, None] == cache[None, :]
+    near, far = _median(ns[same_cache]), _median(ns[same_node & ~same_cache])
+    if near is None and far is None:
+        raise NumascapeError("the latencies have no pair of cores of one node")
+    within = far or near or 1.0
+    quickest = min(near or within, within)
+    costs = LevelCosts(0.0, (near or within) / quickest, within / quickest)
+    factor = target.factor.copy()
+    for i in range(target.nodes):
+        for j in range(target.nodes):
+            between = _median(ns[np.ix_(node == i, node == j)]) if i != j else None
+            if between is not None:
+                factor[i, j] = max(1.0, between / within)
+    return replace(target, factor=factor), costs
+
+
+def _by_core(target: Target, latencies: CoreLatencies) -> Floats:
+    """The latencies in the order of the target's cores."""
+    place = {cpu: i for i, cpu in enumerate(latencies.cpus)}
+    missing = [cpu for cpu in target.cpus if cpu not in place]
+    if missing:
+        raise NumascapeError(
+            f"the latencies between cores lack CPU {missing[0]} of {target.name}: measure that "
+            "machine (numascape machine cores)"
+        )
+    order = np.array([place[cpu] for cpu in target.cpus])
+    ordered: Floats = latencies.ns[np.ix_(order, order)]
+    return ordered
+
+
+def _median(values: npt.NDArray[np.float64]) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else None
+
+
+def messages_by_level(
+    graph: TaskGraph, mapping: Cores, target: Target, machine: Machine, hosts: int
+) -> dict[str, float]:
+    """The share of messages within a core, a shared cache, a node, a host, and between hosts.
+
+    `target` is that of the hosts before with_levels. A message counts at the closest level only.
+    """
+    count = graph.count if len(graph.count) else np.ones(graph.messages)
+    a, b = mapping[graph.senders].astype(np.int64), mapping[graph.to].astype(np.int64)
+    cache, host = cache_of_core(target, machine), np.arange(target.cores) * hosts // target.cores
+    groups = (np.arange(target.cores), cache, target.core_node, host)
+    shares, seen, total = {}, 0.0, float(count.sum())
+    for name, group in zip(("core", "cache", "node", "host"), groups, strict=True):
+        inside = float(count[group[a] == group[b]].sum()) / total if total else 0.0
+        shares[name] = max(0.0, inside - seen)
+        seen = max(seen, inside)
+    return {**shares, "hosts": max(0.0, 1.0 - seen) if total else 0.0}
