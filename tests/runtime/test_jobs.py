@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 import numascape
+from numascape.balance.formats import write_graph
+from numascape.balance.generators import mesh
 from numascape.jobs.engines import dask_engine
 from numascape.jobs.job import analyse_job
 from synthetic.job import write_job
@@ -169,6 +171,28 @@ def test_mpi_gives_the_same_sums(synthetic: Path) -> None:
     assert job.ranks.equals(before.ranks)
 
 
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tasks in a file, and beside it the mapping by two groups in this process."""
+    folder = tmp_path_factory.mktemp("groups")
+    write_graph(folder / "tasks.json", mesh(20, 16))
+    run(*by_groups(folder / "tasks.json", "here.csv"), folder=folder)
+    return folder / "tasks.json"
+
+
+def by_groups(tasks: Path, output: str, *words: object) -> list[object]:
+    options = ("--machine", "numa16", "--groups", 2, "--effort", 0.1, "-o", output)
+    return [sys.executable, *words, "-m", "numascape", "balance", tasks, *options]
+
+
+def test_mpi_balances_groups(tasks: Path) -> None:
+    pytest.importorskip("mpi4py")
+    command = [*by_groups(tasks, "mpi.csv", "-m", "mpi4py.futures"), "--mpi"]
+    out = mpirun(*command, folder=tasks.parent, ranks=3)
+    assert out.count("wrote mpi.csv") == 1
+    assert tasks.with_name("mpi.csv").read_text() == tasks.with_name("here.csv").read_text()
+
+
 @contextmanager
 def started(command: Sequence[object], folder: Path) -> Iterator[None]:
     with subprocess.Popen(
@@ -187,7 +211,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def test_dask_gives_the_same_sums(synthetic: Path, tmp_path: Path) -> None:
+def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_path: Path) -> None:
     """A scheduler and a worker in processes of their own, as on a cluster."""
     pytest.importorskip("distributed")
     address = f"127.0.0.1:{free_port()}"
@@ -200,6 +224,8 @@ def test_dask_gives_the_same_sums(synthetic: Path, tmp_path: Path) -> None:
         started(worker, tmp_path),
     ):
         tables = analyse_job(synthetic, dask_engine(address)).tables
+        run(*by_groups(tasks, "dask.csv"), "--dask", address, folder=tasks.parent)
+    assert tasks.with_name("dask.csv").read_text() == tasks.with_name("here.csv").read_text()
     assert tables.equals(analyse_job(synthetic).tables)
 
 

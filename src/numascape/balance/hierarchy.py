@@ -45,8 +45,12 @@ def balance_by_groups(
     groups: int,
     executor: Executor,
     options: Options | None = None,
+    measured_by: Problem | None = None,
 ) -> Balanced:
-    """Map tasks by `groups` of consecutive nodes; the metrics are those of the whole mapping."""
+    """Map tasks by `groups` of consecutive nodes; the metrics are those of the whole mapping.
+
+    `measured_by`: the same tasks and target with other costs of messages, for the metrics.
+    """
     start = time.perf_counter()
     chosen = options or Options()
     node_group = np.arange(target.nodes) * groups // target.nodes
@@ -60,7 +64,8 @@ def balance_by_groups(
     for g, (piece, found) in enumerate(zip(pieces, executor.map(_balance, pieces), strict=True)):
         mapping[piece.tasks] = cores_of[g][found]
     took = time.perf_counter() - start
-    return Balanced(f"{OURS} by groups", mapping, Problem(graph, target).measure(mapping), took)
+    whole = measured_by or Problem(graph, target)
+    return Balanced(f"{OURS} by groups", mapping, whole.measure(mapping), took)
 
 
 def _subgraph(graph: TaskGraph, tasks: Numbers, core: Cores) -> TaskGraph:

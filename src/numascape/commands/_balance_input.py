@@ -3,53 +3,123 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numascape import terminal
 from numascape.errors import NumascapeError
+from numascape.quantities import parse_bytes
 
 if TYPE_CHECKING:
     from numascape.balance import Target, TaskGraph
+    from numascape.balance.levels import LevelCosts
     from numascape.machine import Machine
+    from numascape.machine.core_latencies import CoreLatencies
 
 
-def target_and_tasks(
-    machine: Machine,
-    graph: Path,
-    form: str | None,
-    given: tuple[float | None, int | None, float | None],
-) -> tuple[Target, TaskGraph]:
+@dataclass(frozen=True)
+class TargetOptions:
+    """The options of the verb that choose the cores and the cost of messages between them."""
+
+    factor: float | None
+    hosts: int | None
+    host_factor: float | None
+    level_costs: str | None
+    memory_limit: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Hosts:
+    """The cores of the hosts; `plain` is the same target without costs by level."""
+
+    target: Target
+    plain: Target
+    machine: Machine
+    number: int
+    by_level: bool
+
+
+def hosts_and_tasks(
+    machine: str | None, graph: Path, form: str | None, loads: Path | None, given: TargetOptions
+) -> tuple[Hosts, TaskGraph]:
     """Hosts with as many cores as the tasks need, and the tasks. Says what is assumed."""
-    from numascape.balance.target import (
-        USUAL_FACTOR,
-        USUAL_HOST_FACTOR,
-        several_hosts,
-        target_of_machine,
-    )
+    from numascape.balance.levels import with_levels
+    from numascape.balance.target import USUAL_HOST_FACTOR, several_hosts
+    from numascape.machine import open_machine
 
-    factor, hosts, host_factor = given
-    try:
-        one = target_of_machine(machine, factor)
-    except NumascapeError as error:
-        if factor is not None or "NUMA factors" not in str(error):
-            raise
-        one = target_of_machine(machine, USUAL_FACTOR)
-        terminal.say(
-            f"the NUMA factors of {terminal.printable(machine.name)} are unknown: {USUAL_FACTOR:g} "
-            "is assumed (use --factor to change it)"
-        )
-    tasks = _tasks(graph, one.cores * (hosts or 1), form)
+    described = open_machine(machine)
+    one, costs = _one_host(described, machine, given)
+    tasks = _tasks(graph, one.cores * (given.hosts or 1), form)
+    hosts = given.hosts
     if hosts is None:
         hosts = int(tasks.core.max(initial=0)) // one.cores + 1
         if hosts > 1:
             terminal.say(
-                f"the tasks are on more cores than one {terminal.printable(machine.name)} has: "
+                f"the tasks are on more cores than one {terminal.printable(one.name)} has: "
                 f"{hosts} hosts are assumed (use --hosts to change it)"
             )
             tasks = _tasks(graph, one.cores * hosts, form)
-    between = USUAL_HOST_FACTOR if host_factor is None else host_factor
-    return several_hosts(one, hosts, between), tasks
+    if loads is not None:
+        from numascape.balance.formats.loads import with_loads
+
+        tasks = with_loads(tasks, loads)
+    between = USUAL_HOST_FACTOR if given.host_factor is None else given.host_factor
+    plain = several_hosts(one, hosts, between)
+    target = plain if costs is None else with_levels(plain, described, costs)
+    if given.memory_limit is not None:
+        import numpy as np
+
+        limit = float(parse_bytes(given.memory_limit))
+        target = replace(target, core_memory=np.full(target.cores, limit))
+    return Hosts(target, plain, described, hosts, costs is not None), tasks
+
+
+def _one_host(
+    machine: Machine, source: str | None, given: TargetOptions
+) -> tuple[Target, LevelCosts | None]:
+    """The target of one host, with a factor that is assumed if need be, and the costs by level."""
+    from numascape.balance.levels import LevelCosts, measured_costs
+    from numascape.balance.target import USUAL_FACTOR, target_of_machine
+
+    latencies = _latencies(machine, source, given.level_costs)
+    try:
+        one = target_of_machine(machine, given.factor)
+    except NumascapeError as error:
+        if given.factor is not None or "NUMA factors" not in str(error):
+            raise
+        one = target_of_machine(machine, USUAL_FACTOR)
+        if latencies is None:
+            terminal.say(
+                f"the NUMA factors of {terminal.printable(machine.name)} are unknown: "
+                f"{USUAL_FACTOR:g} is assumed (use --factor to change it)"
+            )
+    if latencies is not None:
+        one, costs = measured_costs(one, machine, latencies)
+        terminal.say(
+            f"a message between cores costs {costs.cache:.3g} within a shared cache, "
+            f"{costs.node:.3g} within a node, by measured latencies"
+        )
+        return one, costs
+    if given.level_costs is None:
+        return one, None
+    return one, LevelCosts(*numbers("--level-costs", given.level_costs, 3, "0,1,3"))
+
+
+def _latencies(machine: Machine, source: str | None, words: str | None) -> CoreLatencies | None:
+    """The latencies between cores that --level-costs names: `measured`, or a CSV file."""
+    from numascape.machine.core_latencies import measure_core_latencies, read_core_latencies
+
+    if words == "measured":
+        if source is not None:
+            raise NumascapeError(
+                "--level-costs measured measures this host: leave out --machine, or give the file "
+                "that `numascape machine cores` wrote on the machine"
+            )
+        return measure_core_latencies(machine)
+    if words is not None and words.lower().endswith(".csv"):
+        return read_core_latencies(Path(words))
+    return None
 
 
 def _tasks(path: Path, cores: int, form: str | None) -> TaskGraph:

@@ -49,7 +49,7 @@ def read_job(
     from numascape.jobs.merged import open_job
     from numascape.trace.job import list_parts
 
-    engine = _engine(dask, mpi)
+    engine = engine_of(dask, mpi)
     total = len(list_parts(path)[0]) if path.is_dir() else 0
     finished = 0
     with terminal.amounts(quiet) as show:
@@ -72,7 +72,8 @@ def refuse(path: Path, **options: object) -> None:
             )
 
 
-def _engine(dask: str | None, mpi: bool) -> Engine | None:
+def engine_of(dask: str | None, mpi: bool) -> Engine | None:
+    """The engine that the options name; None without one. Raises NumascapeError."""
     from numascape.jobs.engines import dask_engine, mpi_engine
 
     if dask is not None and mpi:

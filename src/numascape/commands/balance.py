@@ -3,22 +3,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from numascape import terminal
-from numascape.commands._balance_input import numbers, target_and_tasks
+from numascape.commands._balance_input import TargetOptions, hosts_and_tasks, numbers
+from numascape.commands._balance_run import by_groups, print_table, save_iterations
 from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
-from numascape.quantities import bytes_text, counted, parse_bytes
 
 if TYPE_CHECKING:
-    from numascape.balance import Balanced, Metrics, Problem
+    from numascape.balance import Balanced, Problem
 
 INFINITE = float("inf")
 UNSET = float("nan")
@@ -65,8 +63,8 @@ def balance(
         typer.Option(
             "--level-costs",
             metavar="CORE,CACHE,NODE",
-            help="The cost of a message within a core, a shared cache and a node, such as 0,1,3. "
-            "Default: 1 for all.",
+            help="The cost of a message within a core, a shared cache and a node, such as 0,1,3; "
+            "or `measured`, on this host; or the file of `machine cores`. Default: 1 for all.",
             show_default=False,
         ),
     ] = None,
@@ -167,6 +165,42 @@ def balance(
             help="The format of GRAPH, if its name does not tell it.",
         ),
     ] = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            "--loads",
+            metavar="FILE",
+            help="The load of each task, in their order, such as for a matrix, which has none.",
+            show_default=False,
+        ),
+    ] = None,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            "--groups",
+            min=1,
+            help="incumbent: divide the nodes into so many groups, which processes balance: for "
+            "millions of tasks.",
+            show_default=False,
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="With --groups: on the workers of this Dask scheduler, HOST:8786.",
+            show_default=False,
+        ),
+    ] = None,
+    mpi: Annotated[
+        bool,
+        typer.Option(
+            "--mpi",
+            help="With --groups: with MPI, under `mpirun -n N python -m mpi4py.futures -m "
+            "numascape`.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         output_to("Write the mapping: .json, .csv, .map, or vt files: NAME.0.json."),
@@ -178,6 +212,16 @@ def balance(
             "-p",
             metavar="FILE",
             help="Draw loads before and after, traffic and migrations: .html, .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Simulate iterations before and after, and draw what each core does: .svg, .png "
+            "or .pdf.",
             show_default=False,
         ),
     ] = None,
@@ -197,34 +241,30 @@ def balance(
 
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip
-    import numpy as np
-
     from numascape.balance import ALGORITHMS, Options, Problem
-    from numascape.machine import open_machine
 
     if algorithm not in ALGORITHMS:
         raise NumascapeError(
             f"there is no algorithm {algorithm!r}: choose one of {', '.join(ALGORITHMS)}"
         )
-    described = open_machine(machine)
-    target, tasks = target_and_tasks(described, graph, form, (factor, hosts, host_factor))
-    if level_costs is not None:
-        from numascape.balance.levels import LevelCosts, with_levels
+    if timeline is not None:
+        from numascape.figures.timeline_picture import check_timeline
 
-        levels = LevelCosts(*numbers("--level-costs", level_costs, 3, "0,1,3"))
-        target = with_levels(target, described, levels)
-    if memory_limit is not None:
-        limit = float(parse_bytes(memory_limit))
-        target = dataclasses.replace(target, core_memory=np.full(target.cores, limit))
-    problem = Problem(tasks, target, *numbers("--message-cost", message_cost, 2, "1e-6,2e-10"))
+        check_timeline(timeline)
+    place = TargetOptions(factor, hosts, host_factor, level_costs, memory_limit)
+    where, tasks = hosts_and_tasks(machine, graph, form, loads, place)
+    costs = numbers("--message-cost", message_cost, 2, "1e-6,2e-10")
+    problem = Problem(tasks, where.target, *costs)
     options = Options(
         alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
         migration_price=migration_price, iterations=_positive("--iterations", iterations),
         starts=tuple(start or ()), effort=effort, time_limit=time_limit, seed=seed, threads=threads,
     )  # fmt: skip
+    rows = by_groups(problem, algorithm, groups, (dask, mpi), options)
     names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
-    rows = [problem.run(name, options) for name in (names if compare else names[:1])]
-    _print(problem, rows)
+    left = (names if compare else names[:1])[len(rows) :]
+    rows += [problem.run(name, options) for name in left]
+    print_table(problem, rows, where)
     if output is not None:
         for file in _write(output, graph, form, problem, rows[0]):
             terminal.say(f"wrote {file}")
@@ -233,6 +273,9 @@ def balance(
 
         save_balance(problem, rows[0], picture)
         terminal.say(f"wrote {picture}")
+    if timeline is not None:
+        save_iterations(problem, rows[0], costs, timeline)
+        terminal.say(f"wrote {timeline}")
 
 
 def _write(
@@ -252,38 +295,3 @@ def _positive(option: str, value: float) -> float:
     if not 0 < value < INFINITE:
         raise NumascapeError(f"{option} {value:g} is not a number above 0")
     return value
-
-
-def _print(problem: Problem, rows: list[Balanced]) -> None:
-    graph, target = problem.graph, problem.target
-    terminal.output().print(
-        f"{graph.tasks} tasks, {graph.messages} messages, {target.cores} cores on "
-        f"{target.nodes} nodes of {terminal.printable(target.name)}"
-    )
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    for name in ("imbalance", "communication", "off-node MB", "migrations", "relabelled", "ms"):
-        table.add_column(name, justify="right", no_wrap=True)
-    limited = bool(len(target.core_memory))
-    if limited:
-        table.add_column("memory", justify="right", no_wrap=True)
-        table.add_column("beyond", justify="right", no_wrap=True)
-    now = problem.measure(graph.core)
-    table.add_row("now", *_cells(now), "0", "", "", *(_memory(now) if limited else ()))
-    for row in rows:
-        m = row.metrics
-        relabelled = problem.measure(problem.relabel(row.mapping)).migrations
-        table.add_row(
-            row.algorithm, *_cells(m), str(m.migrations), str(relabelled),
-            f"{1000 * row.seconds:.3f}", *(_memory(m) if limited else ()),
-        )  # fmt: skip
-    terminal.output().print(table)
-
-
-def _cells(m: Metrics) -> list[str]:
-    return [f"{m.imbalance:.3f}", f"{m.communication:.6g}", f"{m.off_node_bytes / 1e6:.4g}"]
-
-
-def _memory(m: Metrics) -> list[str]:
-    """The largest process, and how many are beyond the limit."""
-    return [bytes_text(m.core_memory), counted(m.cores_over, "core") if m.cores_over else ""]

@@ -44,10 +44,15 @@ def draw_timeline(run: Simulation, title: str) -> Figure:
     return figure
 
 
-def save_timeline(run: Simulation, title: str, file: Path) -> None:
-    """Draw to `file`: .svg, .png or .pdf. Raises NumascapeError, OSError."""
+def check_timeline(file: Path) -> None:
+    """Raise NumascapeError unless a timeline can be drawn to this file."""
     if file.suffix.lower() not in SUFFIXES:
         raise NumascapeError(f"{file}: a timeline is drawn to {', '.join(SUFFIXES)}")
+
+
+def save_timeline(run: Simulation, title: str, file: Path) -> None:
+    """Draw to `file`: .svg, .png or .pdf. Raises NumascapeError, OSError."""
+    check_timeline(file)
     content = encode(draw_timeline(run, title), file.suffix.lower())
     with replacing_file(file) as beside:
         beside.write_bytes(content)

@@ -129,6 +129,11 @@ def local_engine(parts: int) -> Engine | None:
     workers = min(len(os.sched_getaffinity(0)), -(-parts // FAN_IN))
     if parts <= _FEW or workers < 2:
         return None
+    return process_engine(workers)
+
+
+def process_engine(workers: int) -> Engine:
+    """So many processes on this machine."""
     return lambda: _Processes(workers)
 
 

@@ -18,6 +18,7 @@ from numascape.balance.formats import (
     write_lbaf_mapping,
     write_mapping,
 )
+from numascape.balance.formats.loads import with_loads
 from numascape.errors import NumascapeError
 from unit.balance.conftest import lbdump
 
@@ -60,6 +61,24 @@ def test_a_communication_matrix(tmp_path: Path, separator: str) -> None:
     graph = read_graph(path, 3)
     assert edges(graph) == [(0, 1, 1, 7), (2, 0, 1, 3)]
     assert graph.core.tolist() == [0, 1, 2]
+
+
+def test_a_matrix_with_loads(tmp_path: Path) -> None:
+    (tmp_path / "traffic.csv").write_text("0 7 0\n0 0 0\n3 0 0\n")
+    loads = tmp_path / "loads.txt"
+    loads.write_text("# seconds\n1.5, 2\n0.25\n")
+    graph = with_loads(read_graph(tmp_path / "traffic.csv", 3), loads)
+    assert graph.load.tolist() == [1.5, 2, 0.25]
+    assert edges(graph) == [(0, 1, 1, 7), (2, 0, 1, 3)]
+    for text, complaint in (
+        ("1 2", "has 2 loads, but there are 3 tasks"),
+        ("1 2 -3", "negative load: -3"),
+        ("1 2 much", "line 1: a word is not a number"),
+        ("1 2 nan", "line 1: a number is not finite"),
+    ):
+        loads.write_text(text)
+        with pytest.raises(NumascapeError, match=complaint):
+            with_loads(graph, loads)
 
 
 @pytest.mark.parametrize("new", [True, False], ids=["Charm++ 7 and 8", "Charm++ 6"])

@@ -103,7 +103,8 @@ def test_the_verb_says_what_it_assumes(numascape: Numascape, file: Path) -> None
         "--level-costs", "0,1,2",
     )  # fmt: skip
     assert (status, said) == (0, "")
-    assert "144 cores on 144 nodes of 3 x" in output
+    assert "144 cores on 24 nodes of 3 x" in output
+    assert "% core  cache  node  host  hosts" in output
 
 
 @pytest.mark.parametrize(

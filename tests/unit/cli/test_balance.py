@@ -7,13 +7,16 @@ import csv
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from numascape.balance import ALGORITHMS, TaskGraph
+from numascape.balance import ALGORITHMS, Options, TaskGraph, target_of_machine
 from numascape.balance.formats import write_graph
 from numascape.balance.generators import jacobi2d
+from numascape.balance.hierarchy import balance_by_groups
+from numascape.machine import open_machine
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -97,6 +100,46 @@ def test_a_mapping_goes_back_to_vt_as_its_own_files(numascape: Numascape, tmp_pa
     assert len(mapped["phases"][1]["tasks"]) == 1 + int(rows(output)["incumbent"][3])
 
 
+def test_groups_of_nodes_are_balanced_in_other_processes(
+    numascape: Numascape, file: Path, graph: TaskGraph, tmp_path: Path
+) -> None:
+    to = tmp_path / "to.json"
+    status, output, _ = numascape(
+        "balance", file, "-m", "numa16", "--groups", 2, "--effort", 0.1, "-o", to
+    )
+    assert status == 0
+    target = target_of_machine(open_machine("numa16"))
+    with ThreadPoolExecutor(1) as executor:
+        expected = balance_by_groups(graph, target, 2, executor, Options(effort=0.1))
+    assert json.loads(to.read_text())["core"] == expected.mapping.tolist()
+    (row,) = [line.split() for line in output.splitlines() if line.startswith("incumbent")]
+    assert row[:3] == ["incumbent", "by", "groups"]
+    assert int(row[6]) == expected.metrics.migrations
+
+
+@pytest.mark.slow  # draws
+def test_a_timeline_is_drawn(numascape: Numascape, file: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "cores.svg"
+    status, _, said = numascape(
+        "balance", file, "-m", "numa16", "-a", "greedy", "--timeline", picture
+    )
+    assert status == 0
+    assert f"wrote {picture}" in said
+    assert "greedy, simulated:" in picture.read_text()
+
+
+def test_the_loads_of_a_matrix_count(numascape: Numascape, tmp_path: Path) -> None:
+    (tmp_path / "traffic.csv").write_text("0 1 0\n1 0 1\n0 1 0\n")
+    (tmp_path / "loads").write_text("4 1 1")
+    words = ("balance", tmp_path / "traffic.csv", "-m", "numa:1 core:2 pu:1", "-a", "greedy")
+    _, even, _ = numascape(*words)
+    status, uneven, _ = numascape(*words, "--loads", tmp_path / "loads")
+    assert status == 0
+    assert rows(even)["greedy"][0] == "1.333"
+    assert rows(uneven)["greedy"][0] == "1.333"
+    assert rows(uneven)["now"][0] != rows(even)["now"][0]
+
+
 def test_time_is_limited(numascape: Numascape, file: Path) -> None:
     _, output, _ = numascape("balance", file, "-m", "numa16", "--time-limit", 0)
     assert int(rows(output)["incumbent"][3]) == 0
@@ -132,11 +175,20 @@ def test_threads_of_a_trace_are_tasks(numascape: Numascape, trace_folder: Path) 
         (("-f", "dot"), "choose one of json"),
         (("-o", "mapping.txt"), "files ending in .json, .csv or .map"),
         (("-p", "picture.gif"), "a mapping is drawn to files"),
+        (("--timeline", "picture.gif"), "a timeline is drawn to"),
+        (("--groups", 9), "--groups 9 are more than the 8 nodes"),
+        (("--groups", 2, "-a", "numalb"), "--groups needs the algorithm incumbent"),
+        (("--groups", 2, "--memory-limit", "8G"), "cannot keep a --memory-limit"),
+        (("--groups", 2, "--mpi", "--dask", "here:1"), "either --dask or --mpi"),
+        (("--mpi",), "--dask and --mpi need --groups"),
+        (("--loads", "no such file"), "cannot read no such file"),
+        (("--level-costs", "measured"), "leave out --machine"),
+        (("--level-costs", "missing.csv"), "cannot read missing.csv"),
         (("-m", "machine of dreams"), "there is no machine"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
-    numascape: Numascape, file: Path, arguments: tuple[str, str], complaint: str
+    numascape: Numascape, file: Path, arguments: tuple[object, ...], complaint: str
 ) -> None:
     status, _, errors = numascape("balance", file, "-m", "numa16", *arguments)
     assert status == 2

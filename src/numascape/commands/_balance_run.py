@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verb `balance` does with a problem: groups in other processes, the table, a timeline."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from numascape import terminal
+from numascape.errors import NumascapeError
+from numascape.quantities import bytes_text, counted
+
+if TYPE_CHECKING:
+    from numascape.balance import Balanced, Metrics, Options, Problem
+    from numascape.balance.graph import Cores
+    from numascape.commands._balance_input import Hosts
+
+# Simulated: what the command shows, and the most events that take a few seconds.
+_BEFORE_AND_AFTER = (2, 4)
+_MAX_EVENTS = 2_000_000
+
+
+def by_groups(
+    problem: Problem,
+    algorithm: str,
+    groups: int | None,
+    engine: tuple[str | None, bool],
+    options: Options,
+) -> list[Balanced]:
+    """The result by groups of nodes, if `groups` asks for it. Raises NumascapeError."""
+    from numascape.balance.hierarchy import balance_by_groups
+    from numascape.balance.mapping import OURS
+    from numascape.commands._jobs import engine_of
+
+    if groups is None:
+        if engine != (None, False):
+            raise NumascapeError("--dask and --mpi need --groups: they balance groups of nodes")
+        return []
+    if algorithm != OURS:
+        raise NumascapeError(f"--groups needs the algorithm {OURS}, not {algorithm}")
+    target = problem.target
+    if groups > target.nodes:
+        raise NumascapeError(f"--groups {groups} are more than the {target.nodes} nodes")
+    if len(target.core_memory):
+        raise NumascapeError("--groups cannot keep a --memory-limit: leave one of them out")
+    start = engine_of(*engine)
+    with _processes(groups) if start is None else start() as executor:
+        return [balance_by_groups(problem.graph, target, groups, executor, options, problem)]
+
+
+def _processes(groups: int) -> Executor:
+    """As many processes as there are CPUs and groups; without a choice, this one."""
+    from numascape.jobs.engines import process_engine
+
+    workers = min(groups, len(os.sched_getaffinity(0)))
+    return process_engine(workers)() if workers > 1 else ThreadPoolExecutor(1)
+
+
+def print_table(problem: Problem, rows: list[Balanced], where: Hosts) -> None:
+    """The metrics of the present mapping and of each result."""
+    graph, target = problem.graph, problem.target
+    nodes = counted(where.plain.nodes, "node")
+    terminal.output().print(
+        f"{graph.tasks} tasks, {graph.messages} messages, {target.cores} cores on "
+        f"{nodes} of {terminal.printable(target.name)}"
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    names = ["imbalance", "communication", "off-node MB", "migrations", "relabelled", "ms"]
+    names += _level_names(where) if where.by_level else []
+    names += ["memory", "beyond"] if len(target.core_memory) else []
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    now = problem.measure(graph.core)
+    table.add_row("now", *_cells(now), "0", "", "", *_more(problem, graph.core, now, where))
+    for row in rows:
+        m = row.metrics
+        relabelled = problem.measure(problem.relabel(row.mapping)).migrations
+        table.add_row(
+            row.algorithm, *_cells(m), str(m.migrations), str(relabelled),
+            f"{1000 * row.seconds:.3f}", *_more(problem, row.mapping, m, where),
+        )  # fmt: skip
+    terminal.output().print(table)
+
+
+def _cells(m: Metrics) -> list[str]:
+    return [f"{m.imbalance:.3f}", f"{m.communication:.6g}", f"{m.off_node_bytes / 1e6:.4g}"]
+
+
+def _level_names(where: Hosts) -> list[str]:
+    return ["% core", "cache", "node", "host", *(["hosts"] if where.number > 1 else [])]
+
+
+def _more(problem: Problem, mapping: Cores, m: Metrics, where: Hosts) -> list[str]:
+    """The cells that depend on options: messages by level, and memory."""
+    cells = []
+    if where.by_level:
+        from numascape.balance.levels import messages_by_level
+
+        shares = messages_by_level(problem.graph, mapping, where.plain, where.machine, where.number)
+        cells += [f"{100 * share:.0f}" for share in shares.values()][: len(_level_names(where))]
+    if len(problem.target.core_memory):
+        cells += [
+            bytes_text(m.core_memory),
+            counted(m.cores_over, "core") if m.cores_over else "",
+        ]
+    return cells
+
+
+def save_iterations(problem: Problem, balanced: Balanced, costs: list[float], file: Path) -> None:
+    """Simulate iterations before and after the balancing, and draw them. Raises NumascapeError."""
+    from numascape.balance.simulation import Costs, simulate_balancing
+    from numascape.figures.timeline_picture import save_timeline
+
+    graph = problem.graph
+    events = sum(_BEFORE_AND_AFTER) * (graph.tasks + 2 * graph.messages)
+    if events > _MAX_EVENTS:
+        raise NumascapeError(
+            f"a timeline would have {events} events, more than {_MAX_EVENTS}: give fewer tasks"
+        )
+    # Messages that are only counted have no known cost: the usual one is assumed.
+    each = Costs() if costs == [1.0, 0.0] else Costs(per_message=costs[0], per_byte=costs[1])
+    run = simulate_balancing(
+        graph, problem.target, balanced.mapping, balanced.seconds, each, _BEFORE_AND_AFTER
+    )
+    before, after = run.iteration_times[0], run.iteration_times[-1]
+    title = (
+        f"{balanced.algorithm}, simulated: {before:.3g} s per iteration before, {after:.3g} s after"
+    )
+    save_timeline(run, title, file)
