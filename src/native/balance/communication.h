@@ -31,6 +31,10 @@ class NodeCosts {
     // node_of(task) -> Node. Valid until the next call.
     template <typename NodeOf>
     const std::vector<double>& of(const CommunicationGraph& graph, Task t, NodeOf&& node_of);
+    // The nodes of the neighbours in the last call of of(). If near_is_cheaper(), the task costs
+    // less on each of them than on any other node, and the same on all others.
+    const std::vector<Node>& near() const { return touched_; }
+    bool near_is_cheaper() const { return one_factor_ > diagonal_; }
 
   private:
     void add_up();

@@ -90,12 +90,22 @@ class HillClimbing {
         const double weight = state_.goal().communication_weight;
         const double stay = weight * costs[problem_.node(here)];
         Move found{INFINITY, t, here, 0};
-        for (Core c = 0; c < problem_.cores(); ++c) {
-            if (c == here) continue;
+        const auto consider = [&](Core c) {
+            if (c == here) return;
             const double change =
                 weight * costs[problem_.node(c)] - stay + state_.price_change(t, c);
-            if (change < found.change && allowed(t, c)) found.change = change, found.to = c;
+            // Of equal ones the first core, in any order of the calls.
+            const bool better = change < found.change || (change == found.change && c < found.to);
+            if (better && allowed(t, c)) found.change = change, found.to = c;
+        };
+        if (costs_.near_is_cheaper() && weight > 0.0) {
+            consider(level_.home[t]);
+            for (Node n : costs_.near()) {
+                for (Core c : problem_.cores_of(n)) consider(c);
+            }
+            if (found.change < INFINITY) return found;
         }
+        for (Core c = 0; c < problem_.cores(); ++c) consider(c);
         return found;
     }
 

@@ -53,10 +53,17 @@ class Refinement {
                 weight * costs[problem_.node(c)] - stay + state_.price_change(t, c);
             if (change < found.change && allowed(t, c, escape)) found = {c, change};
         };
-        for (Node n = 0; n < problem_.nodes(); ++n) {
+        const auto consider_node = [&](Node n) {
             if (!problem_.cores_of(n).empty()) consider(problem_.cores_of(n)[by_node_[n].place()]);
-        }
+        };
         if (here != level_.home[t]) consider(level_.home[t]);
+        if (costs_.near_is_cheaper() && weight > 0.0) {
+            consider_node(own);
+            for (Node n : costs_.near()) consider_node(n);
+            // No other node costs less than these or the present one.
+            if (!escape || found.change < INFINITY) return found;
+        }
+        for (Node n = 0; n < problem_.nodes(); ++n) consider_node(n);
         return found;
     }
 

@@ -222,7 +222,7 @@ TEST(Mappings, DoNotDependOnTheOrderOfTasks) {
         }
     }
     add_messages(renumbered, messages);
-    for (auto* run : {greedy, greedy_refine, numa_lb, nuco_lb, hw_topo_lb}) {
+    for (auto* run : {greedy, greedy_refine, numa_lb, hierarchical_numa_lb, nuco_lb}) {
         const Mapping first = run(e.problem(), {}), second = run(renumbered.problem(), {});
         for (Task t = 0; t < 90; ++t) EXPECT_EQ(first[t], second[place[t]]);
     }

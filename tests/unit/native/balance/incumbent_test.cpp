@@ -213,8 +213,8 @@ void expect_dominance(const Problem& problem, const char* name) {
     EXPECT_LE(ours.imbalance, bound.imbalance * (1.0 + 1e-9)) << name;
     EXPECT_LE(ours.communication, bound.communication * (1.0 + 1e-9)) << name;
     EXPECT_LE(ours.migrations, bound.migrations) << name;
-    // HwTopoLB takes one task after another from the longest core: that can be the fewest there
-    // are.
+    // HwTopoLB often ends after few migrations, mostly from the longest core: that can be the
+    // fewest there are.
     if (bound.migrations > 0 && name != std::string("hwtopolb")) {
         EXPECT_LT(ours.migrations, bound.migrations) << name;
     }
