@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -211,6 +212,19 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def wait_for(host: str, port: int) -> None:
+    """Until a scheduler listens there, which takes long on a busy machine."""
+    end = time.monotonic() + 200
+    while time.monotonic() < end:
+        try:
+            socket.create_connection((host, port), 10).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail("the scheduler did not start")
+
+
 def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_path: Path) -> None:
     """A scheduler and a worker in processes of their own, as on a cluster."""
     pytest.importorskip("distributed")
@@ -223,6 +237,7 @@ def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_p
         started((*scheduler, "--host", host, "--port", port, "--no-dashboard"), tmp_path),
         started(worker, tmp_path),
     ):
+        wait_for(host, int(port))
         tables = analyse_job(synthetic, dask_engine(address)).tables
         run(*by_groups(tasks, "dask.csv"), "--dask", address, folder=tasks.parent)
     assert tasks.with_name("dask.csv").read_text() == tasks.with_name("here.csv").read_text()
