@@ -26,54 +26,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "numascape/rearranging.hpp"
 #include "numascape/run_reduction.hpp"
-#include "numascape/segmented_iterator.hpp"
+#include "numascape/runs.hpp"
+#include "numascape/scanning.hpp"
+#include "numascape/searching.hpp"
 
 namespace numascape {
-
-namespace detail {
-
-// Calls g(first, last) for each innermost run of plain iterators of a range, in order.
-template <class I, class G>
-constexpr void for_each_run(I first, I last, G&& g) {
-    if constexpr (segmented<I>) {
-        using traits = segmented_iterator_traits<I>;
-        auto current = traits::segment(first);
-        const auto end = traits::segment(last);
-        if (current == end) {
-            for_each_run(traits::local(first), traits::local(last), g);
-            return;
-        }
-        for_each_run(traits::local(first), traits::end(current), g);
-        for (++current; current != end; ++current)
-            for_each_run(traits::begin(current), traits::end(current), g);
-        for_each_run(traits::begin(end), traits::local(last), g);
-    } else if (first != last) {
-        g(first, last);
-    }
-}
-
-// Calls g(plain, m) for each run of m elements of the `n` elements from `it` on, and returns the
-// position after them. Plain iterators have only one run.
-template <class I, class G>
-constexpr I for_next_runs(I it, std::ptrdiff_t n, G&& g) {
-    if constexpr (segmented<I>) {
-        using traits = segmented_iterator_traits<I>;
-        while (n > 0) {
-            const auto segment = traits::segment(it);
-            const auto local = traits::local(it);
-            const auto m =
-                std::min<std::ptrdiff_t>(n, std::ranges::distance(local, traits::end(segment)));
-            it = traits::compose(segment, for_next_runs(local, m, g));
-            n -= m;
-        }
-        return it;
-    } else {
-        return n > 0 ? g(it, n) : it;
-    }
-}
-
-}  // namespace detail
 
 // Calls f(element) for each, and returns f.
 template <std::input_iterator I, class F>
@@ -86,6 +45,15 @@ constexpr F for_each(I first, I last, F f) {
 template <std::ranges::input_range R, class F>
 constexpr F for_each(R&& range, F f) {
     return numascape::for_each(std::ranges::begin(range), std::ranges::end(range), std::move(f));
+}
+
+// Calls f for the n elements from `first` on, and returns the position after them.
+template <std::input_iterator I, class F>
+constexpr I for_each_n(I first, std::ptrdiff_t n, F f) {
+    return detail::for_next_runs(first, n, [&](auto p, std::ptrdiff_t m) {
+        for (; m > 0; --m, ++p) std::invoke(f, *p);
+        return p;
+    });
 }
 
 template <std::forward_iterator I, class T>
@@ -130,7 +98,7 @@ constexpr O transform(I first, I last, O out, F f) {
     detail::for_each_run(first, last, [&](auto p, auto q) {
         out = detail::for_next_runs(out, q - p, [&](auto to, std::ptrdiff_t m) {
             const auto from = std::exchange(p, p + m);
-            return std::transform(from, p, to, std::ref(f));
+            return detail::transform_run(from, m, to, f);
         });
     });
     return out;
@@ -149,7 +117,7 @@ constexpr O transform(I first, I last, J second, O out, F f) {
             out = detail::for_next_runs(out, n, [&](auto to, std::ptrdiff_t m) {
                 const auto from = std::exchange(p, p + m);
                 const auto other = std::exchange(with, with + m);
-                return std::transform(from, p, other, to, std::ref(f));
+                return detail::transform_run(from, other, m, to, f);
             });
             return with;
         });
@@ -215,21 +183,25 @@ constexpr T transform_reduce(R&& range, J second, T init, Op op = {}, F f = {}) 
                                        std::move(second), std::move(init), op, f);
 }
 
-// Element i of the output is init op the first i + 1 elements; op must only be associative.
-template <std::input_iterator I, class O, class T, class Op>
-constexpr O inclusive_scan(I first, I last, O out, Op op, T init) {
+// The same in the order of the elements, as the standard's function of this name: op need be
+// neither associative nor commutative.
+template <std::input_iterator I, std::input_iterator J, class T, class Op = std::plus<>,
+          class F = std::multiplies<>>
+constexpr T inner_product(I first, I last, J second, T init, Op op = {}, F f = {}) {
     detail::for_each_run(first, last, [&](auto p, auto q) {
-        out = detail::for_next_runs(out, q - p, [&](auto to, std::ptrdiff_t m) {
-            for (; m > 0; --m, ++p, ++to) *to = init = std::invoke(op, std::move(init), *p);
-            return to;
+        second = detail::for_next_runs(second, q - p, [&](auto with, std::ptrdiff_t m) {
+            for (; m > 0; --m, ++p, ++with)
+                init = std::invoke(op, std::move(init), std::invoke(f, *p, *with));
+            return with;
         });
     });
-    return out;
+    return init;
 }
-template <std::ranges::input_range R, class O, class T, class Op>
-constexpr O inclusive_scan(R&& range, O out, Op op, T init) {
-    return numascape::inclusive_scan(std::ranges::begin(range), std::ranges::end(range),
-                                     std::move(out), op, std::move(init));
+template <std::ranges::input_range R, std::input_iterator J, class T, class Op = std::plus<>,
+          class F = std::multiplies<>>
+constexpr T inner_product(R&& range, J second, T init, Op op = {}, F f = {}) {
+    return numascape::inner_product(std::ranges::begin(range), std::ranges::end(range),
+                                    std::move(second), std::move(init), op, f);
 }
 
 }  // namespace numascape

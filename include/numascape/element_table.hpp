@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -21,6 +22,7 @@
 #include "numascape/placement_report.hpp"
 #include "numascape/segmented_iterator.hpp"
 #include "numascape/topology.hpp"
+#include "numascape/work_division.hpp"
 
 namespace numascape::detail {
 
@@ -62,7 +64,7 @@ class element_table {
   public:
     element_table() = default;
 
-    // Constructs the elements of `extents`, each segment by the worker of its node. If a
+    // Constructs the elements of `extents`, each by a worker of its segment's node. If a
     // constructor throws, or if a node is full and this is an error, the workers destroy the
     // constructed elements, the memory is freed, and the exception is thrown.
     template <class Executor, class Initial>
@@ -73,12 +75,8 @@ class element_table {
           segments_{std::make_unique<segment_record<T>[]>(extents_.size() + 1)} {
         fill_segments();
         // First all pages, then all elements, because an element may reach into the next region.
-        executor.bulk(nodes_, [&](std::size_t k) {
-            std::byte* const start = memory_.data() + extents_[k].region;
-            const std::size_t size = extents_[k].region_bytes;
-            system::place(start, size, nodes_[k], request.page, request.how, request.full);
-        });
-        construct(executor, initial);
+        place(executor, request, alignment);
+        construct(executor, initial, request.how == placing::bind);
     }
     element_table(element_table&& other) noexcept
         : extents_{std::exchange(other.extents_, {})},
@@ -94,15 +92,10 @@ class element_table {
     }
     ~element_table() { destroy(serial_executor{}); }
 
-    // Destroys the elements, each segment by the worker of its node.
+    // Destroys the elements, by the workers that constructed them.
     template <class Executor>
     void destroy(Executor&& executor) {
-        if constexpr (!std::is_trivially_destructible_v<T>)
-            executor.bulk(nodes_, [&](std::size_t k) {
-                // Only once, even if the executor fails and the destructor calls this again.
-                T* const last = std::exchange(segments_[k].last, segments_[k].first);
-                std::destroy(segments_[k].first, last);
-            });
+        if constexpr (!std::is_trivially_destructible_v<T>) destroy_elements(executor);
         nodes_.clear();
         segments_.reset();
         extents_.clear();
@@ -145,26 +138,78 @@ class element_table {
         return reinterpret_cast<T*>(memory_.data() + offset);
     }
 
+    // Pages that are touched here are divided like the elements; a policy is set at once.
+    template <class Executor>
+    void place(Executor& executor, const page_request& request, std::size_t granule) {
+        const bool touched = request.how == placing::first_touch || request.full == when_full::fail;
+        std::vector<placed_run<std::byte>> regions;
+        for (const segment_extent& extent : extents_)
+            if (extent.region_bytes > 0)
+                regions.push_back({memory_.data() + extent.region, extent.region_bytes,
+                                   extent.region, extent.node});
+        const std::size_t whole = std::numeric_limits<std::ptrdiff_t>::max();
+        const divided_work<std::byte> work{executor, regions,
+                                           touched ? std::max(granule, grain_bytes) : whole};
+        work.run(executor, !touched, [&](std::size_t k) {
+            const auto [pages, region, block] = work[k];
+            const auto extent = std::upper_bound(
+                extents_.begin(), extents_.end(), region,
+                [](std::size_t at, const segment_extent& e) { return at < e.region; });
+            system::place(pages.data(), pages.size(), (extent - 1)->node, request.page, request.how,
+                          request.full);
+        });
+    }
+
     template <class Executor, class Initial>
-    void construct(Executor& executor, const Initial& initial) {
-        std::vector<char> constructed(nodes_.size(), 0);
+    void construct(Executor& executor, const Initial& initial, bool anywhere) {
+        const auto work = divide(executor, runs());
+        std::vector<char> constructed(work.size(), 0);
+        const bool here = anywhere && std::is_trivially_copyable_v<T> && work.blocks() == 1;
         try {
-            executor.bulk(nodes_, [&](std::size_t k) {
-                initial.construct(segments_[k].first, segments_[k].last, segments_[k].index);
+            work.run(executor, here, [&](std::size_t k) {
+                T* const first = work[k].elements.data();
+                initial.construct(first, first + work[k].elements.size(), work[k].index);
                 constructed[k] = 1;
             });
         } catch (...) {
-            const auto undo = [&](std::size_t k) {
-                if (std::exchange(constructed[k], 0) != 0)
-                    std::destroy(segments_[k].first, segments_[k].last);
-            };
-            try {
-                executor.bulk(nodes_, undo);
-            } catch (...) {  // the executor has failed; this thread does the rest
-                serial_executor{}.bulk(nodes_, undo);
-            }
+            destroy_pieces(executor, work, constructed);
             throw;
         }
+    }
+    template <class Executor>
+    void destroy_elements(Executor& executor) {
+        const auto work = divide(executor, runs());
+        std::vector<char> living(work.size(), 1);
+        if (const auto failure = destroy_pieces(executor, work, living)) {
+            segments_.reset();
+            nodes_.clear();
+            std::rethrow_exception(failure);
+        }
+    }
+    // Destroys what is marked; if the executor fails, this thread does the rest.
+    template <class Executor>
+    static std::exception_ptr destroy_pieces(Executor& executor, const divided_work<T>& work,
+                                             std::vector<char>& marked) {
+        const auto destroy = [&](std::size_t k) {
+            if (std::exchange(marked[k], 0) != 0)
+                std::destroy(work[k].elements.begin(), work[k].elements.end());
+        };
+        try {
+            work.run(executor, false, destroy);
+        } catch (...) {
+            work.run(executor, true, destroy);
+            return std::current_exception();
+        }
+        return nullptr;
+    }
+    std::vector<placed_run<T>> runs() const {
+        std::vector<placed_run<T>> result;
+        for (std::size_t k = 0; k < nodes_.size(); ++k) {
+            const segment_record<T>& s = segments_[k];
+            const auto size = static_cast<std::size_t>(s.last - s.first);
+            if (size > 0) result.push_back({s.first, size, s.index, s.node});
+        }
+        return result;
     }
 
     std::vector<segment_extent> extents_;

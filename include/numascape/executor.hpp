@@ -6,14 +6,20 @@
 // calls f(k) once for each k below nodes.size(), on a worker that is bound to node nodes[k], in any
 // order and in parallel, and returns when all calls have returned. If some of them throw, the
 // exception of the smallest k is thrown after all started calls have ended. The same nodes give the
-// same workers, so a segment is used by the worker that constructed it.
+// same workers, so elements are used by the worker that constructed them. It may also have
+//
+//     executor.workers_on(node)   // std::size_t
+//
+// the number of workers for tasks of this node: the algorithms then make as many tasks. Without it
+// they make one for each segment.
 //
 // This header has two executors, `serial_executor` and `node_threads`. executor_openmp.hpp and
 // executor_tbb.hpp adapt OpenMP's threads and oneTBB's arenas.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <concepts>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -40,6 +46,7 @@ struct serial_executor {
     void bulk(std::span<const int> nodes, F&& f) const {
         for (std::size_t k = 0; k < nodes.size(); ++k) f(k);
     }
+    std::size_t workers_on(int /*node*/) const noexcept { return 1; }
 };
 
 namespace detail {
@@ -101,13 +108,15 @@ class worker_groups {
         return group;
     }
     const std::vector<int>& cpus(std::size_t group) const noexcept { return cpus_[group]; }
+    // The group that works for a node: its own, or that of the nearest node with CPUs.
+    std::size_t group_of_node(int node) const noexcept { return machine_.nearest(node, nodes_); }
 
     // Tasks of a node without CPUs go to the nearest node with CPUs.
     std::vector<std::vector<std::size_t>> tasks_by_worker(std::span<const int> nodes) const {
         std::vector<std::vector<std::size_t>> tasks(workers_);
         std::vector<std::size_t> dealt(groups(), 0);
         for (std::size_t k = 0; k < nodes.size(); ++k) {
-            const std::size_t group = machine_.nearest(nodes[k], nodes_);
+            const std::size_t group = group_of_node(nodes[k]);
             tasks[firsts_[group] + dealt[group]++ % group_size(group)].push_back(k);
         }
         return tasks;
@@ -141,12 +150,12 @@ class worker_groups {
 class node_threads {
   public:
     explicit node_threads(topology machine = topology::of_machine(), std::size_t per_node = 0)
-        : groups_{std::move(machine), per_node} {
+        : groups_{std::move(machine), per_node}, workers_(groups_.workers()) {
         try {
-            for (std::size_t worker = 0; worker < groups_.workers(); ++worker)
-                threads_.emplace_back([this, worker] { work(worker); });
-            std::unique_lock lock{mutex_};
-            done_.wait(lock, [this] { return running_ == 0; });
+            unfinished_ = static_cast<int>(workers_.size());
+            for (std::size_t number = 0; number < workers_.size(); ++number)
+                workers_[number].thread = std::thread{[this, number] { work(number); }};
+            wait_for_workers();
             errors_.rethrow();
         } catch (...) {
             stop();
@@ -157,69 +166,73 @@ class node_threads {
     node_threads& operator=(const node_threads&) = delete;
     ~node_threads() { stop(); }
 
-    std::size_t workers() const noexcept { return threads_.size(); }
+    std::size_t workers() const noexcept { return workers_.size(); }
+    std::size_t workers_on(int node) const noexcept {
+        return groups_.group_size(groups_.group_of_node(node));
+    }
 
+    // Wakes only the workers that have a task.
     template <std::invocable<std::size_t> F>
     void bulk(std::span<const int> nodes, F&& f) {
-        for (const std::thread& thread : threads_)
-            if (thread.get_id() == std::this_thread::get_id())
+        for (const worker& one : workers_)
+            if (one.thread.get_id() == std::this_thread::get_id())
                 throw std::logic_error{"a bulk inside a bulk of the same node_threads"};
         const auto tasks = groups_.tasks_by_worker(nodes);
-        const std::function<void(std::size_t)> call = std::ref(f);
+        const std::function<void(std::size_t)> call{[&f](std::size_t k) { f(k); }};
         const std::lock_guard turn{turn_};
-        std::unique_lock lock{mutex_};
         tasks_ = &tasks;
         call_ = &call;
-        running_ = threads_.size();
-        ++generation_;
-        start_.notify_all();
-        done_.wait(lock, [this] { return running_ == 0; });
-        lock.unlock();
+        const auto busy = [](const std::vector<std::size_t>& own) { return !own.empty(); };
+        unfinished_ = static_cast<int>(std::count_if(tasks.begin(), tasks.end(), busy));
+        for (std::size_t number = 0; number < workers_.size(); ++number)
+            if (busy(tasks[number])) workers_[number].start();
+        wait_for_workers();
         errors_.rethrow();
     }
 
   private:
-    void work(std::size_t worker) {
-        std::size_t seen = 0;
+    // On cache lines of its own, because others wait for the same at the same time.
+    struct alignas(64) worker {
+        std::atomic<unsigned> starts = 0;
+        std::thread thread;
+
+        void start() noexcept {
+            starts.fetch_add(1);
+            starts.notify_one();
+        }
+    };
+
+    void work(std::size_t number) {
         auto bind = [&](std::size_t) {
-            bind_this_thread(groups_.cpus(groups_.group_of_worker(worker)));
+            bind_this_thread(groups_.cpus(groups_.group_of_worker(number)));
         };
-        errors_.guard(worker, bind);
-        std::unique_lock lock{mutex_};
-        for (;;) {
-            if (--running_ == 0) done_.notify_all();
-            start_.wait(lock, [&] { return generation_ != seen; });
-            seen = generation_;
+        errors_.guard(number, bind);
+        for (unsigned seen = 0;; ++seen) {
+            if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_one();
+            workers_[number].starts.wait(seen);
             if (stopping_) return;
-            lock.unlock();
-            for (const std::size_t task : (*tasks_)[worker]) errors_.guard(task, *call_);
-            lock.lock();
+            for (const std::size_t task : (*tasks_)[number]) errors_.guard(task, *call_);
         }
     }
-
+    void wait_for_workers() const noexcept {
+        for (int left = unfinished_; left != 0; left = unfinished_) unfinished_.wait(left);
+    }
     void stop() noexcept {
-        {
-            const std::lock_guard lock{mutex_};
-            stopping_ = true;
-            ++generation_;
+        stopping_ = true;
+        for (worker& one : workers_) {
+            one.start();
+            if (one.thread.joinable()) one.thread.join();
         }
-        start_.notify_all();
-        for (std::thread& thread : threads_) thread.join();
-        threads_.clear();
     }
 
     detail::worker_groups groups_;
     detail::first_exception errors_;
-    std::mutex turn_;   // held during a bulk
-    std::mutex mutex_;  // of what follows
-    std::condition_variable start_;
-    std::condition_variable done_;
-    std::size_t generation_ = 0;
-    std::size_t running_ = groups_.workers();  // workers that have not ended what they do
-    bool stopping_ = false;
+    std::mutex turn_;                  // held during a bulk
+    std::atomic<int> unfinished_ = 0;  // workers that have not ended what they do
+    std::atomic<bool> stopping_ = false;
     const std::vector<std::vector<std::size_t>>* tasks_ = nullptr;
     const std::function<void(std::size_t)>* call_ = nullptr;
-    std::vector<std::thread> threads_;
+    std::vector<worker> workers_;
 };
 
 static_assert(node_executor<const serial_executor> && node_executor<node_threads>);

@@ -39,6 +39,10 @@ class openmp_executor {
     explicit openmp_executor(topology machine = topology::of_machine())
         : groups_{std::move(machine), 0} {}
 
+    std::size_t workers_on(int node) const noexcept {
+        return groups_.group_size(groups_.group_of_node(node));
+    }
+
     template <std::invocable<std::size_t> F>
     void bulk(std::span<const int> nodes, F&& f) const {
         const auto tasks = groups_.tasks_by_worker(nodes);

@@ -33,6 +33,11 @@ class tbb_executor {
     explicit tbb_executor(oneapi::tbb::task_arena& arena, topology machine = topology::of_machine())
         : arena_{&arena}, groups_{std::move(machine), 1} {}
 
+    // One for each CPU of the node, although any thread of the arena may be that worker.
+    std::size_t workers_on(int node) const noexcept {
+        return groups_.cpus(groups_.group_of_node(node)).size();
+    }
+
     template <std::invocable<std::size_t> F>
     void bulk(std::span<const int> nodes, F&& f) const {
         const auto by_node = groups_.tasks_by_worker(nodes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts a segmented range. A part is one segment, or several consecutive ones. First, a worker of
-// each part sorts its elements in a local buffer. Then the boundaries of the parts in the whole
-// order are searched in the sorted buffers. At last, each worker merges the elements that belong to
-// its part.
+// Sorts a segmented range. A part is what one worker has, or several consecutive segments. First, a
+// worker of each part sorts its elements in a local buffer. Then the boundaries of the parts in the
+// whole order are searched in the sorted buffers. At last, each worker merges the elements that
+// belong to its part.
 //
 //     #include <numascape/segmented_vector.hpp>
 //     #include <numascape/sort.hpp>
@@ -188,24 +188,29 @@ void sort_parts(Executor& executor, std::span<const int> nodes,
     });
 }
 
-// More parts are combined, because the search for boundaries takes cubic time in their number.
+// More parts are combined, because the search for boundaries takes cubic time in their number; each
+// worker searches for one part.
 inline constexpr std::size_t max_parts = 64;
+inline constexpr std::size_t max_parallel_parts = 256;
 
 }  // namespace detail
 
 template <node_executor E, placed_range R, class Compare = std::less<>>
 void sort(E&& executor, R&& range, Compare before = {}) {
     using T = std::ranges::range_value_t<R>;
+    const auto runs = detail::runs_of(range);
+    const auto work = detail::divide(executor, runs);
+    const auto order = work.in_order();
+    const std::size_t together =
+        (order.size() + detail::max_parallel_parts - 1) / detail::max_parallel_parts;
     std::vector<std::vector<std::span<T>>> parts;
     std::vector<int> nodes;
-    const auto segments = range.segments();
-    const std::size_t together = (segments.size() + detail::max_parts - 1) / detail::max_parts;
-    for (std::size_t k = 0; k < segments.size(); ++k) {
-        if (k % together == 0) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (i % together == 0) {
             parts.emplace_back();
-            nodes.push_back(range.nodes()[k]);
+            nodes.push_back(work.node_of(order[i]));
         }
-        if (!segments[k].empty()) parts.back().push_back(segments[k]);
+        parts.back().push_back(work[order[i]].elements);
     }
     if (!parts.empty()) detail::sort_parts(executor, nodes, parts, before);
 }

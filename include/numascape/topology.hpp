@@ -85,6 +85,12 @@ inline std::vector<int> allowed_cpus() {
     return cpus;
 }
 
+// Every CPU that Linux knows here, also those that this process may not use.
+inline std::vector<int> every_cpu() {
+    std::vector<int> cpus = parse_cpu_list(first_line("/sys/devices/system/cpu/possible"));
+    return cpus.empty() ? allowed_cpus() : cpus;
+}
+
 }  // namespace detail
 
 // Binds the calling thread to CPUs. Throws std::system_error.
@@ -134,8 +140,18 @@ inline int current_node() noexcept {
 //     }
 class topology {
   public:
-    // This machine, restricted to the CPUs that the calling thread may use.
-    static topology of_machine() { return {"/sys", detail::allowed_cpus()}; }
+    // This machine, restricted to the CPUs that the calling thread may use. /sys is read once per
+    // process, because a small container takes less time to construct than its files to read.
+    static topology of_machine() {
+        static const topology all{"/sys", detail::every_cpu()};
+        const std::vector<int> allowed = detail::allowed_cpus();
+        topology usable = all;
+        for (numa_node& node : usable.nodes_)
+            std::erase_if(node.cpus, [&](int cpu) {
+                return !std::binary_search(allowed.begin(), allowed.end(), cpu);
+            });
+        return usable;
+    }
 
     // The machine of a /sys tree at `root`, with its CPUs in `allowed`. If the tree has no nodes (a
     // kernel without NUMA), the machine has one node with all CPUs.

@@ -36,6 +36,7 @@ WITH_EXAMPLES = {
     "layout_text",
     "machine_document",
     "machine_layout",
+    "mdspan",
     "memory_resource",
     "numa_vector",
     "parallel_algorithm",
@@ -43,7 +44,9 @@ WITH_EXAMPLES = {
     "replicated",
     "segmented_vector",
     "sort",
+    "spans",
     "topology",
+    "work_division",
 }
 
 

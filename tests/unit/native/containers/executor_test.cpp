@@ -144,12 +144,12 @@ TEST(FailingExecutor, LeavesNoElementAndDestroysNoneTwice) {
     using Vector = segmented_vector<Counted>;
     for (int bulks = 0; bulks < 2; ++bulks) {
         Failing executor{bulks};
-        EXPECT_THROW((Vector{executor, layout{block{4}}, 100}), std::runtime_error);
+        EXPECT_THROW((Vector{executor, layout{block{4}}.first_touched(), 100}), std::runtime_error);
         EXPECT_EQ(living, 0);
     }
     {
         Failing executor{2};
-        Vector v{executor, layout{block{4}}, 100};
+        Vector v{executor, layout{block{4}}.first_touched(), 100};
         EXPECT_EQ(living, 100);
         EXPECT_THROW(v.clear(executor), std::runtime_error);
     }
