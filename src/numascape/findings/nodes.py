@@ -56,7 +56,11 @@ class Nodes:
 
 
 def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
-    """The nodes on `machine`, by default the recorded one; None if it has only one node."""
+    """The nodes on `machine`, by default the recorded one; None if all accesses are local anyway.
+
+    This is so with one node, and if only one has CPUs and all pages are on it: other nodes are
+    memory of GPUs or CXL then, where first touch puts no page.
+    """
     own = trace.info.machine
     chosen = machine or own
     numbers = {node.node for node in chosen.nodes}
@@ -66,4 +70,8 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
     thread_node = observed_nodes(trace, chosen)
     # A trace is not trusted: it may have nodes that its machine does not have.
     thread_node = np.where(np.isin(thread_node, list(numbers)), thread_node, -1)
-    return Nodes(chosen, same, thread_node, observed(trace, chosen, thread_node))
+    pages = observed(trace, chosen, thread_node)
+    with_cpus = [node.node for node in chosen.nodes if node.cpus]
+    if len(with_cpus) == 1 and pages.filter(pl.col("node") != with_cpus[0]).is_empty():
+        return None
+    return Nodes(chosen, same, thread_node, pages)

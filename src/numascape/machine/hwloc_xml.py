@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a machine from hwloc's XML, format 2, as our topology reader prints it.
+"""Reads a machine from hwloc's XML: format 2, as our topology reader prints it, and format 3.
 
 hwloc lets nodes overlap: memory without own CPUs (HBM, CXL, NVM) lists the CPUs near it. Here, a
 CPU is on one node. It is the node with the fewest CPUs that lists it; if there are several, one
@@ -9,6 +9,7 @@ available, `sources` uses them.
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +30,10 @@ from numascape.machine.description import (
 from numascape.machine.kernel_lists import format_cpu_list, parse_mask
 
 MEBIBYTE: Final = 1 << 20
+NEWEST_FORMAT: Final = 3
 # Flags of hwloc/distances.h: the source of the values, and their meaning.
 _FROM_OS, _MEANS_LATENCY, _MEANS_BANDWIDTH = 1, 4, 8
+_ORDINARY: Final = ("", "DRAM")
 _CACHE_KINDS: Final = {"0": "unified", "1": "data", "2": "instruction"}
 
 
@@ -45,12 +48,20 @@ class _Node:
     kind: str
 
 
+def format_version(text: bytes) -> int:
+    """The major version of the format; 1 if the file does not say it, as those of hwloc 1."""
+    found = re.search(rb"<topology\s[^>]{0,200}?version=[\"'](\d{1,4})", text[:4096])
+    return int(found[1]) if found else 1
+
+
 def machine_from_xml(text: bytes, name: str, firmware: bool) -> Machine:
     """The machine in hwloc's XML; `name` is its source, for errors and provenance.
 
     `firmware`: memory attributes come from HMAT, because hwloc itself has read the kernel's files.
     Raises NumascapeError.
     """
+    if b"<!ENTITY" in text:
+        raise NumascapeError(f"{name}: hwloc's XML has no entities, and this file defines some")
     try:
         topology = ET.fromstring(text)
         root = topology.find("object")
@@ -76,7 +87,7 @@ def _machine(topology: ET.Element, root: ET.Element, name: str, firmware: bool) 
     distances = _distances(topology, nodes, name)
     given = Provenance("hmat", "ACPI HMAT, through hwloc") if firmware else _given(name)
     machine = Machine(
-        _name(root),
+        _name(topology),
         tuple(
             MachineNode(node.number, own[node.number], node.memory_bytes, node.kind)
             for node in nodes
@@ -94,7 +105,7 @@ def _machine(topology: ET.Element, root: ET.Element, name: str, firmware: bool) 
         + _attribute(topology, nodes, own, ("ReadLatency", "Latency"), 1, given),
         bandwidths=tuple(m for means, m in distances if means == "bandwidth")
         + _attribute(topology, nodes, own, ("ReadBandwidth", "Bandwidth"), MEBIBYTE / 1e9, given),
-        provenance=_topology_provenance(root, name, firmware),
+        provenance=_topology_provenance(topology, name, firmware),
     )
     return _with_notes(machine, root, cpus)
 
@@ -122,16 +133,19 @@ def _own_cpus(nodes: Sequence[_Node], cpus: set[int]) -> dict[int, tuple[int, ..
     for cpu in sorted(cpus):
         near = [node for node in nodes if cpu in node.near]
         if near:
-            chosen = min(near, key=lambda node: (len(node.near), bool(node.kind), node.number))
+            chosen = min(
+                near, key=lambda node: (len(node.near), node.kind not in _ORDINARY, node.number)
+            )
             own[chosen.number].append(cpu)
     return {number: tuple(numbers) for number, numbers in own.items()}
 
 
-def _name(root: ET.Element) -> str:
+def _name(topology: ET.Element) -> str:
+    # Format 3 has those of the whole machine beside the objects.
     wanted = ("CPUModel", "DMIProductName", "SyntheticDescription", "Architecture")
     found = {
         info.get("name", ""): " ".join(info.get("value", "").split())[:100]
-        for info in reversed(list(root.iter("info")))
+        for info in reversed(list(topology.iter("info")))
     }
     return next((found[key] for key in wanted if found.get(key)), "unknown processor")
 
@@ -174,8 +188,8 @@ def _given(name: str) -> Provenance:
     return Provenance("given", f"{name}, which does not say how it was found")
 
 
-def _topology_provenance(root: ET.Element, name: str, kernel: bool) -> Provenance:
-    infos = {info.get("name"): info.get("value") for info in root.iter("info")}
+def _topology_provenance(topology: ET.Element, name: str, kernel: bool) -> Provenance:
+    infos = {info.get("name"): info.get("value") for info in topology.iter("info")}
     if infos.get("Backend") == "Synthetic":
         return Provenance("assumed", f"synthetic description {name}")
     source = f"{name}, through hwloc {infos.get('hwlocVersion', '')}".strip()
@@ -228,7 +242,7 @@ def _attribute(
                 continue
             for value in attribute.iter("memattr_value"):
                 target = targets.get(value.get("target_obj_gp_index", ""))
-                initiator = set(parse_mask(value.get("initiator_cpuset", "0x0")))
+                initiator = _initiator(value, topology)
                 if target is None:
                     continue
                 for i, node in enumerate(nodes):
@@ -237,6 +251,15 @@ def _attribute(
         if any(value is not None for row in rows for value in row):
             return (Matrix(_rows(rows), provenance),)
     return ()
+
+
+def _initiator(value: ET.Element, topology: ET.Element) -> set[int]:
+    """The CPUs for which a value is: a set, or those of an object."""
+    object_ = value.get("initiator_obj_gp_index")
+    if object_ is None:
+        return set(parse_mask(value.get("initiator_cpuset", "0x0")))
+    near = (o.get("cpuset", "0x0") for o in topology.iter("object") if o.get("gp_index") == object_)
+    return set(parse_mask(next(near, "0x0")))
 
 
 def _rows(rows: list[list[float | None]]) -> Rows:

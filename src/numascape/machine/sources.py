@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.description import Machine, MachineNode, Provenance
 from numascape.machine.document import decode_machine, read_bounded, read_machine
-from numascape.machine.hwloc_xml import machine_from_xml
+from numascape.machine.hwloc_xml import NEWEST_FORMAT, format_version, machine_from_xml
 from numascape.machine.kernel_files import node_cpus, processor
 from numascape.machine.snapshots import unpack
 from numascape.machine.topology import folder_text, topology_xml
@@ -84,9 +84,18 @@ def read_synthetic(text: str) -> Machine:
 
 
 def read_xml(path: Path) -> Machine:
-    """The machine of an hwloc XML file of any version."""
-    read_bounded(path)
-    text = topology_xml("xml", str(path.resolve()), str(path))
+    """The machine of an hwloc XML file of any version.
+
+    hwloc 2 converts older files, and refuses those of hwloc 3, which have what we read as well.
+    """
+    text = read_bounded(path)
+    if (version := format_version(text)) > NEWEST_FORMAT:
+        raise NumascapeError(
+            f"{path} has hwloc's XML format {version}, and {NEWEST_FORMAT} is the newest that can "
+            "be read: export it with `lstopo --export-xml-flags v2`"
+        )
+    if version < NEWEST_FORMAT:
+        text = topology_xml("xml", str(path.resolve()), str(path))
     return machine_from_xml(text, str(path), firmware=False)
 
 

@@ -54,12 +54,25 @@ def test_shipped_machines_say_where_every_figure_is_from(name: str, tmp_path: Pa
     assert (tmp_path / "again.json").read_bytes() == (ROOT / f"machines/{name}.json").read_bytes()
 
 
+@pytest.mark.parametrize("name", shipped_machines())
+def test_assumed_factors_are_noted(name: str) -> None:
+    machine = open_machine(name)
+    kinds = {matrix.provenance.kind for matrix in machine.factors}
+    if "assumed" in kinds and not machine.latencies:
+        assert any("assumed" in note for note in machine.notes), machine.notes
+    if machine.provenance is not None and machine.provenance.kind == "assumed":
+        assert machine.notes
+
+
 def test_which_machines_are_shipped() -> None:
     sizes = {name: (len(m.nodes), len(m.cores)) for name in shipped_machines()
              for m in [open_machine(name)]}  # fmt: skip
     expected = {"xeon-x7550": (4, 32), "opteron-6174": (8, 48), "numa16": (8, 16),
                 "numa32": (4, 32), "epyc-9354p-nps4": (4, 32), "xeon-6980p-snc3": (6, 256),
-                "grace-cpu-superchip": (2, 144)}  # fmt: skip
+                "grace-cpu-superchip": (2, 144), "epyc-9274f-2s": (2, 48), "epyc-9375f-2s": (2, 64),
+                "xeon-sapphire-rapids-2s": (2, 104), "xeon-max-9470-flat": (4, 104),
+                "mi300a-4": (4, 96), "gh200": (9, 72), "ampere-altra-q80-2s": (2, 160),
+                "xeon-2s-cxl": (3, 104)}  # fmt: skip
     assert sizes == expected
 
 
