@@ -19,6 +19,7 @@ from numascape.host.triads import Triad
 from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
+from unit.host.conftest import MIB
 from unit.host.conftest import add_node as add_node
 from unit.host.conftest import two_nodes as two_nodes
 
@@ -43,6 +44,38 @@ def test_show_writes_json_and_prometheus(
     file = tmp_path / "numascape.prom"
     assert run(["host", "show", "--prometheus", str(file), "--root", str(two_nodes)]) == 0
     assert 'numascape_node_free_bytes{node="0"} 1073741824\n' in file.read_text()
+
+
+def test_prometheus_reads_the_metrics(
+    two_nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    file = tmp_path / "numascape.prom"
+    seen: list[dict[tuple[str, str], float]] = []
+
+    def scrape(_seconds: float) -> None:
+        """Instead of waiting: read the file, and end after three times."""
+        families = list(text_string_to_metric_families(file.read_text()))
+        assert all(family.documentation for family in families)
+        assert {f.type for f in families if f.name.endswith("_bytes")} == {"gauge"}
+        assert {f.type for f in families if f.name.endswith("_pages")} == {"counter"}
+        samples = [sample for family in families for sample in family.samples]
+        seen.append({(s.name, s.labels.get("node", "")): s.value for s in samples})
+        counters = two_nodes / "sys/devices/system/node/node0/numastat"
+        counters.write_text(counters.read_text().replace("local_node 90", "local_node 95"))
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", scrape)
+    words = ["host", "show", "--watch", "1", "--prometheus", str(file), "--root", str(two_nodes)]
+    assert run(words) == 130
+    first, last = seen[0], seen[-1]
+    assert first["numascape_node_free_bytes", "0"] == 1024 * MIB
+    assert first["numascape_node_cache_bytes", "0"] == 4096 * MIB
+    assert first["numascape_node_numa_local_node_pages_total", "0"] == 90
+    assert last["numascape_node_numa_local_node_pages_total", "0"] == 95
+    assert first["numascape_node_numa_other_node_pages_total", "1"] == 30
 
 
 def test_check_exits_with_its_verdict(two_nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:

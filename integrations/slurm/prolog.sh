@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A prolog of Slurm: frees the page cache of this node if the memory of the job would not be local.
+# Only if that does not help is the node drained. If Numascape itself is missing or fails, the job
+# starts as without it: a check that cannot be made is no reason to lose a node.
+#
+# slurmd runs it as root. Settings are in numascape.conf beside this file; README.md describes them.
+here=${0%/*}
+. "$here/numascape-job.sh"
+
+job_memory || exit 0
+check "$bytes_per_node"
+case $? in
+    0) exit 0 ;;
+    1) ;;
+    *) exit 0 ;;  # logged by `check`
+esac
+log "job $SLURM_JOB_ID: not all of $bytes_per_node bytes per NUMA node would be local; dropping caches"
+"$NUMASCAPE" host drop >/dev/null 2>&1 || log "cannot drop caches: status $?"
+check "$bytes_per_node"
+[ $? -eq 1 ] || exit 0
+log "job $SLURM_JOB_ID: still not local: $(echo "$answer" | head -n 1)"
+[ "$ON_REMOTE" = drain ] && exit 1
+exit 0
