@@ -130,7 +130,7 @@ void measure_bandwidth(const Pinning& pinning, const BandwidthRequest& request,
     const std::vector<Part> parts = allocate(request);
     Stopwatch stopwatch(parts.size());
     Barrier barrier(parts.size());
-    run_team(pinning, request.cpus, [&](std::size_t member) {
+    const auto work = [&](std::size_t member) {
         if (!request.serial_touch) {
             parts[member].buffer->touch();
         } else if (member == 0) {
@@ -146,7 +146,12 @@ void measure_bandwidth(const Pinning& pinning, const BandwidthRequest& request,
         for (const std::size_t bytes : request.bytes) {
             measure_size(member, request, parts[member], bytes, stopwatch, report);
         }
-    });
+    };
+    if (request.alone) {
+        run_alone(pinning, request.cpus.front(), work);
+    } else {
+        run_team(pinning, request.cpus, work);
+    }
 }
 
 }  // namespace numascape::machine

@@ -63,6 +63,7 @@ struct BandwidthRequest {
     std::vector<unsigned> cpus;      // one thread on each
     std::vector<int> nodes;          // of each thread's vectors; kAnyNode: first touch decides
     bool serial_touch = false;       // the first thread touches everything
+    bool alone = false;              // one CPU: in the calling thread, without any other
     bool call_each = false;          // call the loop for each round, as likwid-bench does
     std::vector<std::size_t> bytes;  // ascending, of all threads together
     Effort effort;

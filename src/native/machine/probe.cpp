@@ -2,7 +2,7 @@
 //
 // probe latency   --cpu C --node N --bytes B,B...
 // probe bandwidth --operation OP --cpus C,C... [--nodes N,N...] [--touch serial] [--calls each]
-//                 --bytes B,B...
+//                 [--alone yes] --bytes B,B...
 // probe loaded    --cpu C --node N --cpus C,C... --bytes B --delays D,D...
 // probe cores     --from C --to C
 // probe list
@@ -124,12 +124,16 @@ void run(std::string_view kind, const Options& options) {
                                  list<unsigned>(options, "cpus"),
                                  list<int>(options, "nodes"),
                                  options.contains("touch"),
+                                 options.contains("alone"),
                                  options.contains("calls"),
                                  sizes(options),
                                  effort(options)};
         if (request.nodes.empty()) request.nodes.assign(request.cpus.size(), kAnyNode);
         if (request.cpus.empty() || request.cpus.size() != request.nodes.size()) {
             throw std::runtime_error("one node is needed for each CPU");
+        }
+        if (request.alone && request.cpus.size() > 1) {
+            throw std::runtime_error("--alone is for one CPU");
         }
         measure_bandwidth(pinning, request, report);
     } else if (kind == "loaded") {

@@ -46,6 +46,11 @@ void run_team(const Pinning& pinning, std::span<const unsigned> cpus,
     if (failure) std::rethrow_exception(failure);
 }
 
+void run_alone(const Pinning& pinning, unsigned cpu, const std::function<void(std::size_t)>& work) {
+    pinning.pin(cpu);
+    work(0);
+}
+
 long interruptions() {
     rusage usage;
     getrusage(RUSAGE_THREAD, &usage);

@@ -30,6 +30,9 @@ class Barrier {
 void run_team(const Pinning& pinning, std::span<const unsigned> cpus,
               const std::function<void(std::size_t)>& work);
 
+// Runs work(0) in the calling thread, bound to the CPU: a serial program.
+void run_alone(const Pinning& pinning, unsigned cpu, const std::function<void(std::size_t)>& work);
+
 // How often the calling thread lost its CPU to another thread. A sample in which this happened is
 // wrong, and is repeated.
 long interruptions();

@@ -21,7 +21,7 @@ _HEIGHT_CM = 9.0
 def draw_bench(
     machine: Machine, experiment: Experiment, results: list[Result], style: Style | None = None
 ) -> TraceFigure:
-    """Draw a line for each series; a dashed line is with serial first touch."""
+    """Draw a line for each series; dashed: serial first touch; dotted: serial."""
     style = style or Style(width=14.0)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
     del settings["backend"]
@@ -55,7 +55,7 @@ def _draw_series(axes: Axes, series: Series, results: list[Result], colour: Any)
         [point.half_width for point in points],
         label=series.label,
         color=colour,
-        linestyle="-" if series.touch == "parallel" else "--",
+        linestyle=":" if series.serial else "-" if series.touch == "parallel" else "--",
         linewidth=1,
         elinewidth=0.5,
         marker=".",

@@ -26,16 +26,22 @@ _PER_OCTAVE: Final = 2
 
 @dataclass(frozen=True)
 class Series:
-    """A line of the plot: `threads` on `sockets` sockets, with parallel or serial first touch."""
+    """A line of the plot: `threads` on `sockets` sockets, with parallel or serial first touch.
+
+    `serial`: the reference, which starts no thread and never waits for one.
+    """
 
     threads: int
     sockets: int
     touch: Touch
     cpus: tuple[int, ...]
+    serial: bool = False
 
     @property
     def label(self) -> str:
         """The name in plot and CSV: `4 threads, 2S, serial first touch`."""
+        if self.serial:
+            return "serial, without threads"
         threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
         touch = "" if self.touch == "parallel" else ", serial first touch"
         return f"{threads}, {self.sockets}S{touch}"
@@ -53,9 +59,10 @@ class Result:
 
 
 def plan(machine: Machine, sockets: int | None, max_threads: int | None) -> list[Series]:
-    """Plan 1, 2, 4, ... threads on one socket and on all; on several, also with serial first touch.
+    """Plan a serial run, and 1, 2, 4, ... threads on one socket and on all.
 
-    There is one thread per core. Threads are distributed evenly over several sockets.
+    On several sockets, each is also with serial first touch. There is one thread per core. Threads
+    are distributed evenly over several sockets.
     """
     usable = set(machine.usable_cpus)
     packages = [
@@ -65,9 +72,9 @@ def plan(machine: Machine, sockets: int | None, max_threads: int | None) -> list
     packages = [cores for cores in packages if cores]
     if sockets is not None and sockets > len(packages):
         raise NumascapeError(f"{sockets} sockets are wanted, but there are only {len(packages)}")
-    series: list[Series] = []
+    series = [Series(1, 1, "parallel", (packages[0][0],), serial=True)]
     for used in [1, len(packages)] if sockets is None else [sockets]:
-        if used == 1 and series:
+        if any(one.sockets == used and not one.serial for one in series):
             continue
         cores = _dealt(packages[:used])
         counts = [n for n in thread_counts(len(cores), [len(cores)]) if n >= used]
@@ -106,6 +113,7 @@ def run_series(
         cpus=series.cpus,
         nodes=[home[cpu] for cpu in series.cpus] if bound else None,
         touch=None if parallel else "serial",
+        alone="yes" if series.serial else None,
         bytes=[size for size in sizes if size >= least],
         samples=9,
     )
@@ -120,7 +128,7 @@ def results_csv(experiment: Experiment, results: list[Result]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
         ["experiment", "threads", "sockets", "first_touch", "bytes", "elements", "gb_s",
-         "gb_s_half_width", "gflop_s", "interrupted"]
+         "gb_s_half_width", "gflop_s", "interrupted", "run"]
     )  # fmt: skip
     size, flops = BYTES_PER_ELEMENT[experiment], FLOPS_PER_ELEMENT[experiment]
     for result in results:
@@ -128,6 +136,7 @@ def results_csv(experiment: Experiment, results: list[Result]) -> str:
         writer.writerow(
             [experiment, series.threads, series.sockets, series.touch, result.bytes,
              result.bytes // size, f"{result.gb_s:.5g}", f"{result.half_width:.3g}",
-             f"{result.gb_s / size * flops:.5g}", result.interrupted]
+             f"{result.gb_s / size * flops:.5g}", result.interrupted,
+             "serial" if series.serial else "threads"]
         )  # fmt: skip
     return text.getvalue()

@@ -12,7 +12,7 @@ import pytest
 
 from numascape import NumascapeError
 from numascape.machine import Machine, MachineNode, measuring, open_machine, probing
-from numascape.machine.benchmarks import plan
+from numascape.machine.benchmarks import plan, results_csv, run_series
 from numascape.machine.conditions import conditions
 from numascape.machine.measuring import Measured, Setting, check_placement, measure
 from numascape.machine.probing import Probe, Wanted
@@ -169,7 +169,9 @@ def test_sizes_and_threads_double() -> None:
 
 def test_benchmarks_use_one_thread_per_core_on_one_socket_and_all() -> None:
     machine = open_machine("package:2 core:4 pu:2")
-    series = plan(machine, None, None)
+    reference, *series = plan(machine, None, None)
+    assert (reference.serial, reference.cpus, reference.threads) == (True, (0,), 1)
+    assert not any(one.serial for one in series)
     assert [(s.threads, s.sockets, s.touch) for s in series] == [
         (1, 1, "parallel"), (2, 1, "parallel"), (4, 1, "parallel"),
         (2, 2, "parallel"), (2, 2, "serial"), (4, 2, "parallel"), (4, 2, "serial"),
@@ -179,6 +181,19 @@ def test_benchmarks_use_one_thread_per_core_on_one_socket_and_all() -> None:
     assert series[3].cpus == (0, 8)
     with pytest.raises(NumascapeError, match="3 sockets are wanted, but there are only 2"):
         plan(machine, 3, None)
+
+
+def test_the_serial_reference_is_measured_without_threads() -> None:
+    machine = open_machine(None)
+    reference = plan(machine, 1, 1)[0]
+    points = list(run_series(machine, "sum", reference, [4096, 16384]))
+    assert [point.bytes for point in points] == [4096, 16384]
+    assert all(point.gb_s > 0 for point in points)
+    rows = results_csv("sum", points).splitlines()
+    assert rows[0].endswith(",run")
+    assert all(row.endswith(",serial") for row in rows[1:])
+    with pytest.raises(NumascapeError, match="--alone is for one CPU"):
+        measure("bandwidth", operation="read", cpus=[0, 0], alone="yes", bytes=[4096])
 
 
 def write(path: Path, text: str) -> None:
