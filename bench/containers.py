@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPU time of loops over segmented vectors, next to the plain loop over a std::vector.
 
-All variants of a kernel run in turn in each round, in one process, so that other load on the
-machine affects all of them. A ratio is the median over the rounds.
+All variants of a kernel run in turn in each round, in one process, and the programs of both
+compilers take turns, too, so that other load on the machine affects all of them. A ratio is the
+median over the rounds. A plain loop is compiled by the same compiler as what is compared with it.
 """
 
 import re
@@ -22,7 +23,9 @@ from bench.tables import ResultTable, print_table, write_results
 
 SOURCE = ROOT / "bench" / "kernels" / "segments.cpp"
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra", "-pthread")
-NAMES = ("triad", "sum", "transform", "stencil")
+NAMES = ("triad", "sum", "transform", "in place", "axpy", "stencil")
+COMPILERS = {"GCC": "g++", "Clang": "clang++-19"}
+TURNS = 3  # of each program, which share its rounds
 PLAIN = "std::vector"
 console = Console(stderr=True)
 
@@ -41,23 +44,25 @@ class Size:
 SIZES = (Size(1 << 14, "in cache"), Size(1 << 24, "in memory", 0.5))
 
 
-def compile_kernels(boost: Path | None) -> Path:
+def compile_kernels(compiler: str, boost: Path | None) -> Path:
     KERNELS.mkdir(parents=True, exist_ok=True)
-    program = KERNELS / "segments"
+    program = KERNELS / f"segments-{compiler}"
     options = ["-DBOOST", "-isystem", str(boost)] if boost is not None else []
-    command = ["g++", *FLAGS, f"-I{ROOT / 'include'}", *options, str(SOURCE), "-o", str(program)]
+    command = [compiler, *FLAGS, f"-I{ROOT / 'include'}", *options, str(SOURCE), "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 
 
-def measured(program: Path, size: Size, rounds: int, page: str) -> Times:
-    """Nanoseconds per element of each round, by kernel and way."""
-    command = [str(program), str(size.elements), str(max(1, int(rounds * size.fraction))), page]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    times: Times = defaultdict(list)
-    for line in output.splitlines():
-        kernel, way, value = line.split(",")
-        times[kernel, way].append(float(value))
+def measured(programs: dict[str, Path], size: Size, rounds: int, page: str) -> dict[str, Times]:
+    """Nanoseconds per element of each round, by compiler, kernel and way."""
+    times: dict[str, Times] = {name: defaultdict(list) for name in programs}
+    some = max(1, int(rounds * size.fraction / TURNS))
+    for name, program in [*programs.items()] * TURNS:
+        command = [str(program), str(size.elements), str(some), page]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        for line in output.splitlines():
+            kernel, way, value = line.split(",")
+            times[name][kernel, way].append(float(value))
     return times
 
 
@@ -79,37 +84,57 @@ def boost_note(boost: Path | None) -> str:
     return f" Boost.Container's segmented algorithms are those of Boost {number}."
 
 
-def table(program: Path, size: Size, rounds: int, boost: Path | None) -> ResultTable:
+def tables_of(
+    programs: dict[str, Path], size: Size, rounds: int, boost: Path | None
+) -> list[ResultTable]:
     console.print(f"{size.elements} elements: {rounds} rounds")
-    base = measured(program, size, rounds, "4K")
-    huge = measured(program, size, rounds, "2M")
-    rows: list[list[str | float | None]] = [
-        [
-            kernel,
-            statistics.median(base[kernel, PLAIN]),
-            ratio(base, kernel, "hierarchical"),
-            ratio(huge, kernel, "hierarchical"),
-            ratio(base, kernel, "naive ++"),
-            ratio(base, kernel, "Boost"),
+    base = measured(programs, size, rounds, "4K")
+    huge = measured(programs, size, rounds, "2M")
+    kernels: list[list[str | float | None]] = []
+    loops: list[list[str | float | None]] = []
+    for name in programs:
+        kernels += [
+            [
+                f"{kernel}, {name}",
+                statistics.median(base[name][kernel, PLAIN]),
+                ratio(base[name], kernel, "hierarchical"),
+                ratio(huge[name], kernel, "hierarchical"),
+                ratio(base[name], kernel, "naive ++"),
+                ratio(base[name], kernel, "Boost"),
+            ]
+            for kernel in NAMES
         ]
-        for kernel in NAMES
-    ]
-    return ResultTable(
-        f"{size.place}: {size.elements} elements",
-        [
-            "kernel",
-            "std::vector, ns per element",
-            "hierarchical",
-            "hierarchical, 2 MiB pages",
-            "naive ++",
-            "Boost",
-        ],
-        rows,
-        "Beside the first, columns are CPU time over that of the plain loop over a std::vector: "
-        "below 1 is faster. Four segments; one thread. The plain loop over a sum adds in order, "
-        "each addition after the one before; reduce may add in any order, as std::reduce."
-        + boost_note(boost),
-    )
+        loops.append(
+            [
+                name,
+                ratio(base[name], "index", "v[i]"),
+                ratio(base[name], "index", "for_each_span"),
+                ratio(base[name], "index", "numa_vector v[i]"),
+                ratio(base[name], "standard", "iterators"),
+                ratio(base[name], "standard", "numa_vector"),
+            ]
+        )
+    place = f"{size.place}: {size.elements} elements"
+    columns = ["std::vector, ns per element", "hierarchical", "hierarchical, 2 MiB pages"]
+    return [
+        ResultTable(
+            place,
+            ["kernel", *columns, "naive ++", "Boost"],
+            kernels,
+            "Beside the first, columns are CPU time over that of the plain loop over a "
+            "std::vector: below 1 is faster. Four segments; one thread. The machine was busy with "
+            "other programs. The plain loop over a sum adds in order, each addition after the one "
+            "before; reduce may add in any order, as std::reduce." + boost_note(boost),
+        ),
+        ResultTable(
+            f"loops by index, and standard algorithms, {place}",
+            ["", "v[i]", "for_each_span", "numa_vector, v[i]", "std::transform",
+             "numa_vector, std::transform"],
+            loops,
+            "x[i] = y[i] / 2 + 1 in two ways, over the same with std::vector. The columns without "
+            "numa_vector are a segmented_vector; for these loops, use for_each_span instead.",
+        ),
+    ]  # fmt: skip
 
 
 def main(
@@ -125,8 +150,8 @@ def main(
 ) -> None:
     """Measure loops over segmented vectors against the plain loop over a std::vector."""
     try:
-        program = compile_kernels(boost)
-        tables = [table(program, size, rounds, boost) for size in SIZES]
+        programs = {name: compile_kernels(compiler, boost) for name, compiler in COMPILERS.items()}
+        tables = [one for size in SIZES for one in tables_of(programs, size, rounds, boost)]
     except subprocess.CalledProcessError as failure:
         console.print(f"{failure.cmd[0]}: status {failure.returncode}", markup=False)
         raise typer.Exit(1) from None

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four loops over arrays of doubles, each in several ways, in rounds in which all ways take turns.
+// Loops over arrays of doubles, each in several ways, in rounds in which all ways take turns.
 //
 //     segments ELEMENTS ROUNDS 4K|2M     the last is the page size of the segments
 //
@@ -12,12 +12,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "numascape/algorithm.hpp"
+#include "numascape/numa_vector.hpp"
 #include "numascape/segmented_vector.hpp"
+#include "numascape/spans.hpp"
 
 #ifdef BOOST
 #include <boost/container/experimental/segmented_for_each.hpp>
@@ -49,12 +52,15 @@ struct Arrays {
           where{numascape::layout{numascape::block{segments, row}}.pages(page)},
           x{where, n, 1.0},
           y{where, n, 2.0},
-          z{where, n, 3.0} {}
+          z{where, n, 3.0},
+          u{where, n, 1.0},
+          w{where, n, 2.0} {}
 
     std::size_t row;
     std::vector<double> a, b, c;
     numascape::layout<numascape::block> where;
     Segmented x, y, z;
+    numascape::numa_vector<double> u, w;
 };
 
 double sink = 0;
@@ -78,6 +84,7 @@ struct Way {
 
 constexpr double scale = 0.4;
 constexpr auto triad = [](double b, double c) { return b + scale * c; };
+constexpr auto half = [](double x) { return 0.5 * x + 1; };
 constexpr auto affine = [](double b) { return scale * b + 1; };
 
 void stencil_row(double* out, const double* up, const double* mid, const double* down,
@@ -150,6 +157,50 @@ const std::vector<Way> ways{
          auto b = s.y.begin();
          for (auto a = s.x.begin(); a != s.x.end(); ++a, ++b) *a = scale * *b + 1;
      }},
+    {"in place", "std::vector",
+     [](Arrays& s) {
+         for (double& x : s.a) x = half(x);
+     }},
+    {"in place", "hierarchical", [](Arrays& s) { numascape::transform(s.x, s.x.begin(), half); }},
+    {"in place", "naive ++",
+     [](Arrays& s) {
+         for (double& x : s.x) x = half(x);
+     }},
+    {"axpy", "std::vector",
+     [](Arrays& s) {
+         for (std::size_t i = 0; i < s.a.size(); ++i) s.a[i] = half(s.a[i]) + s.b[i];
+     }},
+    {"axpy", "hierarchical",
+     [](Arrays& s) {
+         numascape::transform(s.x, s.y.begin(), s.x.begin(),
+                              [](double a, double b) { return half(a) + b; });
+     }},
+    {"index", "std::vector",
+     [](Arrays& s) {
+         for (std::size_t i = 0; i < s.a.size(); ++i) s.a[i] = half(s.b[i]);
+     }},
+    {"index", "v[i]",
+     [](Arrays& s) {
+         for (std::size_t i = 0; i < s.x.size(); ++i) s.x[i] = half(s.y[i]);
+     }},
+    {"index", "for_each_span",
+     [](Arrays& s) {
+         numascape::for_each_span(
+             [](std::size_t, std::span<double> x, std::span<const double> y) {
+                 for (std::size_t i = 0; i < x.size(); ++i) x[i] = half(y[i]);
+             },
+             s.x, std::as_const(s.y));
+     }},
+    {"index", "numa_vector v[i]",
+     [](Arrays& s) {
+         for (std::size_t i = 0; i < s.u.size(); ++i) s.u[i] = half(s.w[i]);
+     }},
+    {"standard", "std::vector",
+     [](Arrays& s) { std::transform(s.b.begin(), s.b.end(), s.a.begin(), half); }},
+    {"standard", "iterators",
+     [](Arrays& s) { std::transform(s.y.begin(), s.y.end(), s.x.begin(), half); }},
+    {"standard", "numa_vector",
+     [](Arrays& s) { std::transform(s.w.begin(), s.w.end(), s.u.begin(), half); }},
     {"stencil", "std::vector",
      [](Arrays& s) {
          const std::size_t n = s.row;

@@ -140,8 +140,9 @@ class numa_vector {
     T* data() noexcept { return empty() ? nullptr : table_.front()->first; }
     const T* data() const noexcept { return empty() ? nullptr : table_.front()->first; }
 
-    T& operator[](std::size_t i) noexcept { return data()[i]; }
-    const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+    // Not data()[i], whose test for an empty vector keeps GCC from vectorising loops.
+    T& operator[](std::size_t i) noexcept { return table_.front()->first[i]; }
+    const T& operator[](std::size_t i) const noexcept { return table_.front()->first[i]; }
     // Throws std::out_of_range.
     T& at(std::size_t i) { return data()[detail::checked(i, size_)]; }
     const T& at(std::size_t i) const { return data()[detail::checked(i, size_)]; }

@@ -160,6 +160,17 @@ def test_allocators_take_memory_of_their_nodes(run: Run) -> None:
     assert max(interleaved.values()) - min(interleaved.values()) <= 1
 
 
+def test_every_cpu_works_on_elements_of_its_own_node(run: Run) -> None:
+    printed = run.printed["shares"]
+    home = {}
+    for number, node in enumerate(run.machine.nodes):
+        home |= dict.fromkeys(range(len(home), len(home) + node.cpus), number)
+    assert printed["workers"] == len(home)
+    assert len(printed["seen"]) == len(home)  # all of them, with one segment for each node
+    assert all(home[cpu] == node for cpu, node in printed["seen"])
+    assert not printed["moved"]
+
+
 def test_a_full_node_spills_or_fails_as_declared(run: Run) -> None:
     spilled = run.printed["spill"]
     small = str(run.machine.small)

@@ -14,9 +14,12 @@
 #include <functional>
 #include <map>
 #include <memory_resource>
+#include <mutex>
 #include <span>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "numascape/layout_text.hpp"
@@ -26,6 +29,7 @@
 #include "numascape/per_node.hpp"
 #include "numascape/replicated.hpp"
 #include "numascape/segmented_vector.hpp"
+#include "numascape/spans.hpp"
 
 using namespace numascape;
 
@@ -33,6 +37,34 @@ namespace {
 
 constexpr std::size_t base_page = 4096;
 constexpr std::size_t elements = 600'000;
+
+// Prints which workers had elements of which node, and on which CPUs they ran. One thread for each
+// CPU; the default layout has one segment for each node.
+void share_work(node_threads& workers) {
+    segmented_vector<double> v{workers, layout{}, elements, 1.0};
+    std::mutex mutex;
+    std::map<std::thread::id, std::pair<int, int>> seen;  // CPU, node of the elements
+    bool moved = false;
+    for (int round = 0; round < 3; ++round) {
+        for_each_span(
+            workers,
+            [&](std::size_t, std::span<double> part) {
+                int node = -1;
+                void* page = part.data();
+                if (syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &node, 0) != 0) std::abort();
+                const std::lock_guard lock{mutex};
+                const std::pair<int, int> now{sched_getcpu(), node};
+                const auto [at, added] = seen.emplace(std::this_thread::get_id(), now);
+                moved = moved || (!added && at->second.second != node);
+            },
+            v);
+    }
+    std::ostringstream text;
+    for (const auto& [thread, where] : seen)
+        text << (text.tellp() > 0 ? ", " : "") << "[" << where.first << ", " << where.second << "]";
+    std::printf("{\"name\": \"shares\", \"workers\": %zu, \"moved\": %s, \"seen\": [%s]}\n",
+                workers.workers(), moved ? "true" : "false", text.str().c_str());
+}
 
 // How many of the pages that hold these bytes are on each node.
 std::string nodes_of(const void* start, std::size_t size) {
@@ -202,6 +234,7 @@ int main(int count, char** arguments) {
     construct_layouts(workers, machine.memory_nodes(true).size());
     construct_given(workers, machine);
     construct_copies(workers);
+    share_work(workers);
     allocate(machine);
     overfill(workers, small);
     return 0;
