@@ -162,7 +162,7 @@ def test_allocators_take_memory_of_their_nodes(run: Run) -> None:
 
 def test_every_cpu_works_on_elements_of_its_own_node(run: Run) -> None:
     printed = run.printed["shares"]
-    home = {}
+    home: dict[int, int] = {}
     for number, node in enumerate(run.machine.nodes):
         home |= dict.fromkeys(range(len(home), len(home) + node.cpus), number)
     assert printed["workers"] == len(home)

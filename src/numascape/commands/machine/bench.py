@@ -48,9 +48,9 @@ def bench(
     """Measure the bandwidth of a loop for different lengths of its vectors, from cache to memory.
 
     The reference is a serial run without threads. There is a curve for each of 1, 2, 4, ...
-    threads, one thread per core, on one socket (1S) and on all sockets. With several sockets, each curve is also measured with serial first touch: the
-    first thread touches all memory. A store counts once. Without -o and --csv, the points are
-    printed as CSV.
+    threads, one thread per core, on one socket (1S) and on all sockets. With several sockets, each
+    curve is also measured with serial first touch: the first thread touches all memory. A store
+    counts once. Without -o and --csv, the points are printed as CSV.
 
     Example: `numascape machine bench triad -o triad.svg`
     """  # fmt: skip
