@@ -4,6 +4,7 @@
 The same as tests/fuzz/test_instructions.py, with more blocks and other seeds.
 """
 
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from bench.measure import machine
+from bench.tables import RESULTS, ResultTable, write_results
 from fuzz.instructions.blocks import Repertoire
 from fuzz.instructions.probing import features, probe
 from fuzz.instructions.program import build, run
@@ -45,6 +48,23 @@ def one_block(folder: Path, repertoire: Repertoire, name: str, size: int) -> boo
     return not found
 
 
+def write_run(begun: str, recorder: str, seeds: str, blocks: int, wrong: int) -> None:
+    """Write the run into bench/results/instructions.md, with those of earlier runs."""
+    data = RESULTS / "instructions.json"
+    runs = json.loads(data.read_text())["tables"][0]["rows"] if data.exists() else []
+    about = machine()
+    row = [begun, f"{about['processor']}, Linux {about['kernel']}", recorder, seeds, str(blocks)]
+    runs = [run for run in runs if run[0] != begun] + [[*row, str(wrong)]]
+    table = ResultTable(
+        "Random blocks of instructions, with and without the recorder",
+        ["begun", "machine", "recorder", "seeds", "blocks", "differ"],
+        runs,
+        f"{sum(int(run[4]) for run in runs)} blocks in all. A program of a seed has up to 2000 "
+        "blocks, and other ones on processors with other instructions.",
+    )
+    write_results("instructions", about, [table])
+
+
 def main(
     blocks: Annotated[int, typer.Option(min=1, help="How many blocks.")] = 1_000_000,
     seed: Annotated[int, typer.Option(help="Of the first program.")] = 1000,
@@ -52,6 +72,7 @@ def main(
     recorder: Annotated[str, typer.Option(help="binary, or faults: registers only.")] = "binary",
     block: Annotated[str, typer.Option(help="SEED/NUMBER: run this block alone.")] = "",
     keep: Annotated[Path | None, typer.Option(help="Keep programs here.")] = None,
+    write: Annotated[bool, typer.Option(help="Write bench/results/instructions.md, .json.")] = True,
 ) -> None:
     """Compare random blocks of instructions."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -60,6 +81,7 @@ def main(
         if block:
             raise typer.Exit(0 if one_block(folder / "block", repertoire, block, size) else 1)
         begin = time.monotonic()
+        begun = time.strftime("%Y-%m-%d %H:%M:%S")
         wrong = 0
         for at in range(0, blocks, size):
             number = seed + at // size
@@ -75,6 +97,8 @@ def main(
             console.print(report(program, number, found), markup=False, end="")
             done = at + len(program.blocks)
             console.print(f"{done} blocks, {wrong} differ, {time.monotonic() - begin:.0f} s")
+            if write:  # also what a run that is ended early has done
+                write_run(begun, recorder, f"{seed}-{number}", done, wrong)
     raise typer.Exit(1 if wrong else 0)
 
 

@@ -24,18 +24,13 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "threads.py": (),
 }
 COMPILERS_PROGRAMS = ("openmp", "fields")
-# Right when last tried, but too slow: 25 s of CPU time each, minutes on a busy machine.
-OPEN = {(BINARY, "Concurrent.class"), (BINARY, "events.js")}
 # No library can be loaded into a static program.
 REFUSED = {(PLAN, "concurrent"): "is linked statically"}
 # A recorder attaches to these and detaches while they work.
 ATTACHED = ("openmp", "fields", "threads.py")
-CELLS = [
-    (way, program)
-    for way in (BINARY, FAULTS, PLAN)
-    for program in LANGUAGES
-    if (way, program) not in OPEN
-] + [(ATTACH, program) for program in ATTACHED]
+CELLS = [(way, program) for way in (BINARY, FAULTS, PLAN) for program in LANGUAGES] + [
+    (ATTACH, program) for program in ATTACHED
+]
 
 
 def command_of(program: str, build: Path) -> list[str | Path]:

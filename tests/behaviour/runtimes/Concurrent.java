@@ -25,13 +25,13 @@ public class Concurrent {
 
     static long words() {
         Map<String, Integer> counts = new HashMap<>();
-        for (int i = 0; i < 20000; i++) counts.merge("word" + i % 137, i, Integer::sum);
+        for (int i = 0; i < 1000; i++) counts.merge("word" + i % 137, i, Integer::sum);
         return counts.values().stream().mapToLong(Integer::longValue).sum();
     }
 
     static long caught() {
         long caught = 0;
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 30; i++) {
             try {
                 nothing[i] = 1;
             } catch (NullPointerException expected) {
@@ -46,7 +46,7 @@ public class Concurrent {
         List<Future<Long>> parts = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             final int part = i;
-            parts.add(pool.submit(() -> primes(20000 + part) + words() + caught()));
+            parts.add(pool.submit(() -> primes(2000 + part) + words() + caught()));
         }
         long sum = 0;
         for (Future<Long> part : parts) sum += part.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// node: compiled code, the collector, worker threads, WebAssembly, files and a child.
+// node: compiled code, the collector, a worker thread, WebAssembly, files and a child.
 "use strict";
 const { Worker, isMainThread, parentPort, workerData } = require("worker_threads");
 const { execFile } = require("child_process");
@@ -15,7 +15,7 @@ function mix(count) {
 
 function objects() {
   let list = [];
-  for (let i = 0; i < 20000; i++) list.push({ key: `k${i % 101}`, value: [i, i + 1] });
+  for (let i = 0; i < 3000; i++) list.push({ key: `k${i % 101}`, value: [i, i + 1] });
   return list.filter((o) => o.key === "k7").reduce((sum, o) => sum + o.value[1], 0);
 }
 
@@ -35,13 +35,13 @@ function inWorker(count) {
 
 async function work() {
   const assembly = new WebAssembly.Instance(new WebAssembly.Module(ADD));
-  const parts = await Promise.all([inWorker(200000), inWorker(300000)]);
+  const [there, here] = await Promise.all([inWorker(20000), mix(30000)]);
   const text = await fs.readFile(__filename);
   const packed = await promisify(zlib.gzip)(text);
   const unpacked = await promisify(zlib.gunzip)(packed);
   const child = await promisify(execFile)("/bin/echo", ["child"]);
   if (!unpacked.equals(text)) throw new Error("the text has changed");
-  return [...parts, objects(), assembly.exports.add(40, 2), child.stdout.trim()].join(" ");
+  return [there, here, objects(), assembly.exports.add(40, 2), child.stdout.trim()].join(" ");
 }
 
 async function main() {

@@ -14,17 +14,21 @@ from iced_x86 import (
     Encoder,
     Instruction,
     InstructionInfoFactory,
+    Mnemonic,
     OpAccess,
     Register,
     RegisterInfo,
 )
 
-from fuzz.instructions.forms import REGISTERS
+from fuzz.instructions.forms import REGISTERS, words
 from fuzz.instructions.layout import DATA_PAGES, GENERAL, PAGE, STACK_PAGE, arena_of
 
 RSP: Final = 4
 _WRITES: Final = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE,
                   OpAccess.READ_COND_WRITE}  # fmt: skip
+_SHIFTS: Final = {
+    getattr(Mnemonic, name) for name in words("ROL ROR RCL RCR SHL SHR SAL SAR SHLD SHRD")
+}
 _POINTERS: Final = (3, 5, 6, 7, 12, 13, 8)
 _INDEXES: Final = (1, 9, 14)
 FULL: Final = [REGISTERS[name.upper()] for name in GENERAL]
@@ -295,7 +299,9 @@ class Builder:
         for vector in vectors - {None}:
             self.indices.pop(vector, None)  # type: ignore[arg-type]
         undefined = instruction.rflags_undefined & 0x3F
-        self.undefined = (self.undefined & ~instruction.rflags_modified) | undefined
+        # A shift by 0 leaves the flags as they are.
+        defined = 0 if instruction.mnemonic in _SHIFTS else instruction.rflags_modified
+        self.undefined = (self.undefined & ~defined) | undefined
         self.ever_undefined |= undefined
         self.add(instruction)
 
