@@ -27,7 +27,7 @@ NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
 # For any program, without a special build.
 WAYS_OF_ANY = (BINARY, FAULTS, PLAN, ATTACH)
 # Long enough for a busy machine; a program that takes longer hangs.
-LIMIT_S = 240
+LIMIT_S = 480
 _RECORDERS_THREAD = "numascape"
 # Each attach finds the program's threads elsewhere.
 _ATTACHES = 3
