@@ -2,8 +2,10 @@
 """Which small mistakes in the code that judges would the tests notice?
 
 A mutant is a module with one operator, number or condition changed (Cosmic Ray's operators). Each
-runs in a process of its own, where an import hook gives it instead of the module; no file changes.
-Only tests that start no program run, and of these only those that call the changed function.
+runs in a process of its own; no file changes. If the change is in a function, the code of the
+function is replaced in a copy of a process that has collected the tests; otherwise an import hook
+gives the mutant instead of the module. Only tests that start no program run, and of these only
+those that call the changed function.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import polars as pl  # noqa: F401
 import rich.console
 import typer
 
+from bench.loaded_tests import Trial, make_trials
 from bench.measure import machine
 from bench.reached import Function, run_quietly, tests_by_function
 from bench.tables import ResultTable, print_table, write_results
@@ -38,7 +41,8 @@ SOURCE = ROOT / "src"
 TESTS = [
     ROOT / "tests" / "unit" / name
     for name in (
-        *("findings", "prediction", "placement", "plan", "comparison", "report", "api", "trace"),
+        *("analysis", "findings", "prediction", "placement", "plan", "comparison", "report", "api"),
+        "trace",
         *(f"cli/test_{verb}.py" for verb in ("advise", "compare", "predict", "run", "show")),
         "figures/test_data.py",
     )
@@ -155,15 +159,37 @@ def noticed(
     mutants: Sequence[Mutant], tests: dict[Function, list[str]], jobs: int
 ) -> Iterator[tuple[Mutant, bool]]:
     """For each mutant, in the order of their ends: whether a test fails, or does not end."""
+    in_functions: list[tuple[Mutant, Trial]] = []
+    others: list[Mutant] = []
+    for mutant in mutants:
+        chosen = _tests_of(mutant, tests)[:MOST_TESTS]
+        file = ROOT / mutant.file
+        first_line = _function_at(file.read_text(), mutant.line)
+        if not chosen:
+            yield mutant, False
+        elif first_line is None:
+            others.append(mutant)
+        else:
+            code = compile(mutant.code(), str(file), "exec")
+            trial = Trial(mutant.module, str(file), first_line, code, chosen)
+            in_functions.append((mutant, trial))
+    trials = [trial for _, trial in in_functions]
+    places = [str(place) for place in TESTS]
+    for number, is_noticed in make_trials(trials, places, jobs, LIMIT_S):
+        yield in_functions[number][0], is_noticed
+    yield from _noticed_at_import(others, tests, jobs)
+
+
+def _noticed_at_import(
+    mutants: Sequence[Mutant], tests: dict[Function, list[str]], jobs: int
+) -> Iterator[tuple[Mutant, bool]]:
     waiting = list(reversed(mutants))
     running: dict[int, tuple[Mutant, float]] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
-            running[_start(mutant, _tests_of(mutant, tests)[:MOST_TESTS])] = (
-                mutant,
-                time.monotonic(),
-            )
+            child = _start(mutant, _tests_of(mutant, tests)[:MOST_TESTS])
+            running[child] = (mutant, time.monotonic())
         for child, (mutant, begin) in list(running.items()):
             ended, status = os.waitpid(child, os.WNOHANG)
             if not ended and time.monotonic() - begin > LIMIT_S:
@@ -213,12 +239,10 @@ def _function_at(text: str, line: int) -> int | None:
 def _start(mutant: Mutant, tests: Sequence[str]) -> int:
     child = os.fork()
     if child == 0:
-        status = 0
-        if tests:
-            status = 1
-            with contextlib.suppress(BaseException):
-                sys.meta_path.insert(0, _Replacing(mutant))
-                status = run_quietly(["-x", *tests])
+        status = 1
+        with contextlib.suppress(BaseException):
+            sys.meta_path.insert(0, _Replacing(mutant))
+            status = run_quietly(["-x", *tests])
         os._exit(status)
     return child
 
@@ -267,12 +291,16 @@ def main(
     count: Annotated[int, typer.Option(min=1, help="How many mutants, drawn at random.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many at a time.")] = os.cpu_count() or 1,
+    calls: Annotated[
+        Path | None,
+        typer.Option(help="File for the functions that each test calls; used again if it exists."),
+    ] = None,
     target: Annotated[float, typer.Option(help="The share to notice; less is status 1.")] = 0.85,
 ) -> None:
     """Try mutants, print those that no test notices, and write bench/results/mutations.*."""
     chosen = packages or PACKAGES
     drawn, sizes = _sample(chosen, count, seed)
-    tests = tests_by_function(SOURCE, TESTS, jobs)
+    tests = tests_by_function(SOURCE, TESTS, jobs, calls)
     rows: list[dict[str, Any]] = []
     tables: list[ResultTable] = []
     for number, (mutant, is_noticed) in enumerate(noticed(drawn, tests, jobs), 1):

@@ -72,11 +72,29 @@ class Calls:
             self.failed.add(report.nodeid)
 
 
-def tests_by_function(source: Path, places: Sequence[Path], jobs: int) -> dict[Function, list[str]]:
+def tests_by_function(
+    source: Path, places: Sequence[Path], jobs: int, kept: Path | None
+) -> dict[Function, list[str]]:
     """The quick tests in these files and folders that call each function, the quickest first.
 
-    Tests that fail without any mutant are left out.
+    Tests that fail without any mutant are left out. The file `kept`, if it exists, has what an
+    earlier call found.
     """
+    if kept is not None and kept.exists():
+        rows = json.loads(kept.read_text())
+    else:
+        rows = _calls(source, places, jobs)
+        if kept is not None:
+            kept.write_text(json.dumps(rows))
+    found: defaultdict[Function, list[str]] = defaultdict(list)
+    for test, _, called in sorted(rows, key=lambda row: float(row[1])):
+        for file, line in called:
+            found[file, line].append(test)
+    return dict(found)
+
+
+def _calls(source: Path, places: Sequence[Path], jobs: int) -> list[tuple[str, float, Any]]:
+    """Each test that passes, its seconds, and the functions that it calls."""
     files = [
         str(path)
         for place in places
@@ -87,12 +105,7 @@ def tests_by_function(source: Path, places: Sequence[Path], jobs: int) -> dict[F
         children = [_start(source, files[job::jobs], result) for job, result in enumerate(results)]
         for child in children:
             os.waitpid(child, 0)
-        rows = [row for result in results for row in json.loads(result.read_text())]
-    found: defaultdict[Function, list[str]] = defaultdict(list)
-    for test, _, called in sorted(rows, key=lambda row: float(row[1])):
-        for file, line in called:
-            found[file, line].append(test)
-    return dict(found)
+        return [row for result in results for row in json.loads(result.read_text())]
 
 
 def _start(source: Path, files: Sequence[str], result: Path) -> int:
