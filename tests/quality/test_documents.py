@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,9 +41,10 @@ def verb_and_words(words: list[str]) -> list[str]:
     return words
 
 
-def test_commands_in_the_documents_have_the_options_they_use() -> None:
+def test_commands_in_the_documents_have_the_options_they_use(
+    numascape: Callable[..., tuple[int, str, str]],
+) -> None:
     """Every `numascape VERB --option` of a document is understood by VERB's help."""
-    command = Path(sysconfig.get_path("scripts")) / "numascape"
     used = {
         (verb, option)
         for document in DOCUMENTS
@@ -54,14 +54,10 @@ def test_commands_in_the_documents_have_the_options_they_use() -> None:
         if re.fullmatch(r"--?[a-z][a-z-]*", option)
     }
     assert ("record", "-o") in used
-    helps = {
-        verb: subprocess.run(
-            [command, *verb.split(), "--help"], capture_output=True, text=True, check=True
-        )
-        for verb in {verb for verb, _ in used}
-    }
+    helps = {verb: numascape(*verb.split(), "--help") for verb in {verb for verb, _ in used}}
+    assert {status for status, _, _ in helps.values()} == {0}
     assert [
         f"{verb} {option}"
         for verb, option in sorted(used)
-        if not re.search(rf"(?<![\w-]){option}(?![\w-])", helps[verb].stdout)
+        if not re.search(rf"(?<![\w-]){option}(?![\w-])", helps[verb][1])
     ] == []
