@@ -50,6 +50,9 @@ class _Trials:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Make the trials, a few at a time; write the number and the outcome of each."""
+        # A copy of a process whose threads compute frames would wait for them forever.
+        names = {path.read_text() for path in Path("/proc/self/task").glob("*/comm")}
+        assert "polars-0\n" not in names, "a test file computes frames when it is collected"
         items = {item.nodeid: item for item in session.items}
         waiting = list(reversed(list(enumerate(self._trials))))
         running: dict[int, tuple[int, float]] = {}
@@ -142,10 +145,14 @@ def make_trials(
             finally:
                 os._exit(0)
         os.close(writing)
+        missing = set(range(len(trials)))
         with os.fdopen(reading) as results:
             for line in results:
                 number, outcome = map(int, line.split())
                 if outcome == _BROKEN:
                     raise RuntimeError(f"{trials[number].file}: its function was not replaced")
+                missing.remove(number)
                 yield number, outcome == _NOTICED
         os.waitpid(child, 0)
+        if missing:
+            raise RuntimeError("pytest ended before all trials: try to collect these tests")

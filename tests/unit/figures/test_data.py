@@ -45,13 +45,16 @@ def expect_sums(pages: PageMap, trace: Trace, structure: int) -> None:
     assert (pages.edges[0], pages.edges[-1]) == (0, trace.structures.item(structure, "pages"))
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [seismic(200, 8), sparse(), many_threads(70, 3000)],
-    ids=["seismic", "sparse", "many-threads"],
-)
-def test_sums_stay_however_pages_are_folded(written: Written, pattern: Pattern) -> None:
-    trace = written(pattern)
+PATTERNS: dict[str, Callable[[], Pattern]] = {
+    "seismic": lambda: seismic(200, 8),
+    "sparse": sparse,
+    "many-threads": lambda: many_threads(70, 3000),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_sums_stay_however_pages_are_folded(written: Written, pattern: str) -> None:
+    trace = written(PATTERNS[pattern]())
     for structure in range(2):
         for columns in (1024, 16):
             pages = page_map(trace, structure, columns)
