@@ -19,6 +19,7 @@ from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
     Pattern,
     boundary_share,
+    looked_up,
     parts_share_pages,
     pattern_of,
     randomness,
@@ -64,6 +65,11 @@ def test_a_tenth_of_the_mean_takes_part_in_the_work() -> None:
     assert (
         page_use(rows({(0, 0, t): (n, 0) for t, n in enumerate((195, 195, 10))})).threads.size == 2
     )
+
+
+def test_64_accesses_between_two_users_are_a_part() -> None:
+    assert not looked_up(use([[64, 0], [0, 64]]))
+    assert looked_up(use([[63, 0], [0, 63]]))
 
 
 def test_means_over_pages_are_weighted_by_accesses() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import socket
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,13 +87,28 @@ def test_questions_of_random_bytes_get_an_answer_or_none(resolver: Resolver) -> 
             continue
 
 
+def asked(path: Path, content: bytes) -> bytes:
+    """What the socket answers, or nothing."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        with suppress(ConnectionError):
+            client.sendall(content)
+            client.shutdown(socket.SHUT_WR)
+            return client.recv(100)
+        return b""
+
+
 def test_the_socket_answers_after_nonsense(resolver: Resolver, tmp_path: Path) -> None:
     path = tmp_path / "questions"
     with serving(resolver, path):
         for content in (b"", b"nonsense", b"\xff" * 28, question()):
-            with socket.socket(socket.AF_UNIX) as client:
-                client.connect(str(path))
-                client.sendall(content)
-                client.shutdown(socket.SHUT_WR)
-                got = client.recv(100)
+            got = asked(path, content)
         assert struct.unpack("<2I", got)[0] == NOWHERE
+
+
+def test_a_question_has_at_most_four_mebibytes(resolver: Resolver, tmp_path: Path) -> None:
+    path = tmp_path / "questions"
+    room = (4 << 20) - (len(question()) - struct.calcsize("<7I"))
+    with serving(resolver, path):
+        answers = [asked(path, question(path=b"/none" + b"/" * (room + more))) for more in (0, 1)]
+    assert [len(got) for got in answers] == [8, 0]
