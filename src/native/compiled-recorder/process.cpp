@@ -182,59 +182,11 @@ void reopen_shard(ThreadRecorder& recorder) {
     memory_regions.write_live(recorder, time);
 }
 
-// --- Time slices
-
-uint64_t session_begin = 0;  // CLOCK_REALTIME ns
-
-// The first process of a session writes its start time to a file; the time slices of all processes
-// are relative to it.
-uint64_t read_session_begin() {
-    char path[1200];
-    append_text(append_text(path, options.directory, sizeof options.directory), "/begin", 16);
-    uint64_t begin = shard.start_ns();
-    int file = os::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
-    if (file >= 0) {
-        os::call(SYS_write, file, reinterpret_cast<long>(&begin), sizeof begin);
-        os::close(file);
-        return begin;
-    }
-    file = os::open(path, O_RDONLY | O_CLOEXEC);
-    uint64_t first = 0;
-    if (file >= 0) {
-        const bool whole = os::read(file, &first, sizeof first) == sizeof first;
-        begin = whole && first < begin ? first : begin;
-        os::close(file);
-    }
-    return begin;
-}
-
-void* run_clock(void*) {
-    constexpr uint64_t kSecond = 1000000000;
-    thread_state.ended = true;  // not one of the program's
-    ThreadRecorder* writer = shard.start_writer();
-    while (writer != nullptr && !finished.load()) {
-        const uint64_t left = phases.follow_clock(*writer, session_begin, options.every_ns);
-        const timespec wait{static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
-        os::call(SYS_nanosleep, reinterpret_cast<long>(&wait), 0);
-    }
-    return nullptr;
-}
-
-void start_clock() {
-    using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-    static Create create_thread = nullptr;
-    pthread_t clock;
-    session_begin = read_session_begin();
-    // No signal is for it.
-    uint64_t before = 0;
-    const uint64_t all = ~uint64_t{0};
-    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-             reinterpret_cast<long>(&before), sizeof all);
-    next_of(create_thread, "pthread_create")(&clock, nullptr, run_clock, nullptr);
-    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
-}
-
 }  // namespace
+
+bool is_finished() {
+    return finished.load();
+}
 
 bool recording() {
     return opened.load(std::memory_order_acquire);
@@ -325,7 +277,7 @@ bool open_shard(bool wanted) {
     pthread_atfork(threads_before_fork, forked_in_parent, forked_in_child);
     take_over_handlers();
     if (options.every_ns != 0) {
-        start_clock();
+        start_time_slices();
     }
     return true;
 }

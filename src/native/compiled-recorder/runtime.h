@@ -63,6 +63,11 @@ bool recording();
 bool open_shard(bool wanted);
 // What is only known at the end; the first call only.
 void finish_shard(uint32_t flag);
+bool is_finished();
+
+// --- time_slices.cpp
+// From now on, a thread of ours begins a phase every `options.every_ns`.
+void start_time_slices();
 
 // --- threads.cpp
 // This thread's recorder, which is created if needed; null after the thread's end, or without a

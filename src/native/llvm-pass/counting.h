@@ -19,6 +19,11 @@ struct Segment {
     Executions executions;  // known before the loop: not counted in the block
 };
 
+// Of `number` accesses in a block, the first at `place`.
+llvm::Value* places(llvm::IRBuilder<>& at, llvm::Value* place, llvm::Value* number);
+// For a branch that is rarely taken.
+llvm::MDNode* unlikely(llvm::LLVMContext& context);
+
 class FunctionCounter {
   public:
     FunctionCounter(llvm::Function& function, SiteWriter& sites);
