@@ -18,6 +18,7 @@ import pytest
 import numascape
 from integration.attaching import Attach
 from integration.attaching import record as record_running
+from integration.loaded_command import run_loaded
 from numascape.installation import installed_file
 from numascape.trace import Trace
 
@@ -112,19 +113,13 @@ def record(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
     def run(program: str | Path, *arguments: str | int | Path, **options: object) -> Recording:
         path = programs / program  # an absolute path stays itself
         trace = tmp_path_factory.mktemp("recording") / f"{path.name}.numascape"
-        command = [COMMAND, "record", "-q", "-o", trace]
+        command: list[object] = ["record", "-q", "-o", trace]
         for name, value in options.items():
             command.append("--" + name.replace("_", "-"))
             if value is not True:
-                command.append(str(value))
+                command.append(value)
         command += ["--", path, *arguments]
-        finished = subprocess.run(
-            [str(part) for part in command],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        finished = run_loaded(command)
         if not trace.is_dir():
             pytest.fail(f"no trace; numascape record said:\n{finished.stderr}", pytrace=False)
         opened = numascape.open(trace)

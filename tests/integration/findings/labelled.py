@@ -12,7 +12,6 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numascape
+from integration.loaded_command import run_loaded
 from numascape.analysis.source_files import readable_sources
 from numascape.findings import Finding, find
 from numascape.machine import Machine
@@ -27,7 +27,6 @@ from numascape.naming.destination import without_subscripts
 
 PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
-COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 THREADS = 4
 _LABEL = re.compile(r"^\s*(?://|!|#) label: (.+?) = (.+?)\s*$", re.MULTILINE)
 
@@ -99,14 +98,7 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
         }
         built = [programs / f"{source.name}.out"]
         program = [Path(sys.executable), source] if source.suffix == ".py" else built
-        command = [COMMAND, "record", "-q", "-o", trace, "--", *program]
-        done = subprocess.run(
-            [str(part) for part in command],
-            check=False,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
+        done = run_loaded(["record", "-q", "-o", trace, "--", *program], environment)
         if done.returncode != 0:
             raise RuntimeError(f"{source.name} was not recorded: {done.stderr}")
     return trace
