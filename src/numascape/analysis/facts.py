@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-_PAGE = ["structure", "instance", "page"]
+from numascape.analysis.sharing import PAGE
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Facts:
 
 def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     """Sum ``accesses`` over phases: structure, instance, page, thread, reads, writes."""
-    keys = [*_PAGE, "thread"]
+    keys = [*PAGE, "thread"]
     if phases == 1:  # saves a copy of a table that may have tens of millions of rows
         return accesses.select(*keys, "reads", "writes")
     sums = accesses.lazy().group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
@@ -109,7 +109,7 @@ def _by_page(use: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _pages(use: pl.LazyFrame) -> pl.LazyFrame:
-    return use.group_by(_PAGE).agg(
+    return use.group_by(PAGE).agg(
         total=pl.col("accesses").sum(), top=pl.col("accesses").max(), users=pl.len()
     )
 
@@ -139,7 +139,7 @@ def _first_touchers(first: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _own(use: pl.LazyFrame, first: pl.LazyFrame) -> pl.LazyFrame:
-    keys = [*_PAGE, "thread"]
+    keys = [*PAGE, "thread"]
     return (
         use.join(first.select(keys), on=keys, how="semi")
         .group_by("structure")

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.trace import Trace
-
-_PAGE = ["structure", "instance", "page"]
 
 
 def remote_accesses(trace: Trace) -> pl.DataFrame:
@@ -23,7 +22,7 @@ def remote_accesses(trace: Trace) -> pl.DataFrame:
     away = 1.0 - here.cast(pl.Float64) / pl.col("own").list.len()
     return (
         trace.accesses.lazy()
-        .join(placed.unique(_PAGE), on=_PAGE)
+        .join(placed.unique(PAGE), on=PAGE)
         .group_by("structure", "thread", "node")
         .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
         .join(seen, on="thread")
@@ -40,11 +39,11 @@ def foreign_accesses(trace: Trace) -> pl.DataFrame:
     Columns: structure, accesses, foreign. If threads stay on the node where they touched their
     pages, only foreign accesses can be remote. This is known even on a machine with one node.
     """
-    touched = trace.first_touch.lazy().select(*_PAGE, toucher="thread").unique(_PAGE)
+    touched = trace.first_touch.lazy().select(*PAGE, toucher="thread").unique(PAGE)
     accesses = pl.col("reads") + pl.col("writes")
     return (
         trace.accesses.lazy()
-        .join(touched, on=_PAGE)
+        .join(touched, on=PAGE)
         .group_by("structure")
         .agg(
             accesses=accesses.sum(),

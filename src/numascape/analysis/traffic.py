@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.trace import Trace
 
 SEVERAL = -2
@@ -18,12 +19,11 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
     accesses is unknown. Other unknown nodes are UNKNOWN. Returns the keys, thread_node, page_node
     (int64) and accesses.
     """
-    place = ["structure", "instance", "page"]
     known = pl.col("node") >= 0
-    pages = trace.placement.lazy().filter(known).select(*place, page_node=pl.col("node"))
+    pages = trace.placement.lazy().filter(known).select(*PAGE, page_node=pl.col("node"))
     return (
         accesses.lazy()
-        .join(pages.unique(place), on=place, how="left")
+        .join(pages.unique(PAGE), on=PAGE, how="left")
         .group_by(*{*keys, "thread"}, "page_node")
         .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
         .join(thread_nodes(trace).lazy(), on="thread", how="left")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.balance.graph import Floats, Numbers
 from numascape.naming.frames import is_library_module
 from numascape.naming.runtime_objects import RUNTIME_NAMES
@@ -32,7 +33,6 @@ ALONE: Final = 0.05
 LONGEST_TEXT: Final = 4096
 """Longest name in a plan's document."""
 
-_PAGE: Final = ["structure", "instance", "page"]
 _ACCESSES: Final = pl.col("reads") + pl.col("writes")
 
 
@@ -103,12 +103,12 @@ def page_uses(trace: Trace, demand: Demand) -> pl.DataFrame:
             "lines": demand.lines,
         }
     )
-    touched = trace.first_touch.lazy().select(*_PAGE, toucher=pl.col("thread").cast(pl.Int64))
+    touched = trace.first_touch.lazy().select(*PAGE, toucher=pl.col("thread").cast(pl.Int64))
     return (
         rows.group_by("row", "thread", "serial")
         .agg(pl.col("lines").sum())
         .join(demand.pages.lazy(), on="row")
-        .join(touched, on=_PAGE, how="left")
+        .join(touched, on=PAGE, how="left")
         .with_columns(toucher=pl.coalesce("toucher", "thread"))
         .collect()
     )
@@ -225,7 +225,7 @@ def _use(
     by_part = by_part.sort("serial", "part", "thread")
     by_toucher = rows.group_by("toucher", "thread", "serial").agg(pl.col("lines").sum())
     by_toucher = by_toucher.sort("toucher", "thread", "serial")
-    single = rows.unique(_PAGE)
+    single = rows.unique(PAGE)
     held = np.bincount(single["part"].to_numpy(), minlength=len(posts))
     touched = np.bincount(single["toucher"].to_numpy(), minlength=threads)
     return StructureUse(

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from numascape.analysis.sharing import PAGE
 from numascape.conversion.module_pages import module_name
 from numascape.conversion.structures import Structure, StructureTable
 from numascape.errors import NumascapeError
@@ -274,21 +275,18 @@ def _tables(
         instance=(pl.col("start").rank("dense").over("structure") - 1).cast(pl.UInt32()),
         phase=pl.lit(0, dtype=pl.UInt32()),
     )
-    place = ["structure", "instance", "page"]
     end = max(threads["ended_ns"].to_list(), default=0)
     first = samples.filter("fault").sort("time_ns", maintain_order=True)
-    first = first.unique(place, keep="first", maintain_order=True)
+    first = first.unique(PAGE, keep="first", maintain_order=True)
     counted = pl.col("reads", "writes").sum()
     # A page fault is not a sample of accesses: it only counts if there are no other samples.
     accesses = samples if samples["fault"].all() else samples.filter(~pl.col("fault"))
     tables = {
         "structures": _structures(samples, table),
-        "accesses": accesses.group_by(*place, "thread", "phase")
-        .agg(counted)
-        .sort(*place, "thread"),
+        "accesses": accesses.group_by(*PAGE, "thread", "phase").agg(counted).sort(*PAGE, "thread"),
         "first_touch": first.with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64())),
         "threads": threads,
-        "placement": samples.filter(pl.col("node") >= 0).group_by(place).agg(pl.col("node").last()),
+        "placement": samples.filter(pl.col("node") >= 0).group_by(PAGE).agg(pl.col("node").last()),
         "phases": pl.DataFrame([(0, "run", "", 0, 0, end, 1)], SCHEMAS["phases"], orient="row"),
         "lines": accesses.group_by("structure", "phase", "function", "file", "line").agg(counted),
         "instances": samples.group_by("structure", "instance").agg(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from numascape.analysis.line_transfers import PAGE_LINES, shared_lines_of_pages
+from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import initialise_in_parallel, interleave_if_better
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern, boundary_share
@@ -70,8 +71,7 @@ def shared_lines(subject: Subject) -> float | None:
     trace = subject.run.trace
     if trace.transfers.is_empty():
         return None
-    key = ["structure", "instance", "page"]
-    pages = subject.rows.group_by(key).agg(
+    pages = subject.rows.group_by(PAGE).agg(
         count=(pl.col("reads") + pl.col("writes")).sum(),
         writers=pl.col("thread").filter(pl.col("writes") > 0).n_unique(),
     )
@@ -79,7 +79,7 @@ def shared_lines(subject: Subject) -> float | None:
     if 2 * int(written["count"].sum()) < int(pages["count"].sum()):
         return None
     own = trace.transfers.filter(pl.col("structure") == subject.structure)
-    known = written.join(shared_lines_of_pages(own), on=key, how="left")
+    known = written.join(shared_lines_of_pages(own), on=PAGE, how="left")
     weighted = known["count"] * known["shared_lines"].fill_null(0)
     return float(weighted.sum()) / float(known["count"].sum()) / PAGE_LINES
 
