@@ -59,6 +59,19 @@ def test_variables_of_a_file_that_is_not_there(resolver: Resolver) -> None:
     assert struct.unpack("<2I", answer(question(1, ()), resolver)) == (0, 0)
 
 
+def test_a_module_may_be_empty_but_not_below_its_bias(resolver: Resolver) -> None:
+    def asked_about(start: int, end: int, bias: int) -> bytes:
+        module = struct.pack("<3Q2I", start, end, bias, 5, 0) + b"/none"
+        rest = module + struct.pack("<Q", 4096)
+        return struct.pack("<7I", len(rest), 2, 1, 1, len(module), 0, 0) + rest
+
+    for allowed in ((0x2000, 0x2000, 0x1000), (0x1000, 0x2000, 0x1000)):
+        assert struct.unpack("<2I", answer(asked_about(*allowed), resolver))[0] == NOWHERE
+    for damaged in ((0x2000, 0x1FFF, 0x1000), (0x1000, 0x2000, 0x1001)):
+        with pytest.raises(QuestionError):
+            answer(asked_about(*damaged), resolver)
+
+
 def test_damaged_questions_get_no_answer(resolver: Resolver) -> None:
     for damaged in (
         question(3),

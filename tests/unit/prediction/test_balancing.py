@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from numascape.prediction import first_touch, predict
-from numascape.prediction.balancing import BalancingKernel, numa_balancing
+from numascape.prediction.balancing import BalancingKernel, _not_deferred, numa_balancing
 from unit.prediction.made_up import machine_of, nodes, share_of, trace_of
 
 # One walk through memory takes a second, and begins at once.
@@ -177,3 +178,17 @@ def test_the_defaults_are_those_of_the_kernel() -> None:
     # Each page faults once and moves once; four lines of the other thread's CPU, half of the time.
     lines = 4 * 0.5 * 150e-9
     assert moved.thread_seconds == pytest.approx(pages * (1e-6 + 5e-6 + lines) / 2)
+
+
+def test_faults_move_pages_if_none_of_the_last_ones_was_deferred() -> None:
+    # Of the faults of thread 0 on shared pages, half follow one of another node; of those of thread
+    # 1, all; thread 2 has none.
+    found = _not_deferred(
+        np.array([0, 0, 1]),
+        part=np.array([0.5, 1.0, 1.0]),
+        elsewhere=np.array([0.5, 0.25, 1.0]),
+        other=np.array([0.5, 0.25, 0.0]),
+        threads=3,
+        deferred=2,
+    )
+    assert found.tolist() == [0.25, 0.0, 1.0]

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who decides on a structure's memory, by its kind, name and module."""
+
+import pytest
+
+from numascape.analysis.ownership import Owner, owner_of
+from numascape.naming.python_objects import INTERPRETER_NAMES
+from numascape.naming.runtime_objects import RUNTIME_NAMES
+
+PROGRAM, RUNTIME, STACK = Owner.PROGRAM, Owner.RUNTIME, Owner.STACK
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "module", "owner"),
+    [
+        ("heap", "A", "sum", PROGRAM),
+        ("stack", "A", "sum", STACK),
+        ("stack", "[heap]", "/lib/libc.so.6", STACK),
+        ("heap", min(RUNTIME_NAMES), "sum", RUNTIME),
+        ("heap", min(INTERPRETER_NAMES), "sum", RUNTIME),
+        ("global", "sum (code and constants)", "sum", RUNTIME),
+        ("global", "sum (code and unnamed data)", "sum", RUNTIME),
+        ("global", "sum (code)", "sum", PROGRAM),
+        ("global", "variables under a page of sum", "sum", PROGRAM),
+        ("global", "variables under a page of libx.so.2", "/lib/libx.so.2", RUNTIME),
+        ("global", "A", "/opt/libx.so.2", PROGRAM),
+        ("heap", "allocator's own memory and free blocks", "sum", RUNTIME),
+        ("mapping", "[vdso]", "", RUNTIME),
+        ("global", "environ", "/lib/x86_64-linux-gnu/libc.so.6", RUNTIME),
+        ("heap", "A", "/usr/lib/libmpi.so.40", RUNTIME),
+        ("heap", "A", "/usr/lib/mylibmpi.so", PROGRAM),
+    ],
+)
+def test_owners(kind: str, name: str, module: str, owner: Owner) -> None:
+    assert owner_of({"kind": kind, "name": name, "module": module, "named": True}) is owner
+
+
+def test_an_unnamed_rest_of_a_library_is_the_runtimes() -> None:
+    rest = {"kind": "global", "name": "A", "named": False}
+    assert owner_of({**rest, "module": "/opt/libx.so.2"}) is RUNTIME
+    assert owner_of({**rest, "module": "sum"}) is PROGRAM
