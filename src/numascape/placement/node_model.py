@@ -87,8 +87,8 @@ class NodeModel:
             over = bytes_wanted[node] - fits[node]
             distance = self.factor[node] if self.cores[node] else self.factor.max(axis=0)
             for other in np.argsort(distance, kind="stable"):
-                taken = min(over, left[other])
-                if other != node and taken > 0:
+                if other != node:
+                    taken = min(over, left[other])
                     shares[node, other] += taken / bytes_wanted[node]
                     left[other] -= taken
                     over -= taken
