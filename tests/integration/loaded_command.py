@@ -32,6 +32,8 @@ def run_loaded(
     context.set_forkserver_preload(_LOADED)
     with TemporaryDirectory() as folder:
         printed = {1: Path(folder, "output"), 2: Path(folder, "errors")}
+        for path in printed.values():
+            path.touch()
         process = context.Process(target=_become, args=(words, dict(environment), printed))
         process.start()
         process.join(limit_s)

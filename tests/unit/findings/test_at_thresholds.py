@@ -15,6 +15,7 @@ import pytest
 
 from numascape.findings.diagnoses import hot_pages, shared_written
 from numascape.findings.diagnoses.changing_users import users_by_phase
+from numascape.findings.find import of_structure
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -27,7 +28,10 @@ from numascape.findings.pattern import (
 )
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import sureness
+from numascape.naming.runtime_objects import RUNTIME_NAMES
+from synthetic import patterns
 from unit.findings.pattern_cases import use
+from unit.findings.run_cases import run_of, subject_of
 
 
 def rows(counts: dict[tuple[int, int, int], tuple[int, int]]) -> pl.DataFrame:
@@ -255,3 +259,15 @@ def test_sureness_is_a_half_at_the_threshold_and_one_where_it_is_certain() -> No
     assert [sureness(value, 2.0, 4.0) for value in (1.0, 2.0, 3.0, 4.0, 9.0)] == [
         *(0.5, 0.5, 0.75, 1.0, 1.0)
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_the_users"),
+    [("A", True), (min(RUNTIME_NAMES), False), ("variables under a page of sum", False)],
+)
+def test_only_memory_that_the_user_can_place_has_findings(name: str, is_the_users: bool) -> None:
+    pattern = patterns.Pattern("run", 4)
+    s = pattern.structure(name, 64)
+    pattern.access(s, np.arange(64)[None, :], np.arange(4)[:, None], 20_000, 20_000)
+    pattern.touch(s, np.arange(64), 0)
+    assert bool(of_structure(subject_of(run_of(pattern)))) is is_the_users
