@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import QuietOption, ShownMachineOption, TraceArgument, output_to
+
+if TYPE_CHECKING:
+    from numascape.jobs.job import AnalysedJob
 
 
 def report(
@@ -27,12 +31,17 @@ def report(
         ),
     ] = None,
     machine: ShownMachineOption = None,
+    dask: DaskOption = None,
+    mpi: MpiOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Write a report: which thread uses which memory page, and which thread touched it first.
 
     The report is one HTML file of at most 5 MB. It needs no network and no server. Open it in a
     browser, or send it to a colleague.
+
+    Of a job, it shows classes of ranks that do the same, outliers, and what each rank does to each
+    structure. It also contains the pages of typical ranks and of outliers.
 
     Example: `numascape report run.numascape --machine numa16`
     """
@@ -42,10 +51,26 @@ def report(
     from numascape.trace import Trace
 
     file = output or Path(trace.resolve().name).with_suffix(".html")
+    if is_job(trace):
+        refuse(trace, machine=machine)
+        _report_job(read_job(trace, dask, mpi, quiet), file, source, quiet=quiet)
+        return
     recorded = Trace.read(trace)
     if machine is not None:
         recorded = on_machine(recorded, open_machine(machine))
     size = render(draft(recorded, readable_sources(recorded.info, source)), file)
     if not quiet:
         terminal.say(f"wrote {file} ({size / 1e6:.1f} MB)")
+        terminal.say(f"look at it in a browser: xdg-open {file}")
+
+
+def _report_job(job: AnalysedJob, file: Path, source: bool | None, *, quiet: bool) -> None:
+    from numascape.quantities import ranges_text
+    from numascape.report.job_file import render_job
+
+    size, own = render_job(job, file, source)
+    if not quiet:
+        terminal.say(
+            f"wrote {file} ({size / 1e6:.1f} MB), with the pages of {ranges_text(own, 'rank')}"
+        )
         terminal.say(f"look at it in a browser: xdg-open {file}")

@@ -10,12 +10,15 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import ShownMachineOption, TraceArgument
 
 
 def view(
     trace: TraceArgument,
     machine: ShownMachineOption = None,
+    dask: DaskOption = None,
+    mpi: MpiOption = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0: any free port.")
     ] = 0,
@@ -33,19 +36,27 @@ def view(
     counts of the single pages are loaded. The address works on this machine only. It contains a
     secret: everybody who has the address can see the trace.
 
+    Of a job, it shows the page of the job, and the page of each rank when you open it.
+
     Example: `numascape view run.numascape`
     """
     # Imported here, because help and completion should not wait for the data frames.
     from numascape.machine.sources import open_machine
     from numascape.report import on_machine
     from numascape.trace import Trace
+    from numascape.view.job_site import JobSite
     from numascape.view.open import shown_in_browser, site_of
-    from numascape.view.server import serving
+    from numascape.view.server import Served, serving
 
-    opened = Trace.read(trace)
-    if not quiet:
-        terminal.say(f"reading {trace}")
-    site = site_of(opened if machine is None else on_machine(opened, open_machine(machine)))
+    site: Served
+    if is_job(trace):
+        refuse(trace, machine=machine)
+        site = JobSite(read_job(trace, dask, mpi, quiet))
+    else:
+        opened = Trace.read(trace)
+        if not quiet:
+            terminal.say(f"reading {trace}")
+        site = site_of(opened if machine is None else on_machine(opened, open_machine(machine)))
     with suppress(KeyboardInterrupt), serving(site, port, ipv6=ipv6) as address:
         print(address, flush=True)
         if not browser:

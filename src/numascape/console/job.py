@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape.console.tables import name, table_of
-from numascape.jobs.classes import RankClass, classes_of, structure_label
+from numascape.jobs.classes import RankClass, classes_of
 from numascape.jobs.describe import describe_job
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.shared import SharedMemory, shared_memory
+from numascape.jobs.structures import job_structures
 from numascape.quantities import bytes_text, count_text, percent, ranges_text, share_text
 from numascape.terminal import printable
 
@@ -73,39 +74,8 @@ def _main_structures(job: AnalysedJob, rank: int) -> str:
     )
 
 
-def job_structures(job: AnalysedJob) -> pl.DataFrame:
-    """One row per structure of the job, the most used first.
-
-    Columns: label, kind, ranks (their number), size (of the largest), reads, writes, share (of all
-    accesses), imbalance (accesses of the busiest rank over the mean of the ranks that use it) and
-    busiest (this rank).
-    """
-    total = pl.col("accesses")
-    return (
-        job.tables.sums.with_columns(
-            label=structure_label(), accesses=pl.col("reads") + pl.col("writes")
-        )
-        .group_by("label", "kind", "rank")
-        .agg(pl.col("reads", "writes", "accesses").sum(), pl.col("size").max())
-        .sort("accesses", "rank", descending=[True, False])
-        .group_by("label", "kind", maintain_order=True)
-        .agg(
-            ranks=pl.len(),
-            size=pl.col("size").max(),
-            reads=pl.col("reads").sum(),
-            writes=pl.col("writes").sum(),
-            imbalance=total.max() / total.mean(),
-            busiest=pl.col("rank").first(),
-            accesses=total.sum(),
-        )
-        .with_columns(share=total / total.sum())
-        .sort("accesses", "label", "kind", descending=[True, False, False])
-        .drop("accesses")
-    )
-
-
 def _print_structures(console: Console, job: AnalysedJob, *, every: bool) -> None:
-    frame = job_structures(job)
+    frame = job_structures(job.tables)
     shown = frame if every else frame.head(_STRUCTURES)
     rows = [
         [

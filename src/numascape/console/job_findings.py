@@ -11,12 +11,10 @@ from numascape.console.tables import name
 from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
-from numascape.jobs.shared import SharedMemory, shared_memory
-from numascape.quantities import percent, ranges_text
+from numascape.jobs.shared import SHARED_KIND, SharedMemory
+from numascape.jobs.stakes import findings_to_do, ranks_with, stake_of
+from numascape.quantities import percent
 from numascape.terminal import printable
-
-SHARED_KIND = "first touch by one rank"
-"""The kind of the finding about memory that ranks share."""
 
 
 def print_job_findings(console: Console, job: AnalysedJob) -> None:
@@ -25,10 +23,7 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
         console.print(printable(line), soft_wrap=True)
     found = job_findings(job.tables)
     to_do = [one for one in found if one.to_do]
-    shared = [one for one in shared_memory(job.tables) if one.serial]
-    # Sorting keeps the order of equal ones: shared memory first.
-    both: list[SharedMemory | JobFinding] = [*shared, *to_do]
-    for number, one in enumerate(sorted(both, key=lambda one: -_share(job, one)), 1):
+    for number, one in enumerate(findings_to_do(job, found), 1):
         console.print()
         if isinstance(one, SharedMemory):
             _print_shared(console, job, one, number)
@@ -37,7 +32,11 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
     if not to_do:
         console.print()
         for one in found:
-            about = "Each rank on its own" if len(one.ranks) == job.ranks.height else _who(job, one)
+            about = (
+                "Each rank on its own"
+                if len(one.ranks) == job.ranks.height
+                else ranks_with(job, one)
+            )
             print_indented(console, Text(printable(f"{about}: {one.why}")), 0)
     console.print()
     worst = to_do[0].worst if to_do else int(job.ranks.item(0, "rank"))
@@ -55,13 +54,6 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
     )
 
 
-def _share(job: AnalysedJob, one: SharedMemory | JobFinding) -> float:
-    """The part of the accesses of all ranks that could become local."""
-    if isinstance(one, SharedMemory):
-        return one.foreign_share * one.accesses / max(1, job.accesses)
-    return one.share
-
-
 def _heading(console: Console, number: int, kind: str, what: str) -> None:
     heading = Text.assemble(
         (f"{number}  ", "bold"), (kind, "bold yellow"), "  ", (name(what), "bold cyan")
@@ -71,7 +63,7 @@ def _heading(console: Console, number: int, kind: str, what: str) -> None:
 
 def _print_shared(console: Console, job: AnalysedJob, one: SharedMemory, number: int) -> None:
     _heading(console, number, SHARED_KIND, one.name)
-    share = _share(job, one)
+    share = stake_of(job, one)
     text = f" of accesses could become local. {len(one.ranks)} ranks of {one.host} share it."
     print_indented(console, Text.assemble((percent(share), "bold"), printable(text)), INDENT)
     print_indented(console, labelled("Cause", one.why), INDENT)
@@ -82,17 +74,10 @@ def _print_shared(console: Console, job: AnalysedJob, one: SharedMemory, number:
 def _print_finding(console: Console, job: AnalysedJob, one: JobFinding, number: int) -> None:
     _heading(console, number, one.kind.value, one.name or "the whole run")
     text = (
-        f" of accesses could become local. {_who(job, one)}; worst is rank {one.worst} "
+        f" of accesses could become local. {ranks_with(job, one)}; worst is rank {one.worst} "
         f"({percent(one.worst_share)} of its accesses)."
     )
     print_indented(console, Text.assemble((percent(one.share), "bold"), text), INDENT)
     print_indented(console, labelled(f"Cause in rank {one.worst}", one.why), INDENT)
     for sentence in one.advice:
         print_indented(console, labelled("Fix", sentence), INDENT)
-
-
-def _who(job: AnalysedJob, one: JobFinding) -> str:
-    count, every = len(one.ranks), job.ranks.height
-    if count == every:
-        return f"In all {every} ranks"
-    return f"In {count} of {every} ranks ({ranges_text(one.ranks, 'rank')})"

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from numascape.analysis.remote import remote_accesses
 from numascape.errors import NumascapeError
 from numascape.findings import examine, findings_of
 from numascape.findings.finding import Finding
@@ -72,12 +73,14 @@ def _rank(part: Part, trace: Trace) -> dict[str, Any]:
 
 
 def _sums(rank: int, run: Run, shared: dict[int, str]) -> Iterator[dict[str, Any]]:
+    nodes = _remote(run.trace)
     for row in run.trace.structures.iter_rows(named=True):
         number = row["structure"]
         facts = run.facts.get(number)
         if facts is None or facts.accesses < max(1.0, MIN_SHARE * run.accesses):
             continue
         subject = run.subject(number)
+        known, remote = nodes.get(number, (0, 0))
         yield {
             "rank": rank,
             **{name: row[name] for name in ("structure", "name", "kind", "function")},
@@ -85,6 +88,8 @@ def _sums(rank: int, run: Run, shared: dict[int, str]) -> Iterator[dict[str, Any
             "owner": run.owners[number].value,
             "reads": facts.reads,
             "writes": facts.writes,
+            "known": known,
+            "remote": remote,
             "share": facts.accesses / max(1, run.accesses),
             "threads": facts.threads,
             "touched_pages": facts.touched_pages,
@@ -94,6 +99,12 @@ def _sums(rank: int, run: Run, shared: dict[int, str]) -> Iterator[dict[str, Any
             "pattern": "" if subject is None else subject.pattern.value,
             "shared": shared.get(number, ""),
         }
+
+
+def _remote(trace: Trace) -> dict[int, tuple[int, int]]:
+    """By structure: accesses of which it is known whether they are remote, and those that are."""
+    sums = remote_accesses(trace).group_by("structure").agg(pl.col("accesses", "remote").sum())
+    return {number: (known, round(remote)) for number, known, remote in sums.iter_rows()}
 
 
 def _finding(rank: int, run: Run, finding: Finding, shared: dict[int, str]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from numascape.findings.thresholds import (
 from numascape.jobs.tables import JobTables
 from numascape.quantities import percent, ranges_text
 
+SHARED_KIND = "first touch by one rank"
+"""The kind of the finding about memory that ranks share."""
 _PAGE = 4096
 # Files through which MPI libraries exchange messages; the program cannot place them.
 _MESSAGES = re.compile(r"(vader_segment|sm_segment|shared_mem|psm2_shm|ucx_)|.*pmix")

@@ -54,6 +54,8 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "size": _COUNT,
             "reads": _COUNT,
             "writes": _COUNT,
+            "known": _COUNT,
+            "remote": _COUNT,
             "share": _SHARE,
             "threads": pl.UInt32(),
             "touched_pages": _COUNT,

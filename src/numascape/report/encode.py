@@ -26,9 +26,12 @@ import numpy as np
 
 from numascape.analysis.page_columns import Column
 from numascape.report.data import Report
+from numascape.report.job import JobPage
 
 FORMAT = "numascape-report"
 VERSION = 2
+JOB_FORMAT = "numascape-job"
+JOB_VERSION = 1
 
 TABLES = ("columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines")
 """The parts of a report with columns."""
@@ -37,6 +40,16 @@ TABLES = ("columns", "cells", "first_touches", "spans", "sharing", "traffic", "l
 def encode_report(report: Report) -> str:
     """Return the block for ``report`` as base64 text."""
     return base64.b64encode(zlib.compress(_pack(report), 6)).decode("ascii")
+
+
+def encode_job(page: JobPage) -> str:
+    """The block of a job's page as base64 text; ranks and cells have columns."""
+    planes = Planes()
+    text: dict[str, Any] = {"format": JOB_FORMAT, "version": JOB_VERSION}
+    for field in dataclasses.fields(page):
+        value = getattr(page, field.name)
+        text[field.name] = planes.table(value) if dataclasses.is_dataclass(value) else value
+    return base64.b64encode(zlib.compress(planes.block(text), 6)).decode("ascii")
 
 
 def _pack(report: Report) -> bytes:

@@ -29,6 +29,12 @@ def render(started: Draft, path: Path) -> int:
     The file appears complete or not at all. Raises NumascapeError if it cannot be written.
     """
     page, _ = fill(viewer_page(), started, SIZE)
+    write_page(page, path)
+    return len(page)
+
+
+def write_page(page: bytes, path: Path) -> None:
+    """Write a page to a file, complete or not at all."""
     try:
         with replacing_file(path) as beside:
             beside.write_bytes(page)
@@ -36,7 +42,6 @@ def render(started: Draft, path: Path) -> int:
         raise NumascapeError(
             f"cannot write {path}: {error.strerror}; choose another file with -o"
         ) from error
-    return len(page)
 
 
 def fill(template: str, started: Draft, size: int) -> tuple[bytes, Draft]:
@@ -45,16 +50,20 @@ def fill(template: str, started: Draft, size: int) -> tuple[bytes, Draft]:
     Returns the page, of at most ``size`` bytes, and its draft.
     """
     program = Path(str(started.run.get("program", ""))).name[:200]
-    title = f"<title>{html.escape(program)} · Numascape</title>"
+    head, mark, tail = in_template(template, html.escape(program))
+    room = size - len((head + mark + tail).encode())
+    text, shown = encode_within(started, room)
+    return (head + mark + text + tail).encode(), shown
+
+
+def in_template(template: str, title: str) -> tuple[str, str, str]:
+    """The viewer page, with this title (HTML), before, at and after the beginning of its data."""
     head, mark, tail = template.partition(_DATA)
     if not mark or _TITLE not in head:
         raise NumascapeError(
             "the viewer page has no place for the data; install numascape again (pip install .)"
         )
-    head = head.replace(_TITLE, title, 1)
-    room = size - len((head + mark + tail).encode())
-    text, shown = encode_within(started, room)
-    return (head + mark + text + tail).encode(), shown
+    return head.replace(_TITLE, f"<title>{title} · Numascape</title>", 1), mark, tail
 
 
 def viewer_page() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 
 from numascape.analysis.source_files import readable_sources
-from numascape.report.build import draft
+from numascape.report.build import Draft, draft
 from numascape.report.phases import shown_phases
 from numascape.report.render import viewer_page
 from numascape.trace import Trace
@@ -26,7 +26,11 @@ from numascape.view.windows import Windows
 def site_of(trace: Trace) -> Site:
     """The site of `trace`, below a random secret."""
     trace = TraceOfTouches.of(trace)
-    started = draft(trace, readable_sources(trace.info, None))
+    return site_of_draft(trace, draft(trace, readable_sources(trace.info, None)))
+
+
+def site_of_draft(trace: Trace, started: Draft) -> Site:
+    """The site of `trace` with this draft of its page."""
     page, policy, shown = served_page(viewer_page(), started)
     named = zip(shown.places.function, shown.places.file, shown.places.line, strict=True)
     places = {place: number for number, place in enumerate(named)}

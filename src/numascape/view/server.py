@@ -7,15 +7,15 @@ The server of the standard library is sufficient: there are few requests of one 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from numascape.errors import NumascapeError
-from numascape.view.site import Answer, Site, refusal
+from numascape.view.site import Answer, refusal
 
 LOOPBACK: Final = "127.0.0.1"
 LOOPBACK_6: Final = "::1"
@@ -28,12 +28,22 @@ _TOO_MANY: Final = (
 )
 
 
+class Served(Protocol):
+    """What is served: the site of a trace, or of a job."""
+
+    secret: str
+    policy: str
+
+    def answer(self, target: str, headers: Mapping[str, str], hosts: frozenset[str]) -> Answer:
+        """Answer a GET of `target`; `hosts` are the valid names of this server."""
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     # With the default of 5, the kernel drops connections that come at once; they retry for seconds.
     request_queue_size = MAX_CONNECTIONS
 
-    def __init__(self, address: str, port: int, site: Site) -> None:
+    def __init__(self, address: str, port: int, site: Served) -> None:
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.site = site
         self.connections: set[socket.socket] = set()
@@ -124,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(site: Site, port: int = 0, *, ipv6: bool = False) -> Iterator[str]:
+def serving(site: Served, port: int = 0, *, ipv6: bool = False) -> Iterator[str]:
     """Serve `site` in the background while the context is entered; yields the page's address.
 
     `port` 0 uses a free port. With `ipv6`, ::1 is served, too. Raises NumascapeError if the port is

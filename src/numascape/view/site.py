@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
@@ -25,6 +25,7 @@ from numascape.view.windows import MAX_COLUMNS, Wanted, Window, Windows
 
 DETAIL = "detail"
 """The window's address, relative to the page's."""
+PAGE_TYPE = "text/html; charset=utf-8"
 _CLOSED = "default-src 'none';"
 _OPENED = "default-src 'none'; connect-src 'self';"
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"')
@@ -69,14 +70,20 @@ def served_page(template: str, started: Draft) -> tuple[bytes, str, Draft]:
     Raises NumascapeError if the viewer's page is not of this version.
     """
     run = {**started.run, "detail_url": DETAIL}
+    opened, policy = opened_page(template)
+    page, shown = fill(opened, dataclasses.replace(started, run=run), SIZE)
+    return page, policy, shown
+
+
+def opened_page(template: str) -> tuple[str, str]:
+    """The viewer page, which may make requests to its own server, and its content policy."""
     opened = template.replace(_CLOSED, _OPENED, 1)
     policy = _POLICY.search(opened)
     if policy is None or _OPENED not in policy[1]:
         raise NumascapeError(
             "the viewer page does not say what it may load; install numascape again (pip install .)"
         )
-    page, shown = fill(opened, dataclasses.replace(started, run=run), SIZE)
-    return page, f"{policy[1]}; frame-ancestors 'none'", shown
+    return opened, f"{policy[1]}; frame-ancestors 'none'"
 
 
 class Site:
@@ -96,26 +103,47 @@ class Site:
 
         The names of `headers` are in lower case.
         """
-        try:
-            address = urlsplit(target)
-        except ValueError:
-            return NOT_ALLOWED
-        _, _, path = address.path.partition("/")
-        secret, _, rest = path.partition("/")
-        # The secret is always compared, and first, so that the time of an answer reveals nothing.
-        known = hmac.compare_digest(secret.encode(), self.secret.encode())
-        if not (known and _from_here(headers, hosts)):
-            return NOT_ALLOWED
-        if rest == "" and path.endswith("/"):
-            return Answer(HTTPStatus.OK, "text/html; charset=utf-8", self._page)
+        return answered(self.secret, self.inside, target, headers, hosts)
+
+    def inside(self, rest: str, query: str) -> Answer:
+        """Answer a permitted request; `rest` is the path below that of the page."""
+        if rest == "":
+            return Answer(HTTPStatus.OK, PAGE_TYPE, self._page)
         if rest != DETAIL:
             return refusal(HTTPStatus.NOT_FOUND, f"there is only the page and {DETAIL}")
         try:
-            wanted = read_wanted(address.query, self._extent)
+            wanted = read_wanted(query, self._extent)
         except BadRequestError as error:
             return refusal(HTTPStatus.BAD_REQUEST, str(error))
         block = encode_window(wanted, self._windows.answer(wanted))
         return Answer(HTTPStatus.OK, "application/octet-stream", block)
+
+
+def answered(
+    secret: str,
+    inside: Callable[[str, str], Answer],
+    target: str,
+    headers: Mapping[str, str],
+    hosts: frozenset[str],
+) -> Answer:
+    """The answer of `inside` to a request that has the secret and comes from here; else a refusal.
+
+    `inside` is given the path below that of the page, and the query.
+    """
+    try:
+        address = urlsplit(target)
+    except ValueError:
+        return NOT_ALLOWED
+    _, _, path = address.path.partition("/")
+    given, _, rest = path.partition("/")
+    # The secret is always compared, and first, so that the time of an answer reveals nothing.
+    known = hmac.compare_digest(given.encode(), secret.encode())
+    if not (known and _from_here(headers, hosts)):
+        return NOT_ALLOWED
+    # Without the slash, relative addresses of the page would be wrong.
+    if "/" not in path:
+        return refusal(HTTPStatus.NOT_FOUND, "the address of the page ends with /")
+    return inside(rest, address.query)
 
 
 def _from_here(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:

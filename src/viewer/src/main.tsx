@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { render } from "preact";
-import { unpackReport } from "./data/unpack";
+import { unpackPage } from "./data/unpack";
+import { JobApp } from "./views/job/job-app";
 import { App } from "./views/page/app";
 import "./style.css";
 import "./styles/figures.css";
@@ -10,15 +11,16 @@ import "./styles/machine.css";
 import "./styles/sharing.css";
 import "./styles/phases.css";
 import "./styles/source-lines.css";
+import "./styles/job.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
   const data = document.getElementById("report-data")!;
   try {
-    const report = await unpackReport(data.textContent ?? "");
+    const { job, report } = await unpackPage(data.textContent ?? "");
     data.remove();
     page.replaceChildren();
-    render(<App report={report} />, page);
+    render(job ? <JobApp job={job} /> : <App report={report!} />, page);
     document.documentElement.dataset.ready = "yes";
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

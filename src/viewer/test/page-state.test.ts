@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   changed,
   positionOf,
+  rankInAddress,
   readAddress,
   readRanges,
   startOf,
@@ -38,6 +39,9 @@ const EVERYTHING: PageState = {
   colourBy: "node",
   theme: "grey",
   table: { search: "a b&c=<d>#%", order: { key: "name", descending: false }, minor: true },
+  cells: "remote",
+  columns: "class",
+  rank: -1,
 };
 
 describe("the address", () => {
@@ -48,6 +52,18 @@ describe("the address", () => {
   it("holds only what differs from the start", () => {
     expect(writeAddress(startOf(EXTENTS))).toBe("v=1&structure=7");
     expect(readAddress("#structure=2", EXTENTS)).toEqual({ ...startOf(EXTENTS), structure: 2 });
+  });
+
+  it("keeps the rank of a job that is shown", () => {
+    const extents = { ...EXTENTS, rank: 3 };
+    const address = writeAddress(startOf(extents));
+    expect(address).toBe("v=1&rank=3&structure=7");
+    expect(rankInAddress(`#${address}`)).toBe(3);
+    expect(readAddress(address, extents)?.rank).toBe(3);
+    expect(readAddress("#rank=5&structure=2", extents)?.rank).toBe(3);
+    expect(["", "#v=1", "#rank=-1", "#rank=x"].map(rankInAddress)).toEqual(
+      Array(4).fill(undefined),
+    );
   });
 
   it("says what is counted only where there is a choice", () => {

@@ -201,6 +201,8 @@ export interface Run {
   exit_status: number | null;
   /** Shares of all accesses by what the structures' names refer to, and what would name more. */
   names: { source: number; runtime: number; nothing: number; advice: string[] };
+  /** The job of which this is a rank, and the address of its page. */
+  job?: { name: string; rank: number; url: string };
   /** Where windows at full detail are asked for; only in a page that `numascape view` serves. */
   detail_url?: string;
   unseen: string[];

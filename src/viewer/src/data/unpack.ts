@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the base64 text in the page to a Report; the layout is in src/numascape/report/encode.py.
 
+import type { Job } from "./job";
 import type { Column, Report } from "./report";
 
 const FORMAT = "numascape-report";
 const VERSION = 2;
+const JOB = { format: "numascape-job", version: 1, tables: ["ranks", "cells"] };
 
 /** What of a report has columns. */
 const TABLES = [
@@ -17,6 +19,14 @@ interface Stored {
   length: number;
   bytes: number;
   delta: boolean;
+}
+
+/** What the page shows: a job, or the report of one trace. */
+export async function unpackPage(base64: string): Promise<{ job?: Job; report?: Report }> {
+  const block = await inflate(decodeBase64(base64));
+  return formatOf(block) === JOB.format
+    ? { job: readBlock(block, JOB) as Job }
+    : { report: parseBlock(block) };
 }
 
 export async function unpackReport(base64: string): Promise<Report> {
@@ -44,9 +54,7 @@ export function readBlock(
   block: Uint8Array,
   wanted: { format: string; version: number; tables: readonly string[] },
 ): unknown {
-  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
-  const textEnd = 4 + view.getUint32(0, true);
-  const text = JSON.parse(new TextDecoder().decode(block.subarray(4, textEnd)));
+  const { text, textEnd } = textOf(block);
   if (text.format !== wanted.format || text.version !== wanted.version) {
     throw new Error(`not a ${wanted.format} of version ${wanted.version}`);
   }
@@ -57,6 +65,16 @@ export function readBlock(
     }
   }
   return text;
+}
+
+function textOf(block: Uint8Array) {
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  const textEnd = 4 + view.getUint32(0, true);
+  return { text: JSON.parse(new TextDecoder().decode(block.subarray(4, textEnd))), textEnd };
+}
+
+function formatOf(block: Uint8Array): string {
+  return String(textOf(block).text.format);
 }
 
 function isStored(value: unknown): value is Stored {

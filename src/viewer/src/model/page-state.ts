@@ -6,6 +6,7 @@
 
 import type { SortKey, Wanted } from "./structure-list";
 import type { Measure } from "./matrix";
+import type { CellMeasure, RankOrder } from "./rank-map";
 import type { Scale, Theme } from "../draw/colour";
 import type { Viewport } from "./viewport";
 
@@ -38,6 +39,11 @@ export interface PageState {
   /** null: as the system says. */
   theme: Theme | null;
   table: Wanted;
+  /** The heat map of a job: what is shown, and the order of ranks. */
+  cells: CellMeasure;
+  columns: RankOrder;
+  /** The rank of a job whose page in the same file this is; -1: none. */
+  rank: number;
 }
 
 /** What a report has, so that an address cannot name more. */
@@ -50,6 +56,8 @@ export interface Extents {
   lines?: boolean;
   /** Position of the structure shown first. */
   first?: number;
+  /** The rank of a job that is shown, if the file has several. */
+  rank?: number | undefined;
 }
 
 export const START: PageState = {
@@ -67,6 +75,9 @@ export const START: PageState = {
   colourBy: "thread",
   theme: null,
   table: { search: "", order: { key: "share", descending: true }, minor: false },
+  cells: "accesses",
+  columns: "rank",
+  rank: -1,
 };
 
 const THEMES: readonly Theme[] = ["light", "dark", "grey"];
@@ -83,8 +94,8 @@ const SORT_KEYS: readonly SortKey[] = [
   "remote",
 ];
 
-export function startOf({ structures, first = 0 }: Extents): PageState {
-  return { ...START, structure: structures[first]?.structure ?? 0 };
+export function startOf({ structures, first = 0, rank = -1 }: Extents): PageState {
+  return { ...START, structure: structures[first]?.structure ?? 0, rank };
 }
 
 /** The state after `change`: another structure, instance or order is seen whole. */
@@ -120,6 +131,7 @@ export function positionOf(
 export function writeAddress(state: PageState): string {
   const { structure, instance, view, table } = state;
   const parts: [string, string, unknown][] = [
+    ["rank", String(state.rank), String(START.rank)],
     ["structure", String(structure), undefined],
     ["instance", String(instance), String(START.instance)],
     ["view", view ? [view.x0, view.x1, view.y0, view.y1].join(",") : "", ""],
@@ -136,6 +148,8 @@ export function writeAddress(state: PageState): string {
     ["search", table.search.slice(0, LONGEST_SEARCH), ""],
     ["sort", `${table.order.key}${table.order.descending ? "" : "-up"}`, START.table.order.key],
     ["minor", table.minor ? "1" : "", ""],
+    ["cells", state.cells, START.cells],
+    ["columns", state.columns, START.columns],
   ];
   const written = parts.filter(([, value, usual]) => value !== usual);
   const pairs = written.map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
@@ -176,7 +190,16 @@ export function readAddress(address: string, extents: Extents): PageState | unde
     colourBy: oneOf(given.get("colour"), ["thread", "node"]) ?? start.colourBy,
     theme: oneOf(given.get("theme"), THEMES) ?? null,
     table: readTable(given),
+    cells: oneOf(given.get("cells"), ["accesses", "relative", "remote", "threads"]) ?? start.cells,
+    columns: oneOf(given.get("columns"), ["rank", "class"]) ?? start.columns,
+    rank: start.rank,
   };
+}
+
+/** The rank of a job that an address (with or without #) names. */
+export function rankInAddress(address: string): number | undefined {
+  if (address.length > LONGEST_ADDRESS) return undefined;
+  return whole(new URLSearchParams(address.replace(/^#/, "")).get("rank"));
 }
 
 function readTable(given: URLSearchParams): Wanted {

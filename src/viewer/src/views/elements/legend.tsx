@@ -56,7 +56,7 @@ export function LogTicks({ largest }: { largest: number }) {
   );
 }
 
-function drawRamp({ context, width, height }: Surface, theme: Theme): void {
+export function drawRamp({ context, width, height }: Surface, theme: Theme): void {
   const ramp = accessRamp(theme);
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);

@@ -13,12 +13,15 @@ import { ThemeChoice } from "../page/theme";
 export function RunHeader({ run }: { run: Run }) {
   return (
     <header class="run">
-      <div class="brand">
-        <span class="wordmark">
-          <Mark /> Numascape
-        </span>
-        <ThemeChoice />
-      </div>
+      <Brand />
+      {run.job && (
+        <p class="back">
+          <a class="rank-link" href={run.job.url}>
+            ← <bdi>{run.job.name}</bdi>
+          </a>{" "}
+          rank {run.job.rank}
+        </p>
+      )}
       <h1>{show.fileName(run.program) || "program"}</h1>
       <p class="command">
         {[run.program, ...(run.arguments ?? [])].map((word, i) => (
@@ -28,6 +31,17 @@ export function RunHeader({ run }: { run: Run }) {
         ))}
       </p>
     </header>
+  );
+}
+
+export function Brand() {
+  return (
+    <div class="brand">
+      <span class="wordmark">
+        <Mark /> Numascape
+      </span>
+      <ThemeChoice />
+    </div>
   );
 }
 
@@ -80,7 +94,7 @@ export function RunFacts({ report }: { report: Report }) {
   );
 }
 
-function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -141,7 +155,7 @@ function MemoryLines({ report }: { report: Report }) {
   );
 }
 
-function day(started: string): string {
+export function day(started: string): string {
   const date = new Date(started);
   if (Number.isNaN(date.getTime())) return started || "unknown";
   return date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });

@@ -42,6 +42,8 @@ function extentsOf(report: Report): Extents {
     phases: phases.length,
     lines: lines !== undefined,
     first: mostUsed(reportInLines(report)),
+    // In the file of a job, the address says which rank is shown.
+    rank: report.run.job?.url.startsWith("#") ? report.run.job.rank : undefined,
   };
 }
 
