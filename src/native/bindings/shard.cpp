@@ -32,6 +32,8 @@ nb::dict owners(Owners&& columns) {
     out["path"] = column(std::move(columns.path));
     out["flags"] = column(std::move(columns.flags));
     out["blocks"] = column(std::move(columns.blocks));
+    out["object"] = column(std::move(columns.object));
+    out["object_start"] = column(std::move(columns.object_start));
     return out;
 }
 

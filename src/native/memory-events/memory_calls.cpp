@@ -81,6 +81,7 @@ void mmap_did(MemoryState&, const SystemCall& call, uint64_t start, EffectSink s
     map.start = start;
     map.bytes = mapped_bytes(call);
     map.file = (flags & MAP_ANONYMOUS) != 0 ? -1 : static_cast<int>(call.arguments[4]);
+    map.offset = call.arguments[5];
     map.shared = (flags & MAP_TYPE) != MAP_PRIVATE;
     if (replaces(call)) {
         tell(EffectKind::kUnmap, start, map.bytes, sink);

@@ -52,6 +52,7 @@ struct Effect {
     uint64_t from_bytes;
     LeftBehind left;
     int file;           // kMap: descriptor, -1 when anonymous
+    uint64_t offset;    // kMap: in the file
     bool shared;        // kMap: between processes
     bool heap;          // kMap: below the program break
     bool private_only;  // kForget: pages of shared mappings keep their contents

@@ -28,6 +28,15 @@ uint8_t flags_of(LeftBehind left) {
     }
 }
 
+// Anonymous shared memory is rare, so that its number may be looked up in /proc/self/maps.
+MappedObject object_of(const Effect& effect) {
+    if (!effect.shared) {
+        return {};
+    }
+    return effect.file >= 0 ? object_of_file(effect.file, effect.offset)
+                            : shared_object_at(effect.start);
+}
+
 }  // namespace
 
 void MemoryLog::before(ThreadRecorder& recorder, PendingCall& pending) {
@@ -76,7 +85,7 @@ void MemoryLog::map(ThreadRecorder& recorder, const PendingCall& pending, const 
     const int flags = (by_allocator ? kMapByAllocator : 0) | (effect.shared ? kMapShared : 0) |
                       (effect.heap ? kMapHeap : 0);
     write_map(shard_, recorder, os::ticks(), effect.start, effect.bytes, pending.stack_id,
-              effect.heap ? "[heap]" : path, static_cast<uint8_t>(flags));
+              effect.heap ? "[heap]" : path, static_cast<uint8_t>(flags), object_of(effect));
 }
 
 void MemoryLog::unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes) {

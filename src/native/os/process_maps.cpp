@@ -5,6 +5,8 @@
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "os.h"
 
@@ -24,6 +26,15 @@ uint64_t parse_hex(const char*& at) {
     }
 }
 
+void skip_field(const char*& at) {
+    while (*at != '\0' && *at != ' ') {
+        ++at;
+    }
+    while (*at == ' ') {
+        ++at;
+    }
+}
+
 // One line: "start-end perms offset dev inode   path" (proc(5)).
 MappedRange parse_line(const char* at) {
     MappedRange range{};
@@ -35,15 +46,21 @@ MappedRange parse_line(const char* at) {
     range.writable = at[1] == 'w';
     range.executable = at[2] == 'x';
     range.shared = at[3] == 's';
-    for (int field = 0; field < 4; ++field) {
-        while (*at != '\0' && *at != ' ') {
-            ++at;
-        }
-        while (*at == ' ') {
-            ++at;
-        }
+    skip_field(at);
+    range.object.offset = parse_hex(at);
+    skip_field(at);
+    range.object.device = parse_hex(at) << 32;
+    ++at;
+    range.object.device |= parse_hex(at);
+    skip_field(at);
+    for (; *at >= '0' && *at <= '9'; ++at) {
+        range.object.inode = range.object.inode * 10 + static_cast<uint64_t>(*at - '0');
     }
+    skip_field(at);
     range.path = at;
+    if (std::string_view(at).starts_with("/SYSV")) {
+        range.object.device |= kSegmentOfSystemV;
+    }
     return range;
 }
 
@@ -90,6 +107,33 @@ void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argume
         os::unmap(room, kRoom);
     }
     os::close(file);
+}
+
+MappedObject shared_object_at(uint64_t address) {
+    struct Search {
+        uint64_t address;
+        MappedObject found;
+    } search{address, {}};
+    each_process_mapping(
+        [](const MappedRange& range, void* argument) {
+            auto* to = static_cast<Search*>(argument);
+            if (range.shared && range.start <= to->address && to->address < range.end) {
+                to->found = range.object;
+                to->found.offset += to->address - range.start;
+            }
+        },
+        &search);
+    return search.found;
+}
+
+MappedObject object_of_file(int file, uint64_t offset) {
+    struct stat status{};
+    if (os::call(SYS_fstat, file, reinterpret_cast<long>(&status)) < 0 ||
+        !S_ISREG(status.st_mode)) {
+        return {};  // two mappings of a device need not be the same memory
+    }
+    const uint64_t device = uint64_t{major(status.st_dev)} << 32 | minor(status.st_dev);
+    return {device, status.st_ino, offset};
 }
 
 StackRange find_main_stack() {

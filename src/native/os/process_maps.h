@@ -8,13 +8,25 @@
 
 namespace numascape {
 
+// What a shared mapping is of, in all processes that map it: a file, or memory that the kernel
+// numbers like one (anonymous shared memory; for System V, `inode` is the segment's id).
+struct MappedObject {
+    uint64_t device;  // major number << 32 | minor number, and kSegmentOfSystemV
+    uint64_t inode;   // 0: not known
+    uint64_t offset;  // of the first byte of the mapping
+};
+
+// The kernel numbers segments of System V and other memory independently.
+inline constexpr uint64_t kSegmentOfSystemV = uint64_t{1} << 63;
+
 struct MappedRange {
     uint64_t start;
     uint64_t end;
     bool accessible;
     bool writable;
     bool executable;
-    bool shared;       // between processes: writing keeps its pages
+    bool shared;  // between processes: writing keeps its pages
+    MappedObject object;
     const char* path;  // "" when anonymous; "[heap]", "[stack]"... as the kernel says
 };
 
@@ -25,6 +37,11 @@ inline constexpr uint64_t kOwnMemoryEnd = 0x5100'0000'0000;
 
 // Calls visit for every mapping that begins outside of the recorder's own memory.
 void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argument);
+
+// The object that is mapped at the address, if it is mapped shared.
+MappedObject shared_object_at(uint64_t address);
+// The object of a regular file that is mapped shared from `offset` on.
+MappedObject object_of_file(int file, uint64_t offset);
 
 struct StackRange {
     uint64_t start;

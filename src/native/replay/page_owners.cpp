@@ -72,13 +72,20 @@ void PageOwners::unload_module(WindowPages pages) {
 
 void PageOwners::map(uint64_t start, uint64_t bytes, const Mapping& mapping) {
     if (bytes > kWindowMask) {
-        huge_.push_back(owners_.add(OwnerKind::kMapping, start, bytes, mapping.stack_id, 0,
-                                    mapping.path, mapping.flags, 1));
+        huge_.push_back(add_mapping(start, bytes, mapping));
         return;
     }
     WindowPages::each_part(start, bytes, [&](uint64_t part, uint64_t part_bytes) {
         map_in_window(part, part_bytes, mapping);
     });
+}
+
+uint32_t PageOwners::add_mapping(uint64_t start, uint64_t bytes, const Mapping& mapping) {
+    const uint32_t owner = owners_.add(OwnerKind::kMapping, start, bytes, mapping.stack_id, 0,
+                                       mapping.path, mapping.flags, 1);
+    owners_.object[owner] = mapping.object;
+    owners_.object_start[owner] = mapping.object_start;
+    return owner;
 }
 
 void PageOwners::map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping) {
@@ -91,8 +98,7 @@ void PageOwners::map_in_window(uint64_t start, uint64_t bytes, const Mapping& ma
                 {std::max(pages.first, at->first), std::min(pages.end, at->second.end)});
         }
     }
-    const uint32_t owner = owners_.add(OwnerKind::kMapping, start, bytes, mapping.stack_id, 0,
-                                       mapping.path, mapping.flags, 1);
+    const uint32_t owner = add_mapping(start, bytes, mapping);
     mapping_high_[owner] = high;
     mappings_.assign(pages.first, pages.end, owner);
 }
@@ -102,7 +108,8 @@ std::optional<PageOwners::Mapping> PageOwners::mapping_at(uint32_t page) const {
     if (!owner) {
         return std::nullopt;
     }
-    return Mapping{owners_.stack_id[*owner], owners_.path[*owner], owners_.flags[*owner]};
+    return Mapping{owners_.stack_id[*owner], owners_.path[*owner], owners_.flags[*owner],
+                   owners_.object[*owner], owners_.object_start[*owner]};
 }
 
 bool PageOwners::lengthen(uint64_t start, uint64_t bytes) {

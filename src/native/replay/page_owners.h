@@ -49,10 +49,13 @@ class PageOwners {
         uint64_t stack_id = 0;
         uint32_t path = 0;
         uint8_t flags = 0;
+        uint32_t object = 0;        // see Owners
+        uint64_t object_start = 0;  // see Owners
     };
     void map(uint64_t start, uint64_t bytes, const Mapping& mapping);
-    Mapping mapping(uint64_t stack_id, std::string_view path, uint8_t flags) {
-        return {stack_id, path_index(path), flags};
+    Mapping mapping(uint64_t stack_id, std::string_view path, uint8_t flags,
+                    std::string_view object = "", uint64_t object_start = 0) {
+        return {stack_id, path_index(path), flags, path_index(object), object_start};
     }
     // The mapping that contains the page.
     std::optional<Mapping> mapping_at(uint32_t page) const;
@@ -93,6 +96,7 @@ class PageOwners {
 
   private:
     std::optional<uint32_t> sole_below(uint32_t page) const;
+    uint32_t add_mapping(uint64_t start, uint64_t bytes, const Mapping& mapping);
     void map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping);
     uint32_t surrounding(uint32_t page) const;
     uint32_t path_index(std::string_view path);

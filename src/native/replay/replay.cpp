@@ -440,6 +440,8 @@ uint32_t Owners::add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, ui
     path.push_back(path_index);
     flags.push_back(map_flags);
     blocks.push_back(count);
+    object.push_back(0);
+    object_start.push_back(0);
     return static_cast<uint32_t>(kind.size() - 1);
 }
 

@@ -40,6 +40,10 @@ struct Owners {
     std::vector<uint32_t> path;      // index into Replay::paths
     std::vector<uint8_t> flags;      // MapFlags of mappings
     std::vector<uint64_t> blocks;    // small: number of blocks; else 1
+    // Of a shared mapping, what all processes that map it see: index into Replay::paths of its
+    // name, and the address at which its first byte would be.
+    std::vector<uint32_t> object;
+    std::vector<uint64_t> object_start;
 
     uint32_t add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, uint32_t of_thread,
                  uint32_t path_index, uint8_t map_flags, uint64_t count);

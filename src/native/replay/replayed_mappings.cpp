@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replayed_mappings.h"
 
+#include "process_maps.h"
+
 namespace numascape {
+
+namespace {
+
+std::string object_name(const MapRecord& mapped) {
+    if (mapped.inode == 0) {
+        return "";
+    }
+    const bool segment = (mapped.device & kSegmentOfSystemV) != 0;
+    const uint64_t device = mapped.device & ~kSegmentOfSystemV;
+    return std::to_string(device >> 32) + ':' + std::to_string(device & 0xffff'ffff) + ':' +
+           std::to_string(mapped.inode) + (segment ? " System V" : "");
+}
+
+}  // namespace
 
 void ReplayedMappings::map(const RecordView& record) {
     const auto& mapped = record.as<MapRecord>();
     if (mapped.bytes != 0) {
         const auto path = text_of(record.rest<MapRecord>());
         owners_.map(mapped.start, mapped.bytes,
-                    owners_.mapping(mapped.stack_id, path, record.header->flags));
+                    owners_.mapping(mapped.stack_id, path, record.header->flags,
+                                    object_name(mapped), mapped.start - mapped.offset));
     }
 }
 
@@ -100,8 +117,9 @@ void ReplayedMappings::leave(const MoveRecord& move, uint8_t flags) {
 void ReplayedMappings::arrive(const MoveRecord& move) {
     const auto left = moving_.extract({move.begun, move.from});
     const Moving moving = left.empty() ? Moving{} : left.mapped();
-    owners_.map(move.start, move.bytes,
-                moving.mapping.value_or(owners_.mapping(move.stack_id, "", 0)));
+    auto mapping = moving.mapping.value_or(owners_.mapping(move.stack_id, "", 0));
+    mapping.object_start += move.start - move.from;
+    owners_.map(move.start, move.bytes, mapping);
     const auto pages = WindowPages::of(move.start, move.bytes);
     for (auto [page, touch] : moving.touches) {
         if (page < pages.end - pages.first) {

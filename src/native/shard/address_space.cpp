@@ -8,12 +8,16 @@
 namespace numascape {
 
 void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time, uint64_t start,
-               uint64_t bytes, uint64_t stack_id, const char* path, uint8_t flags) {
+               uint64_t bytes, uint64_t stack_id, const char* path, uint8_t flags,
+               const MappedObject& object) {
     auto* record = append_with_text<MapRecord>(shard, recorder, RecordType::kMap, path, flags);
     record->time = time;
     record->start = start;
     record->bytes = bytes;
     record->stack_id = stack_id;
+    record->device = object.device;
+    record->inode = object.inode;
+    record->offset = object.offset;
     shard.commit(recorder, record);
 }
 
@@ -22,7 +26,7 @@ void write_map_before(ShardWriter& shard, ThreadRecorder& recorder, uint64_t tim
     const bool heap = std::string_view(range.path) == "[heap]";
     const int flags = kMapBefore | (heap ? kMapHeap : 0) | (range.shared ? kMapShared : 0);
     write_map(shard, recorder, time, range.start, range.end - range.start, 0, range.path,
-              static_cast<uint8_t>(flags));
+              static_cast<uint8_t>(flags), range.shared ? range.object : MappedObject{});
 }
 
 void write_placement_of(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,

@@ -36,7 +36,8 @@ Record* append_with_text(ShardWriter& shard, ThreadRecorder& recorder, RecordTyp
 
 // `flags` are MapFlags.
 void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time, uint64_t start,
-               uint64_t bytes, uint64_t stack_id, const char* path, uint8_t flags);
+               uint64_t bytes, uint64_t stack_id, const char* path, uint8_t flags,
+               const MappedObject& object);
 // What was mapped before: a range of /proc/self/maps.
 void write_map_before(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
                       const MappedRange& range);

@@ -37,7 +37,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 6;
+inline constexpr uint32_t kShardVersion = 7;
 
 // Addresses are counted modulo 2^40; without ASLR, the mappings of a program do not collide in it.
 inline constexpr unsigned kWindowBits = 40;
@@ -210,6 +210,11 @@ struct MapRecord {
     uint64_t start;
     uint64_t bytes;
     uint64_t stack_id;  // call stack of the mapping call, 0 = none
+    // Of a shared mapping, what all processes that map it see (MappedObject in process_maps.h); of
+    // others, and if it is not known, zeros.
+    uint64_t device;
+    uint64_t inode;
+    uint64_t offset;
 };
 
 struct UnmapRecord {

@@ -17,6 +17,7 @@ from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
 from numascape.conversion.shards import Shard, read_shards
+from numascape.conversion.shared_memory import join_shared
 from numascape.conversion.structures import Names, StructureTable
 from numascape.conversion.symbol_cache import limit_size, symbol_cache
 from numascape.conversion.threads import thread_table
@@ -156,6 +157,7 @@ def _assemble(
         )
         for name, frame in tables.items()
     }
+    tables = join_shared(tables)
     return Converted(tables, _info(tables, shards, session, counts, begin))
 
 

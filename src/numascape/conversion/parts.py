@@ -26,10 +26,14 @@ from numascape.trace.schema import OPTIONAL_COLUMNS
 if TYPE_CHECKING:
     from numascape.recording.session import Session
 
+_EXTENT = ["structure", "instance", "address", "size", "pages"]
+
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of some `processes`; `extents` (structure, instance, address, size, pages).
+    """The rows of some `processes`.
+
+    `extents`: structure, instance, address, size, pages, object, object_page.
 
     Each process has its own phase numbers, as in `phases`.
     """
@@ -92,13 +96,15 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
     )
     extents = pl.concat(
         [
-            owners.select("structure", "instance", "address", "size", "pages"),
+            owners.select(*_EXTENT, "object", "object_page"),
             variables.select(
                 "structure",
                 pl.lit(0, dtype=pl.UInt32()).alias("instance"),
                 "address",
                 "size",
                 "pages",
+                object=pl.lit(""),
+                object_page=pl.lit(0, dtype=pl.UInt64()),
             ),
         ]
     )

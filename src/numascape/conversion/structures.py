@@ -216,7 +216,8 @@ def _words(frame: Frame) -> str:
 def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> pl.DataFrame:
     """The structure and instance of every owner except modules, whose pages hold variables.
 
-    Returns (owner, structure, instance, address, size, pages). Instances of a structure are
+    Returns (owner, structure, instance, address, size, pages, object, object_page); the last two
+    are those of the trace's instances. Instances of a structure are
     numbered in order of allocation. Scattered blocks have no address.
     """
     owners = group.owners.filter(pl.col("kind") != MODULE)
@@ -242,9 +243,19 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
     scattered = pl.col("kind").is_in(SCATTERED)
     pages = pages.clip(upper_bound=_WINDOW_PAGES)
+    objects = [
+        group.members[index].shard.paths[row["object"]]
+        for index, row in zip(members, owners.iter_rows(named=True), strict=True)
+    ]
     return owners.select(
         "owner",
         "kind",
+        object=pl.Series(objects, dtype=pl.String()),
+        # Both are modulo 2^64; a mapping begins within its object.
+        object_page=pl.when(pl.col("object") != 0)
+        .then((pl.col("start") - pl.col("object_start")) // PAGE)
+        .otherwise(0)
+        .cast(pl.UInt64()),
         structure=pl.Series(numbers, dtype=pl.UInt32()),
         address=pl.when(~scattered).then("start").cast(pl.UInt64()),
         size=pl.col("bytes"),

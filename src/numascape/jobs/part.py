@@ -127,12 +127,40 @@ def _finding(rank: int, run: Run, finding: Finding, shared: dict[int, str]) -> d
 
 
 def shared_names(trace: Trace) -> dict[int, str]:
-    """By structure, the file of which other processes may map the same pages."""
+    """By structure, the memory that other processes may map, too: the path of its file, or a name.
+
+    Memory of System V and memory without a file are named after their object, which the other
+    processes see as well.
+    """
     structures = trace.structures
     if "shared" not in structures.columns:
         return {}
-    mapped = structures.filter(pl.col("shared") & (pl.col("module") != ""))
-    return dict(mapped.select("structure", "module").iter_rows())
+    mapped = structures.filter(pl.col("shared") & (pl.col("kind") == "mapping"))
+    names = dict(
+        mapped.filter(pl.col("file") == "")
+        .filter(pl.col("module") != "")
+        .select("structure", "module")
+        .iter_rows()
+    )
+    for number, object_name in _objects(trace).select("structure", "object").iter_rows():
+        names.setdefault(number, f"shared memory {object_name}")
+    return names
+
+
+def _objects(trace: Trace) -> pl.DataFrame:
+    """What instances are mapped shared: structure, instance, object, object_page."""
+    instances = trace.instances
+    if "object" not in instances.columns:
+        return pl.DataFrame(
+            schema={
+                **dict.fromkeys(("structure", "instance"), SCHEMAS["sums"]["rank"]),
+                "object": pl.String,
+                "object_page": pl.UInt64,
+            }
+        )
+    return instances.filter(pl.col("object") != "").select(
+        "structure", "instance", "object", "object_page"
+    )
 
 
 def block_pages(pages: int) -> int:
@@ -160,19 +188,28 @@ def _shared(rank: int, trace: Trace, names: dict[int, str]) -> pl.DataFrame:
         },
         schema={"structure": pl.UInt32, "memory": pl.String, "pages": pl.UInt64},
     ).lazy()
-    first_page = (pl.col("page") // pl.col("pages") * pl.col("pages")).alias("first_page")
-    keys = ["memory", "pages", "first_page"]
+    objects = _objects(trace).lazy()
+    # Of a file that ranks map at different offsets, a page has the same number in all of them.
+    page = pl.col("page") + pl.col("object_page").fill_null(0)
+    located = [
+        pl.col("object").fill_null(""),
+        (page // pl.col("pages") * pl.col("pages")).alias("first_page"),
+    ]
+    keys = ["memory", "object", "pages", "first_page"]
+    place = ["structure", "instance"]
     used = (
         trace.accesses.lazy()
         .join(known, on="structure")
-        .with_columns(first_page)
+        .join(objects, on=place, how="left")
+        .with_columns(located)
         .group_by(keys)
         .agg(pl.col("reads").sum(), pl.col("writes").sum())
     )
     touched = (
         trace.first_touch.lazy()
         .join(known, on="structure")
-        .with_columns(first_page)
+        .join(objects, on=place, how="left")
+        .with_columns(located)
         .sort("time_ns", "order")
         .group_by(keys, maintain_order=True)
         .agg(pl.col("time_ns", "function", "file", "line").first())

@@ -105,9 +105,13 @@ def shared_memory(tables: JobTables) -> list[SharedMemory]:
     total = int(tables.sums["reads"].sum()) + int(tables.sums["writes"].sum())
     nodes = {rank: frozenset(some) for rank, some in tables.ranks.select("rank", "nodes").rows()}
     found = []
-    for (host, memory), rows in sorted(
-        tables.shared.partition_by("host", "memory", as_dict=True).items()
-    ):
+    # A file may have several paths, and a path may be of several files one after the other.
+    identity = pl.when(pl.col("object") == "").then("memory").otherwise("object")
+    rows_of = tables.shared.with_columns(identity=identity).partition_by(
+        "host", "identity", as_dict=True
+    )
+    for (host, _), rows in sorted(rows_of.items()):
+        memory = rows["memory"].min()
         if _MESSAGES.match(str(memory).rpartition("/")[2]):
             continue
         one = _examine(str(host), str(memory), rows, nodes)

@@ -87,6 +87,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
         {
             "host": _TEXT,
             "memory": _TEXT,
+            "object": _TEXT,
             "first_page": _COUNT,
             "pages": _COUNT,
             "rank": pl.UInt32(),
@@ -106,7 +107,7 @@ _KEYS: Final = {
     "ranks": ["rank"],
     "sums": ["rank", "structure"],
     "findings": ["rank", "kind", "structure", "name", "function", "file", "line", "why"],
-    "shared": ["host", "memory", "first_page", "rank"],
+    "shared": ["host", "memory", "object", "first_page", "rank"],
     "left_out": ["rank", "part", "reason"],
 }
 

@@ -136,6 +136,7 @@ OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
     "accesses": {"memory_lines": _U64, "written_lines": _U64},
     "lines": {"estimated": _U64},
     "structures": {"shared": pl.Boolean()},
+    "instances": {"object": _TEXT, "object_page": _U64},
 }
 """Columns that a table either has all or none of, because they may not be recorded."""
 
