@@ -60,10 +60,26 @@ def row(size: int) -> list[str | int | float]:
         merge_s, memory, _ = measured("merge", str(folder))
         show_s, _, shown = measured("show", str(folder), "--json")
         advise_s, _, _ = measured("advise", str(folder))
+        page = Path(parent) / "run.html"
+        report_s, report_memory, _ = measured("report", "-q", str(folder), "-o", str(page))
+        page_mb = page.stat().st_size / 1e6
         document = json.loads(shown)
         assert len(document["ranks"]) == size
         assert document["left_out"] == []
-    return [size, megabytes, merge_s, merge_s / size * 1000, memory, show_s, advise_s]
+    total = merge_s + show_s + advise_s + report_s
+    peak = max(memory, report_memory)
+    return [
+        size,
+        megabytes,
+        merge_s,
+        show_s,
+        advise_s,
+        report_s,
+        total,
+        total / size * 1e3,
+        peak,
+        page_mb,
+    ]
 
 
 def main(
@@ -72,17 +88,20 @@ def main(
 ) -> None:
     """Measure merging and analysing jobs of 12 structures and 64 threads in each rank."""
     load = os.getloadavg()[0]
-    rows = []
+    rows: list[list[str | int | float]] = []
     for size in map(int, sizes.split(",")):
         console.print(f"{size} ranks")
         rows.append(row(size))
     table = ResultTable(
         "Jobs",
-        ["ranks", "parts MB", "merge s", "ms/rank", "memory MiB", "show s", "advise s"],
+        [
+            *("ranks", "parts MB", "merge s", "show s", "advise s", "report s", "all s"),
+            *("ms/rank", "memory MiB", "page MB"),
+        ],
         rows,
         f"Each rank has {FIELDS + 1} structures, {PAGES} pages in each field, {THREADS} threads. "
-        "Merge: `numascape merge` with processes on this machine. Memory: the largest of its "
-        "processes. Show and advise: with the merged sums. Wall times.",
+        "Merge: `numascape merge` with processes on this machine. Memory: of the largest process "
+        "(two at a time read parts). Show, advise and report use the merged sums. Wall times.",
     )
     print_table(table)
     if write:

@@ -14,6 +14,7 @@ from numascape.errors import NumascapeError
 if TYPE_CHECKING:
     from numascape.jobs.engines import Engine
     from numascape.jobs.job import AnalysedJob
+    from numascape.trace import Trace
 
 DaskOption = Annotated[
     str | None,
@@ -39,6 +40,14 @@ def is_job(path: Path) -> bool:
     from numascape.trace import job
 
     return job.is_job(path)
+
+
+def open_trace(path: Path) -> Trace:
+    """The trace of a run, or all ranks of a job on one host as one trace."""
+    from numascape.jobs.together import trace_of_job
+    from numascape.trace import Trace
+
+    return trace_of_job(path) if is_job(path) else Trace.read(path)
 
 
 def read_job(

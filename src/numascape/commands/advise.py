@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, open_trace, read_job, refuse
 from numascape.commands._options import GainMachineOption, TraceArgument
 from numascape.errors import NumascapeError
 
@@ -70,14 +70,15 @@ def advise(
     from numascape.findings import examine, findings_of
     from numascape.findings.verdict import verdict
     from numascape.machine.sources import open_machine
-    from numascape.trace import Trace
     from numascape.trace.counting import only_touches
 
-    if is_job(trace):
-        refuse(trace, machine=machine, output=output, sarif=sarif, all=every)
+    if is_job(trace) and machine is None:
+        refuse(trace, output=output, sarif=sarif, all=every)
         _advise_job(read_job(trace, dask, mpi, quiet=as_json), as_json=as_json)
         return
-    opened = Trace.read(trace)
+    if is_job(trace):
+        refuse(trace, output=output, sarif=sarif)
+    opened = open_trace(trace)
     if output is not None and only_touches(opened):
         raise NumascapeError(
             f"cannot make a plan from {trace}: it has only first touches, no accesses; "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import open_trace
 from numascape.commands._options import GainMachineOption, JsonOption
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def compare(
     The sentence below each run is the conclusion of `advise`. Structures match by name, kind and
     place in the source. Column foreign: the share of accesses to pages that another thread touched
     first. Column remote: the share of accesses to pages on another node than the thread. Column
-    first: the thread that touched most pages of the structure first.
+    first: the thread that touched most pages of the structure first. A job, whose ranks ran on
+    one host, is compared as one run with the threads of all ranks.
 
     Example: `numascape compare before.numascape after.numascape --fail-if remote-share+5`
     """
@@ -63,10 +65,9 @@ def compare(
     from numascape.comparison.document import comparison_document
     from numascape.comparison.printing import print_comparison
     from numascape.machine.sources import open_machine
-    from numascape.trace import Trace
 
     conditions = [parse_condition(text) for text in fail_if or []]
-    traces = Trace.read(before), Trace.read(after)
+    traces = open_trace(before), open_trace(after)
     target = None if machine is None else open_machine(machine)
     comparison = compare_traces(*traces, target)
     failures = [

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import is_job, open_trace, read_job
 from numascape.commands._options import QuietOption, TraceArgument
 
 
@@ -33,9 +34,10 @@ def export(
     """Write the tables of a trace as files for other programs, or one file for another tool.
 
     With csv and parquet, the folder gets one file per table and trace.json; docs/trace-format.md
-    describes them. The other formats are one file: accesses by source line for KCachegrind
-    (callgrind), flame graphs by allocation (speedscope), threads, phases and first touches over
-    time for Perfetto (chrome).
+    describes them. Of a job, it gets the sums of the ranks, and a folder rank=NUMBER for each rank.
+    The other formats are one file: accesses by source line for KCachegrind (callgrind), flame
+    graphs by allocation (speedscope), threads, phases and first touches over time for Perfetto
+    (chrome).
 
     Example: `numascape export run.numascape --format csv -o tables`
     """
@@ -47,11 +49,17 @@ def export(
     if file_format != "csv" and file_format != "parquet":
         from numascape.exchange.write import write_for_tool
 
-        write_for_tool(Trace.read(trace), file_format, output)
+        write_for_tool(open_trace(trace), file_format, output)
         if not quiet:
             terminal.say(f"wrote {output}")
         return
-    exported = export_tables(Trace.read(trace), output, file_format)
-    files = list(terminal.track(exported, len(SCHEMAS) + 1, "Exporting", quiet))
+    if is_job(trace):
+        from numascape.jobs.export import export_job
+
+        job = read_job(trace, None, mpi=False, quiet=quiet)
+        exported, count = export_job(job, output, file_format), len(SCHEMAS) * job.ranks.height
+    else:
+        exported, count = export_tables(Trace.read(trace), output, file_format), len(SCHEMAS) + 1
+    files = list(terminal.track(exported, count, "Exporting", quiet))
     if not quiet:
         terminal.say(f"wrote {len(files)} files into {output}")

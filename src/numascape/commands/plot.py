@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import open_trace
 from numascape.commands._options import (
     PhaseOption,
     QuietOption,
@@ -53,14 +54,13 @@ def plot(
     # Imported here, because help and completion should not wait for Matplotlib.
     from numascape.appearance.style import Style
     from numascape.figures.drawing import check_target, draw, save
-    from numascape.trace import Trace
     from numascape.trace.phase import TraceOfPhase
     from numascape.trace.selection import find_phase
 
     file = output or Path(f"{figure}.pdf")
     check_target(file)
     style = Style(grey=grey, width=width, height=height, title=not no_title)
-    opened = Trace.read(trace)
+    opened = open_trace(trace)
     if phase is not None:
         opened = TraceOfPhase.of(opened, find_phase(opened, phase))
     shown = save(draw(opened, figure, structure, style), file)

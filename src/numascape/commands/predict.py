@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from numascape import terminal
+from numascape.commands._jobs import open_trace
 from numascape.commands._options import MachineOption
 from numascape.errors import NumascapeError
 from numascape.quantities import percent
@@ -92,13 +93,12 @@ def predict(
     """
     from numascape.machine import open_machine
     from numascape.prediction.scenarios import Scenarios
-    from numascape.trace import Trace
     from numascape.trace.selection import find_phase
 
     if calibrate is not None and not 0 < calibrate < float("inf"):
         raise NumascapeError(f"--calibrate {calibrate:g}: must be more than 0 seconds")
     names, plans = _policies(policy)
-    opened = Trace.read(trace)
+    opened = open_trace(trace)
     place = open_machine(machine)
     scenarios = Scenarios(
         opened,

@@ -39,19 +39,16 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
             )
             print_indented(console, Text(printable(f"{about}: {one.why}")), 0)
     console.print()
-    worst = to_do[0].worst if to_do else int(job.ranks.item(0, "rank"))
-    part = job.path / f"rank={worst}"
-    print_indented(
-        console,
-        Text(
-            printable(
-                "Predicted gains need one rank, which is then alone on the machine: "
-                f"numascape advise {part} --machine NAME"
-            ),
-            "dim",
-        ),
-        0,
-    )
+    if job.ranks["host"].n_unique() == 1 and not job.left_out:
+        gains = f"Predicted gains on a machine: numascape advise {job.path} --machine NAME"
+    else:
+        worst = to_do[0].worst if to_do else int(job.ranks.item(0, "rank"))
+        part = job.path / f"rank={worst}"
+        gains = (
+            "Predicted gains need one rank, which is then alone on the machine: "
+            f"numascape advise {part} --machine NAME"
+        )
+    print_indented(console, Text(printable(gains), "dim"), 0)
 
 
 def _heading(console: Console, number: int, kind: str, what: str) -> None:

@@ -28,7 +28,7 @@ def export_tables(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for table in SCHEMAS:
-            yield _export_table(trace.table(table), folder / f"{table}.{file_format}")
+            yield export_table(trace.table(table), folder / f"{table}.{file_format}")
         with replacing_file(folder / FILE_NAME) as beside:
             beside.write_bytes(encode_info(trace.info))
         yield folder / FILE_NAME
@@ -45,7 +45,8 @@ def flatten_lists(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _export_table(frame: pl.DataFrame, path: Path) -> Path:
+def export_table(frame: pl.DataFrame, path: Path) -> Path:
+    """Write a table to `path`, whose suffix is the format; OSError if that fails."""
     with replacing_file(path) as beside:
         if path.suffix == ".csv":
             flatten_lists(frame).write_csv(beside)

@@ -214,7 +214,6 @@ def test_a_job_without_usable_parts_is_one_line(job: Path, numascape: Numascape)
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [
-        (("advise", "--machine", "numa16"), "machine"),
         (("advise", "-o", "plan.toml"), "output"),
         (("show", "--structure", "field0"), "structure"),
     ],
