@@ -19,12 +19,14 @@ import pytest
 import numascape
 from numascape.balance.formats import write_graph
 from numascape.balance.generators import mesh
+from numascape.findings import Kind
 from numascape.jobs.engines import dask_engine
 from numascape.jobs.job import analyse_job
 from synthetic.job import write_job
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 HALO = Path(__file__).parents[2] / "examples" / "halo" / "halo.c"
+HYBRID = Path(__file__).parents[2] / "examples" / "hybrid" / "hybrid.c"
 RANKS = 4
 
 
@@ -72,6 +74,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Compiled for recording: only the code of the example is counted, which is fast.
     compiler = str(SCRIPTS / "numascape-cc")
     run("mpicc", "-O2", "-g", HALO, "-o", "halo", "-lm", folder=made, OMPI_CC=compiler)
+    options = ("-O2", "-g", "-fopenmp", HYBRID, "-o", "hybrid", "-lm")
+    run("mpicc", *options, folder=made, OMPI_CC=compiler)
     (made / "rank.c").write_text(
         "#include <stdlib.h>\n"
         "int main(void) {\n"
@@ -126,6 +130,21 @@ def test_the_window_is_one_structure_of_all_ranks(halo: tuple[str, numascape.Job
 def test_ranks_of_the_example_are_alike(halo: tuple[str, numascape.Job]) -> None:
     (only,) = halo[1].classes()
     assert only.ranks == tuple(range(RANKS))
+
+
+def test_a_finding_of_all_hybrid_ranks_is_told_once(folder: Path) -> None:
+    """MPI with OpenMP: one thread of each rank fills what all its threads use."""
+    command = ("./hybrid", "-n", 1 << 19, "-r", 4, "-t", 3, "serial")
+    out = record("-o", "hybrid.numascape", "--", *command, folder=folder, ranks=2)
+    assert "2 ranks of 3 threads" in out
+    assert "right" in out
+    job = opened(folder / "hybrid.numascape")
+    assert job.ranks["threads"].min() >= 3
+    (only,) = job.classes()
+    assert only.ranks == (0, 1)
+    found = {one.name: one for one in job.findings() if one.to_do}
+    for name in ("x", "y"):
+        assert (found[name].kind, found[name].ranks) == (Kind.SERIAL_FIRST_TOUCH, (0, 1))
 
 
 def test_a_rank_that_dies_leaves_the_others_whole(folder: Path) -> None:
