@@ -17,6 +17,9 @@ from numascape.jobs.tables import JobTables, merge
 from numascape.quantities import ranges_text
 from numascape.trace.job import JobInfo, LeftOut, list_parts, missing_ranks, read_job
 
+MAX_SECONDS_APART = 60
+"""Launchers start the ranks of all hosts within seconds."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -75,7 +78,28 @@ class AnalysedJob:
                     for name, ranks in groups.iter_rows()
                 )
                 notes.append(f"Its ranks {what}: {listed}.")
+        apart = _seconds_apart(self.ranks)
+        if apart > MAX_SECONDS_APART:
+            notes.append(
+                f"Its hosts began {apart:.0f} s apart, or their clocks differ: times are only "
+                "compared between ranks of one host."
+            )
         return notes
+
+
+def _seconds_apart(ranks: pl.DataFrame) -> float:
+    """The largest difference between the starts of hosts; 0 if they are not known."""
+    times = (
+        ranks.with_columns(
+            time=pl.col("started").str.to_datetime("%+", strict=False, time_unit="ms")
+        )
+        .group_by("host")
+        .agg(pl.col("time").min())["time"]
+        .drop_nulls()
+    )
+    if len(times) < 2:
+        return 0.0
+    return (times.max() - times.min()).total_seconds()  # type: ignore[operator, union-attr]
 
 
 def analyse_job(

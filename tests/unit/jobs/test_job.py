@@ -198,6 +198,16 @@ def test_different_programs_and_versions_are_told(job: Path) -> None:
     ]
 
 
+def test_clocks_that_differ_between_hosts_are_told(job: Path) -> None:
+    assert analyse_job(job).notes == []
+    info = json.loads((job / "rank=7" / "trace.json").read_text())
+    host = {**info["host"], "name": "hopper"}
+    pattern = rank_pattern(7, SIZE, pages=32)
+    write_rank(job, 7, SIZE, pattern, host=host, started="2026-03-14T08:31:53Z")
+    (note,) = analyse_job(job).notes
+    assert note.startswith("Its hosts began 300 s apart, or their clocks differ")
+
+
 def test_a_rank_that_a_signal_ended_is_told(job: Path, numascape: Numascape) -> None:
     write_rank(job, 3, SIZE, rank_pattern(3, SIZE, pages=32), exit_status=139)
     assert "rank 3: ended with status 139 (signal 11)" in numascape("show", job)[1]
