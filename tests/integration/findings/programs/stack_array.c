@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large array on the main thread's stack, which all threads work on.
-// label: Stack#0 = stack shared with other threads
+// A large array on the stack of the main thread, which fills it; all threads work on it.
+// label: shared = serial first touch
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
