@@ -17,6 +17,7 @@
 
 #include "dr_api.h"
 #include "drmgr.h"
+#include "frame_changes.h"
 #include "os.h"
 #include "phases.h"
 #include "process_end.h"
@@ -231,6 +232,7 @@ void forked(void*) {
     write_modules(*recorder, time);
     write_live_blocks(*recorder, time);
     memory_regions.write_live(*recorder, time);
+    large_frames_after_fork(*recorder, time);
 }
 
 dr_signal_action_t on_signal(void* drcontext, dr_siginfo_t* info) {
@@ -413,6 +415,7 @@ void start(int argc, const char* argv[]) {
     system_calls_init();
     seccomp_init();
     regions_init();
+    large_frames_init();
     phases_init();
     if (options.attached) {
         start_release_thread();

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "columns.h"
@@ -235,8 +237,38 @@ nb::dict region_names(const std::unordered_map<uint64_t, RegionName>& names) {
     return out;
 }
 
+nb::dict read_frame_sites(const std::string& path) {
+    const ShardReader shard(path);
+    nb::list sites;
+    for (const FrameSite& site : frame_sites(shard)) {
+        sites.append(nb::make_tuple(site.pc, site.flags));
+    }
+    std::vector<ModuleRow> loaded;
+    for (const RecordView& record : shard.records()) {
+        if (record.type() == RecordType::kModuleLoad) {
+            const auto& module = record.as<ModuleRecord>();
+            loaded.push_back({std::string(text_of(record.rest<ModuleRecord>())), module.start,
+                              module.end, module.load_bias, 0});
+        }
+    }
+    nb::dict out;
+    out["sites"] = sites;
+    out["modules"] = modules(loaded);
+    return out;
+}
+
+using FrameRow = std::tuple<uint64_t, uint32_t, uint8_t, int64_t, uint64_t>;
+
+FramePlaces frame_places(const std::vector<FrameRow>& rows) {
+    FramePlaces places;
+    for (const auto& [pc, variable, base, offset, bytes] : rows) {
+        places[pc].push_back({variable, static_cast<FramePlace::Base>(base), offset, bytes});
+    }
+    return places;
+}
+
 nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths,
-                       const std::string& faults_path) {
+                       const std::string& faults_path, const std::vector<FrameRow>& frames) {
     const ShardReader shard(path);
     std::vector<std::unique_ptr<ShardReader>> readers;
     std::vector<const ShardReader*> parents;
@@ -251,7 +283,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
         if (!faults_path.empty()) {
             log = read_faults(faults_path, shard.header().pid, shard.header().start_ns);
         }
-        result = replay(shard, parents, log.faults);
+        result = replay(shard, parents, log.faults, frame_places(frames));
     }
     nb::dict out;
     out["header"] = header(shard.header());
@@ -324,7 +356,12 @@ void bind_shard(nb::module_& module) {
     shard.def(
         "read_header", [](const std::string& path) { return header(ShardReader(path).header()); },
         nb::arg("path"), "The shard's header as a dictionary; raises ShardError.");
+    shard.def(
+        "frame_sites", &read_frame_sites, nb::arg("path"),
+        "The places in the code that make large frames, as `sites` (pc, StackFrameFlags), and "
+        "the `modules` of the process as in replay(). Raises ShardError.");
     shard.def("replay", &read_replayed, nb::arg("path"), nb::arg("parents"), nb::arg("faults"),
+              nb::arg("frames") = std::vector<FrameRow>{},
               "Who owned each counted page, as columns; see replay.h. Raises ShardError.");
     shard.def("read_events", &read_events, nb::arg("path"), nb::arg("pid"),
               "A process' page faults or clock samples, in order of time; see fault_log.h. Raises "
@@ -336,6 +373,8 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
     shard.attr("FLAG_STACKS_CUT") = static_cast<uint32_t>(kShardStacksCut);
+    shard.attr("FLAG_FRAMES") = static_cast<uint32_t>(kShardFrames);
+    shard.attr("FRAME_OF_DATA") = static_cast<uint32_t>(kFrameOfData);
     shard.attr("FLAG_REGIONS_LOST") = static_cast<uint32_t>(kShardRegionsLost);
     shard.attr("FLAG_CALLS_FORBIDDEN") = static_cast<uint32_t>(kShardCallsForbidden);
     shard.attr("FLAG_REPLACED") = static_cast<uint32_t>(kShardReplaced);

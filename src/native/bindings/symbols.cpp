@@ -114,6 +114,19 @@ void bind_symbols(nb::module_& module) {
         .def_prop_ro("function", [](const symbols::Global& self) { return text(self.function); })
         .def("__repr__", [](const symbols::Global& self) { return text(describe(self)); });
 
+    nb::class_<symbols::FrameVariable>(m, "FrameVariable", "A variable in the frame of a function")
+        .def_prop_ro("name", [](const symbols::FrameVariable& self) { return text(self.name); })
+        .def_prop_ro("function",
+                     [](const symbols::FrameVariable& self) { return text(self.function); })
+        .def_prop_ro("file", [](const symbols::FrameVariable& self) { return text(self.file); })
+        .def_prop_ro("module", [](const symbols::FrameVariable& self) { return text(self.module); })
+        .def_ro("line", &symbols::FrameVariable::line)
+        .def_prop_ro(
+            "base", [](const symbols::FrameVariable& self) { return static_cast<int>(self.base); },
+            "What `offset` is counted from: FramePlace::Base of replay.h")
+        .def_ro("offset", &symbols::FrameVariable::offset)
+        .def_ro("size", &symbols::FrameVariable::size);
+
     nb::class_<symbols::Symbols>(m, "Symbols",
                                  "Functions, call stacks and variables of a process' modules")
         .def(nb::init<std::vector<symbols::Module>, std::string>(), "modules"_a, "cache"_a = "")
@@ -131,5 +144,8 @@ void bind_symbols(nb::module_& module) {
              "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")
         .def("globals", &symbols::Symbols::globals,
              "All variables with static storage, by address and without overlap")
+        .def("frame_variables", &symbols::Symbols::frame_variables, "pc"_a, "of_data"_a,
+             "The variables of at least a page for which the instruction at `pc` makes room on the "
+             "stack. `of_data`: how much depends on data.")
         .def("save", &symbols::Symbols::save, "Writes what was read to the folder `cache`.");
 }

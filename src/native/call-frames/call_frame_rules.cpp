@@ -51,15 +51,25 @@ void CallFrameRules::remove_module(uint64_t start) {
     }
 }
 
-CallFrameRule CallFrameRules::read(uint64_t pc) const {
+ModuleFrames CallFrameRules::module_of(uint64_t pc) const {
     for (uint32_t i = 0; i < modules_used_.load(); ++i) {
         const ModuleFrames module{modules_[i].start.load(), modules_[i].end.load(),
                                   modules_[i].table.load()};
         if (module.start != 0 && pc >= module.start && pc < module.end) {
-            return read_call_frame_rule(module, pc);
+            return module;
         }
     }
     return {};
+}
+
+CallFrameRule CallFrameRules::read(uint64_t pc) const {
+    const ModuleFrames module = module_of(pc);
+    return module.start != 0 ? read_call_frame_rule(module, pc) : CallFrameRule{};
+}
+
+bool CallFrameRules::find_function(uint64_t pc, uint64_t& start, uint64_t& end) const {
+    const ModuleFrames module = module_of(pc);
+    return module.start != 0 && find_described_code(module, pc, start, end);
 }
 
 // Several threads may look for one rule at once: they read the same.

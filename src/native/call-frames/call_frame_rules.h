@@ -22,6 +22,8 @@ class CallFrameRules {
     // The rule for the code at `pc`. `key` stands for it: it is not 0, and differs between two
     // modules that were loaded at the same addresses one after the other.
     CallFrameRule at(uint64_t pc, uint64_t key);
+    // The code that has one description with that at `pc`; false if it has none.
+    bool find_function(uint64_t pc, uint64_t& start, uint64_t& end) const;
 
   private:
     struct Entry {
@@ -36,6 +38,7 @@ class CallFrameRules {
     static constexpr uint32_t kEntries = 1 << 17;
     static constexpr uint32_t kModules = 4096;
 
+    ModuleFrames module_of(uint64_t pc) const;
     CallFrameRule read(uint64_t pc) const;
 
     Entry* entries_ = nullptr;

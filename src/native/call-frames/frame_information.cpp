@@ -118,30 +118,38 @@ CallFrameRule simplified(const FrameRules& rules) {
     return rule.frame_address == FrameAddress::kUnknown ? CallFrameRule{} : rule;
 }
 
-// The description (DWARF: frame description entry) at `at`, if it covers `pc`.
-CallFrameRule read_description(uint64_t at, uint64_t pc) {
-    const uint64_t end = entry_end(at);
-    if (end == 0) {
-        return {};
-    }
-    ProgramBytes from(at, end);
+// A description (DWARF: frame description entry), up to its program.
+struct Description {
+    CommonEntry common;
+    uint64_t start = 0;  // of the code
+    uint64_t bytes = 0;
+};
+
+// False if `from` holds no description of `pc`; `at` is its address.
+bool read_description(uint64_t at, uint64_t pc, ProgramBytes& from, Description& read) {
     const auto distance = from.value<uint32_t>();
     if (distance == 0) {
+        return false;
+    }
+    read.common = read_common(at - distance);
+    return read.common.usable && read_pointer(from, read.common.pointers, read.start) &&
+           read_pointer(from, read.common.pointers & pointer_encoding::kFormat, read.bytes) &&
+           pc - read.start < read.bytes;
+}
+
+CallFrameRule read_rule(uint64_t at, uint64_t pc) {
+    const uint64_t end = entry_end(at);
+    ProgramBytes from(at, end);
+    Description of;
+    if (end == 0 || !read_description(at, pc, from, of)) {
         return {};
     }
-    const CommonEntry common = read_common(at - distance);
-    uint64_t start = 0;
-    uint64_t bytes = 0;
-    if (!common.usable || !read_pointer(from, common.pointers, start) ||
-        !read_pointer(from, common.pointers & pointer_encoding::kFormat, bytes) ||
-        pc - start >= bytes) {
-        return {};
-    }
-    if (common.has_augmentation) {
+    if (of.common.has_augmentation) {
         from.skip(from.unsigned_number());
     }
-    FrameRules rules = common.initial;
-    return run_frame_program(common, start, pc, from, rules) ? simplified(rules) : CallFrameRule{};
+    FrameRules rules = of.common.initial;
+    return run_frame_program(of.common, of.start, pc, from, rules) ? simplified(rules)
+                                                                   : CallFrameRule{};
 }
 
 // The search table of .eh_frame_hdr: pairs (start of a function, its description), ascending, both
@@ -206,11 +214,22 @@ ModuleFrames find_frame_information(uint64_t start, uint64_t end) {
 }
 
 CallFrameRule read_call_frame_rule(const ModuleFrames& module, uint64_t pc) {
-    const SearchTable table(module.table);
-    const uint64_t description = table.find(pc);
-    return description >= module.start && description < module.end
-               ? read_description(description, pc)
-               : CallFrameRule{};
+    const uint64_t description = SearchTable(module.table).find(pc);
+    return description >= module.start && description < module.end ? read_rule(description, pc)
+                                                                   : CallFrameRule{};
+}
+
+bool find_described_code(const ModuleFrames& module, uint64_t pc, uint64_t& start, uint64_t& end) {
+    uint64_t at = SearchTable(module.table).find(pc);
+    const uint64_t entry = at >= module.start && at < module.end ? entry_end(at) : 0;
+    ProgramBytes from(at, entry);
+    Description found;
+    if (entry == 0 || !read_description(at, pc, from, found)) {
+        return false;
+    }
+    start = found.start;
+    end = found.start + found.bytes;
+    return true;
 }
 
 }  // namespace numascape

@@ -47,7 +47,7 @@ void FirstTouches::emit_remaining(WindowPages pages) {
         }
         const OwnerKind kind = owners_.kind(*owner);
         const bool around = kind == OwnerKind::kMapping || kind == OwnerKind::kUnknown;
-        const bool below = kind != OwnerKind::kRegion && touch.of_region;
+        const bool below = !owners_.is_region(*owner) && touch.of_region;
         if (!(around && touch.attributed) && !below) {
             emit(*owner, page, touch);
         }
@@ -55,6 +55,12 @@ void FirstTouches::emit_remaining(WindowPages pages) {
 }
 
 void FirstTouches::emit(uint32_t owner, uint32_t page, Touch& touch) {
+    touch.attributed = true;
+    // A variable of a function is there again in its next call.
+    const bool recurs = owners_.kind(owner) == OwnerKind::kFrameVariable;
+    if (recurs && !of_variables_.insert(uint64_t{owner} << 32 | page).second) {
+        return;
+    }
     out_.owner.push_back(owner);
     out_.page.push_back(owners_.index_in(owner, page));
     out_.thread.push_back(touch.thread);
@@ -62,7 +68,6 @@ void FirstTouches::emit(uint32_t owner, uint32_t page, Touch& touch) {
     out_.time.push_back(touch.time);
     out_.pc.push_back(touch.pc);
     out_.flags.push_back(touch.flags);
-    touch.attributed = true;
 }
 
 }  // namespace numascape

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "page_owners.h"
@@ -53,6 +54,7 @@ class FirstTouches {
 
     const PageOwners& owners_;
     TouchColumns& out_;
+    std::unordered_set<uint64_t> of_variables_;  // owner << 32 | page: those that were emitted
     using Granule = std::array<Touch, kSlotsPerGranule>;  // allocated on demand
     std::vector<std::unique_ptr<Granule>> granules_ =
         std::vector<std::unique_ptr<Granule>>(kGranules);

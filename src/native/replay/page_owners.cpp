@@ -46,6 +46,17 @@ void PageOwners::begin_region(const MemoryRegionRecord& region) {
     regions_.begin(owner, region.address, region.bytes, region.time);
 }
 
+uint32_t PageOwners::begin_variable(const Variable& variable, uint64_t time) {
+    // A function that is called again has its variables at the same place: they are one owner.
+    const auto [known, fresh] = variables_.try_emplace(variable, 0);
+    if (fresh) {
+        known->second = owners_.add(OwnerKind::kFrameVariable, variable.address, variable.bytes,
+                                    variable.number, variable.thread, 0, 0, 1);
+    }
+    regions_.begin(known->second, variable.address, variable.bytes, time);
+    return known->second;
+}
+
 void PageOwners::begin_stack(uint32_t thread, uint64_t start, uint64_t bytes) {
     const uint32_t owner = owners_.add(OwnerKind::kStack, start, bytes, 0, thread, 0, 0, 1);
     const auto [first, end] = owned(owner).pages;

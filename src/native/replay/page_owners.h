@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +36,15 @@ class PageOwners {
 
     // Parts of memory that the program named.
     void begin_region(const MemoryRegionRecord& region);
+    // Variables of functions in their frames on the stack: regions, too. Returns the owner.
+    struct Variable {
+        uint64_t address;
+        uint64_t bytes;
+        uint32_t number;
+        uint32_t thread;
+        auto operator<=>(const Variable&) const = default;
+    };
+    uint32_t begin_variable(const Variable& variable, uint64_t time);
     void end_region(uint32_t owner, uint64_t time) { regions_.end(owner, time); }
     const RegionPages& regions() const { return regions_; }
 
@@ -87,6 +98,9 @@ class PageOwners {
     uint32_t first_of_call_stack(uint32_t owner);
 
     OwnerKind kind(uint32_t owner) const { return static_cast<OwnerKind>(owners_.kind[owner]); }
+    bool is_region(uint32_t owner) const {
+        return kind(owner) == OwnerKind::kRegion || kind(owner) == OwnerKind::kFrameVariable;
+    }
     // The page's number in its owner (see CountColumns).
     uint32_t index_in(uint32_t owner, uint32_t page) const;
     std::optional<std::string_view> module_path(uint32_t page) const;
@@ -109,6 +123,7 @@ class PageOwners {
     uint32_t unknown_;
     PageRanges blocks_, stacks_, modules_, mappings_;
     RegionPages regions_;  // before all others
+    std::map<Variable, uint32_t> variables_;
     PageShares shares_;
     std::unordered_map<uint64_t, uint32_t> live_blocks_;  // address -> owner
     std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id, or name -> owner

@@ -32,6 +32,8 @@ class RegionPages {
     // The pages are gone.
     void erase(WindowPages pages) { top_.erase(pages.first, pages.end); }
 
+    bool lives(uint32_t owner) const { return regions_.at(owner).lives; }
+
     // Those that lie in it entirely, whoever owns them.
     WindowPages whole_pages(uint32_t owner) const { return regions_.at(owner).whole; }
     // The region that the page belongs to, if that is not divided.

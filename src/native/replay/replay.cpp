@@ -15,6 +15,7 @@
 #include "replayed_mappings.h"
 #include "replayed_threads.h"
 #include "site_counts.h"
+#include "stack_frame_variables.h"
 #include "window_pages.h"
 
 namespace numascape {
@@ -25,8 +26,9 @@ constexpr std::string_view kRuntimeName = "/libnumascape_runtime.so";
 
 class Replayer {
   public:
-    explicit Replayer(Replay& out)
+    Replayer(Replay& out, const FramePlaces& frame_places)
         : out_(out),
+          frames_(frame_places),
           owners_(out.owners, out.paths),
           touches_(owners_, out.touches),
           threads_(out.threads),
@@ -59,11 +61,14 @@ class Replayer {
     void begin_region(const RecordView& record);
     void end_region(uint32_t owner, uint64_t time);
     void end_regions_within(uint64_t start, uint64_t bytes, uint64_t time);
+    void begin_frame(const RecordView& record);
+    void end_frame(const RecordView& record);
     void first_touch(const RecordView& record);
     void placement(const RecordView& record);
     void phase(const RecordView& record);
 
     Replay& out_;
+    StackFrameVariables frames_;
     PageOwners owners_;
     FirstTouches touches_;
     ReplayedThreads threads_;
@@ -214,6 +219,12 @@ void Replayer::apply(const RecordView& record) {
             }
             break;
         }
+        case RecordType::kStackFrame:
+            begin_frame(record);
+            break;
+        case RecordType::kStackFrameEnd:
+            end_frame(record);
+            break;
         case RecordType::kCounts: {
             const auto& counts = record.as<CountsRecord>();
             const auto* pairs =
@@ -303,6 +314,9 @@ void Replayer::thread_end(const RecordView& record) {
     row.end = end.time;
     row.name = text_of(std::as_bytes(std::span(end.name)));
     ReplayedThreads::add_cpu(row, end.cpu);
+    if ((record.header->flags & kThreadEndsProcess) != 0) {
+        return;
+    }
     if (const auto stack = owners_.stack_of(record.header->id)) {
         end_regions_within(out_.owners.start[stack->owner], out_.owners.bytes[stack->owner],
                            end.time);
@@ -370,6 +384,26 @@ void Replayer::end_region(uint32_t owner, uint64_t time) {
 void Replayer::end_regions_within(uint64_t start, uint64_t bytes, uint64_t time) {
     for (const uint32_t owner : owners_.regions().within(start, bytes)) {
         end_region(owner, time);
+    }
+}
+
+void Replayer::begin_frame(const RecordView& record) {
+    const auto& frame = record.as<StackFrameRecord>();
+    for (const auto& [variable, address, bytes] :
+         frames_.variables(frame, (record.header->flags & kFrameProbed) != 0)) {
+        end_regions_within(address, bytes, frame.time);
+        pending_.attribute_accesses(WindowPages::of(address, bytes), frame.time);
+        frames_.began(frame.end, owners_.begin_variable(
+                                     {address, bytes, variable, record.header->id}, frame.time));
+    }
+}
+
+void Replayer::end_frame(const RecordView& record) {
+    const auto& ended = record.as<StackFrameEndRecord>();
+    for (const uint32_t owner : frames_.take(ended.end)) {
+        if (owners_.regions().lives(owner)) {
+            end_region(owner, ended.time);
+        }
     }
 }
 
@@ -446,9 +480,9 @@ uint32_t Owners::add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, ui
 }
 
 Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
-              const std::vector<Fault>& faults) {
+              const std::vector<Fault>& faults, const FramePlaces& frame_places) {
     Replay out;
-    Replayer replayer(out);
+    Replayer replayer(out, frame_places);
     for (const ShardReader* parent : parents) {
         replayer.prepare(parent->records());
     }

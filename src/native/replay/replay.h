@@ -26,8 +26,9 @@ enum class OwnerKind : uint8_t {
     kModule,
     kMapping,
     kUnknown,
-    kRegion,       // a part of memory that the program named
-    kSmallRegions  // such parts smaller than a page, of one name
+    kRegion,        // a part of memory that the program named
+    kSmallRegions,  // such parts smaller than a page, of one name
+    kFrameVariable  // a variable in a large frame on a stack; `stack_id` is its number
 };
 
 // Columns of equal length; owner ids are their indices.
@@ -166,6 +167,24 @@ struct PythonFunction {
     std::string lines;  // CPython's table of source places
 };
 
+// Where a variable is in a frame that StackFrameRecord describes.
+struct FramePlace {
+    enum class Base : uint8_t { kFrameAddress, kFramePointer, kStackPointer, kWholeFrame };
+    uint32_t variable;  // its number
+    Base base;
+    int64_t offset;
+    uint64_t bytes;  // not of kWholeFrame
+};
+// By the `pc` of the records.
+using FramePlaces = std::unordered_map<uint64_t, std::vector<FramePlace>>;
+
+// The distinct places in the code that make large frames.
+struct FrameSite {
+    uint64_t pc;
+    uint8_t flags;  // StackFrameFlags
+};
+std::vector<FrameSite> frame_sites(const ShardReader& shard);
+
 // The name of memory regions, and where the program first used it.
 struct RegionName {
     std::string name;
@@ -205,6 +224,6 @@ struct Replay {
 // blocks. `faults` are those of this process. A hinting fault counts as one read, any other fault
 // as one write; the first of these other faults of a page is its first touch.
 Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
-              const std::vector<Fault>& faults = {});
+              const std::vector<Fault>& faults = {}, const FramePlaces& frame_places = {});
 
 }  // namespace numascape

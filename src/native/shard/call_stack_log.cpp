@@ -14,6 +14,9 @@ constexpr uint32_t kSeenEntries = 1 << 20;
 constexpr uint32_t kPlaces = 1 << 14;
 constexpr uint16_t kCopiesPerPlace = 256;
 constexpr uint32_t kSteps = 1024;  // through a recursive function
+// In the key of a rule for the code that is executed. The same address may be the return address of
+// a call that ends the function before it.
+constexpr uint64_t kItself = uint64_t{1} << 63;
 
 // How many functions of a call stack are told apart, by the stacks already known: of this place,
 // and in all. The place is given by several functions, because many programs allocate through one.
@@ -226,8 +229,6 @@ uint32_t CallStackLog::frames_wanted(uint64_t place) const {
 
 // Pre: `frame` is in the function that was called.
 void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
-    // The same address may be the return address of a call that ends the function before it.
-    constexpr uint64_t kItself = uint64_t{1} << 63;
     CallFrameRule rule = rules_.at(frame.pc, told_apart(frame.pc) | kItself);
     if (rule.frame_address == FrameAddress::kUnknown) {
         rule = kAtFunctionStart;
@@ -311,6 +312,15 @@ uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters
         }
     }
     return id;
+}
+
+uint64_t CallStackLog::frame_address(uint64_t pc, uint64_t stack_pointer, uint64_t frame_pointer) {
+    const auto read_word = [](uint64_t address, uint64_t& to) {
+        return os::read_memory(address, &to, sizeof to) == sizeof to;
+    };
+    CallFrame frame{pc, stack_pointer, frame_pointer};
+    const CallFrameRule rule = rules_.at(pc, told_apart(pc) | kItself);
+    return step_to_caller(rule, frame, read_word) == Step::kCaller ? frame.stack_pointer : 0;
 }
 
 }  // namespace numascape

@@ -51,6 +51,12 @@ class CallStackLog {
     uint64_t identify(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
                       uint64_t stack_pointer, uint64_t bytes, uint64_t exchanged = 0,
                       uint64_t original = 0);
+    // DWARF's canonical frame address of the code at `pc`; 0 = unknown.
+    uint64_t frame_address(uint64_t pc, uint64_t stack_pointer, uint64_t frame_pointer);
+    // The code around `pc` with one description of its frames; false if there is none.
+    bool find_function(uint64_t pc, uint64_t& start, uint64_t& end) const {
+        return rules_.find_function(pc, start, end);
+    }
 
   private:
     static constexpr uint32_t kMaxFrames = 48;

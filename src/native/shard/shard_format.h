@@ -67,6 +67,7 @@ enum ShardFlags : uint32_t {
     kShardCallsForbidden = 512,  // the process forbade system calls (seccomp): only counts follow
     kShardStacksCut = 1024,      // some call stacks were not distinguished: see call_stack_log.h
     kShardRegionsLost = 2048,    // more memory regions at a time than memory_regions.h can follow
+    kShardFrames = 4096,         // there are StackFrameRecords
 };
 
 struct ShardHeader {
@@ -139,6 +140,8 @@ enum class RecordType : uint8_t {
     kMemoryRegionEnd,
     kRegionName,
     kTransfers,
+    kStackFrame,
+    kStackFrameEnd,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
@@ -185,12 +188,15 @@ struct ThreadStartRecord {
 inline constexpr uint32_t kUnknownCpu = 0xffffffff;
 
 struct ThreadEndRecord {
-    RecordHeader header;
+    RecordHeader header;  // flags = ThreadEndFlags
     uint64_t time;
     uint32_t os_tid;
     uint32_t cpu;  // kUnknownCpu: another thread wrote this
     char name[16];
 };
+
+// The process ends with the thread, whose counts stay in its tables.
+enum ThreadEndFlags : uint8_t { kThreadEndsProcess = 1 };
 
 // Followed by the path, NUL-terminated, padded to 8 bytes.
 struct ModuleRecord {
@@ -285,6 +291,31 @@ struct MemoryRegionEndRecord {
     RecordHeader header;
     uint64_t time;
     uint64_t address;
+};
+
+// A function took at least kLargeFrameBytes of its thread's stack at once (stack_frames.h): its
+// frame is then [end, start), until a StackFrameEndRecord or the end of the thread.
+struct StackFrameRecord {
+    RecordHeader header;  // flags = StackFrameFlags
+    uint64_t time;
+    uint64_t pc;             // the instruction that moves the stack pointer
+    uint64_t start;          // the stack pointer before it
+    uint64_t end;            // ... and after it, which is lower
+    uint64_t frame_pointer;  // the register, whatever it holds
+    uint64_t frame_address;  // DWARF's canonical frame address of the function; 0 = unknown
+};
+enum StackFrameFlags : uint8_t {
+    kFrameOfData = 1,  // how much depends on data: alloca, or an array whose size is not constant
+    kFrameProbed = 2,  // taken page by page, perhaps with a rest below `end`
+};
+inline constexpr uint64_t kLargeFrameBytes = 16 * 1024;
+
+// The frame is gone.
+struct StackFrameEndRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t start;  // those of its StackFrameRecord
+    uint64_t end;
 };
 
 // Followed by the name, NUL-terminated, padded to 8 bytes.

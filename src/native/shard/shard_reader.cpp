@@ -93,6 +93,10 @@ size_t fixed_size(RecordType type) {
             return sizeof(MemoryRegionRecord);
         case RecordType::kMemoryRegionEnd:
             return sizeof(MemoryRegionEndRecord);
+        case RecordType::kStackFrame:
+            return sizeof(StackFrameRecord);
+        case RecordType::kStackFrameEnd:
+            return sizeof(StackFrameEndRecord);
         case RecordType::kRegionName:
             return sizeof(RegionNameRecord);
     }

@@ -212,8 +212,8 @@ void ShardWriter::withdraw_table(int64_t word) {
 }
 
 void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name) {
-    auto* record = static_cast<ThreadEndRecord*>(
-        append(self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord)));
+    auto* record = static_cast<ThreadEndRecord*>(append(
+        self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord), kThreadEndsProcess));
     record->time = os::ticks();
     record->os_tid = of.os_tid;
     record->cpu = &self == &of ? os::current_cpu() : kUnknownCpu;

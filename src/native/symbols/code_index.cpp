@@ -148,17 +148,31 @@ const std::string& CodeIndex::name_of(Dwarf_Die& function) {
     return entry->second;
 }
 
-std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
-    std::optional<Dwarf_Die> unit = find(units_, pc);
-    if (!unit) return {};
-    const auto split = split_bodies_.find(unit->addr);
-    Dwarf_Die body = split == split_bodies_.end() ? *unit : split->second;
-    const auto [entry, is_new] = functions_.try_emplace(unit->addr);
+Dwarf_Die CodeIndex::body_of(const Dwarf_Die& unit) const {
+    const auto split = split_bodies_.find(unit.addr);
+    return split == split_bodies_.end() ? unit : split->second;
+}
+
+std::optional<Dwarf_Die> CodeIndex::function_in(const Dwarf_Die& unit, Dwarf_Addr pc) {
+    const auto [entry, is_new] = functions_.try_emplace(unit.addr);
     if (is_new) {
+        Dwarf_Die body = body_of(unit);
         add_functions(body, 0, entry->second);
         sort(entry->second);
     }
-    std::optional<Dwarf_Die> function = find(entry->second, pc);
+    return find(entry->second, pc);
+}
+
+std::optional<Dwarf_Die> CodeIndex::function(Dwarf_Addr pc) {
+    const std::optional<Dwarf_Die> unit = find(units_, pc);
+    return unit ? function_in(*unit, pc) : std::nullopt;
+}
+
+std::vector<Frame> CodeIndex::frames(Dwarf_Addr pc) {
+    std::optional<Dwarf_Die> unit = find(units_, pc);
+    if (!unit) return {};
+    Dwarf_Die body = body_of(*unit);
+    std::optional<Dwarf_Die> function = function_in(*unit, pc);
     if (!function) return {};
 
     std::vector<Dwarf_Die> chain{*function};  // outermost first

@@ -24,6 +24,9 @@ class CodeIndex {
     // there is no debug information.
     std::vector<Frame> frames(Dwarf_Addr pc);
 
+    // The function at `pc` that is not inlined.
+    std::optional<Dwarf_Die> function(Dwarf_Addr pc);
+
     // Whether some of it is in other files (.dwo).
     bool has_split_units() const { return !split_bodies_.empty(); }
 
@@ -42,6 +45,8 @@ class CodeIndex {
     static bool find_inlined(Dwarf_Die& scope, Dwarf_Addr pc, int depth,
                              std::vector<Dwarf_Die>& chain);
 
+    Dwarf_Die body_of(const Dwarf_Die& unit) const;
+    std::optional<Dwarf_Die> function_in(const Dwarf_Die& unit, Dwarf_Addr pc);
     const std::string& name_of(Dwarf_Die& function);
 
     Ranges units_;

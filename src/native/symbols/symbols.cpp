@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "frame_variables.h"
 #include "globals.h"
 #include "module_map.h"
 #include "places.h"
@@ -117,6 +118,20 @@ void Symbols::add_places(std::span<const std::uint64_t> pcs, PlaceCollector& col
 std::vector<std::uint64_t> Symbols::unwind(const Registers& registers, std::uint64_t stack_address,
                                            std::span<const std::byte> stack, std::size_t limit) {
     return state_->unwinder.unwind(registers, stack_address, stack, limit);
+}
+
+std::vector<FrameVariable> Symbols::frame_variables(std::uint64_t pc, bool of_data) {
+    LoadedModule* module = state_->modules.find(pc);
+    Dwarf_Addr bias = 0;
+    CodeIndex* code =
+        module != nullptr && module->dwfl() != nullptr ? module->code(&bias) : nullptr;
+    std::optional<Dwarf_Die> function = code != nullptr ? code->function(pc - bias) : std::nullopt;
+    if (!function) return {};
+    std::vector<FrameVariable> found =
+        of_data ? variables_made_at(*function, code->frames(pc - bias).front().line)
+                : symbols::frame_variables(*function);
+    for (FrameVariable& variable : found) variable.module = module->description().path;
+    return found;
 }
 
 void Symbols::save() const {

@@ -56,6 +56,26 @@ struct Global {
     std::uint32_t line = 0;
 };
 
+// What an address in a frame is counted from.
+enum class FrameBase : std::uint8_t {
+    kFrameAddress,  // DWARF's canonical frame address
+    kFramePointer,
+    kStackPointer,  // after the function has made its frame
+    kWholeFrame,    // the variable is all that was added to the frame
+};
+
+// A variable of at least a page in the frame of a function.
+struct FrameVariable {
+    std::string name;
+    std::string function;
+    std::string file;
+    std::string module;
+    std::uint32_t line = 0;
+    FrameBase base = FrameBase::kFrameAddress;
+    std::int64_t offset = 0;
+    std::uint64_t size = 0;  // bytes; 0 for kWholeFrame
+};
+
 class PlaceCollector;
 
 // The general registers in the order of the x86-64 psABI's DWARF register numbers:
@@ -92,6 +112,11 @@ class Symbols {
     // All variables with static storage of all modules in order of their addresses, without
     // overlap: of aliases one is chosen. Thread-local variables are left out.
     std::vector<Global> globals();
+
+    // The variables for which the instruction at `pc` makes room on the stack. `of_data`: it is not
+    // the function's frame, but an array whose size is not constant, or alloca. Empty without debug
+    // information.
+    std::vector<FrameVariable> frame_variables(std::uint64_t pc, bool of_data);
 
     // Writes what was read to the cache.
     void save() const;

@@ -21,15 +21,30 @@ FLAG_BLOCKS_LOST: int
 FLAG_CALLS_FORBIDDEN: int
 FLAG_STACKS_CUT: int
 FLAG_REGIONS_LOST: int
+FLAG_FRAMES: int
+FRAME_OF_DATA: int
 
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""
 
-def replay(path: str, parents: Sequence[str], faults: str) -> dict[str, Any]:
+def frame_sites(path: str) -> dict[str, Any]:
+    """The places in the code that make large frames on stacks; raises ShardError.
+
+    `sites` are (pc, FRAME_... flags); `modules` are (path, start, end, load bias, 0).
+    """
+
+def replay(
+    path: str,
+    parents: Sequence[str],
+    faults: str,
+    frames: Sequence[tuple[int, int, int, int, int]] = (),
+) -> dict[str, Any]:
     """The owner of each counted page, as NumPy columns; raises ShardError.
 
     `parents` are the shards of the processes it was forked from, oldest first;
-    `faults` is the session's log of page faults, or "".
+    `faults` is the session's log of page faults, or "". `frames` are the variables in large frames:
+    (pc of the frame's site, number of the variable, base and offset of its address, bytes), as in
+    FramePlace of replay.h.
     """
 
 def read_events(path: str, pid: int) -> dict[str, Any]:

@@ -14,12 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from numascape._native import shard as native
+from numascape.conversion.frame_variables import (
+    FrameVariables,
+    LocalVariable,
+    frame_variables,
+)
 from numascape.errors import NumascapeError
 from numascape.naming.python_code import PythonCode, python_stacks
 from numascape.naming.python_statements import PythonFrame
 
 # OwnerKind of src/native/replay/replay.h.
-BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN, REGION, SMALL_REGIONS = range(8)
+BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN, REGION, SMALL_REGIONS, FRAME_VARIABLE = range(9)
 # Owners whose pages are anywhere in the address space.
 SCATTERED = (SMALL, SMALL_REGIONS, UNKNOWN)
 # PhaseKind of src/native/shard/shard_format.h.
@@ -132,6 +137,8 @@ class Shard:
     python_stacks: Mapping[int, tuple[PythonFrame, ...]]
     # By identifier, which owners have as stack_id: the name of regions, and its code address.
     region_names: Mapping[int, tuple[str, int]]
+    # By number, which owners have as stack_id: variables in frames on stacks.
+    local_variables: list[LocalVariable]
     counted: tuple[int, int]
     ambiguous_pages: int
     shared_page_accesses: int
@@ -216,10 +223,13 @@ def _by_creation(threads: list[ShardThread], pid: int) -> list[ShardThread]:
 def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
     try:
         faults = path.with_name(FAULTS)
+        has_frames = native.read_header(str(path))["flags"] & native.FLAG_FRAMES
+        frames = frame_variables(path) if has_frames else FrameVariables()
         raw = native.replay(
             str(path),
             [str(parent) for parent in ancestors],
             str(faults) if faults.exists() else "",
+            frames.places,
         )
     except native.ShardError as error:
         raise NumascapeError(str(error)) from error
@@ -258,6 +268,7 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         region_names={
             number: (_text(name), place) for number, (name, place) in raw["region_names"].items()
         },
+        local_variables=frames.variables,
         counted=raw["counted"],
         ambiguous_pages=raw["ambiguous_pages"],
         shared_page_accesses=raw["shared_page_accesses"],

@@ -17,6 +17,7 @@ from numascape.conversion.module_pages import Variable, layers, module_name, var
 from numascape.conversion.shard_groups import Member, ShardGroup
 from numascape.conversion.shards import (
     BLOCK,
+    FRAME_VARIABLE,
     MAP_BY_ALLOCATOR,
     MAP_HEAP,
     MAP_SHARED,
@@ -229,11 +230,13 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         if key in by_stack:
             return by_stack[key]
         member = group.members[index]
-        if row["kind"] in (REGION, SMALL_REGIONS):
+        if row["kind"] == FRAME_VARIABLE:
+            found = table.number(_local(row, member))
+        elif row["kind"] in (REGION, SMALL_REGIONS):
             found = table.number(_region(row, member, names))
         else:
             found = table.number(_structure(row, member, allocations[index]))
-        if row["kind"] in (BLOCK, SMALL, REGION, SMALL_REGIONS):
+        if row["kind"] in (BLOCK, SMALL, REGION, SMALL_REGIONS, FRAME_VARIABLE):
             by_stack[key] = found
         return found
 
@@ -278,6 +281,21 @@ def _region(row: dict[str, int], member: Member, names: Names) -> Structure:
     if module.startswith("_native."):
         return Structure(member.process, name, kind)  # told by Python
     return Structure(member.process, name, kind, module, mark.function, mark.file, mark.line)
+
+
+def _local(row: dict[str, int], member: Member) -> Structure:
+    """The structure of a variable in the frames of a function."""
+    found = member.shard.local_variables[row["stack_id"]]
+    return Structure(
+        member.process,
+        found.name,
+        "local",
+        module_name(found.module),
+        found.function,
+        found.file,
+        found.line,
+        named=found.named,
+    )
 
 
 def _structure(

@@ -146,4 +146,4 @@ ADDED: Final[dict[str, dict[str, int]]] = {"first_touch": {"phase": 0}}
 # The tables whose first column is 0, 1, 2, ...: an id is a row number.
 NUMBERED: Final = {"structures": "structure", "threads": "thread", "phases": "phase"}
 
-KINDS: Final = ("global", "heap", "region", "stack", "mapping", "small", "unowned")
+KINDS: Final = ("global", "heap", "region", "local", "stack", "mapping", "small", "unowned")

@@ -19,6 +19,7 @@
 #include "dr_api.h"
 #include "drmgr.h"
 #include "drutil.h"
+#include "frame_changes.h"
 #include "phases.h"
 #include "recorder.h"
 #include "scratch.h"
@@ -156,7 +157,7 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
 }
 
 // Accesses after a mark are counted in its phase, and in the region that it names, so they are not
-// counted together with those before it.
+// counted together with those before it. The same holds for a large frame.
 void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
     while (instr_t* next = instr_get_next(last)) {
         instrlist_remove(block, next);
@@ -179,7 +180,7 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
             }
             break;
         }
-        if (is_mark(i)) {
+        if (is_mark(i) || changes_large_frame(i)) {
             end_block_after(drcontext, block, i);
             break;
         }
@@ -262,6 +263,7 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
         insert_special(emit, block->scratch, plan, number, places_left(plan) == 0);
     }
     insert_mark(drcontext, list, where);
+    insert_frame_change(emit);
     return DR_EMIT_DEFAULT;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the program's functions make and remove large frames on their stacks.
+#pragma once
+
+#include <cstdint>
+
+#include "dr_api.h"
+#include "scratch.h"
+#include "shard_writer.h"
+
+namespace numascape {
+
+// How an instruction changes the stack pointer. Its new value is `reg` + `bytes`.
+struct FrameChange {
+    enum Kind : uint8_t {
+        kNone,
+        kGrows,            // by at least kLargeFrameBytes
+        kProbes,           // the same; the following instructions do it page by page
+        kGrowsByRegister,  // the new value is the stack pointer - `reg`
+        kMoves,            // up or down
+        kShrinks,          // by at least kLargeFrameBytes
+        kEnds,             // the end of a frame of any size
+    };
+    Kind kind = kNone;
+    reg_id_t reg = DR_REG_NULL;
+    int32_t bytes = 0;
+};
+
+// --- arch/
+FrameChange frame_change(instr_t* instruction);
+// For kGrowsByRegister: jumps to the label that it returns if `bytes` is less than
+// kLargeFrameBytes. The arithmetic flags change; the program's instruction will set them.
+instr_t* insert_unless_small(const Emitter& emit, reg_id_t bytes);
+
+// --- large_frames.cpp
+void large_frames_init();
+void large_frames_after_fork(ThreadRecorder& recorder, uint64_t time);
+// Whether a large frame begins or ends here; so the block must end, too.
+bool changes_large_frame(instr_t* instruction);
+// If one does, inserts the call that records it.
+void insert_frame_change(const Emitter& emit);
+
+}  // namespace numascape

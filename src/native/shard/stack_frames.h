@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The large frames on the stack of one thread: those of functions with large local arrays. Which
+// variable of a function is where in its frame is known from debug information, during conversion.
+// Here, the counts of the pages are moved to the log when they get another owner.
+//
+// A frame that is gone is ended exactly only kExactEnds times per function. Later, it is left until
+// another large frame takes its place, so that a function that is called a million times costs
+// nothing: the small frames of other functions, which use the pages in between, then count as
+// part of it. Functions whose frames take each other's places very often are not followed any more.
+#pragma once
+
+#include <cstdint>
+
+#include "shard_writer.h"
+
+namespace numascape {
+
+// A function moves the stack pointer of its thread down. Members as in StackFrameRecord.
+struct FrameGrowth {
+    uint64_t pc;
+    uint64_t start;
+    uint64_t end;
+    uint64_t frame_pointer;
+    uint64_t frame_address;
+    uint8_t flags;
+};
+
+// Zero bytes are a valid object: a thread without large frames.
+class StackFrames {
+  public:
+    void grew(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth);
+    void shrank(ShardWriter& shard, ThreadRecorder& recorder, uint64_t stack_pointer);
+    // The highest stack pointer at which `shrank` has nothing to do.
+    uint64_t lowest() const;
+    // For the child of a fork.
+    void write_all(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time) const;
+    void clear() { *this = {}; }
+
+  private:
+    struct Site {
+        uint64_t pc;
+        uint16_t begun;
+        uint16_t ended;
+    };
+    static constexpr uint32_t kMaxFrames = 64;
+    static constexpr uint32_t kMaxSites = 64;
+    static constexpr uint16_t kExactEnds = 64;
+    static constexpr uint16_t kMaxBegun = 4096;
+
+    Site* site(uint64_t pc);
+    const Site* find(uint64_t pc) const;
+    bool ends_exactly(const FrameGrowth& frame) const;
+    void begin(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth);
+    void end(ShardWriter& shard, ThreadRecorder& recorder, uint32_t index);
+
+    FrameGrowth frames_[kMaxFrames];
+    Site sites_[kMaxSites];
+    uint32_t frame_count_;
+    uint32_t site_count_;
+};
+
+}  // namespace numascape
