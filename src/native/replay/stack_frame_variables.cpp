@@ -29,7 +29,8 @@ std::vector<StackFrameVariables::Extent> StackFrameVariables::variables(
     const StackFrameRecord& frame, bool probed) const {
     std::vector<Extent> found;
     const auto places = places_.find(frame.pc);
-    if (places == places_.end() || frame.start <= frame.end) {
+    const bool is_frame = frame.start > frame.end && frame.start - frame.end <= kWindowMask;
+    if (places == places_.end() || !is_frame) {
         return found;
     }
     for (const FramePlace& place : places->second) {

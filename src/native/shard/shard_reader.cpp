@@ -134,6 +134,7 @@ bool consistent(const RecordView& record, uint32_t threads) {
         case RecordType::kThreadStart:
         case RecordType::kThreadEnd:
         case RecordType::kWriter:
+        case RecordType::kStackFrame:
             return record.header->id < threads;
         case RecordType::kCounts: {
             const auto& counts = record.as<CountsRecord>();
