@@ -90,6 +90,9 @@ void frame_changes(uint64_t pc, uint64_t kind, int64_t bytes, uint64_t stack_poi
         !is_on_own_stack(*recorder, stack_pointer, after)) {
         return;
     }
+    if (frames->has(pc, stack_pointer, after)) {
+        return;
+    }
     const bool of_data = kind == FrameChange::kGrowsByRegister || kind == FrameChange::kMoves;
     if (of_data) {
         code.add(pc);

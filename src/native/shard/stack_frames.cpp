@@ -53,16 +53,6 @@ bool StackFrames::ends_exactly(const FrameGrowth& frame) const {
     return of != nullptr && of->ended < kExactEnds;
 }
 
-uint64_t StackFrames::lowest() const {
-    uint64_t lowest = ~uint64_t{0};
-    for (uint32_t i = 0; i < frame_count_; ++i) {
-        if (frames_[i].end < lowest && ends_exactly(frames_[i])) {
-            lowest = frames_[i].end;
-        }
-    }
-    return lowest;
-}
-
 void StackFrames::end(ShardWriter& shard, ThreadRecorder& recorder, uint32_t index) {
     const FrameGrowth frame = frames_[index];
     frames_[index] = frames_[--frame_count_];
@@ -88,24 +78,26 @@ void StackFrames::begin(ShardWriter& shard, ThreadRecorder& recorder, const Fram
     frames_[frame_count_++] = growth;
 }
 
-void StackFrames::grew(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth) {
-    bool is_known = false;
-    for (uint32_t i = 0; i < frame_count_;) {
+bool StackFrames::has(uint64_t pc, uint64_t start, uint64_t end) const {
+    for (uint32_t i = 0; i < frame_count_; ++i) {
         const FrameGrowth& frame = frames_[i];
-        const bool is_gone = frame.end < growth.start;
-        const bool is_same = frame.pc == growth.pc && frame.start == growth.start &&
-                             frame.end == growth.end && frame.frame_address == growth.frame_address;
-        const bool is_in_its_place = is_gone && frame.start > growth.end;
-        is_known = is_known || is_same;
-        if (is_in_its_place && !is_same) {
+        if (frame.pc == pc && frame.start == start && frame.end == end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void StackFrames::grew(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth) {
+    for (uint32_t i = 0; i < frame_count_;) {
+        const bool is_gone = frames_[i].end < growth.start;
+        if (is_gone && frames_[i].start > growth.end) {
             end(shard, recorder, i);
         } else {
             ++i;
         }
     }
-    if (!is_known) {
-        begin(shard, recorder, growth);
-    }
+    begin(shard, recorder, growth);
 }
 
 void StackFrames::shrank(ShardWriter& shard, ThreadRecorder& recorder, uint64_t stack_pointer) {

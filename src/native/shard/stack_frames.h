@@ -29,10 +29,11 @@ struct FrameGrowth {
 // Zero bytes are a valid object: a thread without large frames.
 class StackFrames {
   public:
+    // Whether this frame is there, or was and no other has taken its place. `grew` has then nothing
+    // to do.
+    bool has(uint64_t pc, uint64_t start, uint64_t end) const;
     void grew(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth);
     void shrank(ShardWriter& shard, ThreadRecorder& recorder, uint64_t stack_pointer);
-    // The highest stack pointer at which `shrank` has nothing to do.
-    uint64_t lowest() const;
     // For the child of a fork.
     void write_all(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time) const;
     void clear() { *this = {}; }
