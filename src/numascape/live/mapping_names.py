@@ -15,6 +15,8 @@ from numascape.quantities import bytes_text
 _ARENA: Final = 64 << 20
 # Smaller anonymous mappings have one name together.
 _SMALL: Final = 2 << 20
+# A C library may put the thread's own data, and a guard, beside the stack.
+_MORE_THAN_A_STACK: Final = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,38 @@ class Name:
     kind: str
 
 
-def name_mappings(mappings: Sequence[Mapping], threads: Sequence[Thread]) -> list[Name]:
-    """The name of each mapping; a mapping with the stack pointer of a thread is its stack."""
-    pointers = [(thread.stack_pointer, thread) for thread in threads if thread.stack_pointer]
+def name_mappings(
+    mappings: Sequence[Mapping], threads: Sequence[Thread], stack_bytes: int
+) -> list[Name]:
+    """The name of each mapping; one with the stack pointer of a thread is its stack.
+
+    `stack_bytes` is the size of a thread's stack. The kernel may join a stack with the mapping
+    above it: such a mapping is not called a stack, but has one at its beginning.
+    """
     return [
-        _name(mapping, [one for at, one in pointers if mapping.start <= at < mapping.end])
+        _name(mapping, [] if stack_end(mapping, stack_bytes) else threads_on(mapping, threads))
         for mapping in mappings
     ]
+
+
+def threads_on(mapping: Mapping, threads: Sequence[Thread]) -> list[Thread]:
+    """The threads whose stack pointer is in the mapping."""
+    return [
+        one
+        for one in threads
+        if one.stack_pointer and mapping.start <= one.stack_pointer < mapping.end
+    ]
+
+
+def stack_end(mapping: Mapping, stack_bytes: int) -> int:
+    """Where a stack at the beginning of the mapping ends; 0 if it can be the whole mapping."""
+    is_larger = mapping.end - mapping.start > stack_bytes + _MORE_THAN_A_STACK
+    return mapping.start + stack_bytes if is_larger else 0
+
+
+def stack_name(thread: Thread) -> Name:
+    """The name of a thread's stack."""
+    return Name(f"stack of thread {thread.tid} ({thread.name})", "stack")
 
 
 def _name(mapping: Mapping, threads: Sequence[Thread]) -> Name:
@@ -47,7 +74,7 @@ def _name(mapping: Mapping, threads: Sequence[Thread]) -> Name:
     if path.startswith("["):
         return Name(path, "mapping")
     if threads:
-        return Name(f"stack of thread {threads[0].tid} ({threads[0].name})", "stack")
+        return stack_name(threads[0])
     if _is_arena(mapping):
         return Name("heap of threads (malloc arenas)", "heap")
     if mapping.end - mapping.start < _SMALL:

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numascape.live.files.layout import FileLayout, read_layout
-from numascape.live.mapping_names import Name, data_name, file_name, name_mappings
+from numascape.live.mapping_names import (
+    Name,
+    data_name,
+    file_name,
+    name_mappings,
+    stack_end,
+    stack_name,
+    threads_on,
+)
 from numascape.live.mappings import Mapping, readable_path
 from numascape.live.targets import Target
-from numascape.live.threads import Thread
+from numascape.live.threads import Thread, stack_bytes
 from numascape.live.variables import ModuleData, Variable, read_module_data
 
 
@@ -58,9 +66,13 @@ class Namer:
         """The parts of all mappings, ascending; together they are all mappings."""
         data = self._module_data(mappings)
         found: list[Part] = []
-        names = name_mappings(mappings, threads)
+        stack = stack_bytes(self._target)
+        names = name_mappings(mappings, threads, stack)
         for number, (mapping, name) in enumerate(zip(mappings, names, strict=True)):
-            items = self._file_items(mapping) if mapping.is_file else []
+            if mapping.is_file:
+                items = self._file_items(mapping)
+            else:
+                items = stack_items(mapping, threads, stack)
             if "w" in mapping.permissions and not mapping.is_shared:
                 items = _data_items(mapping, data) or items
             found += divide(number, mapping, name, items)
@@ -88,6 +100,18 @@ class Namer:
             for item in self._layouts[key].ranges
             if item.start < last and item.end > first
         ]  # fmt: skip
+
+
+def stack_items(mapping: Mapping, threads: Sequence[Thread], size: int) -> list[Item]:
+    """The stack at the beginning of a mapping that the kernel joined with it."""
+    end = stack_end(mapping, size)
+    if mapping.path or not end:
+        return []
+    on_it = [one for one in threads_on(mapping, threads) if one.stack_pointer < end]
+    if not on_it:
+        return []
+    name = stack_name(on_it[0])
+    return [Item(mapping.start, end, name.name, name.kind)]
 
 
 def _item_of(variable: Variable) -> Item:

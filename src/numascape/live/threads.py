@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from numascape.live.targets import Target, read_stat
 from numascape.machine.kernel_files import node_cpus
 from numascape.machine.kernel_lists import parse_cpu_list
+
+_WITHOUT_LIMIT: Final = 2 << 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,18 @@ class Thread:
         """The nodes on whose CPUs it may run."""
         allowed = set(self.cpus)
         return [node for node, cpus in nodes.items() if allowed & set(cpus)]
+
+
+def stack_bytes(target: Target) -> int:
+    """The size of a thread's stack, unless the program chose another one.
+
+    glibc takes the limit of the main thread's stack, and 2 MiB if there is none.
+    """
+    for line in _text(target.folder / "limits").splitlines():
+        words = line.removeprefix("Max stack size").split()
+        if line.startswith("Max stack size") and words and words[0].isdecimal():
+            return int(words[0][:18])
+    return _WITHOUT_LIMIT
 
 
 def read_threads(target: Target) -> list[Thread]:

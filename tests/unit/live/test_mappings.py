@@ -74,7 +74,7 @@ def test_overlapping_mappings_are_not_counted_twice() -> None:
 
 def test_mappings_have_the_names_that_users_know(target: Target) -> None:
     mappings = read_mappings(target)
-    names = name_mappings(mappings, read_threads(target))
+    names = name_mappings(mappings, read_threads(target), 8 << 20)
     assert [(name.name, name.kind) for name in names] == [
         ("/opt/llm/server", "file"),
         ("data of server", "global"),
@@ -94,7 +94,7 @@ def test_mappings_have_the_names_that_users_know(target: Target) -> None:
 def test_small_mappings_have_one_name() -> None:
     small = Mapping(0x1000, 0x3000, "rw-p", 0, "00:00", 0, "")
     large = Mapping(0x400000, 0x800000, "rw-p", 0, "00:00", 0, "")
-    names = [name.name for name in name_mappings([small, large], [])]
+    names = [name.name for name in name_mappings([small, large], [], 8 << 20)]
     assert names == ["mappings under 2 MiB", "mapping at 0x400000"]
 
 

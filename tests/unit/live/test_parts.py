@@ -6,9 +6,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numascape.live.mapping_names import Name
+from numascape.live.mapping_names import Name, name_mappings
 from numascape.live.mappings import Mapping
-from numascape.live.parts import Item, divide
+from numascape.live.parts import Item, divide, stack_items
+from numascape.live.threads import Thread
 
 PAGE = 4096
 START = 100 * PAGE
@@ -65,3 +66,17 @@ def test_parts_are_the_whole_mapping_once(bounds: list[int], pages: int) -> None
         assert part.start % PAGE == 0
         at = part.end
     assert at == START + pages * PAGE
+
+
+def test_a_stack_is_only_the_beginning_of_a_mapping_that_it_was_joined_with() -> None:
+    """The kernel joins a stack with what is mapped above it; below it is a guard."""
+    stack = 16 * PAGE
+    joined = mapping(1024)
+    thread = Thread(7, "worker", 1, 0, 0, (0,), START + 12 * PAGE)
+    (name,) = name_mappings([joined], [thread], stack)
+    assert name.kind == "mapping"
+    items = stack_items(joined, [thread], stack)
+    parts = [((one.start - START) // PAGE, (one.end - START) // PAGE, one.kind)
+             for one in divide(0, joined, name, items)]  # fmt: skip
+    assert parts == [(0, 16, "stack"), (16, 1024, "mapping")]
+    assert name_mappings([mapping(16)], [thread], stack)[0].kind == "stack"
