@@ -21,7 +21,10 @@ _MORE_THAN_A_STACK: Final = 64 << 10
 
 @dataclass(frozen=True)
 class Name:
-    """A name and a kind: global, heap, stack, mapping, file, tensor, section, shared memory."""
+    """A name and a kind.
+
+    Kinds: global, heap, stack, mapping, file, tensor, column, section, shared memory.
+    """
 
     name: str
     kind: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from numascape.live.files.parquet import whole_column
 from numascape.live.mapping_names import file_name
 from numascape.live.parts import Part
 from numascape.live.snapshot import HUGE_PAGE, Snapshot
@@ -40,7 +41,8 @@ class Structure:
 def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]:
     """The structures, the largest in memory first.
 
-    Unless `in_detail`, the tensors of a layer, and the sections of a file, are one structure.
+    Unless `in_detail`, the tensors of a layer, the row groups of a column, and the sections of a
+    file are one structure.
     """
     found: dict[tuple[str, str, str], Structure] = {}
     of_part = []
@@ -65,6 +67,8 @@ def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]
 def _outline(part: Part) -> tuple[str, str]:
     if part.kind == "section":
         return part.file, "file"
+    if part.kind == "column":
+        return f"{whole_column(part.name)} of {file_name(part.file)}", "columns"
     if part.kind == "tensor":
         where = file_name(part.file)
         layer = "other tensors" if part.layer is None else f"layer {part.layer}"

@@ -10,6 +10,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -81,6 +83,45 @@ def test_tensors_of_safetensors_are_where_their_bytes_are(tmp_path: Path) -> Non
         assert content[item.start : item.end] == values.tobytes()
 
 
+def test_columns_of_parquet_are_where_arrow_finds_them(tmp_path: Path) -> None:
+    path = tmp_path / "trips.parquet"
+    table = pa.table(
+        {
+            "price": np.arange(3000.0),
+            "city": [f"city {number % 7}" for number in range(3000)],
+            "place": [{"x": number, "y": -number} for number in range(3000)],
+        }
+    )
+    pq.write_table(table, path, row_group_size=1000)
+    layout = read_layout(path)
+    assert layout.format == "Parquet"
+    found = {(item.name, item.start, item.end) for item in layout.ranges}
+    footer = pq.ParquetFile(path).metadata
+    expected = set()
+    for group in range(footer.num_row_groups):
+        for number in range(footer.num_columns):
+            chunk = footer.row_group(group).column(number)
+            start = chunk.dictionary_page_offset or chunk.data_page_offset
+            end = start + chunk.total_compressed_size
+            expected.add((f"{chunk.path_in_schema}, row group {group}", start, end))
+    assert found == expected
+    assert len(expected) == 12
+
+
+@settings(max_examples=200, deadline=None)
+@given(at=st.integers(1, 600), value=st.binary(min_size=1, max_size=9))
+def test_no_damage_of_a_footer_is_an_error(
+    at: int, value: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}), path)
+    content = bytearray(path.read_bytes())
+    content[len(content) - at : len(content) - at + len(value)] = value
+    path.write_bytes(content)
+    for item in read_layout(path).ranges:
+        assert 0 <= item.start < item.end <= len(content)
+
+
 @pytest.mark.parametrize(
     ("name", "layer"),
     [
@@ -119,6 +160,9 @@ def gguf_header(*numbers: int, version: int = 3) -> bytes:
         struct.pack("<Q", 1 << 60) + b"{}",
         struct.pack("<Q", 2) + b"{]",
         struct.pack("<Q", 40) + b"[" * 40,
+        b"PAR1" + struct.pack("<I", 1 << 30) + b"PAR1",
+        b"PAR1" + b"\x4c" * 40 + struct.pack("<I", 40) + b"PAR1",  # structures in structures
+        b"PAR1\x49\xfc\xff\xff\xff\x7f" + struct.pack("<I", 6) + b"PAR1",  # so many row groups
     ],
 )
 def test_a_damaged_header_names_nothing(content: bytes, tmp_path: Path) -> None:

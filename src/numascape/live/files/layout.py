@@ -10,10 +10,11 @@ from typing import BinaryIO
 
 from numascape.live.files.elf_sections import elf_sections
 from numascape.live.files.gguf import gguf_tensors
+from numascape.live.files.parquet import parquet_columns
 from numascape.live.files.ranges import FileRange
 from numascape.live.files.safetensors import safetensors_tensors
 
-_READERS = (gguf_tensors, safetensors_tensors, elf_sections)
+_READERS = (gguf_tensors, safetensors_tensors, parquet_columns, elf_sections)
 
 
 @dataclass(frozen=True)

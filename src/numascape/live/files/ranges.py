@@ -20,7 +20,10 @@ class DamagedHeaderError(Exception):
 
 @dataclass(frozen=True)
 class FileRange:
-    """A range of bytes, end exclusive. `kind` is "tensor" or "section"; `layer` None if unknown."""
+    """A range of bytes, end exclusive. `kind` is "tensor", "column" or "section".
+
+    `layer` is that of a tensor, None if unknown.
+    """
 
     start: int
     end: int
