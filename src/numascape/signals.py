@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forwards signals to the user's program while Numascape waits for it."""
+"""Signals: forwarded to the user's program while Numascape waits for it, or noted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 from numascape._native import signals as native
 
@@ -34,23 +35,56 @@ class Receiver:
             os.kill(self._pid, number)
 
 
+class Noted:
+    """Whether SIGINT or SIGTERM came."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def note(self, _number: int, _frame: FrameType | None) -> None:
+        """Handle a signal."""
+        self.came = True
+
+
+@contextmanager
+def signals_noted() -> Iterator[Noted]:
+    """Only note SIGINT and SIGTERM: what is being done ends at its next safe point."""
+    noted = Noted()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, noted.note) for number in numbers}
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @contextmanager
 def signals_passed_on() -> Iterator[Receiver]:
     """Forward our signals to the program.
 
     The terminal sends its signals (interrupt, quit) to the program, too, so we only ignore them.
-    Signals from processes (kill, a batch system's SIGTERM) are forwarded to the receiver.
+    Signals from processes (kill, a batch system's SIGTERM) are forwarded to the receiver. Inside
+    `signals_noted`, they are noted as well.
     """
     receiver = Receiver()
+    before: dict[int, Any] = {}
 
-    def send_on(number: int, _frame: FrameType | None) -> None:
+    def send_on(number: int, frame: FrameType | None) -> None:
+        note(number, frame)
         receiver.send(number)
 
-    def send_on_unless_the_terminals(number: int, _frame: FrameType | None) -> None:
+    def send_on_unless_the_terminals(number: int, frame: FrameType | None) -> None:
+        note(number, frame)
         if native.is_of_a_process(number):
             receiver.send(number)
 
-    handlers = {
+    def note(number: int, frame: FrameType | None) -> None:
+        outer: Any = before.get(number)
+        if isinstance(getattr(outer, "__self__", None), Noted):
+            outer(number, frame)
+
+    handlers: dict[int, Any] = {
         signal.SIGINT: send_on_unless_the_terminals,
         signal.SIGQUIT: send_on_unless_the_terminals,
         signal.SIGTERM: send_on,
@@ -59,15 +93,13 @@ def signals_passed_on() -> Iterator[Receiver]:
         signal.SIGUSR2: send_on,
     }
     # A signal that is already ignored stays ignored for the program, too (nohup).
-    before = {
-        number: signal.signal(number, handler)
-        for number, handler in handlers.items()
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-    for number in before:
-        native.note_senders(number)
+    for wanted, handler in handlers.items():
+        if signal.getsignal(wanted) != signal.SIG_IGN:
+            before[wanted] = signal.signal(wanted, handler)
+    for wanted in before:
+        native.note_senders(wanted)
     try:
         yield receiver
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for wanted, handler in before.items():
+            signal.signal(wanted, handler)

@@ -4,25 +4,22 @@
 from __future__ import annotations
 
 import json
-import re
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from numascape import terminal
 from numascape.commands._options import JsonOption, NoProgressOption, output_to
+from numascape.commands._targets import one_target
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
     from numascape.live.affinity import ThreadResults
     from numascape.live.moving import Account
     from numascape.live.plans import Move, Scope
-    from numascape.live.targets import Target
 
 
 def move(
@@ -178,77 +175,33 @@ def _wanted(
     elif plan is not None:
         from numascape.plan import read_plan
 
-        yield move_by_plan(_target(pid or ""), read_plan(plan), scope.threads)
+        yield move_by_plan(one_target(pid or ""), read_plan(plan), scope.threads)
     else:
-        yield move_by_policy(_target(pid or ""), policy or "", scope)
-
-
-def _target(pid: str) -> Target:
-    from numascape.live.targets import find_targets
-
-    targets = find_targets([pid])
-    if len(targets) > 1:
-        numbers = ", ".join(str(target.pid) for target in targets[:8])
-        raise NumascapeError(f"{pid} is the name of several processes: use one of {numbers}")
-    return targets[0]
+        yield move_by_policy(one_target(pid or ""), policy or "", scope)
 
 
 def _write_undo(wanted: Move, output: Path | None) -> None:
-    from numascape.live.undo import write_undo
+    from numascape.live.execution import save_undo
 
-    path = output or _free_name(wanted)
-    write_undo(path, wanted.target, wanted.pages.sets, wanted.threads)
+    path = save_undo(wanted, output)
     terminal.say(f"wrote {path}; move everything back with:")
     terminal.suggest("move", "--undo", str(path))
-
-
-def _free_name(wanted: Move) -> Path:
-    name = re.sub(r"[^\w.-]", "_", wanted.target.name) or "process"
-    base = f"{name}-{wanted.target.pid}"
-    for number in range(1, 1000):
-        path = Path(f"{base}.undo" if number == 1 else f"{base}-{number}.undo")
-        if not path.exists():
-            return path
-    raise NumascapeError(f"there are too many files {base}-*.undo: name another one with -o")
 
 
 def _move_and_account(
     wanted: Move, rate: float | None, shared: bool, quiet: bool
 ) -> tuple[Account, ThreadResults | None]:
-    from numascape.live.affinity import move_threads
-    from numascape.live.moving import Pace, move_pages
+    from numascape.live.execution import carry_out
+    from numascape.signals import signals_noted
 
-    done = 0
-    with _interruptible() as is_stopped, terminal.amounts(quiet) as show:
-
-        def shows(size: int) -> None:
-            nonlocal done
-            done += size
-            show("moving", done, wanted.pages.total)
-
-        pace = Pace(None if rate is None else rate * 1e6, is_stopped, shows)
-        account = move_pages(wanted.target, wanted.pages.sets, pace, shared)
-        results = None
-        if wanted.threads:
-            results = move_threads(wanted.target, wanted.threads, is_stopped)
-    return account, results
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether SIGINT or SIGTERM came: they only end the moving."""
-    came = False
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        nonlocal came
-        came = True
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with signals_noted() as noted, terminal.amounts(quiet) as show:
+        return carry_out(
+            wanted,
+            None if rate is None else rate * 1e6,
+            shared,
+            lambda: noted.came,
+            lambda done: show("moving", done, wanted.pages.total),
+        )
 
 
 def _print_plan(wanted: Move, as_json: bool) -> None:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries out a move, after writing the file that undoes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from numascape.errors import NumascapeError
+from numascape.live.affinity import ThreadResults, move_threads
+from numascape.live.moving import Account, Pace, move_pages
+from numascape.live.plans import Move
+from numascape.live.undo import write_undo
+
+
+def save_undo(move: Move, output: Path | None) -> Path:
+    """Write the undo file of a move to `output`, or to NAME-PID.undo; the file's path.
+
+    Raises OSError, and NumascapeError if all such names are taken.
+    """
+    path = output or _free_name(move)
+    write_undo(path, move.target, move.pages.sets, move.threads)
+    return path
+
+
+def _free_name(move: Move) -> Path:
+    name = re.sub(r"[^\w.-]", "_", move.target.name) or "process"
+    base = f"{name}-{move.target.pid}"
+    for number in range(1, 1000):
+        path = Path(f"{base}.undo" if number == 1 else f"{base}-{number}.undo")
+        if not path.exists():
+            return path
+    raise NumascapeError(f"there are too many files {base}-*.undo: name another one with -o")
+
+
+def carry_out(
+    move: Move,
+    bytes_per_s: float | None,
+    shared: bool,
+    is_stopped: Callable[[], bool],
+    shows: Callable[[int], None],
+) -> tuple[Account, ThreadResults | None]:
+    """Move the pages, then the threads; `shows` gets the bytes that are done.
+
+    `is_stopped` is asked between two steps. Raises NumascapeError if the kernel forbids it.
+    """
+    done = 0
+
+    def add(size: int) -> None:
+        nonlocal done
+        done += size
+        shows(done)
+
+    pace = Pace(bytes_per_s, is_stopped, add)
+    account = move_pages(move.target, move.pages.sets, pace, shared)
+    results = move_threads(move.target, move.threads, is_stopped) if move.threads else None
+    return account, results
