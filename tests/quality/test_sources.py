@@ -46,6 +46,7 @@ PACKAGES = (
     "console",
     "exchange",
     "comparison",
+    "tuning",
     "api",
     "commands",
     "cli",

@@ -36,6 +36,7 @@ _VERBS: Final = (
     "predict",
     "pages",
     "move",
+    "tune",
 )
 # Likewise; these have verbs of their own.
 _GROUPS: Final = ("machine", "host")

@@ -14,7 +14,7 @@ from numascape._native import live as native
 from numascape.errors import NumascapeError
 from numascape.live.mappings import PAGE, Mapping, not_permitted
 from numascape.live.parts import Part
-from numascape.live.policies import STAYS, Addresses, Nodes, Policy
+from numascape.live.policies import STAYS, Addresses, Nodes, Placement
 from numascape.live.refusals import calls_refused
 from numascape.live.targets import Target
 
@@ -68,7 +68,7 @@ class Wanted:
 
 
 def find_pages(
-    target: Target, mappings: Sequence[Mapping], chosen: Sequence[tuple[Part, Policy]]
+    target: Target, mappings: Sequence[Mapping], chosen: Sequence[tuple[Part, Placement]]
 ) -> Wanted:
     """The pages in memory of these parts. Raises NumascapeError as take_snapshot does."""
     sets, in_place = [], 0
@@ -88,7 +88,7 @@ def _windows(part: Part) -> Iterator[tuple[int, int]]:
 
 
 def _pages(
-    target: Target, mapping: Mapping, part: Part, policy: Policy, start: int, end: int
+    target: Target, mapping: Mapping, part: Part, policy: Placement, start: int, end: int
 ) -> tuple[PageSet, int]:
     listed = _listed(target, start, end, part.page_bytes)
     addresses: Addresses = listed["address"].astype(np.uint64)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from numascape.errors import NumascapeError
+from numascape.live.mappings import PAGE
 from numascape.live.parts import Part
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.plan.plan import StructureRule
@@ -27,17 +28,29 @@ LARGE_BLOCK: Final = 2 << 20
 # A part with fewer blocks per node would lie unevenly, and is interleaved page by page. Blocks
 # count from address 0, so that tensors, many of which follow each other, lie evenly together.
 _BLOCKS_PER_NODE: Final = 2
+_LAST: Final = np.uint64((1 << 64) - 1)
 _LARGE_TENSOR: Final = 2 * LARGE_BLOCK
+
+
+class Placement(Protocol):
+    """Decides on which node each page of a part should be."""
+
+    def wanted(self, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+        """The node of each page, or STAYS. `now` are the present nodes."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy and its nodes; `weights` for weighted-interleave, `parts` as in StructureRule."""
+    """A policy and its nodes; `weights` for weighted-interleave, `parts` as in StructureRule.
+
+    `whole` are the first and the end address that `parts` divide, if the part is a piece of it.
+    """
 
     name: PolicyName
     nodes: tuple[int, ...]
     weights: tuple[int, ...] = ()
     parts: tuple[float, ...] = ()
+    whole: tuple[int, int] | None = None
 
     def wanted(self, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
         """The node that each page should be on, or STAYS. `now` are the present nodes."""
@@ -45,6 +58,33 @@ class Policy:
 
     def __str__(self) -> str:
         return f"{self.name} on nodes {','.join(map(str, self.nodes))}"
+
+
+@dataclass(frozen=True, eq=False)
+class PageByPage:
+    """A node for single pages of 4 KiB, by ascending addresses; other pages stay.
+
+    A larger page goes to the node that most of its pages of 4 KiB have here.
+    """
+
+    addresses: Addresses
+    nodes: Nodes
+
+    def wanted(self, _part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
+        """The node of each page, or STAYS."""
+        block = np.uint64(LARGE_BLOCK)
+        following = np.append(addresses[1:], _LAST)
+        large = (addresses % block == 0) & (following - addresses >= block)
+        ends = addresses + np.where(large, block, np.uint64(PAGE))
+        first, end = (np.searchsorted(self.addresses, at) for at in (addresses, ends))
+        best = np.full(len(addresses), STAYS, np.int32)
+        most = np.zeros(len(addresses), np.int64)
+        for node in np.unique(self.nodes).tolist():
+            upto = np.concatenate([[0], np.cumsum(self.nodes == node)])
+            held = upto[end] - upto[first]
+            best[held > most] = node
+            most = np.maximum(most, held)
+        return best
 
 
 def parse_policy(text: str, usual: Sequence[int], local: Sequence[int]) -> Policy:
@@ -152,7 +192,8 @@ def _spread(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nod
 
 def _parts(policy: Policy, part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
     """Page k of n begins at the fraction k / n of the part."""
-    where = (addresses - np.uint64(part.start)).astype(np.float64) / (part.end - part.start)
+    start, end = policy.whole or (part.start, part.end)
+    where = (addresses.astype(np.int64) - start).astype(np.float64) / (end - start)
     numbers = np.searchsorted(np.array(policy.parts[1:-1]), where, side="right")
     return np.array(policy.nodes, np.int32)[numbers]
 

@@ -124,7 +124,7 @@ def placed_by_plan(
         thread_nodes = nodes_by_plan(trace, plan, machine)
     pages = touched_pages(trace).with_row_index("turn")
     numbers = {node.node for node in machine.nodes}
-    rules = _rule_of_structures(trace, plan)
+    rules = rules_of_structures(trace, plan)
     shared: list[pl.DataFrame] = []
     wanted = np.asarray(thread_nodes, np.int64)[pages["thread"].to_numpy()]
     bound = np.zeros(pages.height, bool)
@@ -253,7 +253,7 @@ def _parts(
     return np.asarray(node)
 
 
-def _rule_of_structures(trace: Trace, plan: Plan) -> dict[int, StructureRule]:
+def rules_of_structures(trace: Trace, plan: Plan) -> dict[int, StructureRule]:
     """The first rule that applies, by structure."""
     found: dict[int, StructureRule] = {}
     for row in trace.structures.select(

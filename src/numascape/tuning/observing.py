@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observes a running process for some seconds: which thread uses which page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal
+
+from numascape.errors import NumascapeError
+from numascape.live.targets import Target
+from numascape.recorders.record import RecordRequest, record
+from numascape.recording.options import RecordOptions
+from numascape.trace import Trace
+from numascape.trace.counting import only_touches
+
+RecorderName = Literal["binary", "faults"]
+COSTS: Final[dict[RecorderName, str]] = {
+    "binary": "each access is counted: the process is about 2 to 3 times slower meanwhile",
+    "faults": "the hinting faults of the kernel's NUMA balancing are counted, at about 1 % cost",
+}
+_BALANCES: Final = "proc/sys/kernel/numa_balancing"
+
+
+def choose_recorder(root: Path = Path("/")) -> RecorderName:
+    """The cheapest recorder that sees accesses here: hinting faults come only if they are on."""
+    try:
+        balances = (root / _BALANCES).read_text().strip() == "1"
+    except OSError:
+        balances = False
+    return "faults" if balances else "binary"
+
+
+def observe(
+    target: Target,
+    seconds: float,
+    recorder: RecorderName,
+    output: Path,
+    say: Callable[[str], None],
+) -> Trace:
+    """Record the process for `seconds` into the trace `output`.
+
+    Raises NumascapeError if it cannot be recorded, if it ends, or if it used no memory.
+    """
+    if not target.is_alive:
+        raise NumascapeError(f"{target} has ended")
+    options = RecordOptions(recorder=recorder, lines=False, phases="none")
+    request = RecordRequest([], output, options, target.pid, seconds)
+    try:
+        record(request, say)
+    except NumascapeError as error:
+        if target.is_alive:
+            raise
+        raise NumascapeError(f"{target} has ended") from error
+    trace = Trace.read(output)
+    if only_touches(trace):
+        raise NumascapeError(
+            f"{target}: too few hinting faults in {seconds:g} s to know which thread uses which "
+            "page: observe longer (--seconds), or use --recorder binary"
+        )
+    if not trace.accesses.height:
+        raise NumascapeError(f"{target} used no memory in {seconds:g} s: observe longer")
+    return trace
