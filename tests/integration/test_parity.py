@@ -110,6 +110,21 @@ def test_a_page_fault_is_at_the_line_that_touched(plain: Path, record: Any) -> N
     assert set(placed["page"]) == set(touched["page"])
 
 
+def test_samples_have_the_names_of_variables_and_of_the_heap(plain: Path, record: Any) -> None:
+    """Page faults as samples: each page has one, of the thread that touched it first."""
+    recording = record(plain / "parity_c", "parallel", recorder="samples", event="page-faults")
+    trace = recording.trace
+    assert (trace.info.recorder.name, trace.info.recorder.counts) == ("samples", "samples")
+    binary = record(plain / "parity_c", "parallel", recorder="binary")
+    assert sizes(recording, NAMED["parity_c"]) == sizes(binary, NAMED["parity_c"])
+    for name in NAMED["parity_c"]:
+        own = trace.structures.filter(pl.col("name") == name).select("structure")
+        sampled = trace.accesses.join(own, on="structure")
+        assert set(sampled["reads"]) == {1}
+        assert dict(sampled.select("page", "thread").iter_rows()) == touchers(binary, name)
+        assert touchers(recording, name) == touchers(binary, name)
+
+
 def test_first_touches_alone_are_shown_as_what_they_are(
     plain: Path, record: Any, command: Path, tmp_path: Path
 ) -> None:

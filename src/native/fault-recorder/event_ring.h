@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples of a software event of the kernel, from one CPU's ring buffer (perf_event_open(2)).
+// Samples of an event of the kernel or the processor, from one CPU's ring buffer
+// (perf_event_open(2)).
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace numascape {
 
 // With the header, this is the default limit of perf_event_mlock_kb per CPU for a user, 516 KiB.
 inline constexpr size_t kRingPages = 128;
+// Several buffers per CPU share the limit.
+inline constexpr size_t kSmallRingPages = 32;
 
 inline size_t page_bytes() {
     return static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -60,10 +63,16 @@ struct NamedEnd {
 
 // The events that the kernel reports.
 struct Wanted {
-    uint64_t event;   // PERF_COUNT_SW_...
+    uint64_t event;   // PERF_COUNT_SW_..., or the configuration of another `type`
     uint64_t period;  // events, or ns of the clock
     bool from_exec;
     bool processes;  // also when they fork and execute programs
+    size_t ring_pages = kRingPages;
+    uint32_t type = PERF_TYPE_SOFTWARE;
+    uint64_t more = 0;       // config1
+    uint32_t precise = 0;    // precise_ip: 2 if the address must be that of the counted instruction
+    uint64_t frequency = 0;  // per second, instead of the period
+    FaultKind kind = FaultKind::kFault;
 };
 
 // The events of some threads on one CPU.
@@ -74,8 +83,8 @@ class Ring {
         if (file_ < 0) {
             return;
         }
-        void* mapped = mmap(nullptr, (1 + kRingPages) * page_bytes(), PROT_READ | PROT_WRITE,
-                            MAP_SHARED, file_, 0);
+        void* mapped = mmap(nullptr, (1 + wanted_.ring_pages) * page_bytes(),
+                            PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         header_ = mapped == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(mapped);
     }
     // Another thread's events into the same buffer; false when it has ended.
@@ -89,7 +98,7 @@ class Ring {
     // Appends all available samples; returns how many faults were lost.
     uint64_t drain(std::vector<FaultEntry>& out) {
         const char* data = reinterpret_cast<const char*>(header_) + page_bytes();
-        const size_t bytes = kRingPages * page_bytes();
+        const size_t bytes = wanted_.ring_pages * page_bytes();
         const uint64_t head = __atomic_load_n(&header_->data_head, __ATOMIC_ACQUIRE);
         uint64_t tail = header_->data_tail;
         uint64_t lost = 0;
@@ -109,12 +118,16 @@ class Ring {
 
   private:
     // Returns the number of lost faults that the record is about.
-    static uint64_t read_record(const char* record, size_t size, std::vector<FaultEntry>& out) {
+    uint64_t read_record(const char* record, size_t size, std::vector<FaultEntry>& out) const {
         const auto header = read<perf_event_header>(record);
         if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
             const auto sample = read<Sample>(record);
-            out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
-                           sample.cpu, FaultKind::kFault});
+            // The processor does not know each address, and the kernel's memory is not asked for.
+            if (wanted_.kind != FaultKind::kSample ||
+                (sample.address != 0 && sample.address >> 63 == 0)) {
+                out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
+                               sample.cpu, wanted_.kind});
+            }
         } else if (header.type == PERF_RECORD_LOST && size >= sizeof(Lost)) {
             return read<Lost>(record).lost;
         } else if (header.type == PERF_RECORD_FORK && size >= sizeof(Forked)) {
@@ -141,10 +154,17 @@ class Ring {
 
     int open_event(pid_t thread) const {
         perf_event_attr attributes{};
-        attributes.type = PERF_TYPE_SOFTWARE;
+        attributes.type = wanted_.type;
         attributes.size = sizeof attributes;
         attributes.config = wanted_.event;
-        attributes.sample_period = wanted_.period;
+        attributes.config1 = wanted_.more;
+        attributes.precise_ip = wanted_.precise & 3;
+        attributes.freq = wanted_.frequency != 0;
+        if (wanted_.frequency != 0) {
+            attributes.sample_freq = wanted_.frequency;
+        } else {
+            attributes.sample_period = wanted_.period;
+        }
         attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                  PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
         attributes.inherit = 1;
@@ -158,7 +178,7 @@ class Ring {
         attributes.use_clockid = 1;
         attributes.clockid = CLOCK_REALTIME;
         attributes.watermark = 1;
-        attributes.wakeup_watermark = static_cast<uint32_t>(kRingPages * page_bytes() / 4);
+        attributes.wakeup_watermark = static_cast<uint32_t>(wanted_.ring_pages * page_bytes() / 4);
         const auto open = [&] {
             return static_cast<int>(
                 syscall(SYS_perf_event_open, &attributes, thread, cpu_, -1, PERF_FLAG_FD_CLOEXEC));

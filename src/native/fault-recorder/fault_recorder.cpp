@@ -2,13 +2,15 @@
 //
 // numascape-faults DIRECTORY --faults -- PROGRAM ARGUMENTS...
 // numascape-faults DIRECTORY --clock -- PROGRAM ARGUMENTS...
-// numascape-faults DIRECTORY --pid PID SECONDS
+// numascape-faults DIRECTORY --samples=EVENTS -- PROGRAM ARGUMENTS...
+// numascape-faults DIRECTORY --pid PID SECONDS [EVENTS]
 //
 // Runs PROGRAM, or observes process PID for SECONDS (0: until it ends), and writes each page fault
 // of it and of its children to DIRECTORY/faults. Page faults are a software event of the kernel
 // (perf_event_open), with one ring buffer per CPU. With --clock, it instead writes samples of the
-// threads' code addresses, at a fixed period of CPU time, to DIRECTORY/clock. It ends with the
-// status of PROGRAM.
+// threads' code addresses, at a fixed period of CPU time, to DIRECTORY/clock. With EVENTS, it also
+// writes samples of these, whose addresses are those of accesses (`sampled` below), to
+// DIRECTORY/faults. It ends with the status of PROGRAM.
 //
 // Exit status 125 if the kernel does not permit it (never for the clock: its file is then empty),
 // 126 or 127 if PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
@@ -21,7 +23,9 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -51,7 +55,7 @@ volatile pid_t program = 0;
     std::exit(status);
 }
 
-[[noreturn]] void fail_to_open(int error) {
+[[noreturn]] void fail_to_open(int error, const char* what) {
     std::string level = "?";
     std::getline(std::ifstream("/proc/sys/kernel/perf_event_paranoid"), level);
     const std::string advice = error == EACCES || error == EPERM
@@ -59,7 +63,7 @@ volatile pid_t program = 0;
                                          "; as root: sysctl kernel.perf_event_paranoid=2)"
                                    : "";
     fail(kCannotRecord,
-         std::string("the kernel does not report page faults: ") + std::strerror(error) + advice);
+         std::string("the kernel does not report ") + what + ": " + std::strerror(error) + advice);
 }
 
 // The child waits until the events are open. Returns its process id and the end of the pipe that
@@ -153,6 +157,13 @@ class Recording {
     Recording(const std::string& path, const std::vector<pid_t>& threads, const Wanted& wanted,
               bool optional)
         : file_(path, std::ios::binary) {
+        add(threads, wanted, optional, "page faults");
+        std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
+        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
+    }
+    // Also these events, into the same file.
+    void add(const std::vector<pid_t>& threads, const Wanted& wanted, bool optional,
+             const char* what) {
         for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
             Ring ring(cpu, threads.front(), wanted);
             if (ring.opened()) {
@@ -165,11 +176,9 @@ class Recording {
                 if (program > 0) {
                     kill(program, SIGKILL);
                 }
-                fail_to_open(error);
+                fail_to_open(error, what);
             }
         }
-        std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
-        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
     }
     // Also records which pages are in memory, to distinguish hinting faults from first touches.
     // `running` is the process that already runs, or 0.
@@ -212,8 +221,34 @@ class Recording {
     std::optional<WatchedProcesses> watched_;
 };
 
+// Events with the addresses of accesses, in the words TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD,
+// separated by commas; a frequency of 0 means that the period counts.
+std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
+    std::vector<Wanted> found;
+    std::istringstream all(words);
+    for (std::string word; std::getline(all, word, ',');) {
+        Wanted wanted{0, 0, from_exec, false, kSmallRingPages};
+        wanted.kind = FaultKind::kSample;
+        std::istringstream fields(word);
+        char colon = 0;
+        fields >> wanted.type >> colon >> wanted.event >> colon >> wanted.more >> colon >>
+            wanted.precise >> colon >> wanted.frequency >> colon >> wanted.period;
+        if (fields.fail()) {
+            fail(kCannotRecord, "not an event: " + word);
+        }
+        found.push_back(wanted);
+    }
+    return found;
+}
+
+Wanted page_faults(bool from_exec, bool with_samples) {
+    return {PERF_COUNT_SW_PAGE_FAULTS, 1, from_exec, true,
+            with_samples ? kSmallRingPages : kRingPages};
+}
+
 // Until the process ends, we are stopped, or the time is over.
-int record_running(const std::string& directory, pid_t pid, double seconds) {
+int record_running(const std::string& directory, pid_t pid, double seconds,
+                   const std::string& events) {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
@@ -230,9 +265,11 @@ int record_running(const std::string& directory, pid_t pid, double seconds) {
     for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
         sigaction(number, &action, nullptr);
     }
-    Recording faults(directory + "/faults", threads, {PERF_COUNT_SW_PAGE_FAULTS, 1, false, true},
-                     false);
-    if (kernel_balances()) {
+    Recording faults(directory + "/faults", threads, page_faults(false, !events.empty()), false);
+    for (const Wanted& wanted : sampled(events, false)) {
+        faults.add(threads, wanted, false, "samples of accesses");
+    }
+    if (events.empty() && kernel_balances()) {
         faults.watch_pages(pid);
     }
     std::vector<pollfd> waiting = {{process, POLLIN, 0}};
@@ -247,14 +284,18 @@ int record_running(const std::string& directory, pid_t pid, double seconds) {
     return 0;
 }
 
-int record_program(const std::string& directory, const std::string& what, char** command) {
+int record_program(const std::string& directory, const std::string& what,
+                   const std::string& samples, char** command) {
     int release = -1;
     program = start(command, release);
     const bool clock = what == "--clock";
     const Wanted wanted = clock ? Wanted{PERF_COUNT_SW_TASK_CLOCK, kClockPeriodNs, true, false}
-                                : Wanted{PERF_COUNT_SW_PAGE_FAULTS, 1, true, true};
+                                : page_faults(true, !samples.empty());
     Recording events(directory + (clock ? "/clock" : "/faults"), {program}, wanted, clock);
-    if (!clock && kernel_balances()) {
+    for (const Wanted& sample : sampled(samples, true)) {
+        events.add({program}, sample, false, "samples of accesses");
+    }
+    if (!clock && samples.empty() && kernel_balances()) {
         events.watch_pages(0);
     }
     std::vector<pollfd> waiting;
@@ -276,16 +317,22 @@ int record_program(const std::string& directory, const std::string& what, char**
 
 int main(int argc, char** argv) {
     const std::string what = argc > 2 ? argv[2] : "";
-    if (argc == 5 && what == "--pid") {
+    if ((argc == 5 || argc == 6) && what == "--pid") {
         error_file = std::string(argv[1]) + "/launch-error";
-        return record_running(argv[1], std::atoi(argv[3]), std::atof(argv[4]));
+        return record_running(argv[1], std::atoi(argv[3]), std::atof(argv[4]),
+                              argc == 6 ? argv[5] : "");
     }
-    if (argc < 5 || (what != "--faults" && what != "--clock") || std::strcmp(argv[3], "--") != 0) {
+    constexpr std::string_view kSamples = "--samples=";
+    const bool samples = what.starts_with(kSamples);
+    if (argc < 5 || (what != "--faults" && what != "--clock" && !samples) ||
+        std::strcmp(argv[3], "--") != 0) {
         std::fprintf(stderr,
-                     "usage: numascape-faults DIRECTORY --faults|--clock -- PROGRAM ARGUMENTS...\n"
-                     "       numascape-faults DIRECTORY --pid PID SECONDS\n");
+                     "usage: numascape-faults DIRECTORY HOW -- PROGRAM ARGUMENTS...\n"
+                     "       numascape-faults DIRECTORY --pid PID SECONDS [EVENTS]\n"
+                     "HOW: --faults, --clock, or --samples=EVENTS\n");
         return 2;
     }
     error_file = std::string(argv[1]) + "/launch-error";
-    return record_program(argv[1], what, argv + 4);
+    const std::string events = samples ? what.substr(kSamples.size()) : "";
+    return record_program(argv[1], what, events, argv + 4);
 }

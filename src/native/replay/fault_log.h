@@ -7,6 +7,8 @@
 // memory inaccessible. The fault at the next access (a hinting fault) tells the kernel who uses the
 // page. The event does not say that a fault is a hinting fault. The recorder therefore also checks,
 // between two rounds of faults, which pages are in memory (`kLook` and the following).
+//
+// The log may also have samples of accesses, which the processor takes (`kSample`).
 #pragma once
 
 #include <cstdint>
@@ -37,6 +39,8 @@ enum class FaultKind : uint32_t {
     kToCopy,    // may fault for another reason: shared until written, swapped out, or on their way
                 // (after their fault, or while they are moved)
     kGone,      // are not in memory any more
+    // Thread `tid` accessed `address` at `pc`: one access of many.
+    kSample,
 };
 
 // Most pages of one entry.
@@ -55,7 +59,8 @@ static_assert(sizeof(FaultHeader) == 16 && sizeof(FaultEntry) == 40);
 
 enum class FaultMeaning : uint8_t {
     kFirstTouch,  // the page was not in memory, as far as is known
-    kHinting,     // the page was, and the kernel wanted to know who uses it: a sample of accesses
+    kHinting,     // a sample of accesses: the page was, and the kernel wanted to know who uses it,
+                  // or the processor took it
     kOther,       // the page had faulted or was in memory, and this may be for any reason
 };
 

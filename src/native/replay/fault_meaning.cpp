@@ -39,6 +39,10 @@ FaultLog FaultMeanings::apply(const std::vector<FaultEntry>& entries) {
             case FaultKind::kFork:
                 meanings.forked();
                 break;
+            case FaultKind::kSample:
+                log.faults.push_back({entry.time_ns, entry.address, entry.pc, entry.tid, entry.cpu,
+                                      FaultMeaning::kHinting, entry.time_ns});
+                break;
             case FaultKind::kExec:
                 break;
         }

@@ -33,6 +33,7 @@ class RecorderName(str, Enum):
     BINARY = "binary"
     COMPILED = "compiled"
     FAULTS = "faults"
+    SAMPLES = "samples"
 
 
 def record(
@@ -100,7 +101,17 @@ def record(
         typer.Option(
             help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
             "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
+            "samples: the processor's samples of accesses, and first touches. "
             "Default: compiled if possible, else binary.",
+            show_default=False,
+        ),
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EVENT",
+            help="With --recorder samples: mem-loads, mem-stores (Intel), ibs_op (AMD), or "
+            "page-faults. Default: all of this processor.",
             show_default=False,
         ),
     ] = None,
@@ -164,6 +175,7 @@ def record(
         phases=(phases or Phases.ALL).value,
         every_s=every,
         cache=choose_cache(traffic, cache),
+        event=event,
     )
     launch = find_launch(os.environ) if pid is None else None
     if launch is not None and launch.size != 1 and measure_cost:

@@ -251,6 +251,8 @@ def _end_not_seen(session: Session) -> list[str]:
 
 
 def _counts(session: Session, shards: list[Shard]) -> Counts:
+    if session.recorder == "samples":
+        return "samples"
     if session.recorder != "faults":
         return "accesses"
     return counts_of_faults(sum(len(shard.hinting) for shard in shards))
@@ -305,7 +307,7 @@ def _info(
             installed_version(),
             session.options.document(),
             counts,
-            _moments(shards),
+            _moments(shards) if session.recorder != "samples" else 0,
         ),
         host=session.host,
         machine=session.machine,

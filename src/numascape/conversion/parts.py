@@ -141,7 +141,7 @@ def _samples(
 
 def counted_accesses(accesses: pl.DataFrame, session: Session) -> pl.DataFrame:
     """Leave out page faults that are not samples of accesses: see Shard."""
-    if session.recorder != "faults":
+    if session.recorder not in {"faults", "samples"}:
         return accesses
     return accesses.filter(pl.col("reads") > 0).with_columns(writes=pl.lit(0, dtype=pl.UInt64))
 

@@ -118,7 +118,8 @@ class Shard:
     their owners are known.
     If page faults were recorded, `counts` has hinting faults as reads and other faults as writes.
     `hinting` has the times of the hinting faults in order. `hinting_counted` is how many the kernel
-    counted in the same time, for all processes.
+    counted in the same time, for all processes. Samples of
+    accesses count as hinting faults.
     """
 
     path: Path

@@ -98,6 +98,19 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
     return sentences
 
 
+def unseen_of_samples(samples: int, lost: int) -> list[str]:
+    """Describe what a recording of `samples` does not contain; `lost` events are missing."""
+    sentences = [
+        f"Accesses are sampled by the processor or the kernel: there are {samples} samples. All "
+        "other accesses are missing. All samples count as reads. On heap pages with several "
+        "blocks, samples are divided among the blocks by their bytes. The first touch of each page "
+        "(thread, source line, node) is exact."
+    ]
+    if lost:
+        sentences.append(f"{lost} events are missing: they came too fast to be read.")
+    return sentences
+
+
 def _executed_without_us(shards: list[Shard]) -> int:
     """Return how many processes executed a program that wrote no shard."""
     last: dict[int, Shard] = {}
@@ -112,6 +125,9 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
     sentences: list[str] = []
     if recorder == "compiled":
         sentences.append(describe_uncounted(shards))
+    if recorder == "samples":
+        lost = max((shard.lost_faults for shard in shards), default=0)
+        sentences += unseen_of_samples(sum(len(shard.hinting) for shard in shards), lost)
     if recorder == "faults":
         counted = max((shard.hinting_counted for shard in shards), default=0)
         lost = max((shard.lost_faults for shard in shards), default=0)
@@ -143,7 +159,7 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
             "are equal modulo 1 TiB. Their counts may belong to two structures."
         )
     shared = sum(shard.shared_page_accesses for shard in shards)
-    if recorder != "faults" and accesses and shared / accesses >= 0.001:
+    if recorder not in {"faults", "samples"} and accesses and shared / accesses >= 0.001:
         sentences.append(
             f"{share_text(shared / accesses)} of the accesses were to heap pages that contain "
             "blocks from several call stacks. These accesses are divided among the call stacks, "

@@ -20,8 +20,13 @@ def run(session: Session) -> Ended:
 
     Raises NumascapeError if it could not be started, or if the kernel does not allow it.
     """
+    return run_with_events(session, "--faults")
+
+
+def run_with_events(session: Session, how: str) -> Ended:
+    """Run the session's program; `how` tells numascape-faults what to record."""
     helper = str(installed_file("_recorder/numascape-faults"))
-    command = [helper, str(session.folder), "--faults", "--", *session.program]
+    command = [helper, str(session.folder), how, "--", *session.program]
     ended = run_under_helper(session, command, "-faults")
     session.check_room()
     if not session.shards():

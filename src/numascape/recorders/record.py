@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from numascape.environment import users_environment
 from numascape.errors import NumascapeError
-from numascape.recorders import binary, compiled, faults
+from numascape.recorders import binary, compiled, faults, samples
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.running import run_natively
 from numascape.recording.job_place import Place, place_of
@@ -74,12 +74,17 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     else:
         check_job(place.target, place.part)
         progress = partial(_say_rank, progress, place)
-    if request.pid is not None and request.options.recorder == "faults":
+    if request.pid is not None and request.options.recorder in {"faults", "samples"}:
         # Imported here, because it needs all of what reads samples.
         from numascape.recorders.running_faults import record_running
+        from numascape.recorders.sampled_events import chosen_events
 
-        progress(f"Looking at the page faults of process {request.pid}")
-        write_trace(target, *record_running(request.pid, program, request.seconds))
+        events = []
+        if request.options.recorder == "samples":
+            events = chosen_events(request.options.event)
+        what = "samples and page faults" if events else "page faults"
+        progress(f"Looking at the {what} of process {request.pid}")
+        write_trace(target, *record_running(request.pid, program, request.seconds, events))
         return RecordOutcome(target, 0, None)
     session, ended, failure = observe(request, program, place.beside, progress, place.part)
     convert_session(session, place.target, progress)
@@ -151,6 +156,7 @@ _RUN: dict[RecorderName, Callable[[Session], Ended]] = {
     "binary": binary.run,
     "compiled": compiled.run,
     "faults": faults.run,
+    "samples": samples.run,
 }
 
 

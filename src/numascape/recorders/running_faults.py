@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 
 from numascape._native import shard as native
-from numascape.conversion.unseen import unseen_of_faults
+from numascape.conversion.unseen import unseen_of_faults, unseen_of_samples
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
+from numascape.recorders.sampled_events import SampledEvent
 from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
 from numascape.samples.tables import convert_samples
 from numascape.signals import signals_passed_on
@@ -31,8 +32,8 @@ from numascape.trace.info import TraceInfo
 from numascape.trace.schema import PAGE_BYTES
 
 _INTERVAL_S = 0.05
-# The events; the second is for hinting faults of the kernel's NUMA balancing.
-_EVENTS = ("page-faults", "hinting")
+# The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.
+_EVENTS = ("page-faults", "sampled")
 _MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
 
@@ -85,10 +86,11 @@ def _lines(path: Path) -> list[str]:
 
 
 def record_running(
-    pid: int, command: list[str], seconds: float | None
+    pid: int, command: list[str], seconds: float | None, sampled: Sequence[SampledEvent] = ()
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
+    The page faults are recorded, and samples of the events.
     Raises NumascapeError if the kernel does not allow it, or if nothing was touched.
     """
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
@@ -99,7 +101,8 @@ def record_running(
         signals_passed_on() as receiver,
     ):
         helper = str(installed_file("_recorder/numascape-faults"))
-        child = subprocess.Popen([helper, folder, "--pid", str(pid), str(seconds or 0)])
+        words = [",".join(event.words for event in sampled)] if sampled else []
+        child = subprocess.Popen([helper, folder, "--pid", str(pid), str(seconds or 0), *words])
         receiver.becomes(child.pid)
         while child.poll() is None:
             watched.look()
@@ -115,7 +118,7 @@ def record_running(
     nodes = _nodes(pid, np.unique(log["address"] // PAGE_BYTES * PAGE_BYTES))
     is_hinting = log["meaning"] == native.FAULT_HINTING
     hinting = int(is_hinting.sum())
-    counts = counts_of_faults(hinting)
+    counts = "samples" if sampled else counts_of_faults(hinting)
     kept = log["meaning"] != native.FAULT_OTHER
     if counts != "samples":
         kept &= ~is_hinting
@@ -141,11 +144,15 @@ def record_running(
             captured=started,
             host=this_host(Path("/"), platform.uname(), machine),
             machine=machine,
-            recorder="faults",
+            recorder="samples" if sampled else "faults",
             counts=counts,
-            moments=count_moments(log["time_ns"][is_hinting]),
+            moments=0 if sampled else count_moments(log["time_ns"][is_hinting]),
             unseen=[
-                *unseen_of_faults(hinting, int(log["hinting_counted"]), int(log["lost"])),
+                *(
+                    unseen_of_samples(hinting, int(log["lost"]))
+                    if sampled
+                    else unseen_of_faults(hinting, int(log["hinting_counted"]), int(log["lost"]))
+                ),
                 "The program was already running when the recording started. Earlier first "
                 "touches and allocations are unknown. The heap is shown as one structure, and so "
                 "is all other memory without a name.",

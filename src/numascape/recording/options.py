@@ -10,7 +10,7 @@ from typing import Any, Literal
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
 
-RecorderName = Literal["binary", "compiled", "faults"]
+RecorderName = Literal["binary", "compiled", "faults", "samples"]
 PhaseKind = Literal["all", "regions", "marks", "none"]
 
 _SHORTEST_SLICE_S = 0.01
@@ -23,7 +23,8 @@ class RecordOptions:
     If `recorder` is None, Numascape chooses it. `stack`: accesses relative to the stack pointer are
     counted. `lines`: source lines are found. `phases` is what begins a phase (`all`: parallel
     regions and marks). With `every_s`, phases are time slices of so many seconds instead. With a
-    `cache`, memory traffic is counted, too.
+    `cache`, memory traffic is counted, too. `event` is what the samples recorder samples; None: the
+    processor's events of memory.
 
     Raises NumascapeError if the options contradict each other.
     """
@@ -34,6 +35,7 @@ class RecordOptions:
     phases: PhaseKind = "all"
     every_s: float | None = None
     cache: ModelledCache | None = None
+    event: str | None = None
 
     def __post_init__(self) -> None:
         if self.every_s is not None and not _SHORTEST_SLICE_S <= self.every_s < float("inf"):
@@ -45,6 +47,9 @@ class RecordOptions:
                 f"the {self.recorder} recorder cannot count memory traffic: leave out "
                 "--traffic, or use --recorder binary"
             )
+
+        if self.event is not None and self.recorder != "samples":
+            raise NumascapeError("--event needs --recorder samples: only it samples events")
 
     @property
     def records_regions(self) -> bool:

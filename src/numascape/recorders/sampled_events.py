@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events whose samples have the address of an access: those of this processor, and page faults.
+
+The kernel describes the events of a processor below /sys/bus/event_source/devices: a number for
+each kind, names of events with their fields, and the bits of each field
+(Documentation/ABI/testing/sysfs-bus-event_source-devices-format).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from numascape.errors import NumascapeError
+
+FREQUENCY: Final = 1000
+"""Samples per second, CPU and event. A sample costs the processor some microseconds."""
+PAGE_FAULTS: Final = "page-faults"
+_DEVICES: Final = "sys/bus/event_source/devices"
+# Intel: cores of one kind, or of two. Loads that take some cycles, and stores (PEBS).
+_INTEL: Final = ("cpu", "cpu_core")
+_INTEL_EVENTS: Final = ("mem-loads", "mem-stores")
+# AMD: instructions, of which those that access memory have addresses (IBS).
+_AMD: Final = "ibs_op"
+# From linux/perf_event.h.
+_SOFTWARE, _SOFTWARE_PAGE_FAULTS = 1, 2
+_PLACE: Final = re.compile(r"(config1?):([0-9]{1,2})(?:-([0-9]{1,2}))?")
+_LAST_BIT: Final = 63
+_PRECISE: Final = 2  # the address is that of the counted instruction
+
+
+@dataclass(frozen=True)
+class SampledEvent:
+    """An event for perf_event_open(2); with a `frequency` of 0, each `period`-th is a sample."""
+
+    name: str
+    kind: int
+    config: int
+    config1: int = 0
+    precise: int = 0
+    frequency: int = FREQUENCY
+    period: int = 0
+
+    @property
+    def words(self) -> str:
+        """As numascape-faults wants it."""
+        return (
+            f"{self.kind}:{self.config}:{self.config1}:{self.precise}:{self.frequency}:"
+            f"{self.period}"
+        )
+
+
+def hardware_events(root: Path = Path("/")) -> list[SampledEvent]:
+    """The events of this processor; none if it has none, as in most virtual machines."""
+    devices = root / _DEVICES
+    found = [
+        event
+        for device in _INTEL
+        for name in _INTEL_EVENTS
+        if (event := _named(devices / device, name)) is not None
+    ]
+    kind = _number(devices / _AMD / "type")
+    if kind is not None:
+        found.append(SampledEvent(_AMD, kind, 0))
+    return found
+
+
+def chosen_events(name: str | None, root: Path = Path("/")) -> list[SampledEvent]:
+    """The events of a name, or those of the processor. Raises NumascapeError if there are none."""
+    if name == PAGE_FAULTS:
+        event = SampledEvent(name, _SOFTWARE, _SOFTWARE_PAGE_FAULTS, frequency=0, period=1)
+        return [event]
+    events = hardware_events(root)
+    if name is not None:
+        events = [event for event in events if event.name == name]
+    if not events:
+        wanted = "" if name is None else f" {name[:40]!r}"
+        raise NumascapeError(
+            f"this processor, or this virtual machine, has no event{wanted} that samples the "
+            "addresses of accesses (PEBS of Intel, IBS of AMD): use another recorder"
+        )
+    return events
+
+
+def _named(device: Path, name: str) -> SampledEvent | None:
+    """An event that the kernel describes as `event=0xcd,umask=0x1,ldlat=3`."""
+    kind = _number(device / "type")
+    text = _text(device / "events" / name)
+    if kind is None or text is None:
+        return None
+    configs = {"config": 0, "config1": 0}
+    for word in text.strip().split(","):
+        field, _, value = word.partition("=")
+        place = _PLACE.fullmatch((_text(device / "format" / field) or "").strip())
+        if place is None or not re.fullmatch(r"0x[0-9a-f]{1,16}|[0-9]{1,18}|", value):
+            return None
+        first, last = int(place[2]), int(place[3] or place[2])
+        bits = int(value, 0) if value else 1  # a field alone is set
+        if bits >> max(0, last + 1 - first) or last > _LAST_BIT:
+            return None
+        configs[place[1]] |= bits << first
+    return SampledEvent(name, kind, configs["config"], configs["config1"], _PRECISE)
+
+
+def _number(path: Path) -> int | None:
+    text = (_text(path) or "").strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace")
+    except (OSError, ValueError):
+        return None

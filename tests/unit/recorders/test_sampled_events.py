@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events with the addresses of accesses, as the kernel describes those of a processor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numascape import NumascapeError
+from numascape.recorders.sampled_events import chosen_events, hardware_events
+
+
+def device(root: Path, name: str, files: dict[str, str]) -> None:
+    folder = root / "sys/bus/event_source/devices" / name
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text + "\n")
+
+
+def intel(root: Path, loads: str = "event=0xcd,umask=0x1,ldlat=3") -> None:
+    """As Linux 6.1 describes an Ice Lake."""
+    device(
+        root,
+        "cpu",
+        {
+            "type": "4",
+            "events/mem-loads": loads,
+            "events/mem-stores": "event=0xd0,umask=0x82",
+            "format/event": "config:0-7",
+            "format/umask": "config:8-15",
+            "format/any": "config:21",
+            "format/ldlat": "config1:0-15",
+        },
+    )
+
+
+def test_events_of_intel_have_the_bits_of_their_fields(tmp_path: Path) -> None:
+    intel(tmp_path)
+    loads, stores = hardware_events(tmp_path)
+    assert (loads.kind, loads.config, loads.config1) == (4, 0x1CD, 3)
+    assert (stores.kind, stores.config, stores.config1) == (4, 0x82D0, 0)
+    assert loads.words == "4:461:3:2:1000:0"
+    assert chosen_events("mem-stores", tmp_path) == [stores]
+
+
+def test_ibs_of_amd_is_a_device_of_its_own(tmp_path: Path) -> None:
+    device(tmp_path, "ibs_op", {"type": "11"})
+    device(tmp_path, "cpu", {"type": "4"})
+    (event,) = chosen_events(None, tmp_path)
+    assert (event.name, event.words) == ("ibs_op", "11:0:0:0:1000:0")
+
+
+@pytest.mark.parametrize(
+    "loads",
+    ["", "event=0xcd,unknown=1", "event=-1", "event=0x100", "event=1,umask=0xfff", "x=y=z"],
+)
+def test_descriptions_that_are_not_understood_are_left_out(tmp_path: Path, loads: str) -> None:
+    intel(tmp_path, loads)
+    assert [event.name for event in hardware_events(tmp_path)] == ["mem-stores"]
+
+
+def test_a_field_without_a_value_is_set(tmp_path: Path) -> None:
+    intel(tmp_path, "event=0xcd,any")
+    assert hardware_events(tmp_path)[0].config == 1 << 21 | 0xCD
+
+
+def test_a_processor_without_such_events_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NumascapeError, match="PEBS of Intel, IBS of AMD"):
+        chosen_events(None, tmp_path)
+    intel(tmp_path)
+    with pytest.raises(NumascapeError, match="no event 'cycles'"):
+        chosen_events("cycles", tmp_path)
+
+
+def test_page_faults_are_sampled_everywhere(tmp_path: Path) -> None:
+    (event,) = chosen_events("page-faults", tmp_path)
+    assert event.words == "1:2:0:0:0:1"
