@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`numascape tune` on this machine, which may have one node: what it refuses before it observes.
 
-tests/vm/test_live.py tunes a program on two nodes.
+tests/vm/test_live.py moves a program on two nodes, measures, and takes back.
 """
 
 from __future__ import annotations
@@ -13,11 +13,26 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from integration.conftest import make
+from integration.living import Living, write_model
+from numascape.live.mappings import read_mappings
+from numascape.live.parts import Namer
+from numascape.live.policies import STAYS
 from numascape.live.room import usable_nodes
 from numascape.live.targets import target_of
+from numascape.live.threads import read_threads
+from numascape.machine import open_machine
+from numascape.placement.planning import make_plan
+from numascape.prediction.layout import nodes_by_plan
+from numascape.prediction.policies import placed_by_plan
+from numascape.tuning.addresses import living_trace
+from numascape.tuning.observing import observe
+from numascape.tuning.placements import known_rules, placements
 
+PROGRAMS = Path(__file__).parents[1] / "vm/programs"
 Numascape = Callable[..., tuple[int, str, str]]
 # The process waits, and is no thread of the test.
 SLEEPS = "import time; print('ready', flush=True); time.sleep(1000)"
@@ -61,6 +76,49 @@ def test_a_process_with_one_node_is_not_observed(
     assert (status, output) == (2, "")
     assert "may use the memory of one node only" in errors
     assert errors.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def living(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Living]:
+    build = request.config.cache.mkdir("guest-programs")
+    make(PROGRAMS, f"BUILD={build}", f"{build}/living")
+    model = tmp_path_factory.mktemp("model") / "model.gguf"
+    write_model(model, 16)
+    running = Living(build / "living", model)
+    yield running
+    assert running.end() == 0
+
+
+def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Path) -> None:
+    """Observed here, and planned as if this machine had two nodes, all its memory on the first."""
+    target = target_of(living.pid)
+    assert target is not None
+    trace = observe(target, 2.0, "binary", tmp_path / "before.numascape", lambda _: None)
+    mappings, threads = read_mappings(target), read_threads(target)
+    parts = Namer(target).parts(mappings, threads)
+    known = living_trace(trace, target.pid, mappings, parts)
+    machine = open_machine("node:2 core:1 pu:1")
+    plan = make_plan(known, machine)
+    nodes = nodes_by_plan(known, plan, machine)
+    planned = placed_by_plan(known, plan, machine, None, nodes)
+    found = list(placements(known, mappings, known_rules(known, plan), planned))
+    order = dict(known.threads.select("os_tid", "thread").iter_rows())
+    workers = [order[thread.tid] for thread in threads[1:]]
+    assert sorted(nodes[workers].tolist()) == [0, 1]
+    # The mapping had no name in the recording, and was there before it began.
+    for name in ("table", "anonymous"):
+        area = living.areas[name]
+        at = area.start + 4096 * np.arange(area.pages, dtype=np.uint64)
+        wanted = np.full(area.pages, STAYS)
+        for part, placement in found:
+            inside = (at >= part.start) & (at < part.end)
+            if inside.any():
+                now = np.zeros(inside.sum(), np.int32)
+                wanted[inside] = placement.wanted(part, at[inside], now)
+        half = area.pages // 2
+        assert wanted.tolist() == [nodes[workers[0]]] * half + [nodes[workers[1]]] * half, name
 
 
 def test_signals_are_noted_while_the_recorder_passes_them_on(tmp_path: Path) -> None:
