@@ -6,10 +6,12 @@ tests/vm/test_live.py moves a program on two nodes, measures, and takes back.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pytest
 
 from integration.conftest import make
 from integration.living import Living, write_model
+from numascape import NumascapeError
 from numascape.live.mappings import read_mappings
 from numascape.live.parts import Namer
 from numascape.live.policies import STAYS
@@ -29,8 +32,11 @@ from numascape.placement.planning import make_plan
 from numascape.prediction.layout import nodes_by_plan
 from numascape.prediction.policies import placed_by_plan
 from numascape.tuning.addresses import living_trace
+from numascape.tuning.document import outcome_document
+from numascape.tuning.loop import Effects, Outcome, Request, tune
 from numascape.tuning.observing import observe
 from numascape.tuning.placements import known_rules, placements
+from numascape.tuning.printing import outcome_lines
 
 PROGRAMS = Path(__file__).parents[1] / "vm/programs"
 Numascape = Callable[..., tuple[int, str, str]]
@@ -119,6 +125,54 @@ def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Pat
                 wanted[inside] = placement.wanted(part, at[inside], now)
         half = area.pages // 2
         assert wanted.tolist() == [nodes[workers[0]]] * half + [nodes[workers[1]]] * half, name
+
+
+def loop(pid: int, folder: Path, stopped: threading.Event | None = None) -> tuple[Request, Outcome]:
+    """The loop without a move, for two seconds."""
+    target = target_of(pid)
+    assert target is not None
+    came = stopped or threading.Event()
+    effects = Effects(lambda _: None, came.is_set, lambda _move, _done: None)
+    request = Request(target, 2.0, "binary", folder)
+    return request, tune(request, effects)
+
+
+def test_with_one_node_there_is_nothing_to_move(living: Living, tmp_path: Path) -> None:
+    target = target_of(living.pid)
+    assert target is not None
+    if len(usable_nodes(target)) > 1:
+        pytest.skip("this machine has several nodes")
+    request, outcome = loop(living.pid, tmp_path)
+    assert outcome.changes_nothing
+    assert outcome.before is not None
+    assert outcome.before.accesses > 0
+    lines = list(outcome_lines(outcome))
+    assert lines[0].startswith("observed: 0 % of its accesses")
+    assert lines[1].startswith("nothing to move")
+    document = json.loads(json.dumps(outcome_document(request, outcome)))
+    assert document["advice"]["to_move"] == 0
+    assert (document["done"], document["ended_early"]) == (None, None)
+
+
+def test_an_interruption_while_it_observes_moves_nothing(living: Living, tmp_path: Path) -> None:
+    stopped = threading.Event()
+    stopped.set()
+    _, outcome = loop(living.pid, tmp_path, stopped)
+    assert (outcome.ending, outcome.advice, outcome.done) == ("interrupted", None, None)
+    assert list(outcome_lines(outcome))[-1] == "ended early: interrupted; nothing was moved"
+    before = living.passes()
+    while living.passes() == before:  # it goes on
+        pass
+
+
+def test_a_process_that_ends_while_it_is_observed_is_named(
+    sleeping: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    timer = threading.Timer(0.5, sleeping.kill)
+    timer.start()
+    with pytest.raises(NumascapeError, match=f"process {sleeping.pid} .* has ended"):
+        loop(sleeping.pid, tmp_path)
+    timer.join()
 
 
 def test_signals_are_noted_while_the_recorder_passes_them_on(tmp_path: Path) -> None:

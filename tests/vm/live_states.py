@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 # Imported before any fork becomes a user who may not read where Python lies.
 from integration.living import Living
 from numascape.commands import move as _move  # noqa: F401
@@ -32,11 +34,25 @@ from numascape.live import moving as _moving  # noqa: F401
 from numascape.live import plans as _plans  # noqa: F401
 from numascape.live import undo as _undo  # noqa: F401
 from numascape.live.mappings import parse_numa_maps
+from numascape.live.plans import Move, Scope, move_by_policy
+from numascape.live.targets import Target, target_of
+from numascape.prediction.model import Prediction
+from numascape.tuning.advice import Advice
+from numascape.tuning.loop import Effects, Outcome, Request, apply
+from numascape.tuning.metric import Metric
+from numascape.tuning.metric import measure as measure_metric
+from numascape.tuning.printing import outcome_lines
 from vm.host_states import NOBODY, as_nobody, command, on_node
 
 MIB = 1 << 20
 PROGRAMS, MODEL = Path(sys.argv[1]), Path(sys.argv[2])
 MOVES = 8
+# Measures that fall or rise with each run, and one that fails after three.
+FALLS = "echo x >>falls; expr 10 - $(wc -l <falls)"
+RISES = "echo x >>rises; wc -l <rises"
+BREAKS = "echo x >>breaks; wc -l <breaks; test $(wc -l <breaks) -le 3"
+NOTHING = Prediction("", 1.0, 1.0, 1.0, 1.0, "", "nothing", 0.0, 0.0, np.zeros((2, 2)), (0, 1), (),
+                     ())  # fmt: skip
 HELD = 64 * MIB
 PLAN = """format = "numascape-plan"
 version = 1
@@ -290,6 +306,49 @@ def of_nobody() -> dict[str, Any]:
     return {"own": own, "shared": shared}
 
 
+def tuned() -> dict[str, Any]:
+    """The part of `tune` that changes the program: move, measure, and take back what got worse.
+
+    What it moves is given: Polars, with which it observes and plans, is not reliable on this
+    emulated processor (QEMU 7.2 executes its vector instructions wrongly now and then).
+    """
+    seen: dict[str, Any] = {}
+    with living() as running:
+        target = target_of(running.pid)
+        assert target is not None
+        for name, measure in (("worse", FALLS), ("failed", BREAKS), ("kept", RISES)):
+            seen[f"before {name}"] = running.where()
+            move = move_by_policy(target, "spread", Scope(("table",), threads=True))
+            outcome = applied(target, move, Metric(measure, 3), f"{name}.undo")
+            done, back = outcome.done, outcome.taken_back
+            assert done is not None
+            seen[name] = {
+                "moved": done.account.moved_bytes,
+                "verified": done.account.verified,
+                "taken back": None if back is None else back.account.verified,
+                "failure": outcome.failure,
+                "measured": [one and one.median for one in (outcome.metric_before,
+                                                            outcome.metric_after)],
+                "lines": list(outcome_lines(outcome)),
+                "where": running.where(),
+                "CPUs": cpus(running),
+            }  # fmt: skip
+        seen["end"] = running.end()
+    return seen
+
+
+def applied(target: Target, move: Move, metric: Metric, undo: str) -> Outcome:
+    """The outcome of the move just before the process would be observed again."""
+    request = Request(target, 1.0, "binary", Path(), True, metric, undo=Path(undo))
+    effects = Effects(lambda _line: None, lambda: False, lambda _of, _done: None)
+    before = measure_metric(metric, effects.is_stopped)
+    outcome = Outcome(advice=Advice(move, (), NOTHING, NOTHING), metric_before=before)
+    for outcome in apply(request, effects, outcome):  # noqa: B020
+        if outcome.metric_after is not None or outcome.taken_back is not None:
+            return outcome
+    raise AssertionError
+
+
 def policies() -> dict[str, Any]:
     """A variable under each policy, on a machine with more than two nodes."""
     with living() as running:
@@ -329,6 +388,7 @@ STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "restless": restless,
     "huge": huge_pages,
     "nobody": of_nobody,
+    "tuned": tuned,
     "policies": policies,
     "cache": cache,
 }

@@ -50,7 +50,7 @@ def seen_in_guest(
 def two(
     request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
 ) -> Seen:
-    steps = ("moved", "ended meanwhile", "full", "restless", "huge", "nobody")
+    steps = ("moved", "ended meanwhile", "full", "restless", "huge", "nobody", "tuned")
     folder = tmp_path_factory.mktemp("two")
     return seen_in_guest(request, boot, folder, [GuestNode(1, 448)] * 2, *steps)
 
@@ -267,6 +267,32 @@ def test_ones_own_process_needs_no_privilege(two: Seen) -> None:
     assert bytes_moved(own) >= 4 * MIB
     assert shared["status"] == 2
     assert "CAP_SYS_NICE" in shared["err"]
+
+
+def test_a_move_that_makes_the_measure_worse_is_taken_back(two: Seen) -> None:
+    step = two["tuned"]["worse"]
+    assert step["measured"] == [8, 5]
+    assert step["moved"] == step["verified"] == TABLE // 2 * PAGE
+    assert step["taken back"] == TABLE // 2 * PAGE
+    assert step["where"] == two["tuned"]["before worse"]
+    assert step["CPUs"] == [[0, 1]] * 3
+    assert any("the measure got worse" in line for line in step["lines"])
+
+
+def test_a_move_that_makes_the_measure_better_stays(two: Seen) -> None:
+    step = two["tuned"]["kept"]
+    assert step["measured"] == [2, 5]
+    assert step["taken back"] is None
+    assert step["where"]["table"] == [0] * (TABLE // 2) + [1] * (TABLE // 2)
+    assert step["CPUs"] == [[0], [0], [1]]
+
+
+def test_a_measure_that_fails_after_the_move_takes_it_back(two: Seen) -> None:
+    step = two["tuned"]["failed"]
+    assert "ended with status 1" in step["failure"]
+    assert step["moved"] == step["taken back"] == TABLE // 2 * PAGE
+    assert step["where"] == two["tuned"]["before failed"]
+    assert two["tuned"]["end"] == 0
 
 
 def test_policies_use_the_nodes_that_have_cpus(four: Seen) -> None:

@@ -28,6 +28,7 @@ class Observer(str, Enum):
 
     BINARY = "binary"
     FAULTS = "faults"
+    SAMPLES = "samples"
 
 
 def tune(
@@ -63,8 +64,8 @@ def tune(
         Observer | None,
         typer.Option(
             help="binary: counts each access, 2 to 3 times slower meanwhile. faults: samples by "
-            "the kernel's NUMA balancing, at about 1 % overhead. Default: faults if balancing is "
-            "on, else binary.",
+            "the kernel's NUMA balancing, at about 1 % overhead. samples: those of the processor, "
+            "if it has any. Default: faults if balancing is on, else binary.",
             show_default=False,
         ),
     ] = None,

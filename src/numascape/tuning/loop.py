@@ -118,10 +118,14 @@ def _steps(request: Request, effects: Effects) -> Iterator[Outcome]:
         effects.say("Measuring before the move")
         outcome = replace(outcome, metric_before=measure(request.metric, effects.is_stopped))
         yield outcome
-    yield from _applied(request, effects, outcome)
+    yield from apply(request, effects, outcome)
 
 
-def _applied(request: Request, effects: Effects, outcome: Outcome) -> Iterator[Outcome]:
+def apply(request: Request, effects: Effects, outcome: Outcome) -> Iterator[Outcome]:
+    """Carry out the advice of `outcome`, and yield how far it came after each step.
+
+    With a metric, `outcome` has what was measured before.
+    """
     assert outcome.advice is not None
     move = outcome.advice.move
     path = save_undo(move, request.undo)

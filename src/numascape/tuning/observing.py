@@ -14,10 +14,11 @@ from numascape.recording.options import RecordOptions
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 
-RecorderName = Literal["binary", "faults"]
+RecorderName = Literal["binary", "faults", "samples"]
 COSTS: Final[dict[RecorderName, str]] = {
     "binary": "each access is counted: the process is about 2 to 3 times slower meanwhile",
     "faults": "the hinting faults of the kernel's NUMA balancing are counted, at about 1 % cost",
+    "samples": "the processor samples accesses",
 }
 _BALANCES: Final = "proc/sys/kernel/numa_balancing"
 
