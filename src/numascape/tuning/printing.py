@@ -16,7 +16,7 @@ from numascape.tuning.loop import Outcome
 from numascape.tuning.metric import Measured
 from numascape.tuning.placements import StructureAdvice
 
-_MOST: Final = 20
+_MAX_LISTED: Final = 20
 
 
 def outcome_lines(outcome: Outcome) -> Iterator[str]:
@@ -55,10 +55,10 @@ def _advice_lines(advice: Advice, applied: bool) -> Iterator[str]:
             "2 % of its time or more"
         )
         return
-    for one in advice.structures[:_MOST]:
+    for one in advice.structures[:_MAX_LISTED]:
         yield f"  {_structure(one)}"
-    if len(advice.structures) > _MOST:
-        yield f"  and {len(advice.structures) - _MOST} more"
+    if len(advice.structures) > _MAX_LISTED:
+        yield f"  and {len(advice.structures) - _MAX_LISTED} more"
     if not applied:
         yield from planned_lines(advice.move)
     yield _prediction(advice.now, advice.after)

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final
 
 from numascape.live.files.ranges import (
     LONGEST_NAME,
-    MOST_RANGES,
+    MAX_RANGES,
     DamagedHeaderError,
     FileRange,
 )
@@ -40,7 +40,7 @@ def parquet_columns(file: BinaryIO, size: int) -> tuple[str, list[FileRange]] | 
 
 
 def _chunks(footer: dict[int, Any]) -> Iterator[FileRange]:
-    left = MOST_RANGES
+    left = MAX_RANGES
     for number, group in enumerate(_structures(footer.get(_ROW_GROUPS))):
         for chunk in _structures(group.get(_COLUMNS)):
             left -= 1
