@@ -81,7 +81,7 @@ def test_costs_that_do_not_rise_are_refused() -> None:
             LevelCosts(*costs)
     machine = open_machine("numa32")
     many = several_hosts(target_of_machine(machine), 200, 5.0)
-    with pytest.raises(NumascapeError, match="6400 places"):
+    with pytest.raises(NumascapeError, match="6400 cores or caches"):
         with_levels(many, machine, LevelCosts(0, 1, 3))
 
 

@@ -70,5 +70,5 @@ def test_a_benchmark_s_plot_and_table() -> None:
     assert "4 threads, 2S, serial first touch" in drawn
     assert " L3" in drawn
     assert results_csv("triad", results).splitlines()[1] == (
-        "triad,4,2,serial,4096,128,10,0.5,0.625,0"
+        "triad,4,2,serial,4096,128,10,0.5,0.625,0,threads"
     )

@@ -24,7 +24,7 @@ def test_what_begins_a_phase(phases: PhaseKind, regions: bool, marks: bool) -> N
 
 @pytest.mark.parametrize("every_s", [0, 0.009, -1, float("inf"), float("nan")])
 def test_a_phase_has_a_length(every_s: float) -> None:
-    with pytest.raises(NumascapeError, match=r"use 0\.01 or more"):
+    with pytest.raises(NumascapeError, match=r"use at least 0\.01"):
         RecordOptions(every_s=every_s)
 
 

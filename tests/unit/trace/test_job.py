@@ -127,21 +127,22 @@ def test_a_damaged_document_is_refused(job: Path, change: dict[str, object], rea
         read_job(job)
 
 
-def test_verbs_for_one_trace_say_what_to_give(
+def test_options_for_one_trace_say_what_to_give(
     job: Path, numascape: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    for verb in (
-        ("report", job),
-        ("view", job),
-        ("predict", job),
-        ("plot", job, "--figure", "sizes"),
-        ("export", job, "-o", tmp_path / "out"),
-        ("compare", job, job),
+    for option, *verb in (
+        ("--structure", "show", job, "--structure", "field"),
+        ("--output", "advise", job, "-o", tmp_path / "plan.toml"),
+        ("--sarif", "advise", job, "--sarif", tmp_path / "log"),
+        ("--machine", "report", job, "--machine", "numa16"),
+        ("--machine", "view", job, "--machine", "numa16"),
     ):
         status, out, err = numascape(*verb)
         assert (status, out) == (2, ""), verb
         assert err.count("\n") == 1
-        assert f"is a job, and this needs the trace of one rank: give {job}/rank=0" in err
+        assert f"{option} needs the trace of one rank, but {job} is a job: give {job}/rank=0" in err
+    with pytest.raises(NumascapeError, match="is a job, and this needs the trace of one rank"):
+        Trace.read(job)
 
 
 def gaps(folder: Path, known: set[int], **about: object) -> list[str]:
