@@ -35,6 +35,7 @@ def shared(record: Any) -> Recording:
         (POSIX[1:], 1),  # pages that the second child did not map
         ("memfd:unnamed (deleted)", 2),
     ],
+    ids=["anonymous", "system_v", "posix", "memfd"],  # the same in every process of pytest
 )
 def test_processes_share_one_structure(shared: Recording, name: str, skipped: int) -> None:
     structures = shared.trace.structures.filter(pl.col("name") == name)
