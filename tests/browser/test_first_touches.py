@@ -17,7 +17,7 @@ def test_first_touches_alone_are_shown_as_such(open_pattern: Open) -> None:
     card = page.locator(".card").first.inner_text()
     assert "first touch by one thread" in card
     assert "of touched pages" in card
-    assert "does not show which threads used them later" in card
+    assert "does not show which threads used these pages later" in card
     open_ = page.locator(".not-judged").inner_text()
     assert "These findings need counts of accesses: serial first touch;" in open_
     headings = page.locator("table.structures th").all_inner_texts()

@@ -117,7 +117,7 @@ def test_a_node_without_cpus_has_memory_only(open_pattern: Open) -> None:
 
 def test_one_node_needs_no_traffic(open_pattern: Open) -> None:
     report = open_pattern(on(naive_matmul(64, 4), [0, 1, 2, 3]))
-    assert "all memory is local here" in plain(report.page.locator(".machine").inner_text())
+    assert "so all memory is local" in plain(report.page.locator(".machine").inner_text())
     assert report.page.locator("table.traffic, td.remote-share, .machine .split").count() == 0
     assert report.page.get_by_label("node", exact=True).count() == 0
 
