@@ -93,7 +93,9 @@ class LivingTrace(DerivedTrace):
     @cached_property
     def instances(self) -> pl.DataFrame:
         """The start address of each instance."""
-        old, first = self.whole.instances, self.whole.structures.height
+        # Without the objects that shared memory belongs to: this is one process.
+        old = self.whole.instances.select(SCHEMAS["instances"].names())
+        first = self.whole.structures.height
         rows = []
         for number, group in enumerate(self._groups):
             for instance, at in enumerate(group):

@@ -16,13 +16,17 @@ from numascape.quantities import percent
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    facts = subject.whole
-    owner = facts.first_toucher
-    if owner is None or 1 - facts.own_share < MIN_FOREIGN_SHARE or is_cache_resident(subject):
+    owner = subject.whole.first_toucher
+    if owner is None or is_cache_resident(subject):
         return None
     users = subject.run.rows.filter(
         (pl.col("structure") == subject.structure) & (pl.col("thread") != owner)
     )
+    # Counted by thread: the kernel touches some pages of a stack first, such as those of arguments.
+    foreign: int = users.select(pl.sum("reads") + pl.sum("writes")).item()
+    share = foreign / subject.whole.accesses
+    if share < MIN_FOREIGN_SHARE:
+        return None
     others = tuple(int(thread) for thread in users["thread"].unique().sort())
     return Finding(
         kind=Kind.SHARED_STACK,
@@ -30,15 +34,15 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=others,
         why=(
-            f"Other threads ({threads_text(others)}) make {percent(1 - facts.own_share)} of the "
+            f"Other threads ({threads_text(others)}) make {percent(share)} of the "
             f"accesses to the stack of thread {owner}."
         ),
         fixes=(Fix(*_fix(subject)),),
-        evidence=(Evidence("accesses by other threads", 1 - facts.own_share, "share"),),
+        evidence=(Evidence("accesses by other threads", share, "share"),),
         figure=Figure.ACCESS_DISTRIBUTION,
-        confidence=sureness(1 - facts.own_share, MIN_FOREIGN_SHARE, 0.9),
+        confidence=sureness(share, MIN_FOREIGN_SHARE, 0.9),
         place=subject.used_at,
-        nearer=round((1 - facts.own_share) * facts.accesses),
+        nearer=foreign,
     )
 
 

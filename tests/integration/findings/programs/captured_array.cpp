@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads work on a local array of the function that created them.
-// label: Stack#0 = stack shared with other threads
+// label: local = serial first touch
 #include <cstdio>
 #include <memory>
 #include <thread>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows in the small frames of a recursive function of the main thread, which all threads work on.
 // label: Stack#0 = stack shared with other threads
+// label: rows = cache-resident
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
