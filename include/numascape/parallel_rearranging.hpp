@@ -144,7 +144,7 @@ auto partition(E&& executor, R&& range, P predicate) {
     });
     std::size_t next = 0;
     std::size_t chosen = 0;
-    for (const std::size_t side : {0, 1}) {
+    for (std::size_t side = 0; side < 2; ++side) {
         for (const std::size_t k : work.in_order()) {
             parts[k][side].target = next;
             next += parts[k][side].elements.size();
