@@ -21,7 +21,9 @@ from numascape.balance.formats import write_graph
 from numascape.balance.generators import mesh
 from numascape.findings import Kind
 from numascape.jobs.engines import dask_engine
-from numascape.jobs.job import analyse_job
+from numascape.jobs.job import Task, analyse_job
+from numascape.jobs.stored_sums import read_stored
+from numascape.jobs.tables import merge
 from synthetic.job import write_job
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -110,6 +112,10 @@ def test_every_rank_has_its_part(halo: tuple[str, numascape.Job]) -> None:
     assert job.ranks["rank"].to_list() == list(range(RANKS))
     assert job.ranks["pid"].n_unique() == RANKS
     assert job.ranks["exit_status"].to_list() == [0] * RANKS
+    tasks = [Task(job.info, rank, job.path / f"rank={rank}") for rank in range(RANKS)]
+    stored, others = read_stored(tasks)
+    assert others == []
+    assert stored.equals(merge(task() for task in tasks))
 
 
 def test_the_window_is_one_structure_of_all_ranks(halo: tuple[str, numascape.Job]) -> None:

@@ -47,5 +47,9 @@ def convert(
     else:
         check_job(target, part)
     convert_session(recording, target, (lambda _: None) if quiet else terminal.say)
+    if part is not None:
+        from numascape.jobs.stored_sums import store_sums
+
+        store_sums(target, part.rank)
     if not quiet:
         terminal.say(f"wrote {target}")

@@ -189,6 +189,10 @@ def record(
     if not records(launch, ranks):
         start_untouched(request)
     outcome = run_recorder(request, _ignore if quiet else terminal.say)
+    if outcome.job is not None and outcome.rank is not None:
+        from numascape.jobs.stored_sums import store_sums
+
+        store_sums(outcome.job, outcome.rank)
     if not quiet:
         _report_outcome(outcome)
     if outcome.signal is not None:

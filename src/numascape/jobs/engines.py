@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from numascape.errors import NumascapeError
+from numascape.jobs.stored_sums import read_stored
 from numascape.jobs.tables import JobTables, merge
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def _here(tasks: Sequence[Task], done: Callable[[int], None]) -> JobTables:
 
 def run_group(group: tuple[Task, ...]) -> JobTables:
     """The merged tables of a few tasks; this is what a worker runs."""
-    return merge([task() for task in group])
+    stored, others = read_stored(group)
+    return merge([stored, *(task() for task in others)])
 
 
 def _submit(

@@ -13,6 +13,7 @@ import polars as pl
 from numascape.errors import NumascapeError
 from numascape.jobs.engines import Engine, local_engine, reduce_in_tree
 from numascape.jobs.part import sum_up
+from numascape.jobs.stored_sums import read_stored
 from numascape.jobs.tables import JobTables, merge
 from numascape.quantities import ranges_text
 from numascape.trace.job import JobInfo, LeftOut, list_parts, missing_ranks, read_job
@@ -105,20 +106,23 @@ def _seconds_apart(ranks: pl.DataFrame) -> float:
 def analyse_job(
     folder: Path, engine: Engine | None = None, done: Callable[[int], None] = lambda _: None
 ) -> AnalysedJob:
-    """Analyse all parts of a job with an engine, by default with processes on this machine.
+    """Analyse all parts of a job with an engine.
 
-    `done` is told the number of parts that are finished. Raises NumascapeError if it is not a job,
-    or if no part can be used.
+    Without an engine, this process reads the stored sums of parts, which is quick, and processes on
+    this machine sum up the other parts. `done` is told the number of parts that are finished.
+    Raises NumascapeError if it is not a job, or if no part can be used.
     """
     info = read_job(folder)
     parts, odd = list_parts(folder)
     tasks = [Task(info, rank, part.absolute()) for rank, part in parts.items()]
-    start = engine if engine is not None else local_engine(len(tasks))
-    tables = reduce_in_tree(tasks, start, done) if tasks else merge([])
+    stored = merge([])
+    if engine is None:
+        stored, tasks = read_stored(tasks, done)
+        engine = local_engine(len(tasks))
+    summed = reduce_in_tree(tasks, engine, done) if tasks else merge([])
     missing = [*odd, *missing_ranks(folder, info, set(parts))]
-    tables = merge(
-        [tables, JobTables.of(left_out=[(one.rank, one.part, one.reason) for one in missing])]
-    )
+    without = JobTables.of(left_out=[(one.rank, one.part, one.reason) for one in missing])
+    tables = merge([stored, summed, without])
     if tables.ranks.is_empty():
         reasons = [f"{part}: {reason}" for _, part, reason in tables.left_out.iter_rows()]
         raise NumascapeError(

@@ -20,11 +20,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
-from numascape.findings.finding import Kind
 from numascape.installation import installed_version
 from numascape.jobs.engines import Engine
 from numascape.jobs.job import AnalysedJob, analyse_job
-from numascape.jobs.tables import SCHEMAS, JobTables
+from numascape.jobs.tables import SCHEMAS, JobTables, problem_of
 from numascape.trace.files import check_bytes, check_memory, describe
 from numascape.trace.info import FILE_NAME, JOB_FILE, TableFile
 from numascape.trace.job import list_parts, read_job
@@ -117,8 +116,6 @@ def _read(folder: Path, name: str, expected: TableFile) -> pl.DataFrame:
         frame = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise NumascapeError(f"{path} is damaged; {again}") from error
-    if frame.schema != SCHEMAS[name] or sum(frame.null_count().row(0)):
-        raise NumascapeError(f"{path} is damaged: its columns are not those of the format; {again}")
-    if name == "findings" and not frame["kind"].is_in([kind.value for kind in Kind]).all():
-        raise NumascapeError(f"{path} is damaged: it has an unknown kind of findings; {again}")
+    if problem := problem_of(name, frame):
+        raise NumascapeError(f"{path} is damaged: {problem}; {again}")
     return frame

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from numascape.findings.finding import Kind
+
 _TEXT = pl.String()
 _COUNT = pl.UInt64()
 _SHARE = pl.Float64()
@@ -144,6 +146,15 @@ class JobTables:
         """Whether all tables have the same rows."""
         theirs = other.tables()
         return all(frame.equals(theirs[name]) for name, frame in self.tables().items())
+
+
+def problem_of(name: str, frame: pl.DataFrame) -> str:
+    """What is wrong with a table that was read from a file; empty if nothing is."""
+    if frame.schema != SCHEMAS[name] or sum(frame.null_count().row(0)):
+        return "its columns are not those of the format"
+    if name == "findings" and not frame["kind"].is_in([kind.value for kind in Kind]).all():
+        return "it has an unknown kind of findings"
+    return ""
 
 
 def merge(several: Iterable[JobTables]) -> JobTables:

@@ -51,13 +51,15 @@ class RecordRequest:
 class RecordOutcome:
     """The path of the trace, and how the program ended; `signal` is set if one killed it.
 
-    `job` is the folder of the job of which the trace is a part, and None otherwise.
+    `job` is the folder of the job of which the trace is the part of `rank`; both are None
+    otherwise.
     """
 
     trace: Path
     exit_status: int
     signal: int | None
     job: Path | None = None
+    rank: int | None = None
 
 
 def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
@@ -90,8 +92,10 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     convert_session(session, place.target, progress)
     if failure:
         raise NumascapeError(f"{failure}; {target} holds what was recorded until then")
-    job = place.target if place.part is not None else None
-    return RecordOutcome(target, ended.exit_status or 0, ended.signal, job)
+    status = ended.exit_status or 0
+    if place.part is None:
+        return RecordOutcome(target, status, ended.signal)
+    return RecordOutcome(target, status, ended.signal, place.target, place.part.rank)
 
 
 def start_untouched(request: RecordRequest) -> NoReturn:
