@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +16,15 @@ import pytest
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-def run(folder: Path, program: str, *arguments: str) -> dict[str, Any]:
-    """Run on two processors; the result that the program wrote."""
+def run(
+    folder: Path, program: str, *arguments: str, runtime: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Run on two processors; the result that the program wrote, and as `output` what is printed."""
     file = folder / "result.json"
+    file.unlink(missing_ok=True)
     command = [sys.executable, "-m", "charmrun.start", "+p2", str(PROGRAMS / program)]
     done = subprocess.run(
-        [*command, *arguments, str(file), "++quiet"],
+        [*command, *arguments, str(file), *runtime, "++quiet"],
         capture_output=True,
         text=True,
         timeout=240,
@@ -28,7 +32,7 @@ def run(folder: Path, program: str, *arguments: str) -> dict[str, Any]:
     )
     assert file.exists(), done.stdout[-2000:] + done.stderr[-2000:]
     result: dict[str, Any] = json.loads(file.read_text())
-    return result
+    return result | {"output": done.stdout}
 
 
 @pytest.mark.parametrize(
@@ -61,3 +65,43 @@ def test_elements_that_synchronise_are_balanced_and_resumed(tmp_path: Path) -> N
     assert len(mappings) == 3
     assert set(mappings[0]) == {0, 1}
     assert result["imbalance"][0] < 1.2
+
+
+# k_neighbor.py: elements on a ring, each with neighbours up to four places away.
+ELEMENTS = 32
+ITERATIONS = 3
+
+
+def numbers_after(iterations: int) -> list[int]:
+    """The numbers of all elements, computed without a runtime."""
+    numbers = list(range(1, ELEMENTS + 1))
+    for _ in range(iterations):
+        sums = [
+            sum(numbers[(i + d) % ELEMENTS] for d in range(-4, 5) if d) for i in range(ELEMENTS)
+        ]
+        numbers = [(3 * own + other) % 1_000_003 for own, other in zip(numbers, sums, strict=True)]
+    return numbers
+
+
+def moved(where: list[list[int]]) -> list[int]:
+    """By balancing, the number of elements that are on another processor after it."""
+    return [sum(row[i] != row[i + 1] for row in where) for i in range(ITERATIONS)]
+
+
+def test_k_neighbor_under_our_strategy_and_under_those_of_the_runtime(tmp_path: Path) -> None:
+    ours = run(tmp_path, "k_neighbor.py", "numascape")
+    assert ours["numbers"] == numbers_after(ITERATIONS)
+    assert [[row[i + 1] for row in ours["where"]] for i in range(ITERATIONS)] == ours["mappings"]
+    assert moved(ours["where"]) == ours["migrations"]
+    # Processor 0 begins with 24 of 32 equal elements.
+    assert 0 < ours["migrations"][0] < ELEMENTS
+
+    for strategy in ("GreedyRefineLB", "RotateLB"):
+        theirs = run(
+            tmp_path, "k_neighbor.py", strategy, runtime=("+balancer", strategy, "+LBDebug", "1")
+        )
+        assert theirs["numbers"] == ours["numbers"]
+        told = re.findall(r"num_migrations=(\d+)", theirs["output"])
+        assert moved(theirs["where"]) == [int(count) for count in told]
+        if strategy == "RotateLB":  # it moves every element to the next processor
+            assert moved(theirs["where"]) == [ELEMENTS] * ITERATIONS

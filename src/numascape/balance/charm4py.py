@@ -68,6 +68,8 @@ class MeasuredChare(Chare):  # type: ignore[misc]
     # When the time of the running measured entry method was last added to the load.
     measured_since: float | None = None
     measured_load = 0.0
+    # What waits for the element that we migrate; None if the runtime itself migrates it.
+    migration_done: Any = None
 
     def load_so_far(self) -> float:
         """Seconds of measured entry methods, including the running one; 0 before the first."""
@@ -131,8 +133,10 @@ class MeasuredChare(Chare):  # type: ignore[misc]
             self.migrate(to)
 
     def migrated(self) -> None:
-        """Called by the runtime on the new processor."""
-        self.reduce(self.migration_done)
+        """Called by the runtime on the new processor, also if its own strategy migrates."""
+        done, self.migration_done = self.migration_done, None
+        if done is not None:
+            self.reduce(done)
 
 
 def _plain(value: Any) -> bool:
