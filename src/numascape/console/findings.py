@@ -17,6 +17,7 @@ from numascape.findings.groups import Group, grouped, stake_of
 from numascape.findings.subject import Run
 from numascape.findings.verdict import verdict
 from numascape.findings.wording import number_text, threads_text
+from numascape.machine.description import Machine
 from numascape.quantities import counted, percent
 from numascape.terminal import printable
 from numascape.trace.counting import only_touches
@@ -54,16 +55,22 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
                     print_indented(console, _spoken(sentence), 2 * INDENT)
     if to_do and run.nodes is None and not only_touches(run.trace):
         console.print()
-        print_indented(
-            console,
-            Text(
-                "This trace comes from a machine with one node, where all memory is local. The "
-                "shares above are shares of accesses, not of time. Add --machine NAME to predict "
-                "the gain on a machine with several nodes.",
-                "dim",
-            ),
-            0,
+        print_indented(console, Text(printable(_why_no_gains(run.machine)), "dim"), 0)
+
+
+def _why_no_gains(machine: Machine) -> str:
+    """Why no gain is predicted: on this machine, all accesses are local."""
+    if len(machine.nodes) == 1:
+        local = f"{machine.name} has one node, where all memory is local."
+    else:
+        local = (
+            f"All CPUs of {machine.name} are on one node, and first touch puts all pages on this "
+            "node: all accesses are local."
         )
+    return (
+        f"{local} The shares above are shares of accesses, not of time. Add --machine NAME to "
+        "predict the gain on a machine with CPUs on several nodes."
+    )
 
 
 def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
@@ -95,7 +102,7 @@ def _print_not_judged(console: Console, run: Run) -> None:
 
 def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
     info = run.trace.info
-    machine = run.nodes.machine if run.nodes else info.machine
+    machine = run.machine
     nodes = len(machine.nodes)
     program = info.program.rpartition("/")[2]
     console.print(

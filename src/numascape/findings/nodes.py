@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.machine.description import Machine
+from numascape.machine.description import Machine, same_nodes
 from numascape.prediction.layout import observed_nodes
 from numascape.prediction.policies import observed
 from numascape.trace import Trace
@@ -66,7 +66,7 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
     numbers = {node.node for node in chosen.nodes}
     if len(numbers) < 2 or not any(node.cpus for node in chosen.nodes):
         return None
-    same = numbers == {node.node for node in own.nodes}
+    same = same_nodes(chosen, own)
     thread_node = observed_nodes(trace, chosen)
     # A trace is not trusted: it may have nodes that its machine does not have.
     thread_node = np.where(np.isin(thread_node, list(numbers)), thread_node, -1)

@@ -44,12 +44,14 @@ class Run:
     """A trace with what is computed from it once for all diagnoses.
 
     `facts` has each structure's facts about all accesses, and `accesses` their sum. `subjects` are
-    the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first.
+    the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first. `nodes` are
+    those of `machine`, or None if all accesses would be local on it.
     """
 
     trace: Trace
     facts: Mapping[int, Facts]
     sources: Sources
+    machine: Machine
     nodes: Nodes | None
 
     @cached_property
@@ -361,4 +363,5 @@ def examine(
     if facts is None:
         pages = per_thread_pages(trace.accesses, trace.phases.height)
         facts = measure(pages, trace.first_touch)
-    return Run(trace, facts, Sources(files), nodes_of(trace, machine))
+    chosen = machine or trace.info.machine
+    return Run(trace, facts, Sources(files), chosen, nodes_of(trace, chosen))

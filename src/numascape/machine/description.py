@@ -176,6 +176,18 @@ class Machine:
         raise KeyError(node)
 
 
+def same_nodes(one: Machine, other: Machine) -> bool:
+    """Whether both have nodes of the same numbers, and the same of these have CPUs.
+
+    What was observed on the nodes of one machine then also makes sense on the other machine.
+    """
+
+    def numbers(machine: Machine) -> dict[int, bool]:
+        return {node.node: bool(node.cpus) for node in machine.nodes}
+
+    return numbers(one) == numbers(other)
+
+
 def cpu_nodes(machine: Machine) -> dict[int, int]:
     """The node of every CPU."""
     return {cpu: node.node for node in machine.nodes for cpu in node.cpus}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from numascape.errors import NumascapeError
 from numascape.machine import Machine
-from numascape.machine.description import cpu_nodes
+from numascape.machine.description import cpu_nodes, same_nodes
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.plan.plan import Plan, ThreadRule
 from numascape.trace import Trace
@@ -57,9 +57,7 @@ def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
 
     A thread that was seen on several nodes, or on none, has -1 (anywhere).
     """
-    numbers = {node.node for node in machine.nodes}
-    recorded = {node.node for node in trace.info.machine.nodes}
-    if recorded != numbers:
+    if not same_nodes(trace.info.machine, machine):
         return laid_out(trace.threads.height, machine)
     seen = trace.threads["nodes"].to_list()
     return np.array([nodes[0] if len(set(nodes)) == 1 else -1 for nodes in seen], np.int64)

@@ -18,6 +18,7 @@ import polars as pl
 from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
+from numascape.machine.description import same_nodes
 from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.layout import nodes_by_plan
 from numascape.trace import Trace
@@ -98,7 +99,7 @@ def observed(trace: Trace, machine: Machine, thread_nodes: npt.NDArray[np.int64]
     In a trace from a machine with other nodes, all pages are by first touch.
     """
     fallback = first_touch(trace, machine, thread_nodes)
-    if {n.node for n in machine.nodes} != {n.node for n in trace.info.machine.nodes}:
+    if not same_nodes(machine, trace.info.machine):
         return fallback
     known = (
         trace.placement.filter(pl.col("node").is_in([node.node for node in machine.nodes]))

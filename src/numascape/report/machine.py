@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from numascape.machine.description import Machine
+from numascape.machine.description import Machine, same_nodes
 from numascape.machine.factors import latencies, numa_factors
 from numascape.machine.wording import provenance_text
 from numascape.report.laid_out import lay_out
@@ -16,11 +16,10 @@ from numascape.trace import Trace
 def on_machine(trace: Trace, described: Machine) -> Trace:
     """The trace with another description of the recorded machine, or laid out on another machine.
 
-    A machine with the same numbers of nodes has threads and pages where they were recorded, as in
+    A machine with the same nodes has threads and pages where they were recorded, as in
     the predictions.
     """
-    recorded = {node.node for node in trace.info.machine.nodes}
-    if recorded != {node.node for node in described.nodes}:
+    if not same_nodes(trace.info.machine, described):
         return lay_out(trace, described)
     return dataclasses.replace(trace, info=dataclasses.replace(trace.info, machine=described))
 

@@ -49,8 +49,25 @@ def test_all_accesses_are_local_so_no_gain_is_promised(numascape: Numascape, tra
     assert nodes_of(Trace.read(trace), open_machine(str(MACHINE))) is None
     status, output, _ = numascape("advise", trace, "-m", MACHINE)
     assert status == 0
+    assert output.startswith("seismic: 16 threads, on NVIDIA GH200 Grace Hopper (9 nodes)")
     assert "of the run time saved" not in output
+    assert "All CPUs of NVIDIA GH200 Grace Hopper are on one node" in output
     assert "shares of accesses, not of time" in output
+
+
+def test_nodes_of_the_same_numbers_with_cpus_elsewhere_are_another_machine(
+    numascape: Numascape, trace: Path
+) -> None:
+    # The run was recorded on four nodes of CPUs. Here, only two of four nodes have CPUs.
+    machine = open_machine("xeon-max-9470-flat")
+    nodes = nodes_of(Trace.read(trace), machine)
+    assert nodes is not None
+    assert not nodes.observed
+    assert set(nodes.thread_node.tolist()) == {0, 1}
+    assert (nodes.pages["node"] == 0).mean() > 0.99  # the others are stacks
+    _, output, _ = numascape("advise", trace, "-m", "xeon-max-9470-flat")
+    assert "1  serial first touch  grid->vx" in output
+    assert "of the run time saved, predicted for 2 x Intel Xeon Max" in output
 
 
 def test_prediction_plan_and_report(numascape: Numascape, trace: Path, tmp_path: Path) -> None:
