@@ -14,7 +14,10 @@ _MARGIN: Final = 0.02
 # allocate.
 _AT_ONCE: Final = 0.25
 _MIN_STEP: Final = 1 << 20
-_STEPS: Final = 64
+# The largest step: this share of the node's memory, or this number of bytes if that is more.
+_LARGEST_SHARE: Final = 1 / 64
+_LARGEST_STEP: Final = 64 << 20
+_ALL_LEFT: Final = "all clean cache that may leave has left"
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,11 @@ def next_step(state: HostState, wanted: Goal, held: int) -> Step:
         return Step(0, "all that was wanted")
     marks = memory.watermarks
     reserve = marks.high + marks.reserved if marks else int(_MARGIN * memory.total)
-    margin = int(_MARGIN * memory.total)
-    room = memory.free - reserve + max(0, memory.clean - wanted.kept - margin)
-    most = max(_MIN_STEP, memory.total // _STEPS)
+    leaving = memory.clean - wanted.kept - int(_MARGIN * memory.total)
+    if leaving <= 0:
+        return Step(0, _ALL_LEFT)
+    room = memory.free - reserve + leaving
+    most = max(_LARGEST_STEP, int(_LARGEST_SHARE * memory.total))
     size = min(left, most, int(_AT_ONCE * room))
     group = state.limits.group
     if group is not None:
@@ -70,5 +75,5 @@ def next_step(state: HostState, wanted: Goal, held: int) -> Step:
             return Step(0, f"the control group {group.group} allows no more", full=False)
         size = min(size, allowed)
     if size < _MIN_STEP:
-        return Step(0, "all clean cache that may leave has left")
+        return Step(0, _ALL_LEFT)
     return Step(size)

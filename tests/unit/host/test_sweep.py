@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ class Kernel:
     """Node 0 of a host where taking memory uses free memory first, then clean cache."""
 
     def __init__(self, state: HostState) -> None:
-        self.state, self.held = state, 0
+        self.state, self.held, self.steps = state, 0, 0
 
     def take(self, size: int) -> None:
         node = self.state.node(0)
@@ -31,6 +32,7 @@ class Kernel:
         changed = replace(node, free=node.free - from_free, cache=node.cache - left)
         self.state = replace(self.state, nodes=(changed, *self.state.nodes[1:]))
         self.held += size
+        self.steps += 1
 
 
 def swept(state: HostState, wanted: int | None = None, keep: float = 0.0) -> tuple[Kernel, str]:
@@ -88,12 +90,32 @@ def test_limits_are_never_reached(two_nodes: Path, nodes: int) -> None:
     assert 0.9 * GIB < held * nodes < GIB
 
 
+def with_cache(state: HostState, clean: int, **changes: Any) -> HostState:
+    """Node 0 with so much clean cache, and other changes."""
+    node = state.node(0)
+    node = replace(node, cache=node.cache - node.clean + clean, **changes)
+    return replace(state, nodes=(node, *state.nodes[1:]))
+
+
+def test_a_node_without_clean_cache_is_left_alone(two_nodes: Path) -> None:
+    kernel, reason = swept(with_cache(read_state(two_nodes), MIB))
+    assert kernel.held == 0
+    assert reason == "all clean cache that may leave has left"
+
+
+def test_a_small_node_is_swept_in_few_steps(two_nodes: Path) -> None:
+    half = 128 * MIB
+    state = with_cache(read_state(two_nodes), half, total=2 * half, free=half, watermarks=None)
+    kernel, _ = swept(state)
+    assert kernel.steps < 20
+    assert kernel.state.node(0).clean < 0.06 * 2 * half
+
+
 def test_this_host_gives_and_gets_back() -> None:
     before = Path("/proc/self/oom_score_adj").read_text()
     told: list[tuple[int, int, int]] = []
-    # No cache leaves for it: as much is kept as there is.
-    (done,) = sweep([0], 32 * MIB, 1.0, False, lambda *now: told.append(now))
-    assert done.held == told[-1][1] <= 32 * MIB
+    (done,) = sweep([0], 32 * MIB, 0.0, False, lambda *now: told.append(now))
+    assert done.held == (told[-1][1] if told else 0) <= 32 * MIB
     assert done.held % PAGE == 0
     assert done.full == (done.held > 31 * MIB)
     assert Path("/proc/self/oom_score_adj").read_text() == before

@@ -7,7 +7,7 @@ import os
 import resource
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
@@ -18,6 +18,8 @@ from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
     from numascape.host.experiment import Plan, Result
+
+_SAMPLES: Final = 5
 
 
 def experiment(
@@ -53,7 +55,16 @@ def experiment(
             help="Some of: first touch, strict, swept, dropped (root), interleaved.",
         ),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Samples per point.")] = 5,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples",
+            min=1,
+            show_default=False,
+            help="Samples per point. Default: 5; in a virtual machine, where times are not "
+            "meaningful, 1.",
+        ),
+    ] = None,
     folder: Annotated[
         Path, typer.Option("--folder", help="The folder for the file; the file has no name.")
     ] = Path(),
@@ -73,11 +84,11 @@ def experiment(
     from numascape.host.experiment import measure, results_csv
     from numascape.machine.conditions import conditions
 
-    plan = _plan(sizes, mpi, fill, ways, samples, folder)
     notes = conditions(Path("/"))
+    virtual = any("virtual machine" in sentence for sentence in notes)
+    plan = _plan(sizes, mpi, fill, ways, samples or (1 if virtual else _SAMPLES), folder)
     for sentence in notes:
         terminal.say(f"note: {sentence}")
-    virtual = any("virtual machine" in sentence for sentence in notes)
     if virtual:
         terminal.say("note: in a virtual machine, placement is meaningful, but times are not")
     points = [(size, way) for size in plan.sizes for way in plan.ways]
