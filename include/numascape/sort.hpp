@@ -158,7 +158,7 @@ void merge_into(const std::vector<std::span<T>>& runs, const std::vector<sort_bu
 
 // Sorts consecutive runs; a worker of nodes[p] sorts part p, which has the runs parts[p].
 template <class Executor, class T, class Compare>
-void sort_parts(Executor& executor, std::span<const int> nodes,
+void sort_parts(Executor&& executor, std::span<const int> nodes,
                 const std::vector<std::vector<std::span<T>>>& parts, Compare before) {
     if (parts.size() == 1 && parts[0].size() == 1) {
         executor.bulk(
@@ -212,7 +212,11 @@ void sort(E&& executor, R&& range, Compare before = {}) {
         }
         parts.back().push_back(work[order[i]].elements);
     }
-    if (!parts.empty()) detail::sort_parts(executor, nodes, parts, before);
+    if (parts.empty()) return;
+    if (work.is_small())
+        detail::sort_parts(serial_executor{}, nodes, parts, before);
+    else
+        detail::sort_parts(executor, nodes, parts, before);
 }
 
 template <std::random_access_iterator I, class Compare = std::less<>>

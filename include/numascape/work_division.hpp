@@ -208,12 +208,16 @@ class divided_work {
         return order;
     }
 
-    // Calls f(number of a piece) for all, each by its worker; in the calling thread if the range is
-    // only one block of elements that own nothing, because that is quicker than to wake a worker.
+    // Whether the range is only one block of elements that own nothing. The calling thread does it,
+    // because that is quicker than to wake a worker.
+    bool is_small() const noexcept {
+        return std::is_trivially_copyable_v<T> && elements_ <= grain_;
+    }
+
+    // Calls f(number of a piece) for all, each by its worker; a small range in the calling thread.
     template <class Executor, class F>
     void run(Executor& executor, F f) const {
-        const bool here = std::is_trivially_copyable_v<T> && elements_ <= grain_;
-        run(executor, here, f);
+        run(executor, is_small(), f);
     }
     template <class Executor, class F>
     void run(Executor& executor, bool here, F f) const {

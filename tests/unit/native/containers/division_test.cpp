@@ -151,6 +151,10 @@ TEST(Division, WakesNobodyForAFewNumbers) {
     const std::set<std::thread::id> here{std::this_thread::get_id()};
     segmented_vector<double> few{workers, layout{block{4}}, 100};
     for_each(workers, few, note);
+    numascape::sort(workers, few, [&](double a, double b) {
+        note(a);
+        return a < b;
+    });
     EXPECT_EQ(threads, here);
     // Unless each element is work of its own, or owns something.
     threads.clear();
