@@ -43,8 +43,12 @@ using namespace numascape::host;
 
 namespace {
 
-// A barrier in memory that all workers share, initially zero. Sense: the number of the round.
+// A barrier in memory that all workers share, initially zero. Sense: the number of the round. A
+// worker that waits long sleeps, because with more workers than CPUs it would slow down the others.
 struct Barrier {
+    static constexpr int kYields = 10'000;
+    static constexpr std::chrono::microseconds kSleep{50};
+
     std::atomic<unsigned> arrived;
     std::atomic<unsigned> meeting;
 
@@ -55,7 +59,13 @@ struct Barrier {
             meeting.fetch_add(1);
             return;
         }
-        while (meeting.load() == now) sched_yield();
+        for (int turns = 0; meeting.load() == now; ++turns) {
+            if (turns < kYields) {
+                sched_yield();
+            } else {
+                std::this_thread::sleep_for(kSleep);
+            }
+        }
     }
 };
 static_assert(std::atomic<unsigned>::is_always_lock_free);
