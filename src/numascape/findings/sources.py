@@ -19,6 +19,7 @@ _TASKS = re.compile(r"\b(task|taskloop|sections)\b", re.IGNORECASE)
 _ONE_THREAD = re.compile(r"\b(single|master|masked)\b", re.IGNORECASE)
 _PARALLEL = re.compile(r"\bparallel\b", re.IGNORECASE)
 _CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
+_CONTINUATION = re.compile(r"^!\$omp\s*&", re.IGNORECASE)  # in Fortran's fixed form
 _ABOVE = 6
 """Number of lines directly above a loop that may belong to its directive."""
 _AROUND = 40
@@ -117,7 +118,7 @@ class Sources:
                 return None
             directive = _DIRECTIVE.match(text[number - 1])
             if directive and _DIVIDES.search(directive.group(1)):
-                return _read(" ".join(text[number - 1 : number + 3]), place, number)
+                return _read(_whole(text, number), place, number)
         return None
 
     def deals_out_tasks(self, region: Place | None) -> bool:
@@ -150,8 +151,18 @@ class Sources:
                 continue
             if number > region.line and _PARALLEL.search(directive.group(1)):
                 break
-            found.append((" ".join(text[number - 1 : number + 2]), directive.group(1)))
+            found.append((_whole(text, number), directive.group(1)))
         return found
+
+
+def _whole(text: list[str], number: int) -> str:
+    """The directive that begins in this line, with its continuation lines."""
+    end = number
+    while end < len(text) and (
+        text[end - 1].rstrip().endswith(("\\", "&")) or _CONTINUATION.match(text[end])
+    ):
+        end += 1
+    return " ".join(text[number - 1 : end])
 
 
 def _read(text: str, place: Place, line: int) -> Schedule:

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the source says of a place: its loop, its directive, its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from numascape.analysis.source_files import SourceFiles
+from numascape.findings.finding import Place
+from numascape.findings.sources import Schedule, Sources
+
+SOURCE = """\
+void fill(double *a, int n) {
+#pragma omp parallel for schedule(dynamic, 4)
+  for (int i = 0; i < n; i++)
+    a[i] = 0;
+  a[0] = 1;
+}
+"""
+Written = Callable[[str], tuple[Sources, str]]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """Sources of a file with this text, and its name."""
+
+    def write(text: str) -> tuple[Sources, str]:
+        path = tmp_path / "a.c"
+        path.write_text(text)
+        return Sources(SourceFiles(True, path.stat().st_mtime + 1)), str(path)
+
+    return write
+
+
+def test_the_text_of_a_place_is_its_line(written: Written) -> None:
+    sources, file = written(SOURCE)
+    assert sources.text(Place("fill", file, 1)).startswith("void fill")
+    assert sources.text(Place("fill", file, 6)) == "}"
+    assert [sources.text(Place("fill", file, line)) for line in (0, 7)] == ["", ""]
+    assert Sources(None).text(Place("fill", file, 1)) == ""
+
+
+def test_the_busiest_place_is_the_loop_with_most_accesses(written: Written) -> None:
+    sources, file = written(SOURCE)
+    lines = pl.DataFrame(
+        {
+            "function": ["fill"] * 3,
+            "file": [file] * 3,
+            "line": [3, 4, 5],
+            "reads": [1, 3, 3],
+            "writes": [1, 1, 2],
+        }
+    )
+    assert sources.busiest(lines) == Place("fill", file, 3, True, 6 / 11)
+    assert sources.busiest(lines.filter(pl.col("line") == 5)) == Place("fill", file, 5, False, 1.0)
+    assert sources.busiest(lines.with_columns(reads=0, writes=0)) is None
+    unknown = lines.with_columns(function=pl.lit(""), file=pl.lit(""), line=0)
+    assert sources.busiest(unknown) is None
+
+
+def test_a_loop_is_parallel_if_a_directive_directly_above_it_divides_it(written: Written) -> None:
+    sources, file = written(SOURCE)
+    assert sources.is_parallel(Place("fill", file, 3))
+    assert not sources.is_parallel(Place("fill", file, 2))
+    assert not sources.is_parallel(Place("fill", file, 5))
+
+
+@pytest.mark.parametrize(("between", "parallel"), [(0, True), (5, True), (6, False)])
+def test_a_directive_belongs_to_a_loop_at_most_six_lines_below(
+    written: Written, between: int, parallel: bool
+) -> None:
+    sources, file = written("#pragma omp for\n" + "\n" * between + "for (;;) ;\n")
+    assert sources.is_parallel(Place("f", file, 2 + between)) is parallel
+
+
+def test_a_directive_may_have_several_lines(written: Written) -> None:
+    sources, file = written("#pragma omp parallel \\\n  for\nfor (;;) ;\n")
+    assert not sources.is_parallel(Place("f", file, 3))  # `for` is not on the directive's line
+    sources, file = written("#pragma omp parallel for \\\n  schedule(static)\nfor (;;) ;\n")
+    assert sources.schedule(Place("f", file, 3)) == Schedule(Place("f", file, 1), "static", "")
+
+
+@pytest.mark.parametrize(
+    ("clause", "kind", "chunk", "alike", "dynamic"),
+    [
+        ("schedule(dynamic, 4)", "dynamic", "4", False, True),
+        ("schedule(guided)", "guided", "", False, True),
+        ("schedule(RUNTIME)", "runtime", "", False, True),
+        ("schedule(monotonic: static , n/2 )", "static", "n/2", False, False),
+        ("schedule(static)", "static", "", True, False),
+        ("", "", "", True, False),
+    ],
+)
+def test_the_schedule_of_a_loop(
+    written: Written, clause: str, kind: str, chunk: str, alike: bool, dynamic: bool
+) -> None:
+    sources, file = written(f"\n#pragma omp for {clause}\nfor (;;)\n  a();\n")
+    found = sources.schedule(Place("f", file, 4))
+    assert found == Schedule(Place("f", file, 2), kind, chunk)
+    assert (found.always_divides_alike, found.is_dynamic) == (alike, dynamic)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("#pragma omp for \\\n nowait \\\n schedule(dynamic)\nfor (;;) ;\n", "dynamic"),
+        ("!$omp do &\n!$omp schedule(guided)\ndo i = 1, n\n", "guided"),
+        ("!$omp do\n!$omp&schedule(guided)\ndo i = 1, n\n", "guided"),
+        # The clause of the next loop.
+        ("#pragma omp for\nfor (;;) ;\n#pragma omp for schedule(dynamic)\nfor (;;) ;\n", ""),
+    ],
+)
+def test_a_clause_is_in_the_directive_or_its_continuation(
+    written: Written, text: str, kind: str
+) -> None:
+    sources, file = written(text)
+    found = sources.schedule(Place("f", file, 2))
+    assert found is not None
+    assert found.kind == kind
+    assert sources.has_dynamic_loop(Place("f", file, 1))  # one of the two, in the last case
+
+
+def test_a_schedule_is_said_as_in_the_source() -> None:
+    place = Place("f", "a.c", 1)
+    assert Schedule(place, "dynamic", "4").clause == "schedule(dynamic, 4)"
+    assert Schedule(place, "static", "").clause == "schedule(static)"
+
+
+@pytest.mark.parametrize(("above", "found"), [(39, True), (40, False)])
+def test_a_schedule_is_searched_in_forty_lines(written: Written, above: int, found: bool) -> None:
+    sources, file = written("#pragma omp for\n" + "\n" * (above - 1) + "a();\n")
+    assert (sources.schedule(Place("f", file, above + 1)) is not None) is found
+
+
+def test_a_place_below_the_end_of_the_file_has_the_schedule_of_its_end(written: Written) -> None:
+    sources, file = written("#pragma omp for\na();\n")
+    assert sources.schedule(Place("f", file, 30)) == Schedule(Place("f", file, 1), "", "")
+    assert sources.schedule(None) is None
+    assert Sources(None).schedule(Place("f", file, 1)) is None
+
+
+def test_a_closed_region_has_no_schedule(written: Written) -> None:
+    sources, file = written("!$omp do\nx\n!$omp end do\ny\n")
+    assert sources.schedule(Place("f", file, 4)) is None
+    assert sources.schedule(Place("f", file, 2)) is not None
+
+
+@pytest.mark.parametrize(
+    ("directives", "tasks"),
+    [
+        (["parallel", "single", "task"], True),
+        (["parallel", "sections"], True),
+        (["parallel", "single"], True),
+        (["parallel", "masked"], True),
+        (["parallel", "for", "single"], False),
+        (["parallel", "for", "taskloop"], True),
+        (["parallel"], False),
+        (["parallel", "parallel single"], False),  # another region
+    ],
+)
+def test_a_region_deals_out_tasks(written: Written, directives: list[str], tasks: bool) -> None:
+    sources, file = written("\n" + "".join(f"#pragma omp {words}\n" for words in directives))
+    assert sources.deals_out_tasks(Place("f", file, 2)) is tasks
+    assert not sources.deals_out_tasks(Place("f", file, 0))
+    assert not sources.deals_out_tasks(None)
+
+
+def test_a_region_has_a_dynamic_loop(written: Written) -> None:
+    sources, file = written("#pragma omp parallel\n#pragma omp for \\\n  schedule(guided)\n")
+    assert sources.has_dynamic_loop(Place("f", file, 1))
+    sources, file = written("#pragma omp parallel for\nx\n#pragma omp task schedule(guided)\n")
+    assert not sources.has_dynamic_loop(Place("f", file, 1))
+    assert not sources.has_dynamic_loop(None)
+
+
+@pytest.mark.parametrize(("below", "found"), [(40, True), (41, False)])
+def test_directives_of_a_region_are_in_forty_lines(
+    written: Written, below: int, found: bool
+) -> None:
+    sources, file = written("#pragma omp parallel\n" + "\n" * (below - 1) + "#pragma omp task")
+    assert sources.deals_out_tasks(Place("f", file, 1)) is found
