@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import shutil
-import signal
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -42,7 +41,7 @@ class _Trials:
     """A plugin of pytest that, instead of running each test once, makes all trials."""
 
     def __init__(
-        self, trials: Sequence[Trial], jobs: int, limit_s: float, results: int, temporary: Path
+        self, trials: Sequence[Trial], jobs: int, limit_s: int, results: int, temporary: Path
     ) -> None:
         self._trials, self._jobs, self._limit_s = trials, jobs, limit_s
         self._results, self._temporary = results, temporary
@@ -54,26 +53,22 @@ class _Trials:
         names = {path.read_text() for path in Path("/proc/self/task").glob("*/comm")}
         assert "polars-0\n" not in names, "a test file computes frames when it is collected"
         items = {item.nodeid: item for item in session.items}
+        for trial in self._trials:
+            import_module(trial.module)
         waiting = list(reversed(list(enumerate(self._trials))))
-        running: dict[int, tuple[int, float]] = {}
+        running: dict[int, int] = {}
         while waiting or running:
             while waiting and len(running) < self._jobs:
                 number, trial = waiting.pop()
                 folder = self._temporary / str(number)
                 folder.mkdir()
-                running[self._begin(trial, items, folder)] = (number, time.monotonic())
-            for copy, (number, begin) in list(running.items()):
-                ended, status = os.waitpid(copy, os.WNOHANG)
-                if not ended and time.monotonic() - begin > self._limit_s:
-                    os.kill(copy, signal.SIGKILL)
-                    ended, status = os.waitpid(copy, 0)
-                if ended:
-                    del running[copy]
-                    shutil.rmtree(self._temporary / str(number))
-                    # A signal is a crash, or the end after limit_s.
-                    outcome = os.WEXITSTATUS(status) if os.WIFEXITED(status) else _NOTICED
-                    os.write(self._results, f"{number} {outcome}\n".encode())
-            time.sleep(0.02)
+                running[self._begin(trial, items, folder)] = number
+            copy, status = os.wait()
+            number = running.pop(copy)
+            shutil.rmtree(self._temporary / str(number))
+            # A signal is a crash, or the end after limit_s.
+            outcome = os.WEXITSTATUS(status) if os.WIFEXITED(status) else _NOTICED
+            os.write(self._results, f"{number} {outcome}\n".encode())
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -87,13 +82,11 @@ class _Trials:
         status = _BROKEN
         try:
             self._is_copy = True
+            limit_cpu_time(self._limit_s)
             os.environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
             _replace(trial)
             status = _NOTICED
-            # Tests of a file one after the other: they share fixtures.
-            files = list(dict.fromkeys(test.split("::")[0] for test in trial.tests))
-            chosen = sorted(trial.tests, key=lambda test: files.index(test.split("::")[0]))
-            tests = [items[test] for test in chosen if test in items]
+            tests = [items[test] for test in trial.tests if test in items]
             for test, following in zip(tests, [*tests[1:], None], strict=True):
                 test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
             status = 0
@@ -101,8 +94,14 @@ class _Trials:
             os._exit(status)
 
 
+def limit_cpu_time(limit_s: int) -> None:
+    """End this process with a signal after `limit_s` more seconds of CPU time."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    until = int(used.ru_utime + used.ru_stime) + limit_s
+    resource.setrlimit(resource.RLIMIT_CPU, (until, until))
+
+
 def _replace(trial: Trial) -> None:
-    import_module(trial.module)
     changed = next(_codes(trial.code, trial.first_line))
     functions = [
         one
@@ -129,7 +128,7 @@ def _codes(code: CodeType, first_line: int) -> Iterator[CodeType]:
 
 
 def make_trials(
-    trials: Sequence[Trial], places: Sequence[str], jobs: int, limit_s: float
+    trials: Sequence[Trial], places: Sequence[str], jobs: int, limit_s: int
 ) -> Iterator[tuple[int, bool]]:
     """For each trial, in the order of their ends: its number, and whether a test failed.
 

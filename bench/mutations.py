@@ -5,7 +5,7 @@ A mutant is a module with one operator, number or condition changed (Cosmic Ray'
 runs in a process of its own; no file changes. If the change is in a function, the code of the
 function is replaced in a copy of a process that has collected the tests; otherwise an import hook
 gives the mutant instead of the module. Only tests that start no program run, and of these only
-those that call the changed function.
+those that execute the changed statement.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import importlib.abc
 import importlib.util
 import os
 import random
-import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.machinery import ModuleSpec
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -31,9 +30,10 @@ import polars as pl  # noqa: F401
 import rich.console
 import typer
 
-from bench.loaded_tests import Trial, make_trials
+from bench.loaded_tests import Trial, limit_cpu_time, make_trials
 from bench.measure import machine
-from bench.reached import Function, run_quietly, tests_by_function
+from bench.positions import annotation_spans, function_at, statement_lines
+from bench.reached import Line, TimedTest, run_quietly, tests_by_line
 from bench.tables import ResultTable, print_table, write_results
 
 ROOT = Path(__file__).parents[1]
@@ -71,8 +71,8 @@ OPERATORS = (
     "ReplaceTrueWithFalse",
     "ZeroIterationForLoop",
 )
-LIMIT_S = 600  # a mutant that does not end is noticed
-MOST_TESTS = 150  # for one mutant; with more tests, more mutants are noticed
+LIMIT_S = 25  # of CPU time; a mutant that does not end is noticed
+TESTS_S = 8  # CPU time of the tests for one mutant; with more tests, more mutants are noticed
 
 console = rich.console.Console(stderr=True)
 
@@ -110,7 +110,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
     text = path.read_text()
     nodes = list(ast_nodes(get_ast(text)))
-    annotated = _annotations(ast.parse(text))
+    annotated = annotation_spans(ast.parse(text))
     for name in OPERATORS:
         operator = get_operator(f"core/{name}")()
         positions = [(node, place) for node in nodes for place in operator.mutation_positions(node)]
@@ -123,17 +123,6 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 def _is_large(number: str) -> bool:
     """Whether one more or less, as a mutant has it, is less than a millionth of the number."""
     return bool(abs(ast.literal_eval(number)) > 1e6)
-
-
-def _annotations(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    found: list[ast.expr] = []
-    for node in ast.walk(tree):
-        annotations = (getattr(node, name, None) for name in ("annotation", "returns"))
-        found += [one for one in annotations if isinstance(one, ast.expr)]
-    return [
-        ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
-        for one in found
-    ]
 
 
 class _Replacing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -156,19 +145,19 @@ class _Replacing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def noticed(
-    mutants: Sequence[Mutant], tests: dict[Function, list[str]], jobs: int
+    mutants: Sequence[Mutant], tests: dict[Line, list[TimedTest]], jobs: int
 ) -> Iterator[tuple[Mutant, bool]]:
     """For each mutant, in the order of their ends: whether a test fails, or does not end."""
     in_functions: list[tuple[Mutant, Trial]] = []
-    others: list[Mutant] = []
+    others: list[tuple[Mutant, list[str]]] = []
     for mutant in mutants:
-        chosen = _tests_of(mutant, tests)[:MOST_TESTS]
+        chosen = _tests_of(mutant, tests)
         file = ROOT / mutant.file
-        first_line = _function_at(file.read_text(), mutant.line)
+        first_line = function_at(ast.parse(file.read_text()), mutant.line)
         if not chosen:
             yield mutant, False
         elif first_line is None:
-            others.append(mutant)
+            others.append((mutant, chosen))
         else:
             code = compile(mutant.code(), str(file), "exec")
             trial = Trial(mutant.module, str(file), first_line, code, chosen)
@@ -177,63 +166,42 @@ def noticed(
     places = [str(place) for place in TESTS]
     for number, is_noticed in make_trials(trials, places, jobs, LIMIT_S):
         yield in_functions[number][0], is_noticed
-    yield from _noticed_at_import(others, tests, jobs)
+    yield from _noticed_at_import(others, jobs)
 
 
 def _noticed_at_import(
-    mutants: Sequence[Mutant], tests: dict[Function, list[str]], jobs: int
+    trials: Sequence[tuple[Mutant, Sequence[str]]], jobs: int
 ) -> Iterator[tuple[Mutant, bool]]:
-    waiting = list(reversed(mutants))
-    running: dict[int, tuple[Mutant, float]] = {}
+    waiting = list(reversed(trials))
+    running: dict[int, Mutant] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
-            mutant = waiting.pop()
-            child = _start(mutant, _tests_of(mutant, tests)[:MOST_TESTS])
-            running[child] = (mutant, time.monotonic())
-        for child, (mutant, begin) in list(running.items()):
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if not ended and time.monotonic() - begin > LIMIT_S:
-                os.kill(child, signal.SIGKILL)
-                ended, status = os.waitpid(child, 0)
-            if ended:
-                del running[child]
-                yield mutant, status != 0
-        time.sleep(0.05)
+            mutant, chosen = waiting.pop()
+            running[_start(mutant, chosen)] = mutant
+        child, status = os.wait()
+        yield running.pop(child), status != 0
 
 
-def _tests_of(mutant: Mutant, tests: dict[Function, list[str]]) -> list[str]:
-    """The tests that call the changed function; of what runs at import, those of the module.
+def _tests_of(mutant: Mutant, tests: dict[Line, list[TimedTest]]) -> list[str]:
+    """The tests that execute the changed statement; of what runs at import, those of the module.
 
-    Those of the package come first, the quickest first.
+    Those of the package come first, and the quickest of them.
     """
-    own = f"/unit/{_package(mutant)}/"
-    return sorted(_calling(mutant, tests), key=lambda test: own not in test)
-
-
-def _calling(mutant: Mutant, tests: dict[Function, list[str]]) -> list[str]:
     file = mutant.file.removeprefix("src/")
-    first = _function_at((ROOT / mutant.file).read_text(), mutant.line)
-    if first is not None and (file, first) in tests:
-        return tests[file, first]
-    called = (found for (where, _), found in tests.items() if where == file)
-    return list(dict.fromkeys(test for found in called for test in found))
+    tree = ast.parse((ROOT / mutant.file).read_text())
+    reached = [tests.get((file, line), []) for line in statement_lines(tree, mutant.line)]
+    if function_at(tree, mutant.line) is None and not any(reached):
+        reached = [found for (where, _), found in tests.items() if where == file]
+    own = f"/unit/{_package(mutant)}/"
+    every = {test for found in reached for test in found}
+    ordered = sorted(every, key=lambda test: (own not in test.name, _time_class(test), test.name))
+    ends = accumulate(test.seconds for test in ordered)
+    return [test.name for test, end in zip(ordered, ends, strict=True) if end <= TESTS_S]
 
 
-def _function_at(text: str, line: int) -> int | None:
-    """The first line of the outermost function around a line, with its decorators.
-
-    None for a line of the module, of a class, or of the head of a function.
-    """
-    functions = [
-        node
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef)
-        and node.body[0].lineno <= line <= (node.end_lineno or 0)
-    ]
-    if not functions:
-        return None
-    outermost = min(functions, key=lambda node: node.lineno)
-    return min([outermost.lineno, *(one.lineno for one in outermost.decorator_list)])
+def _time_class(test: TimedTest) -> int:
+    """The same for tests of similar time: those of a file then share its fixtures."""
+    return max(0, int(1000 * test.seconds)).bit_length() // 3
 
 
 def _start(mutant: Mutant, tests: Sequence[str]) -> int:
@@ -241,6 +209,7 @@ def _start(mutant: Mutant, tests: Sequence[str]) -> int:
     if child == 0:
         status = 1
         with contextlib.suppress(BaseException):
+            limit_cpu_time(LIMIT_S)
             sys.meta_path.insert(0, _Replacing(mutant))
             status = run_quietly(["-x", *tests])
         os._exit(status)
@@ -291,16 +260,17 @@ def main(
     count: Annotated[int, typer.Option(min=1, help="How many mutants, drawn at random.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many at a time.")] = os.cpu_count() or 1,
-    calls: Annotated[
+    lines: Annotated[
         Path | None,
-        typer.Option(help="File for the functions that each test calls; used again if it exists."),
+        typer.Option(help="File for the lines that each test executes; used again if it exists."),
     ] = None,
     target: Annotated[float, typer.Option(help="The share to notice; less is status 1.")] = 0.85,
 ) -> None:
     """Try mutants, print those that no test notices, and write bench/results/mutations.*."""
     chosen = packages or PACKAGES
     drawn, sizes = _sample(chosen, count, seed)
-    tests = tests_by_function(SOURCE, TESTS, jobs, calls)
+    places = [f"numascape/{package}" for package in PACKAGES]
+    tests = tests_by_line(SOURCE, places, TESTS, jobs, lines)
     rows: list[dict[str, Any]] = []
     tables: list[ResultTable] = []
     for number, (mutant, is_noticed) in enumerate(noticed(drawn, tests, jobs), 1):

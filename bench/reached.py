@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the tests that call each function of the package, and how long they take.
+"""Finds the tests that execute each line of the package, and how long they take.
 
-The tests run once, in a few processes, with a profiling hook. What a fixture calls counts for all
+The tests run once, in a few processes, under coverage.py. What a fixture executes counts for all
 tests of its file, because fixtures of a module are made in its first test.
 """
 
@@ -9,73 +9,101 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 QUICK = "not compiler and not program and not guest and not browser and not runtime"
-Function = tuple[str, int]
-"""The file of a function, relative to `src`, and its first line; 0: the module itself."""
+Line = tuple[str, int]
+"""A file, relative to the source, and a line of it."""
 
 
-class Calls:
-    """A plugin of pytest: for each test, the functions below `source` that it calls."""
+class TimedTest(NamedTuple):
+    """A test and its seconds of CPU time, without those of its fixtures."""
 
-    def __init__(self, source: Path) -> None:
-        self._prefix = f"{source}/"
-        self._codes: set[CodeType] = set()
-        self.of_tests: dict[str, set[Function]] = {}
-        self.of_fixtures: defaultdict[str, set[Function]] = defaultdict(set)
-        self.seconds: dict[str, float] = {}
-        self.failed: set[str] = set()
+    seconds: float
+    name: str
 
-    def _profile(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
-            self._codes.add(frame.f_code)
 
-    def _taken(self) -> set[Function]:
-        found = {
-            (code.co_filename.removeprefix(self._prefix), code.co_firstlineno)
-            for code in self._codes
-            if code.co_filename.startswith(self._prefix)
-        }
-        self._codes.clear()
-        return found
+Row = tuple[str, float, dict[str, list[int]]]
+"""A test, its seconds of CPU time, and the lines of each file that it executes."""
+
+
+class Reached:
+    """A plugin of pytest: for each test, the lines below `source` that it executes."""
+
+    def __init__(self, source: Path, packages: Sequence[str]) -> None:
+        from coverage import Coverage
+
+        self._source = source
+        places = [f"{source}/{package}/*" for package in packages]
+        self._coverage = Coverage(data_file=None, config_file=False, include=places)
+        self._seconds: dict[str, float] = {}
+        self._failed: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        sys.setprofile(self._profile)
+    def pytest_runtestloop(self) -> Generator[None, Any, Any]:
+        self._coverage.start()
         result = yield
-        sys.setprofile(None)
-        self.of_fixtures[item.nodeid.split("::")[0]] |= self._taken()
+        self._coverage.stop()
         return result
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._coverage.switch_context(_file(item.nodeid))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._coverage.switch_context(item.nodeid)
         begin = time.process_time()
-        sys.setprofile(self._profile)
         result = yield
-        sys.setprofile(None)
-        self.seconds[item.nodeid] = time.process_time() - begin
-        self.of_tests[item.nodeid] = self._taken()
+        self._seconds[item.nodeid] = time.process_time() - begin
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.failed.add(report.nodeid)
+            self._failed.add(report.nodeid)
+
+    def rows(self) -> list[Row]:
+        """The tests that passed."""
+        data = self._coverage.get_data()
+        reached: defaultdict[str, defaultdict[str, set[int]]]
+        reached = defaultdict(lambda: defaultdict(set))
+        for file in data.measured_files():
+            name = str(Path(file).relative_to(self._source))
+            for line, contexts in data.contexts_by_lineno(file).items():
+                for context in contexts:
+                    reached[context][name].add(line)
+        return [
+            (test, seconds, _together(reached[test], reached[_file(test)]))
+            for test, seconds in self._seconds.items()
+            if test not in self._failed
+        ]
 
 
-def tests_by_function(
-    source: Path, places: Sequence[Path], jobs: int, kept: Path | None
-) -> dict[Function, list[str]]:
-    """The quick tests in these files and folders that call each function, the quickest first.
+def _file(test: str) -> str:
+    return test.split("::")[0]
+
+
+def _together(one: dict[str, set[int]], other: dict[str, set[int]]) -> dict[str, list[int]]:
+    empty: set[int] = set()
+    return {
+        file: sorted(one.get(file, empty) | other.get(file, empty))
+        for file in sorted(one.keys() | other.keys())
+    }
+
+
+def tests_by_line(
+    source: Path, packages: Sequence[str], places: Sequence[Path], jobs: int, kept: Path | None
+) -> dict[Line, list[TimedTest]]:
+    """The quick tests in these files and folders that execute each line.
 
     Tests that fail without any mutant are left out. The file `kept`, if it exists, has what an
     earlier call found.
@@ -83,18 +111,18 @@ def tests_by_function(
     if kept is not None and kept.exists():
         rows = json.loads(kept.read_text())
     else:
-        rows = _calls(source, places, jobs)
+        rows = _rows(source, packages, places, jobs)
         if kept is not None:
             kept.write_text(json.dumps(rows))
-    found: defaultdict[Function, list[str]] = defaultdict(list)
-    for test, _, called in sorted(rows, key=lambda row: float(row[1])):
-        for file, line in called:
-            found[file, line].append(test)
+    found: defaultdict[Line, list[TimedTest]] = defaultdict(list)
+    for name, seconds, reached in rows:
+        for file, lines in reached.items():
+            for line in lines:
+                found[file, line].append(TimedTest(seconds, name))
     return dict(found)
 
 
-def _calls(source: Path, places: Sequence[Path], jobs: int) -> list[tuple[str, float, Any]]:
-    """Each test that passes, its seconds, and the functions that it calls."""
+def _rows(source: Path, packages: Sequence[str], places: Sequence[Path], jobs: int) -> list[Row]:
     files = [
         str(path)
         for place in places
@@ -102,35 +130,36 @@ def _calls(source: Path, places: Sequence[Path], jobs: int) -> list[tuple[str, f
     ]
     with tempfile.TemporaryDirectory() as written:
         results = [Path(written) / str(job) for job in range(jobs)]
-        children = [_start(source, files[job::jobs], result) for job, result in enumerate(results)]
-        for child in children:
-            os.waitpid(child, 0)
+        for job, result in enumerate(results):
+            _start(source, packages, files[job::jobs], result)
+        for _ in results:
+            os.wait()
+        missing = [result for result in results if not result.exists()]
+        if missing:
+            said = missing[0].with_suffix(".output").read_text(errors="replace")
+            raise RuntimeError(f"the tests ended early:\n{said[-4000:]}")
         return [row for result in results for row in json.loads(result.read_text())]
 
 
-def _start(source: Path, files: Sequence[str], result: Path) -> int:
-    child = os.fork()
-    if child == 0:
-        status = 1
+def _start(source: Path, packages: Sequence[str], files: Sequence[str], result: Path) -> None:
+    if os.fork() == 0:
         try:
-            calls = Calls(source)
-            status = run_quietly([*files, "-m", QUICK], [calls])
-            rows = [
-                (test, calls.seconds[test], sorted(called | calls.of_fixtures[test.split("::")[0]]))
-                for test, called in calls.of_tests.items()
-                if test not in calls.failed
-            ]
-            result.write_text(json.dumps(rows))
+            reached = Reached(source, packages)
+            run_quietly([*files, "-m", QUICK], [reached], result.with_suffix(".output"))
+            result.write_text(json.dumps(reached.rows()))
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os._exit(status)
-    return child
+            os._exit(0)
 
 
-def run_quietly(arguments: Sequence[str], plugins: Sequence[object] = ()) -> int:
-    """Run pytest in this process without a word; the exit status."""
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
+def run_quietly(
+    arguments: Sequence[str], plugins: Sequence[object] = (), output: Path = Path(os.devnull)
+) -> int:
+    """Run pytest in this process, which writes nothing but `output`; the exit status."""
+    file = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
     without = ["cacheprovider", "xdist", "hypothesispytest"]
     options = ["-q", *(word for name in without for word in ("-p", f"no:{name}"))]
     return int(pytest.main([*options, *arguments], plugins=list(plugins)))
