@@ -309,8 +309,8 @@ def of_nobody() -> dict[str, Any]:
 def tuned() -> dict[str, Any]:
     """The part of `tune` that changes the program: move, measure, and take back what got worse.
 
-    What it moves is given. Polars, with which it observes and plans, crashed in this emulated guest
-    in each of three tries, and never on a real processor. The cause is not known.
+    What it moves is given. Polars, with which it observes and plans, computes wrongly or crashes in
+    an emulated guest: QEMU 7.2 executes VPGATHERQD wrongly, which its wheels use (AVX2).
     """
     seen: dict[str, Any] = {}
     with living() as running:
