@@ -179,7 +179,7 @@ def limit_columns(folded: Folded, limits: pl.DataFrame) -> Folded:
             .filter(pl.col("blocks") > pl.col("limit"))
             .select(
                 "position",
-                (2 ** excess.log(2).ceil().clip(1, 31)).cast(pl.UInt32).alias("factor"),
+                (2 ** excess.log(2).ceil().clip(upper_bound=31)).cast(pl.UInt32).alias("factor"),
             )
         )
         if factors.is_empty():

@@ -51,7 +51,7 @@ def pattern_of(use: PageUse) -> Pattern:
 
 def parts_share_pages(use: PageUse) -> bool:
     """Whether each thread has a contiguous part, and most pages contain a boundary of parts."""
-    if len(use.page) < 2 or len(use.threads) < 3:
+    if len(use.threads) < 3:
         return False
     first, last = _ends(use)
     steps = use.together

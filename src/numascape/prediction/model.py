@@ -226,9 +226,9 @@ class _Needs:
         self, speeds: Speeds, phases: npt.NDArray[np.int64], seconds: Floats
     ) -> tuple[Floats, Floats]:
         """The seconds that each thread and each node's cores need if these phases take so long."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            used = np.nan_to_num(self.memory[phases] / seconds[:, None], posinf=1.0)
-            crossing = np.nan_to_num(self.link[phases] / seconds[:, None, None], posinf=1.0)
+        with np.errstate(invalid="ignore"):  # no time, and so no traffic
+            used = np.nan_to_num(self.memory[phases] / seconds[:, None])
+            crossing = np.nan_to_num(self.link[phases] / seconds[:, None, None])
         utilisation = np.maximum(used[:, None, :], crossing)
         latency = speeds.latency * speeds.slowdown(utilisation)
         waiting = np.einsum("ptm,ptm->pt", self.waits[phases], latency[:, self.home])
