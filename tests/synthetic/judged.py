@@ -18,11 +18,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from pydantic import TypeAdapter
 
 import numascape
 from numascape.analysis.facts import measure, per_thread_pages
+from numascape.analysis.line_transfers import by_structure, parts_of_lines, shared_lines_of_pages
+from numascape.analysis.name_shares import name_shares
+from numascape.analysis.remote import remote_accesses
+from numascape.analysis.traffic import node_traffic
 from numascape.errors import NumascapeError
+from numascape.findings import Finding, examine, findings_of
+from numascape.findings.groups import grouped
+from numascape.machine import open_machine
 from numascape.trace import TraceInfo, write_trace
 from synthetic.judged_runs import RUNS
 
@@ -46,33 +54,58 @@ def run(name: str) -> Any:
 
 
 def facts(name: str) -> Flat:
+    """Facts by structure; then sums of the run: by names, nodes, and transfers of lines."""
     trace = run(name)
     names = dict(trace.structures.select("structure", "name").iter_rows())
     found = measure(per_thread_pages(trace.accesses, trace.phases.height), trace.first_touch)
-    return _flat({names[structure]: one for structure, one in found.items()})
+    sums = {
+        "(names)": vars(name_shares(trace)),
+        "(remote)": _numbers(remote_accesses(trace)),
+        "(traffic)": _numbers(node_traffic(trace, trace.accesses, ["phase"])),
+        "(parts of lines)": {
+            names[structure]: parts_of_lines(rows)
+            for structure, rows in by_structure(_taken(trace))
+        },
+        "(shared lines)": _numbers(shared_lines_of_pages(_taken(trace))),
+    }
+    return _flat({names[structure]: one for structure, one in found.items()} | sums)
+
+
+def _taken(trace: Any) -> pl.DataFrame:
+    """The transfers of lines, if the run has any."""
+    taken: pl.DataFrame = trace.transfers
+    return taken
+
+
+def _numbers(table: pl.DataFrame) -> list[list[float]]:
+    """The rows in a fixed order."""
+    return [[float(number) for number in row] for row in table.sort(table.columns).rows()]
 
 
 def findings(name: str) -> Flat:
-    """Kinds, numbers and places, but no sentence: these may be improved."""
+    """Kinds, numbers and places, but no sentence: these may be improved. Then their groups."""
+    examined = examine(run(name), open_machine(MACHINE))
+    there = findings_of(examined)
+    groups = [
+        {"kind": group.kind, "share": group.share, "gain": group.gain and group.gain.share}
+        for group in grouped(examined, there)
+    ]
+    found = {"here": run(name).findings(), MACHINE: there}
     return _flat(
-        {
-            where: [
-                {
-                    **{
-                        key: value
-                        for key, value in vars(finding).items()
-                        if key not in ("why", "fixes", "evidence", "threads")
-                    },
-                    "threads": ",".join(map(str, finding.threads)),
-                    "evidence": [evidence.value for evidence in finding.evidence],
-                    "remedies": [fix.remedy for fix in finding.fixes],
-                    "gains": [fix.gain for fix in finding.fixes],
-                }
-                for finding in run(name).findings(machine)
-            ]
-            for where, machine in (("here", None), (MACHINE, MACHINE))
-        }
+        {where: [_judged(finding) for finding in some] for where, some in found.items()}
+        | {"groups": groups}
     )
+
+
+def _judged(finding: Finding) -> dict[str, Any]:
+    sentences = ("why", "fixes", "evidence", "threads")
+    return {
+        **{key: value for key, value in vars(finding).items() if key not in sentences},
+        "threads": ",".join(map(str, finding.threads)),
+        "evidence": [evidence.value for evidence in finding.evidence],
+        "remedies": [fix.remedy for fix in finding.fixes],
+        "gains": [fix.gain for fix in finding.fixes],
+    }
 
 
 def predictions(name: str) -> Flat:

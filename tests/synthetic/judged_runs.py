@@ -120,6 +120,53 @@ def _meeting() -> Pattern:
     return pattern
 
 
+def _travelling() -> Pattern:
+    """Threads of two nodes take lines from each other: elements, ends of parts, and a queue.
+
+    Of `rows`, few lines of the pages that all write have several users.
+    """
+    pattern = Pattern("travelling", 32)
+    page, thread = np.arange(40)[None, :], np.arange(32)[:, None]
+    for name in ("counters", "ends", "queue", "rows"):
+        s = pattern.structure(name, 40)
+        pattern.access(s, page, thread, 3000, 700)
+        pattern.touch(s, np.arange(40), np.arange(40) % 32)
+    for number, (first, counts) in enumerate(((0, (9000, 800, 90)), (15, (7000, 900, 10)))):
+        for step in range(3):
+            pattern.take_lines(0, 5 * number + step, (first + step, first + step + 1), counts)
+    # The parts of two threads meet in each of these lines.
+    for page_, source in ((3, 4), (9, 5)):
+        place = ("sweep", "travelling.c", 50, "sweep", "travelling.c", 52)
+        halves = ((1 << 24) - 1, ((1 << 40) - 1) << 24)
+        row = (1, 0, page_, 7, source, source + 16, 0, *place, *halves, 6000, 6000, 900, 200)
+        pattern.transfers.append(row)
+    pattern.take_lines(2, 0, (3, 20), (20_000, 5000, 4800))
+    pattern.take_lines(2, 0, (20, 3), (15_000, 5000, 4900))
+    pattern.take_lines(3, 2, (1, 2), (40, 40, 0))
+    return pattern
+
+
+def _touched_by_one() -> Pattern:
+    """First touches alone: one thread touched all of `large` and its part of `small`."""
+    pattern = Pattern("touched", 4)
+    for name, pages in (("large", 300), ("small", 80)):
+        s, page = pattern.structure(name, pages), np.arange(pages)
+        pattern.access(s, page, 0, 1, 0)
+        pattern.touch(s, page, np.where(page < 250, 2, 1) if name == "large" else page % 4)
+    return touches_alone(pattern)
+
+
+def _one_node() -> Pattern:
+    """Threads on four nodes use pages most of which are on one of them."""
+    pattern = Placed("one node", 64)
+    page, thread = np.arange(200), np.arange(64)[:, None]
+    s = pattern.structure("A", 200)
+    pattern.access(s, page[None, :], thread, 6000 + 10 * thread, 400)
+    pattern.touch(s, page, 17)
+    pattern.node_of_page = np.where(page < 180, 1, 2)
+    return pattern
+
+
 RUNS: dict[str, Callable[[], Pattern]] = {
     "matmul": lambda: _placed(naive_matmul(256, 8)),
     "blocks": lambda: _placed(block_matmul(256, 8)),
@@ -136,4 +183,7 @@ RUNS: dict[str, Callable[[], Pattern]] = {
     "changing": _changing,
     "meeting": _meeting,
     "sparse": sparse,
+    "travelling": _travelling,
+    "touched by one": _touched_by_one,
+    "one node": _one_node,
 }

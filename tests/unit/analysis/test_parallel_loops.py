@@ -16,6 +16,7 @@ INDEPENDENT = {
     "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    a[i * n + j] = i + j;": 1,
     "for (int i = 0; i < n; i++) { double *row = a + i * n; row[3] = sin(i); }": 1,
     "for (int t = 0; t < 9; t++)\n  for (int i = 0; i < n; i++)\n    a[i] += 1;": 2,
+    "for (int i = 0; i < n; i++) { double x = 0.5 * i; a[i] = f(x); }": 1,
     "for (int i = 0; i < n; i += 2) { a[i] = f(i); a[i + 1] = g(i, n); }": 1,
     "for (i = 0; i < n; i = i + 1) { grid[i].pressure = 1.0; grid[i].mass = mass(i); }": 1,
     "for (int i = 0; i < n; i++) { for (int k = 0; k < 3; k++) if (k > 1) break; a[i] = 1; }": 1,

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from numascape.findings import Finding, Kind, find
+from numascape.findings import Finding, Kind, examine, find
 from numascape.machine import open_machine
 from synthetic.placed import Placed
 from synthetic.write import write_pattern
@@ -191,6 +192,25 @@ def test_findings_are_ranked_by_gain(tmp_path: Path) -> None:
     assert gains == sorted(gains, reverse=True)
     names = [f.name for f in findings if f.kind is Kind.SERIAL_FIRST_TOUCH]
     assert names == ["A", "small"]
+
+
+def test_memory_of_a_gpu_that_no_page_is_on_makes_no_second_node(tmp_path: Path) -> None:
+    pattern = parts()
+    pattern.nodes_of_threads = [[0]] * THREADS
+    info = pattern.info()
+    cpus = [list(range(THREADS)), [], [], []]
+    for node, own in zip(info["machine"]["nodes"], cpus, strict=True):
+        node["cpus"] = own
+    pattern.info = lambda: info  # type: ignore[method-assign]
+    tables = pattern.tables()
+    where = {"on it": 0, "elsewhere": 1}
+    found = {}
+    for name, node in where.items():
+        placed = tables["placement"].with_columns(node=pl.lit(node, pl.Int32))
+        pattern.tables = lambda placed=placed: {**tables, "placement": placed}  # type: ignore
+        found[name] = examine(write_pattern(pattern, tmp_path / f"{node}.numascape")).nodes
+    assert found["on it"] is None
+    assert found["elsewhere"] is not None
 
 
 def test_a_trace_that_names_nodes_its_machine_lacks_is_looked_at(found: Find) -> None:

@@ -136,6 +136,17 @@ def test_arrays_of_python_have_no_loop_to_change() -> None:
         assert "mbind" not in advice
 
 
+def test_what_has_no_allocation_is_not_touched_by_it() -> None:
+    place = ("std::fill", "/usr/include/c++/12/bits/stl_algo.h", 9)
+    variable = interleave(subject(kind="global", place=place))
+    assert "before it is touched" in variable
+    assert "after its allocation" not in variable
+    unknown = interleave(subject(line=0, place=("make", "/src/a.c", 0)))
+    assert "`mbind` comes too late" not in unknown
+    block = interleave(subject(place=place))
+    assert "the statement at a.c:7 that allocates it also touches it, so `mbind` comes" in block
+
+
 def test_a_loop_that_cannot_run_in_parallel_is_not_told_to() -> None:
     touched, used = Place("fill", "/src/a.c", 12, loop=True), Place("work", "/src/b.c", 30)
     carried = ParallelLoop(0, "carries `s` from one iteration to the next")

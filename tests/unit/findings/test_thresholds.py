@@ -90,5 +90,9 @@ def test_a_threshold_decides_where_it_says(name: str) -> None:
     assert (case.holds(case.below), case.holds(case.above)) == (not case.then, case.then)
 
 
+def test_two_threads_with_three_fifths_of_the_pages_each_have_no_parts() -> None:
+    assert runs.main_works(1.0, 0.6)
+
+
 def test_each_threshold_has_its_case() -> None:
     assert {name for name in vars(thresholds) if name.isupper()} == set(CASES)

@@ -27,6 +27,11 @@ def test_a_status_is_passed_on(calls: list[Any]) -> None:
     assert calls == []
 
 
+def test_the_first_signal_is_one(calls: list[Any]) -> None:
+    assert end_as(-signal.SIGHUP) == 128 + signal.SIGHUP
+    assert calls[-1] == ("kill", os.getpid(), signal.SIGHUP)
+
+
 def test_a_signal_is_sent_to_ourselves_without_a_core_file(calls: list[Any]) -> None:
     assert end_as(-signal.SIGSEGV) == 128 + signal.SIGSEGV
     assert calls == [

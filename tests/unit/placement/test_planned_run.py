@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from numascape.errors import NumascapeError
 from numascape.placement import planned_run
 from numascape.plan import Plan
 
@@ -59,6 +64,79 @@ def test_the_library_comes_before_others_by_a_path_without_separators(
     folder.mkdir()
     assert planned_run._preloaded(folder, "") == str(folder / "placer.so")
     assert (folder / "placer.so").readlink() == strange
+
+
+class Prepared:
+    """What a run does with the plan, without starting anything."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+        self.command: list[str] = []
+        self.environment: dict[str, str] = {}
+        self.plan = b""
+        self.compiled: tuple[Any, ...] = ()
+        replaced = {
+            "check_program": lambda _: None,
+            "this_host": lambda: "host",
+            "check_host": lambda *_: None,
+            "thread_count": lambda *_: 4,
+            "compile_plan": self._compile,
+            "users_environment": lambda: {"LD_PRELOAD": "other.so"},
+            "installed_file": lambda _: folder / "placer.so",
+            "read_reports": lambda _folder, _plan, masks: f"verified {masks}",
+            "_run": self._run,
+        }
+        for name, value in replaced.items():
+            monkeypatch.setattr(planned_run, name, value)
+        self._status = status
+
+    def _compile(self, *arguments: Any) -> Any:
+        self.compiled = arguments
+        return SimpleNamespace(content=b"compiled", masks=3)
+
+    def _run(self, command: list[str], environment: dict[str, str]) -> int:
+        self.command, self.environment = command, environment
+        self.plan = Path(environment["NUMASCAPE_PLAN"]).read_bytes()
+        questions = socket.socket(socket.AF_UNIX)
+        questions.connect(str(self.compiled[3]))  # the placer can ask while the program runs
+        questions.close()
+        return self._status
+
+
+def test_a_program_runs_with_the_compiled_plan_and_the_placer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = Prepared(tmp_path, monkeypatch, 5)
+    plan = Plan(environment={"OMP_PROC_BIND": "false"})
+    run = planned_run.run_with_plan(plan, "p", ["a", "-b"], launcher=["nice"], verifies=True)
+    assert (run.status, run.verification) == (5, "verified 3")
+    assert prepared.command == ["nice", "a", "-b"]
+    assert prepared.plan == b"compiled"
+    assert prepared.compiled[:3] == (plan, "host", 4)
+    assert prepared.compiled[5] is True
+    assert prepared.environment["OMP_PROC_BIND"] == "false"
+    assert prepared.environment["LD_PRELOAD"] == f"{tmp_path / 'placer.so'}:other.so"
+    assert not Path(prepared.environment["NUMASCAPE_PLAN"]).parent.exists()
+    assert planned_run.run_with_plan(plan, "p", ["a"]).verification is None
+    assert prepared.command == ["a"]
+
+
+def test_a_program_that_cannot_be_started_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(planned_run, "start_child", refuse)
+    with pytest.raises(NumascapeError, match="a cannot be run: Permission denied"):
+        planned_run._run(["a"], {})
+
+
+def test_signals_go_to_the_program_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    receiver = SimpleNamespace(becomes=seen.append)
+    monkeypatch.setattr(planned_run, "signals_passed_on", lambda: nullcontext(receiver))
+    child = SimpleNamespace(pid=77, wait=lambda: -9)
+    monkeypatch.setattr(planned_run, "start_child", lambda *_: child)
+    assert planned_run._run(["a"], {}) == -9
+    assert seen == [77]
 
 
 def ended(status: int) -> int:

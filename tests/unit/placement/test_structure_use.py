@@ -45,6 +45,8 @@ def test_pages_have_their_lines_and_first_toucher() -> None:
     assert structure_use.evenly_working(rows) == pytest.approx((64 + 41) / 64)
     assert structure_use.evenly_working(rows.clear()) == 1.0
     assert structure_use.evenly_working(rows.with_columns(serial=1)) == 1.0
+    # All accesses were to lines in the cache.
+    assert structure_use.evenly_working(rows.with_columns(lines=0)) == 1.0
 
 
 def test_blocks_at_the_same_addresses_are_the_same_memory() -> None:

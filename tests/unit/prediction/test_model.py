@@ -103,6 +103,14 @@ def test_latency_grows_with_load_until_time_fits() -> None:
     assert "latency under load: as on other machines" in found.assumed
 
 
+def test_a_run_that_does_nothing_is_local_and_takes_no_time() -> None:
+    machine = machine_of(2)
+    trace = trace_of([(0, 0, 0, 0)], 1)
+    found = predict(trace, speeds_of(machine), interleave(trace, machine), nodes(0), label="")
+    assert (found.seconds, found.remote_share, found.remote_accesses) == (0.0, 0.0, 0.0)
+    assert (found.limit, found.limit_kind) == ("nothing", "nothing")
+
+
 def test_threads_that_share_a_core_slow_each_other_down() -> None:
     machine = machine_of(1, 2)
     trace = trace_of([(t, t, 1000, 0) for t in range(4)], 4, lines=[0] * 4)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,20 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numascape.errors import NumascapeError
-from numascape.machine import open_machine
+from numascape.machine import Matrix, open_machine
 from numascape.plan import Plan, StructureRule, ThreadRule
 from numascape.prediction.balancing import numa_balancing
 from numascape.prediction.layout import laid_out, nodes_by_plan, read_thread_map
 from numascape.prediction.policies import (
+    _by_distance,
     first_touch,
     interleave,
     observed,
     placed_by_plan,
     replaced,
+    touched_pages,
     weighted_interleave,
 )
-from unit.prediction.made_up import Access, machine_of, nodes, share_of, trace_of
+from numascape.trace.schema import SCHEMAS
+from unit.prediction.made_up import ASSUMED, Access, machine_of, nodes, share_of, trace_of
 
+BLOCKS = SCHEMAS["instances"]
 FOUR_PAGES: list[Access] = [(page, page // 2, 10, 10) for page in range(4)]
 
 
@@ -127,6 +132,48 @@ def test_the_first_rule_that_fits_a_structure_counts() -> None:
         trace_of(FOUR_PAGES, 2), Plan(structures=(other, mine, late)), machine_of(2)
     )
     assert share_of(placed, 2) == {0: 0.25, 1: 0.75}
+
+
+def test_a_plan_leaves_pages_of_threads_anywhere_to_chance() -> None:
+    trace = trace_of(FOUR_PAGES, 2)
+    machine = machine_of(3, without_cpus=(2,))
+    nothing = placed_by_plan(trace, Plan(), machine, thread_nodes=nodes(-1, 1))
+    anywhere = {0: 0.5, 1: 0.5}
+    assert [share_of(nothing, page) for page in range(4)] == [anywhere] * 2 + [{1: 1.0}] * 2
+    # The nearest node of a rule's is the first one, for a thread without a node.
+    bound = plan_of("bind", nodes=(1, 0))
+    placed = placed_by_plan(trace, bound, machine, thread_nodes=nodes(-1, 0))
+    assert [share_of(placed, page) for page in range(4)] == [{1: 1.0}] * 2 + [{0: 1.0}] * 2
+
+
+def test_a_page_that_nobody_accessed_or_touched_is_not_placed() -> None:
+    trace = trace_of([(0, 0, 1, 0), (1, 0, 0, 0)], 1, first_touch=[])
+    assert touched_pages(trace)["page"].to_list() == [0]
+
+
+def test_a_node_whose_distance_is_not_known_is_the_farthest() -> None:
+    known = ((1.0, None, 3.0), (None, 1.0, None), (2.0, 1.5, 1.0))
+    factors = Matrix(known, ASSUMED)
+    machine = replace(machine_of(3), latencies=(), factors=(factors,))
+    assert _by_distance(machine, 0) == [0, 2, 1]
+    assert _by_distance(machine, 1) == [1, 2, 0]
+    assert _by_distance(machine, 2) == [2, 1, 0]
+
+
+def test_a_part_of_a_plan_is_of_the_bytes_of_the_pages_own_block() -> None:
+    trace = trace_of(FOUR_PAGES, 2)
+    plan = plan_of("parts", nodes=(1, 0), parts=(0.0, 0.5, 1.0))
+
+    def placed(size: int) -> list[int]:
+        blocks = [(0, 0, 0, size)]
+        trace.__dict__["instances"] = pl.DataFrame(blocks, schema=BLOCKS, orient="row")
+        found = placed_by_plan(trace, plan, machine_of(2)).sort("page")
+        return [int(node) for node in found["node"]]
+
+    assert placed(0) == placed(4 * 4096) == [1, 1, 0, 0]  # 0: not known
+    assert placed(8 * 4096) == [1, 1, 1, 1]
+    assert placed(4096) == [0, 0, 0, 0]  # the middle of page 0 is at one half
+    assert placed(4097) == [1, 0, 0, 0]
 
 
 def test_a_plan_for_another_machine_is_refused() -> None:

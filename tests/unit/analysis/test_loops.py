@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The innermost loop around a line, from its first line to its last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numascape.analysis.loops import LoopsOfFile
+from numascape.naming.sources import read_source
+
+
+def loops(path: Path, text: str) -> LoopsOfFile:
+    path.write_text(text)
+    source = read_source(str(path))
+    assert source is not None
+    return LoopsOfFile(source)
+
+
+def test_a_loop_is_around_its_first_and_its_last_line(tmp_path: Path) -> None:
+    text = "void f() {\n  for (;;) {\n    while (a)\n      b();\n    do\n c(); while (d);\n  }\n}\n"
+    found = loops(tmp_path / "a.c", text)
+    outer, inner, last = (2, 7, "for"), (3, 4, "while"), (5, 6, "do")
+    assert [found.around(line) for line in range(1, 9)] == [
+        *(None, outer, inner, inner, last, last, outer, None)
+    ]
+
+
+def test_a_file_without_loops(tmp_path: Path) -> None:
+    found = loops(tmp_path / "a.c", "int a;\n")
+    assert found.around(1) is None
+    assert not found.waits(1)
+
+
+def test_loops_of_fortran_are_said_as_in_the_language(tmp_path: Path) -> None:
+    text = (
+        "program p\ndo i = 1, n\n a(i) = 0\nend do\ndo while (x)\n call f()\nend do\n"
+        "do concurrent (i = 1:n)\n a(i) = 0\nend do\nend program\n"
+    )
+    found = loops(tmp_path / "a.f90", text)
+    assert [found.around(line) for line in (1, 2, 3, 4, 5, 7, 8, 10, 11)] == [
+        None,
+        *[(2, 4, "do")] * 3,
+        *[(5, 7, "do while")] * 2,
+        *[(8, 10, "do concurrent")] * 2,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("loop", "waits"),
+    [
+        ("while (!ready) ;", True),
+        ("while (!ready) { sched_yield(); /* a */ }", True),
+        ("do { _mm_pause(); } while (!ready);", True),
+        ("while (*text++) ;", False),
+        ("while ((a = next())) ;", False),
+        ("while (!ready) { a(); sched_yield(); }", False),
+        ("for (; !ready; i++) ;", False),
+        ("for (; !ready;) ;", True),
+    ],
+)
+def test_a_loop_waits_if_it_only_reads_its_condition(
+    tmp_path: Path, loop: str, waits: bool
+) -> None:
+    found = loops(tmp_path / "a.c", f"void f() {{\n{loop}\n}}\n")
+    assert found.waits(2) is waits
+    assert not found.waits(1)
+    assert not found.waits(3)
