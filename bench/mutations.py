@@ -73,6 +73,7 @@ OPERATORS = (
 )
 LIMIT_S = 25  # of CPU time; a mutant that does not end is noticed
 TESTS_S = 8  # CPU time of the tests for one mutant; with more tests, more mutants are noticed
+IMPORT_TESTS_S, IMPORT_LIMIT_S = 25, 75  # of one that changes what runs at import
 
 console = rich.console.Console(stderr=True)
 
@@ -183,20 +184,28 @@ def _noticed_at_import(
 
 
 def _tests_of(mutant: Mutant, tests: dict[Line, list[TimedTest]]) -> list[str]:
-    """The tests that execute the changed statement; of what runs at import, those of the module.
+    """The tests that execute the changed statement; those of its package first, quickest first.
 
-    Those of the package come first, and the quickest of them.
+    A constant may be used anywhere: of what runs at import, those of the package and the module.
     """
     file = mutant.file.removeprefix("src/")
     tree = ast.parse((ROOT / mutant.file).read_text())
-    reached = [tests.get((file, line), []) for line in statement_lines(tree, mutant.line)]
-    if function_at(tree, mutant.line) is None and not any(reached):
-        reached = [found for (where, _), found in tests.items() if where == file]
     own = f"/unit/{_package(mutant)}/"
-    every = {test for found in reached for test in found}
+    runs_at_import = function_at(tree, mutant.line) is None
+    if runs_at_import:
+        every = {
+            test
+            for (where, _), found in tests.items()
+            for test in found
+            if where == file or own in test.name
+        }
+    else:
+        lines = statement_lines(tree, mutant.line)
+        every = {test for line in lines for test in tests.get((file, line), [])}
+    limit = IMPORT_TESTS_S if runs_at_import else TESTS_S
     ordered = sorted(every, key=lambda test: (own not in test.name, _time_class(test), test.name))
     ends = accumulate(test.seconds for test in ordered)
-    return [test.name for test, end in zip(ordered, ends, strict=True) if end <= TESTS_S]
+    return [test.name for test, end in zip(ordered, ends, strict=True) if end <= limit]
 
 
 def _time_class(test: TimedTest) -> int:
@@ -209,7 +218,7 @@ def _start(mutant: Mutant, tests: Sequence[str]) -> int:
     if child == 0:
         status = 1
         with contextlib.suppress(BaseException):
-            limit_cpu_time(LIMIT_S)
+            limit_cpu_time(IMPORT_LIMIT_S)
             sys.meta_path.insert(0, _Replacing(mutant))
             status = run_quietly(["-x", *tests])
         os._exit(status)

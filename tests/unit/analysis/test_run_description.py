@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import Tables
 from numascape.analysis.name_shares import Named, NameShares, name_shares, named_in
 from numascape.analysis.run_description import describe_run
-from numascape.trace import Trace
+from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace.info import Times
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 
@@ -25,6 +28,58 @@ def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
         "in the source"
     )
     assert lines[3] == "not seen: the kernel's own accesses"
+
+
+def described(tables: Tables, info: TraceInfo, folder: Path, **known: Any) -> list[str]:
+    path = folder / "run.numascape"
+    write_trace(path, tables, dataclasses.replace(info, **known))
+    return describe_run(Trace.read(path))
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "ran 1.50 s (2.25 s of CPU) under the binary recorder, exit status 0"),
+        ({"exit_status": None}, "under the binary recorder, its end was not seen"),
+        ({"exit_status": -9}, "recorder, exit status -9"),
+        ({"times": Times(0.0, 0.0)}, "(2 CPUs, 1 node), ran under the binary recorder"),
+        (
+            {"times": Times(1.5, 2.25, 0.5)},
+            "ran 1.50 s (2.25 s of CPU, 4.5 times the 0.50 s without) under",
+        ),
+    ],
+)
+def test_the_time_and_the_end_are_said(
+    tables: Tables, info: TraceInfo, tmp_path: Path, known: dict[str, Any], said: str
+) -> None:
+    assert said in described(tables, info, tmp_path, **known)[1]
+
+
+@pytest.mark.parametrize(("length", "cut"), [(189, False), (190, True)])
+def test_a_long_command_is_cut(
+    tables: Tables, info: TraceInfo, tmp_path: Path, length: int, cut: bool
+) -> None:
+    command = described(tables, info, tmp_path, program="p" * 10, arguments=("a" * length,))[0]
+    assert command == "run.numascape: " + (
+        "p" * 10 + " " + "a" * 186 + "..." if cut else "p" * 10 + " " + "a" * length
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ("samples", "2 000 samples of accesses by 2 threads to 3 pages, 100 % of them in "),
+        ("first touches", "2 threads touched 3 pages first, "),
+    ],
+)
+def test_what_was_counted_is_said(
+    tables: Tables, info: TraceInfo, tmp_path: Path, counts: Any, said: str
+) -> None:
+    recorder = dataclasses.replace(info.recorder, counts=counts)
+    line = described(tables, info, tmp_path, recorder=recorder)[2].replace("\u202f", " ")
+    assert line.replace("\u00a0", " ").startswith(said)
+    end = "% of the run's" if counts == "samples" else "; later accesses are not recorded"
+    assert line.endswith(end)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A schedule that balances time is no imbalance, and what is advised against one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numascape.findings.diagnoses import changing_users, load_imbalance, migrated_threads
+from numascape.findings.diagnoses.changing_users import _taken_by_tasks
+from numascape.findings.diagnoses.load_imbalance import _even_out
+from numascape.findings.finding import Kind, Place, Remedy
+from numascape.findings.pattern import Pattern as Use
+from numascape.findings.sources import Schedule
+from numascape.findings.subject import Run
+from synthetic.patterns import Pattern
+from synthetic.placed import Placed
+from unit.findings.run_cases import run_of, subject_of
+
+AT = Place("sweep", "/src/a.c", 9)
+
+
+def uneven() -> Run:
+    """One of four threads makes most accesses, in the only phase."""
+    pattern = Pattern("uneven", 5)
+    s = pattern.structure("A", 8)
+    for thread, count in enumerate((1, 7000, 3000, 3000, 3000)):
+        pattern.access(s, np.array([thread]), thread, count, 0)
+        pattern.touch(s, np.array([thread]), 0)
+    return run_of(pattern)
+
+
+def with_source(run: Run, schedule: Schedule | None, *, dynamic: bool = False) -> Run:
+    found = SimpleNamespace(
+        busiest=lambda _: AT,
+        schedule=lambda _: schedule,
+        has_dynamic_loop=lambda _: dynamic,
+        deals_out_tasks=lambda _: False,
+        waits=lambda *_: False,
+    )
+    run.__dict__["sources"] = found
+    return run
+
+
+@pytest.mark.parametrize(
+    ("schedule", "dynamic", "found"),
+    [
+        (Schedule(AT, "dynamic", ""), False, False),
+        (Schedule(AT, "guided", ""), False, False),
+        (Schedule(AT, "static", "4"), False, True),
+        (Schedule(AT, "", ""), True, True),  # the loop itself has no dynamic schedule
+        (None, True, False),
+        (None, False, True),
+    ],
+)
+def test_a_dynamic_schedule_balances_time(
+    schedule: Schedule | None, dynamic: bool, found: bool
+) -> None:
+    findings = load_imbalance.diagnose(with_source(uneven(), schedule, dynamic=dynamic))
+    assert bool(findings) is found
+    if findings:
+        assert findings[0].why.startswith("The threads do unequal work. Thread 1 makes 1.8 times")
+        assert findings[0].place == AT
+
+
+@pytest.mark.parametrize(
+    ("schedule", "openmp", "said"),
+    [
+        (Schedule(AT, "static", ""), True, "The loop at a.c:9 has schedule(static). Use `sched"),
+        (Schedule(AT, "", ""), True, "The loop at a.c:9 has no schedule clause. Use `schedule("),
+        (None, True, "Divide the work at sweep (a.c:9) into parts with equal numbers of accesses,"),
+        (None, False, "not equal lengths (see the finding `hot pages`, if any)."),
+        (None, True, "not equal lengths, or into smaller chunks."),
+    ],
+)
+def test_uneven_work_is_divided_where_it_is(
+    schedule: Schedule | None, openmp: bool, said: str
+) -> None:
+    run: Any = SimpleNamespace(openmp=openmp)
+    assert said in _even_out(run, AT, schedule)
+    assert _even_out(run, None, None).startswith("Divide the work into parts")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "in_tasks", "written", "taken"),
+    [
+        (Use.CHANGING, True, 0.0, True),
+        (Use.GROUPS, True, 0.0, True),
+        (Use.SHARED, True, 0.02, True),
+        (Use.SHARED, True, 0.01, False),
+        (Use.SPLIT, True, 0.5, False),
+        (Use.CHANGING, False, 0.5, False),
+    ],
+)
+def test_tasks_take_what_several_threads_use_or_write(
+    monkeypatch: pytest.MonkeyPatch, pattern: Use, in_tasks: bool, written: float, taken: bool
+) -> None:
+    monkeypatch.setattr(changing_users, "written_share", lambda _: written)
+    subject: Any = SimpleNamespace(pattern=pattern, in_tasks=in_tasks)
+    assert _taken_by_tasks(subject) is taken
+
+
+def random_users() -> Any:
+    """512 pages, each used by two random threads of four."""
+    pattern = Pattern("pool", 4)
+    s, pages = pattern.structure("A", 512), np.arange(512)
+    chosen = np.random.default_rng(2).integers(0, 4, (2, 512))
+    pattern.access(s, pages, chosen, 40_000, 500)
+    pattern.touch(s, pages, pages % 4)
+    return subject_of(run_of(pattern))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "said", "sure", "first"),
+    [
+        (None, "changes from repetition to repetition. Pages are assigned almost", 0, "interleave"),
+        (
+            Schedule(AT, "dynamic", "2"),
+            "changes from repetition to repetition, as schedule(dynamic, 2) makes it. Pages are",
+            0.95,
+            "divide",
+        ),
+        (Schedule(AT, "", ""), "The loop has no schedule clause, so a thread has", 0, "interleave"),
+        (Schedule(AT, "static", ""), "The loop has schedule(static), so a thread", 0, "interleave"),
+        (Schedule(AT, "static", "8"), "from repetition to repetition. Pages are", 0, "divide"),
+    ],
+)
+def test_the_schedule_says_why_users_change(
+    schedule: Schedule | None, said: str, sure: float, first: str
+) -> None:
+    subject = random_users()
+    subject.__dict__["schedule"] = schedule
+    finding = changing_users.diagnose(subject)
+    assert finding is not None
+    assert said in finding.why
+    assert "(about 2 independent draws)" in finding.why
+    assert finding.place == (AT if schedule else subject.used_at)
+    assert (finding.confidence == 0.95) is (sure == 0.95)
+    remedies = {"interleave": Remedy.INTERLEAVED, "divide": Remedy.DIVIDED}
+    assert finding.fixes[0].remedy is remedies[first]
+
+
+@pytest.mark.parametrize(("reads", "found"), [(98, 0), (102, 1)])
+def test_threads_that_moved_matter_from_one_percent_of_the_work(reads: int, found: int) -> None:
+    pattern = Placed("moved", 4)
+    s = pattern.structure("A", 4)
+    for thread, count in enumerate((reads, 3300, 3300, 3400 - reads)):
+        pattern.access(s, np.array([thread]), thread, count, 0)
+        pattern.touch(s, np.array([thread]), thread)
+    pattern.nodes_of_threads = [[0, 1], [0], [1], [1]]
+    findings = migrated_threads.diagnose(run_of(pattern, nodes=True))
+    assert len(findings) == found
+    for finding in findings:
+        assert (finding.kind, finding.threads) == (Kind.MIGRATED_THREADS, (0,))
+        assert finding.nearer == reads // 2
+        assert finding.evidence[1].value == reads / 10_000
+    assert migrated_threads.diagnose(run_of(pattern)) == []  # one node
