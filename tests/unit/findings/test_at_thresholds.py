@@ -223,6 +223,26 @@ def test_hot_pages_are_more_than_a_cache_holds() -> None:
     assert hot_pages.diagnose(hot(98, pattern=Pattern.SPLIT)) is None
 
 
+def test_hot_pages_are_said_with_the_ends_of_the_first_parts() -> None:
+    two = hot_pages.diagnose(hot(98))
+    assert two is not None
+    assert "Half of the accesses go to 34 % of its pages. If it is split into 2 parts" in two.why
+    assert "the busiest part has 1.5 times the mean number of accesses" in two.why
+    assert "They end at 0, 0.333, 1 of its length" in two.fixes[0].text
+    assert [evidence.value for evidence in two.evidence] == pytest.approx([33 / 98, 1.5])
+    many = hot(120)
+    many.threads = (0, 1, 2)
+    three = hot_pages.diagnose(many)
+    assert three is not None
+    assert len(three.even_parts) == 4
+    assert "They end at 0, 0.222, 0.444, ... of its length" in three.fixes[0].text
+    # Fewer than four pages for each thread cannot show it.
+    many.threads = tuple(range(31))
+    assert hot_pages.diagnose(many) is None
+    many.threads = tuple(range(30))
+    assert hot_pages.diagnose(many) is not None
+
+
 def by_phase(counts: dict[tuple[int, int, int], tuple[int, int]]) -> float:
     table = rows(counts)
     return users_by_phase(

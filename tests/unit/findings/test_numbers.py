@@ -132,6 +132,13 @@ def resident(name: str, pages: int, times: int, threads: int = 2) -> Any:
     )
 
 
+def test_what_is_not_used_in_the_work_needs_no_cache() -> None:
+    unused = resident("A", 4, 10)
+    unused.rows = unused.rows.clear()
+    assert cache_resident.footprint(unused) == (0.0, 0.0)
+    assert cache_resident.footprint(resident("A", 4, 10)) == (4.0 * PAGE, 10.0)
+
+
 def stay(*subjects: Any) -> bool:
     run = SimpleNamespace(subjects=subjects, nodes=None)
     for subject in subjects:

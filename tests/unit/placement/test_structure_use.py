@@ -62,6 +62,9 @@ def test_blocks_at_the_same_addresses_are_the_same_memory() -> None:
     trace: Any = SimpleNamespace(instances=table)
     shares = structure_use._live_shares(trace, pl.DataFrame({"structure": [0]}))
     assert shares == {0: pytest.approx((150 + 50) / (100 + 100 + 50 + 10))}
+    # Of blocks without a size nothing is known.
+    trace.instances = table.filter(pl.col("size") == 0)
+    assert structure_use._live_shares(trace, pl.DataFrame({"structure": [0]})) == {}
 
 
 def test_parts_begin_at_fractions_of_the_block() -> None:
