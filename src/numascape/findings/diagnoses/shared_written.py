@@ -78,4 +78,4 @@ def already_spread(subject: Subject) -> bool:
     if len(by_node) < max(2, used):
         return False
     mean = float(by_node.sum()) / len(by_node)
-    return float(by_node.max() or 0) <= MAX_INTERLEAVED_RATIO * mean  # type: ignore[arg-type]
+    return float(by_node.max()) <= MAX_INTERLEAVED_RATIO * mean  # type: ignore[arg-type]

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a structure without a finding, and of where its accesses come from."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from numascape.analysis.ownership import Owner
+from numascape.findings.finding import Place
+from numascape.findings.reading import UNUSED, _surroundings, _without_finding, reading_of
+
+
+def said(accesses: int, threads: int, own: float, owner: Owner = Owner.PROGRAM) -> str:
+    run: Any = SimpleNamespace(accesses=10_000, owners={0: owner})
+    facts: Any = SimpleNamespace(accesses=accesses, threads=threads, own_share=own)
+    (sentence,) = _without_finding(run, 0, facts)
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("accesses", "threads", "own", "start"),
+    [
+        (99, 2, 0.49, "Only 0.99 % of the run's accesses go here: look elsewhere first."),
+        (99, 2, 0.5, "Nothing to gain."),
+        (100, 2, 0.49, "Nothing to gain."),
+        (99, 1, 0.49, "Nothing is shared here."),
+        (100, 1, 1.0, "Nothing is shared here."),
+    ],
+)
+def test_what_is_small_and_used_by_others_is_looked_at_last(
+    accesses: int, threads: int, own: float, start: str
+) -> None:
+    assert said(accesses, threads, own) == start
+
+
+def test_memory_that_nobody_places_is_said_so() -> None:
+    assert said(9000, 4, 0.0, Owner.RUNTIME).startswith("Memory of a library's own")
+    assert said(9000, 4, 0.0, Owner.STACK).startswith("A thread's stack is near the CPU")
+
+
+def surroundings(share: float, remote: float | None, observed: bool = True) -> list[str]:
+    subject: Any = SimpleNamespace(
+        used_at=Place("f", "/src/a.c", 3, True, share),
+        remote=remote,
+        run=SimpleNamespace(nodes=SimpleNamespace(observed=observed)),
+    )
+    return _surroundings(subject)
+
+
+def test_a_place_with_half_of_the_accesses_is_said() -> None:
+    assert surroundings(0.5, None) == ["50 % of its accesses come from the loop at a.c:3."]
+    assert surroundings(0.49, None) == []
+
+
+def test_work_on_other_nodes_is_said_if_they_were_observed() -> None:
+    assert surroundings(0, 0.25) == ["In this run, 25 % of the work on it went to another node."]
+    assert surroundings(0, 0.0) == ["In this run, all of the work on it stayed on its node."]
+    assert surroundings(0, 0.25, observed=False) == []
+
+
+def test_what_was_not_accessed_is_not_used() -> None:
+    counts = SimpleNamespace(recorder=SimpleNamespace(counts="accesses"))
+    trace = SimpleNamespace(info=counts)
+    facts = {1: SimpleNamespace(accesses=0)}
+    run: Any = SimpleNamespace(facts=facts, trace=trace)
+    assert reading_of(run, 0, []) is UNUSED
+    assert reading_of(run, 1, []) is UNUSED
