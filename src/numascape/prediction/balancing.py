@@ -198,23 +198,23 @@ def _walks(
     period = max(kernel.scan_period_min_s, resident / kernel.scan_bytes_per_s)
     clock = min(kernel.scan_delay_s, seconds)
     mean, cost, passes = held * clock, 0.0, 0.0
-    used = users.sum(axis=1, keepdims=True)
+    used = float(users.sum())
     for number in range(_MAX_PASSES):
         left = seconds - clock
-        if left <= 0 or not used.any():
+        if left <= 0 or used == 0:
             break
         # The first fault moves a page; later, two successive faults from one node are needed.
         moves = users if number == 0 else again
         after = held * (1.0 - moves.sum(axis=1, keepdims=True)) + moves
         part = min(1.0, left / period)
         moved = float((moves.sum(axis=1) - (held * moves).sum(axis=1)).sum())
-        cost += part * (kernel.fault_s * float(used.sum()) + kernel.move_s * moved)
+        cost += part * (kernel.fault_s * used + kernel.move_s * moved)
         # During a scan, the part that is scanned already has the placement after the scan.
         mean += (held * (1.0 - part / 2) + after * (part / 2)) * (part * period)
         clock += part * period
         passes += part
         held = after
-        tenths = int(10 * float((users * held).sum() / used.sum()) + 1e-9)
+        tenths = int(10 * float((users * held).sum()) / used + 1e-9)
         if tenths >= _TENTHS_LOCAL:
             longer = 1.0 + 0.1 * max(1, tenths - _TENTHS_LOCAL)
             period = min(period * longer, max(period, kernel.scan_period_max_s))

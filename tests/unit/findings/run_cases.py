@@ -58,8 +58,8 @@ def is_waited_on(share: float) -> bool:
             "structure": [7, 7],
             "file": ["a.c", "a.c"],
             "line": [1, 2],
-            "reads": [round(1000 * share), 1000 - round(1000 * share)],
-            "writes": [0, 0],
+            "reads": [round(1000 * share) - 90, 910 - round(1000 * share)],
+            "writes": [90, 90],
         }
     )
     sources = SimpleNamespace(waits=lambda _, line: line == 1)

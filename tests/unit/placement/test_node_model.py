@@ -49,6 +49,8 @@ def test_local_lines_on_all_controllers_take_one_unit_of_time() -> None:
     # On one node: its controller serves all, for four threads of four cores.
     assert two.seconds(traffic([[100, 0], [0, 0]]), 4) == pytest.approx(2**0.25)
     assert two.seconds(traffic([[0, 100], [0, 0]]), 4) == pytest.approx((2**4 + 1) ** 0.25)
+    # Threads of both nodes use the memory of the first one.
+    assert two.seconds(traffic([[50, 0], [50, 0]]), 4) == pytest.approx((1.5**4 + 1) ** 0.25)
     # Eight threads at most: the machine has no more cores.
     assert two.seconds(traffic([[100, 0], [0, 0]]), 99) == pytest.approx((1 + 2**4) ** 0.25)
     # While one thread works, a controller has one core of four to serve.
