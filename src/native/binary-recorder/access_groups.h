@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "access_kinds.h"
 #include "dr_api.h"
 
 namespace numascape {
@@ -47,19 +48,6 @@ struct DeadRegisters {
     RegisterSet dead;  // overwritten before they are read
     bool flags_dead;
 };
-
-// How instructions that cannot be described by plain operands are counted.
-enum class SpecialAccess : uint8_t {
-    kNone,
-    kRepeatedString,
-    kMasked,
-    kGathered,
-    kBitTest,
-    kSavedState
-};
-SpecialAccess special_access(instr_t* instruction);
-// The operand with the number of the bit, of bt, bts, btr and btc.
-opnd_t bit_number(instr_t* instruction);
 
 struct AccessGroup {
     instr_t* first;  // counted before this instruction

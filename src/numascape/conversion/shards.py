@@ -27,13 +27,13 @@ from numascape.naming.python_statements import PythonFrame
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN, REGION, SMALL_REGIONS, FRAME_VARIABLE = range(9)
 # Owners whose pages are anywhere in the address space.
 SCATTERED = (SMALL, SMALL_REGIONS, UNKNOWN)
-# PhaseKind of src/native/shard/shard_format.h.
+# PhaseKind of src/native/shard/thread_records.h.
 PHASE_OUTSIDE, PHASE_REGION, PHASE_MARK, PHASE_TIME_SLICE, PHASE_FURTHER = range(5)
 # The file of the session's page faults, beside its shards: src/native/replay/fault_log.h.
 FAULTS = "faults"
 # 73 years; a later time shows that the shard is damaged.
 LATEST_NS = 1 << 61
-# MapFlags of src/native/shard/shard_format.h.
+# MapFlags of src/native/shard/memory_records.h.
 MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE, MAP_SHARED = 1, 2, 4, 8
 
 
@@ -84,7 +84,7 @@ class ShardThread:
 class ShardPhase:
     """A phase of the process; times are in ticks, `ended` is 0 if it never ended.
 
-    `place` and `caller` are those of PhaseRecord in src/native/shard/shard_format.h.
+    `place` and `caller` are those of PhaseRecord in src/native/shard/thread_records.h.
     """
 
     phase: int

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known about the registers before each instruction of a block: which of them differ by
+// constants.
+#pragma once
+
+#include <cstdint>
+
+#include "access_groups.h"
+#include "dr_api.h"
+
+namespace numascape {
+
+// A register's content as `value + offset`; equal values are equal numbers.
+struct Symbolic {
+    uint32_t value;
+    int64_t offset;
+};
+
+class SymbolicRegisters {
+  public:
+    SymbolicRegisters() {
+        for (Symbolic& s : state_) {
+            s = {next_++, 0};
+        }
+    }
+    Symbolic get(uint32_t bit) const { return state_[bit]; }
+    // The instruction has been executed.
+    void step(instr_t* instruction);
+
+  private:
+    bool follow(instr_t* instruction);
+    bool follow_stack(instr_t* instruction);
+    void forget(reg_id_t reg);
+
+    Symbolic state_[16];
+    uint32_t next_ = 1;
+};
+
+}  // namespace numascape

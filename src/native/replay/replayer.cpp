@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replayer.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "replayed_call_stacks.h"
+#include "window_pages.h"
+
+namespace numascape {
+namespace {
+
+constexpr uint64_t kForever = ~uint64_t{0};
+constexpr std::string_view kRuntimeName = "/libnumascape_runtime.so";
+
+}  // namespace
+
+void Replayer::prepare(const std::vector<RecordView>& records) {
+    for (const RecordView& record : records) {
+        if (record.type() == RecordType::kRegionName) {
+            const auto& name = record.as<RegionNameRecord>();
+            out_.region_names.try_emplace(
+                name.name_id,
+                RegionName{std::string(text_of(record.rest<RegionNameRecord>())), name.place});
+        }
+    }
+    for (const RecordView& record : records) {
+        if (is_of_call_stack(record)) {
+            add_call_stack(record, out_);
+        } else if (record.type() == RecordType::kSmallBlocks) {
+            const auto& small = record.as<SmallBlocksRecord>();
+            const bool regions = out_.region_names.contains(small.stack_id);
+            owners_.add_small(record.header->id, small,
+                              regions ? OwnerKind::kSmallRegions : OwnerKind::kSmall);
+        } else if (record.type() == RecordType::kThreadStart) {
+            threads_.add_start(record.as<ThreadStartRecord>(), record.header->id);
+        } else if (record.type() == RecordType::kBlock) {
+            sites_.describe(record);
+        } else if (record.type() == RecordType::kPlace) {
+            const auto& place = record.as<PlaceRecord>();
+            out_.places.push_back(
+                {place.pc, place.line, std::string(text_of(record.rest<PlaceRecord>()))});
+        }
+    }
+    threads_.sort_starts();
+}
+
+void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& faults,
+                   const ShardHeader& header) {
+    std::erase_if(records, [](const RecordView& record) {
+        return is_of_call_stack(record) || record.type() == RecordType::kSmallBlocks ||
+               record.type() == RecordType::kBlock || record.type() == RecordType::kPlace ||
+               record.type() == RecordType::kRegionName;
+    });
+    std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
+        return time_of(a) < time_of(b);
+    });
+    const double ns = static_cast<double>(header.last_ns - header.start_ns);
+    const double ticks = static_cast<double>(header.last_ticks - header.start_ticks);
+    const auto in_ticks = [&](uint64_t time_ns) {
+        const double since = static_cast<double>(static_cast<int64_t>(time_ns) -
+                                                 static_cast<int64_t>(header.start_ns));
+        const double at = ns > 0 ? since * ticks / ns : 0;
+        return at > 0 ? header.start_ticks + static_cast<uint64_t>(at) : header.start_ticks;
+    };
+    with_faults_ = !faults.empty();
+    if (with_faults_) {
+        mappings_.keep_ends();
+    }
+    auto fault = faults.begin();
+    const auto apply_faults = [&](uint64_t before) {
+        for (; fault != faults.end() && in_ticks(fault->time_ns) < before; ++fault) {
+            apply(*fault, in_ticks(fault->time_ns), in_ticks(fault->since_ns));
+        }
+    };
+    for (const RecordView& record : records) {
+        apply_faults(time_of(record));
+        apply(record);
+    }
+    apply_faults(kForever);
+}
+
+void Replayer::apply(const RecordView& record) {
+    switch (record.type()) {
+        case RecordType::kThreadStart:
+            thread_start(record);
+            break;
+        case RecordType::kThreadEnd:
+            thread_end(record);
+            break;
+        case RecordType::kCounts:
+            count_pages(record);
+            break;
+        case RecordType::kPhase:
+            phase(record);
+            break;
+        case RecordType::kPhaseSwitch:
+            out_.switches.phase.push_back(record.header->id);
+            out_.switches.time.push_back(record.as<PhaseSwitchRecord>().time);
+            break;
+        case RecordType::kBlockCounts:
+            count_blocks_of_code(record);
+            break;
+        case RecordType::kSample:
+            pending_.add(record.as<SampleRecord>(), record.header->id, record.header->flags);
+            break;
+        case RecordType::kTransfers:
+            pending_.add_transfers(record.as<TransfersRecord>(), record.header->id);
+            break;
+        default:
+            apply_to_memory(record);
+    }
+}
+
+void Replayer::count_pages(const RecordView& record) {
+    const auto& counts = record.as<CountsRecord>();
+    const auto* pairs = reinterpret_cast<const CountPair*>(record.rest<CountsRecord>().data());
+    const bool of_lines = (record.header->flags & kCountsOfLines) != 0;
+    for (uint32_t i = 0; i < counts.pages; ++i) {
+        counts_.count(counts.first_page + i, {record.header->id, counts.phase, of_lines}, pairs[i],
+                      counts.time);
+    }
+}
+
+void Replayer::count_blocks_of_code(const RecordView& record) {
+    const auto& counts = record.as<BlockCountsRecord>();
+    const auto* entries =
+        reinterpret_cast<const BlockCountsEntry*>(record.rest<BlockCountsRecord>().data());
+    for (uint32_t i = 0; i < counts.counters; ++i) {
+        sites_.add_counter(entries[i].number, counts.phase, entries[i].words);
+    }
+}
+
+void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
+    const auto by = owners_.module_path(window_page(fault.pc));
+    if (by && by->ends_with(kRuntimeName)) {
+        return;  // the recorder's own memory
+    }
+    const uint32_t page = window_page(fault.address);
+    const std::optional<uint32_t> known = threads_.at(fault.tid, time);
+    const uint32_t thread = known.value_or(0);
+    if (known) {
+        ReplayedThreads::add_cpu(threads_.row(thread), fault.cpu);
+    }
+    const bool by_kernel = fault.pc >> 47 != 0;  // in a system call, for this thread
+    // The earlier page may have been unmapped since, so that this page belongs to another mapping.
+    const bool first =
+        fault.meaning == FaultMeaning::kFirstTouch || mappings_.ended_after(page, since);
+    if (!first && fault.meaning == FaultMeaning::kHinting) {
+        pending_.add({thread, by_kernel ? 0 : fault.pc, time, true}, page);
+        out_.hinting.thread.push_back(thread);
+        out_.hinting.time.push_back(time);
+        return;
+    }
+    Touch& touch = touches_.at(page);
+    if (first && (!touch.present || touch.forgotten)) {
+        const uint8_t flags = by_kernel ? kTouchedByKernel : 0;
+        touch = {time, by_kernel ? 0 : fault.pc, thread, 0, flags, true, false, true, false, false};
+    }
+    pending_.add({thread, 0, time, false}, page);
+}
+
+void Replayer::phase(const RecordView& record) {
+    const auto& phase = record.as<PhaseRecord>();
+    out_.phases.push_back({record.header->id, record.header->flags, phase.repetitions, phase.time,
+                           phase.end, phase.place, phase.caller,
+                           std::string(text_of(record.rest<PhaseRecord>()))});
+}
+
+void Replayer::thread_start(const RecordView& record) {
+    const auto& start = record.as<ThreadStartRecord>();
+    ThreadRow& row = threads_.row(record.header->id);
+    row.os_tid = start.os_tid;
+    row.start = start.time;
+    row.first_cpu = start.cpu;
+    if (start.stack_end > start.stack_start) {
+        owners_.begin_stack(record.header->id, start.stack_start,
+                            start.stack_end - start.stack_start);
+    }
+}
+
+void Replayer::thread_end(const RecordView& record) {
+    const auto& end = record.as<ThreadEndRecord>();
+    ThreadRow& row = threads_.row(record.header->id);
+    row.end = end.time;
+    row.name = text_of(std::as_bytes(std::span(end.name)));
+    ReplayedThreads::add_cpu(row, end.cpu);
+    if ((record.header->flags & kThreadEndsProcess) != 0) {
+        return;
+    }
+    if (const auto stack = owners_.stack_of(record.header->id)) {
+        end_regions_within(out_.owners.start[stack->owner], out_.owners.bytes[stack->owner],
+                           end.time);
+        touches_.emit(*stack);
+        pending_.attribute(stack->pages, end.time);
+    }
+}
+
+void Replayer::add_counted(const std::vector<RecordView>& records) {
+    for (const RecordView& record : records) {
+        if (record.type() != RecordType::kCounts || (record.header->flags & kCountsOfLines) != 0) {
+            continue;
+        }
+        const auto* pairs = reinterpret_cast<const CountPair*>(record.rest<CountsRecord>().data());
+        for (uint32_t i = 0; i < record.as<CountsRecord>().pages; ++i) {
+            add_counted(pairs[i]);
+        }
+    }
+}
+
+void Replayer::finish(const ShardReader& shard) {
+    shard.each_table_entry(
+        [&](const ShardReader::TableCount& entry) {
+            if (!entry.of_lines) {
+                add_counted(entry.counts);
+            }
+            counts_.count(entry.page, {entry.thread, entry.phase, entry.of_lines}, entry.counts,
+                          shard.header().last_ticks);
+        },
+        [&](const ShardReader::TableCounter& counter) {
+            sites_.add_counter(counter.number, counter.phase, counter.words);
+        });
+    pending_.attribute(WindowPages::all(), shard.header().last_ticks);
+    sites_.finish(out_.sites, out_.samples, out_.shared_samples);
+    touches_.emit_remaining(WindowPages::all());
+    out_.damaged = shard.damaged();
+}
+
+}  // namespace numascape

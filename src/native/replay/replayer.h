@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state of a replay: what the events so far have made of the memory of the process.
+#pragma once
+
+#include <vector>
+
+#include "exception_reserve.h"
+#include "fault_log.h"
+#include "first_touches.h"
+#include "owner_counts.h"
+#include "page_owners.h"
+#include "pending_accesses.h"
+#include "replay.h"
+#include "replayed_mappings.h"
+#include "replayed_threads.h"
+#include "shard_reader.h"
+#include "site_counts.h"
+#include "stack_frame_variables.h"
+
+namespace numascape {
+
+class Replayer {
+  public:
+    Replayer(Replay& out, const FramePlaces& frame_places)
+        : out_(out),
+          frames_(frame_places),
+          owners_(out.owners, out.paths),
+          touches_(owners_, out.touches),
+          threads_(out.threads),
+          counts_(owners_, threads_, out),
+          pending_(owners_, counts_, sites_, out.shares, out.transfers),
+          mappings_(owners_, touches_, pending_) {}
+
+    // Reads what replaying needs to know before: small blocks, call stacks, starts of threads, and
+    // the descriptions of blocks of code. Those of parent processes hold, too.
+    void prepare(const std::vector<RecordView>& records);
+    void run(std::vector<RecordView> records, const std::vector<Fault>& faults,
+             const ShardHeader& header);
+    void finish(const ShardReader& shard);
+    // Adds up what the log's records count.
+    void add_counted(const std::vector<RecordView>& records);
+
+  private:
+    void add_counted(CountPair counts) {
+        out_.counted.reads += counts.reads;
+        out_.counted.writes += counts.writes;
+    }
+    void apply(const RecordView& record);
+    void apply_to_memory(const RecordView& record);
+    void apply(const Fault& fault, uint64_t time, uint64_t since);
+    void count_pages(const RecordView& record);
+    void count_blocks_of_code(const RecordView& record);
+    void thread_start(const RecordView& record);
+    void thread_end(const RecordView& record);
+    void module_load(const RecordView& record);
+    void module_unload(const RecordView& record);
+    void alloc(const RecordView& record);
+    void free_block(const RecordView& record);
+    void begin_region(const RecordView& record);
+    void end_region(const RecordView& record);
+    void end_region(uint32_t owner, uint64_t time);
+    void end_regions_within(uint64_t start, uint64_t bytes, uint64_t time);
+    void begin_frame(const RecordView& record);
+    void end_frame(const RecordView& record);
+    void first_touch(const RecordView& record);
+    void placement(const RecordView& record);
+    void phase(const RecordView& record);
+
+    Replay& out_;
+    StackFrameVariables frames_;
+    PageOwners owners_;
+    FirstTouches touches_;
+    ReplayedThreads threads_;
+    OwnerCounts counts_;
+    SiteCounts sites_;
+    PendingAccesses pending_;
+    ReplayedMappings mappings_;
+    bool with_faults_ = false;
+    ExceptionReserve reserve_;
+};
+
+}  // namespace numascape

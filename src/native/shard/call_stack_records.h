@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of call stacks.
+#pragma once
+
+#include <cstdint>
+
+#include "record_header.h"
+
+namespace numascape {
+
+// A copy of the registers and the top of the stack, unwound when the shard is converted. Registers
+// in the order of the x86-64 ABI's DWARF numbering: rax rdx rcx rbx rsi rdi rbp rsp r8-r15 rip.
+// Followed by `bytes` of stack from rsp upwards, padded to 8 bytes.
+struct CallStackRecord {
+    RecordHeader header;
+    uint64_t stack_id;
+    uint64_t registers[17];
+    uint64_t bytes;
+};
+
+// The return addresses of a call stack, innermost first. Followed by `frames` words.
+struct CallFramesRecord {
+    RecordHeader header;
+    uint64_t stack_id;
+    uint64_t frames;
+};
+
+// The Python functions of a call stack, innermost first. Followed by `frames`
+// PythonFrameEntries.
+struct PythonFramesRecord {
+    RecordHeader header;
+    uint64_t stack_id;
+    uint64_t frames;
+};
+struct PythonFrameEntry {
+    uint64_t code;    // see PythonCodeRecord
+    uint64_t offset;  // of the instruction, in bytes
+};
+
+// A code object of CPython. Followed by the characters of its file and of its function, and by its
+// table of source places.
+struct PythonCodeRecord {
+    RecordHeader header;
+    uint64_t code;  // identifies it
+    uint32_t first_line;
+    uint16_t version;    // 0x30b is 3.11
+    uint8_t file_width;  // bytes of a character
+    uint8_t function_width;
+    uint32_t file_bytes;
+    uint32_t function_bytes;
+    uint32_t line_bytes;
+    uint32_t reserved;
+};
+
+}  // namespace numascape

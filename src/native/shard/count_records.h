@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of counts: of pages, of basic blocks of code, and of cache lines that threads pass on.
+#pragma once
+
+#include <cstdint>
+
+#include "record_header.h"
+
+namespace numascape {
+
+enum CountsFlags : uint8_t {
+    kCountsOfLines = 1,  // lines fetched and made dirty, instead of reads and writes
+};
+
+// Counts taken out of a table, for `pages` consecutive window pages. They belong to the owner of
+// the page at `time`. Followed by {u64 reads, u64 writes} per page (not negated).
+struct CountsRecord {
+    RecordHeader header;  // id = the thread whose accesses these are
+    uint64_t time;
+    uint32_t first_page;
+    uint32_t pages;
+    uint32_t phase;
+    uint32_t reserved;
+};
+
+struct CountPair {
+    uint64_t reads;
+    uint64_t writes;
+};
+
+// A basic block that counts accesses; blocks are numbered by their first counter. Followed by a
+// BlockAccess for each of its accesses. In a forked process, the records of its parents also apply.
+struct BlockRecord {
+    RecordHeader header;  // id = the block
+    uint64_t accesses;
+};
+
+// An instruction's accesses in one execution of its block.
+struct BlockAccess {
+    uint64_t pc;
+    uint16_t place;  // accesses of one place are counted, and sampled, together
+    uint16_t reads;
+    uint16_t writes;
+    // 0: as above. Otherwise the number depends on data: counter block + own_counter has the sums.
+    uint16_t own_counter;
+};
+inline constexpr uint32_t kPlaceBits = 9;  // a site: block << kPlaceBits | place
+// Set in the `pc` of an access that a PlaceRecord describes.
+inline constexpr uint64_t kPlaceKey = uint64_t{1} << 62;
+
+// The compiler's information about an access whose BlockAccess has this `pc`, which is then not a
+// code address. Followed by "FUNCTION\nFILE", NUL-terminated, padded to 8 bytes.
+struct PlaceRecord {
+    RecordHeader header;
+    uint64_t pc;
+    uint32_t line;
+    uint32_t reserved;
+};
+
+// Counters taken out of a table before it counts for another phase. Followed by a BlockCountsEntry
+// for each.
+struct BlockCountsRecord {
+    RecordHeader header;  // id = 0
+    uint64_t time;
+    uint32_t phase;
+    uint32_t counters;
+};
+struct BlockCountsEntry {
+    uint64_t number;
+    uint64_t words[2];
+};
+
+enum SampleFlags : uint8_t {
+    kSampleWhole = 1,  // no estimate: each of these executions was noted
+};
+
+// A site touched a page. An estimate of how often it did so until its next sample, summed while no
+// page changed its owner. `time` is that of the first sample.
+struct SampleRecord {
+    RecordHeader header;  // id = window page
+    uint64_t time;
+    uint32_t site;
+    uint32_t phase;
+    uint64_t weight;
+};
+
+// Cache lines that a thread took from the thread that wrote them last (shared_lines.h), summed
+// while no page changed its owner. `time` is that of the first one.
+struct TransfersRecord {
+    RecordHeader header;  // id = window page
+    uint64_t time;
+    uint32_t from;  // threads
+    uint32_t to;
+    uint32_t phase;
+    uint32_t line;     // in the page; kUnknownLine where lines were added up
+    uint64_t from_pc;  // of the instructions; 0 where the line was not watched
+    uint64_t to_pc;
+    uint64_t from_bytes;  // in 64 equal parts of the line; 0 where it was not watched
+    uint64_t to_bytes;
+    uint64_t transfers;
+    uint64_t travelling;  // of these, those of a line that had been taken before,
+    uint64_t judged;      // of these, those of watched lines,
+    uint64_t shared;      // and of these, those in which both threads touched the same bytes
+};
+inline constexpr uint32_t kUnknownLine = 0xffffffff;
+
+}  // namespace numascape

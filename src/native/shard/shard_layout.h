@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout of the two files of a shard (the picture is in shard_format.h): sizes, the header of
+// the process, the owners of tables, and the chunks of the log.
+#pragma once
+
+#include <cstdint>
+
+#include "pages.h"
+
+namespace numascape {
+
+inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
+inline constexpr uint32_t kShardVersion = 7;
+
+// Addresses are counted modulo 2^40; without ASLR, the mappings of a program do not collide in it.
+inline constexpr unsigned kWindowBits = 40;
+inline constexpr uint64_t kWindowMask = (uint64_t{1} << kWindowBits) - 1;
+inline constexpr uint64_t kWindowPages = uint64_t{1} << (kWindowBits - kPageShift);
+inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
+inline constexpr uint32_t kCounters = 1 << 22;
+inline constexpr uint64_t kCountersBytes = uint64_t{kCounters} * 16;  // 64 MiB
+inline constexpr uint64_t kTableStride = kCountersBytes + kTableBytes;
+
+inline constexpr uint32_t kMaxTables = 16384;  // one per living thread and phase
+inline constexpr uint32_t kMaxPhases = 65536;
+inline constexpr uint64_t kOwnersOffset = kPageBytes;
+inline constexpr uint64_t kLogOffset = 256 * 1024;
+inline constexpr uint64_t kChunkBytes = 64 * 1024;
+
+enum ShardFlags : uint32_t {
+    kShardEnded = 1,             // the process ended in a way the recorder saw
+    kShardDiskFull = 2,          // counts of pages first used after that moment are missing
+    kShardThreadsLost = 4,       // more than kMaxTables live threads: the others were not counted
+    kShardDetached = 8,          // recording stopped before the process ended
+    kShardReplaced = 16,         // the process called exec; its new image has a shard of its own
+    kShardAttached = 32,         // recording began during the run: earlier events are unknown
+    kShardChildrenLost = 64,     // a forked process could not write its shard
+    kShardPhasesFolded = 128,    // some phases are counted together, as kFurtherPhases
+    kShardBlocksLost = 256,      // more basic blocks than kCounters: the others have no lines
+    kShardCallsForbidden = 512,  // the process forbade system calls (seccomp): only counts follow
+    kShardStacksCut = 1024,      // some call stacks were not distinguished: see call_stack_log.h
+    kShardRegionsLost = 2048,    // more memory regions at a time than memory_regions.h can follow
+    kShardFrames = 4096,         // there are StackFrameRecords
+};
+
+struct ShardHeader {
+    char magic[8];
+    uint32_t version;
+    uint32_t flags;  // ShardFlags
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t start_ticks;
+    uint64_t start_ns;
+    uint64_t last_ticks;  // refreshed with every chunk and at the end
+    uint64_t last_ns;
+    uint32_t chunks;   // chunks handed out so far
+    uint32_t threads;  // threads seen so far; thread ids are 0 .. threads - 1
+    uint32_t tables;   // tables ever used: 0 .. tables - 1
+    uint32_t reserved;
+    char parent_shard[64];  // file name of the shard forked from, or ""
+    char program[1024];     // path of the executable
+};
+static_assert(sizeof(ShardHeader) <= kPageBytes);
+
+// The thread and the phase whose counts the table contains: phase << 32 | thread + 1; the highest
+// bit is set in a table of lines. The lower half is 0 if the table is free; the phase is then that
+// of its block counters, which are kept. Setting it to 0 commits the end of a thread: before, the
+// counts in the table are valid; afterwards, the Counts records that were written at its end.
+using TableOwner = uint64_t;
+inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
+    return TableOwner{phase} << 32 | (thread + 1);
+}
+inline constexpr TableOwner kOwnsLines = TableOwner{1} << 63;
+static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
+
+enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3, kTransfers = 4 };
+
+struct ChunkHeader {
+    uint32_t kind;    // ChunkKind
+    uint32_t thread;  // who writes the first records; see WriterRecord
+    uint32_t used;    // bytes including this header; records after them are not complete
+    uint32_t reserved;
+};
+
+}  // namespace numascape

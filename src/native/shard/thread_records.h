@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of the process, its threads and its phases.
+#pragma once
+
+#include <cstdint>
+
+#include "record_header.h"
+#include "shard_layout.h"
+
+namespace numascape {
+
+struct ThreadStartRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t stack_start;  // [start, end): the mapping the thread's stack pointer was in
+    uint64_t stack_end;
+    uint32_t os_tid;
+    uint32_t cpu;
+};
+
+inline constexpr uint32_t kUnknownCpu = 0xffffffff;
+
+struct ThreadEndRecord {
+    RecordHeader header;  // flags = ThreadEndFlags
+    uint64_t time;
+    uint32_t os_tid;
+    uint32_t cpu;  // kUnknownCpu: another thread wrote this
+    char name[16];
+};
+
+// The process ends with the thread, whose counts stay in its tables.
+enum ThreadEndFlags : uint8_t { kThreadEndsProcess = 1 };
+
+struct ProcessExitRecord {
+    RecordHeader header;
+    uint64_t time;
+};
+
+enum class PhaseKind : uint8_t {
+    kOutside,    // phase 0: everything outside the other phases
+    kRegion,     // a parallel region, by its outlined function
+    kMark,       // set by the program, by its name
+    kTimeSlice,  // [place, caller) in ns since the session began
+    kFurther,    // phase kFurtherPhases, for all that have no number of their own
+};
+inline constexpr uint32_t kFurtherPhases = kMaxPhases - 1;
+
+// Written when the phase first begins; `end` and `repetitions` are kept up to date in place. Absent
+// when a process has no phases: then everything is counted as phase 0. Followed by the name (marks
+// only), NUL-terminated, padded to 8 bytes.
+struct PhaseRecord {
+    RecordHeader header;  // id = phase, flags = PhaseKind
+    uint64_t time;        // of its first beginning
+    uint64_t end;         // last time it ended, 0 = never
+    uint64_t place;       // first address of the outlined function, or of the mark
+    uint64_t caller;      // return address of the region's first call
+    uint32_t repetitions;
+    uint32_t reserved;
+};
+
+// From now on, all threads count for another phase. After some tens of thousands of switches, not
+// every switch has a record.
+struct PhaseSwitchRecord {
+    RecordHeader header;  // id = phase
+    uint64_t time;
+};
+
+}  // namespace numascape
