@@ -22,7 +22,7 @@ def describe_parts() -> list[str]:
     """A line for each part whose version matters when a fault is reported."""
     # Imported here: --help needs none of these.
     from numascape.plan.document import VERSION as PLAN_VERSION
-    from numascape.trace.schema import VERSION as TRACE_VERSION
+    from numascape.trace.format import VERSION as TRACE_VERSION
 
     parts = json.loads(installed_file("parts.json").read_text())
     plugin = f"for LLVM {parts['LLVM']}" if parts["LLVM"] else "not built"

@@ -20,6 +20,8 @@ _LOADED = [
     "numascape.commands.record",
     "numascape.recorders.record",
     "numascape.conversion.convert",
+    "numascape.trace.write",
+    "numascape.trace.write_part",
 ]
 
 

@@ -33,8 +33,7 @@ def convert(
     """
     from numascape.recorders.record import convert_session
     from numascape.recording.session import read_session
-    from numascape.trace.write import check_replaceable
-    from numascape.trace.write_part import check_job
+    from numascape.trace.check_target import check_job, check_replaceable
 
     recording = read_session(session)
     name = recording.folder.name.rpartition(".recording-")[0] or recording.folder.name

@@ -46,7 +46,8 @@ def import_(
     from numascape.samples.perf_data import read_perf_data
     from numascape.samples.tables import convert_samples
     from numascape.trace import Trace
-    from numascape.trace.write import check_replaceable, write_trace
+    from numascape.trace.check_target import check_replaceable
+    from numascape.trace.write import write_trace
 
     target = output or Path(f"{file.name}.numascape")
     check_replaceable(target)

@@ -13,7 +13,7 @@ from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_SERIAL_SHARE
 from numascape.naming.frames import is_library_code
 from numascape.quantities import bytes_text
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 _ALLOCATES = re.compile(r"(__libc)?_*(calloc|int_malloc|sysmalloc)\b")
 """The functions of the C library in which an allocation touches its memory."""

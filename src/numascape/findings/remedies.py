@@ -23,7 +23,7 @@ from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import SCHEMA, interleave, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.quantities import bytes_text, percent
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 class RemediedRun:

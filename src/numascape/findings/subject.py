@@ -31,7 +31,7 @@ from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
 from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches, only_touches
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")

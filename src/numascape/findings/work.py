@@ -26,8 +26,8 @@ from numascape.findings.thresholds import (
     MIN_WORK_OF_INITIALISER,
 )
 from numascape.trace import Trace
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.phase import loose_phases
-from numascape.trace.schema import PAGE_BYTES
 
 _COUNT = pl.col("reads") + pl.col("writes")
 

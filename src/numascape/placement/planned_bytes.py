@@ -11,7 +11,7 @@ from numascape.machine.description import cpu_nodes
 from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.policies import placed_by_plan
 from numascape.trace import Trace
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 def planned_bytes(plan: Plan, machine: Machine) -> dict[int, int]:

@@ -11,7 +11,7 @@ from numascape._native.symbols import Frame, Global, Module, Symbols
 from numascape.naming import AllocationSite, allocation_site
 from numascape.naming.python_statements import PythonFrame
 from numascape.plan.plan import StructureRule
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from numascape.machine import Machine
 from numascape.prediction.policies import SCHEMA, first_touch
 from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
 from numascape.trace import Trace
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 _MAX_PASSES: Final = 64
 """Number of simulated scans of the memory; after them, pages stay where they are."""

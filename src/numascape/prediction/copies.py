@@ -11,7 +11,7 @@ from numascape.analysis.sharing import PAGE
 from numascape.prediction.demand import Demand
 from numascape.prediction.speeds import CORE_GB_S, Speeds
 from numascape.trace import Trace
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 def worth_copying(trace: Trace) -> list[int]:

@@ -20,7 +20,7 @@ import polars as pl
 from numascape.analysis.sharing import PAGE
 from numascape.prediction.speeds import Floats, Speeds
 from numascape.trace import Trace
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 LINE_BYTES: Final = 64
 _LINES: Final = PAGE_BYTES // LINE_BYTES

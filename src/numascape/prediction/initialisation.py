@@ -19,8 +19,8 @@ from numascape.analysis.sharing import PAGE
 from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.phase import loose_phases
-from numascape.trace.schema import PAGE_BYTES
 
 SERIAL_SHARE: Final = 0.8
 """Share of a structure's pages that one thread touched first, from which first touch is serial. A

@@ -22,7 +22,7 @@ from numascape.machine.description import same_nodes
 from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.layout import nodes_by_plan
 from numascape.trace import Trace
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 SCHEMA: Final = pl.Schema(
     {**{name: pl.UInt32() for name in PAGE}, "node": pl.Int32(), "share": pl.Float64()}

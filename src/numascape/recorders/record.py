@@ -22,9 +22,8 @@ from numascape.recording.job_place import Place, place_of
 from numascape.recording.launchers import Launch
 from numascape.recording.options import RecorderName, RecordOptions
 from numascape.recording.session import Ended, Session, begin_session
+from numascape.trace.check_target import check_job, check_replaceable
 from numascape.trace.info import JobPart
-from numascape.trace.write import check_replaceable, write_trace
-from numascape.trace.write_part import check_job, write_part
 
 Progress = Callable[[str], None]
 
@@ -80,6 +79,7 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
         # Imported here, because it needs all of what reads samples.
         from numascape.recorders.running_faults import record_running
         from numascape.recorders.sampled_events import chosen_events
+        from numascape.trace.write import write_trace
 
         events = []
         if request.options.recorder == "samples":
@@ -189,6 +189,8 @@ def convert_session(session: Session, target: Path, progress: Progress) -> None:
     """
     # Only here: a program starts sooner, and where nothing is converted, nothing is loaded for it.
     from numascape.conversion.convert import convert
+    from numascape.trace.write import write_trace
+    from numascape.trace.write_part import write_part
 
     progress("Converting what was recorded")
     try:

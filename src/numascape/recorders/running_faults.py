@@ -27,9 +27,9 @@ from numascape.samples.events import Event, Forked, Mapping, Named, Recording, S
 from numascape.samples.tables import convert_samples
 from numascape.signals import signals_passed_on
 from numascape.trace.counting import count_moments, counts_of_faults
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
-from numascape.trace.schema import PAGE_BYTES
 
 _INTERVAL_S = 0.05
 # The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.

@@ -10,7 +10,7 @@ import polars as pl
 from numascape.analysis.folding import Folded, fold_pages, limit_columns
 from numascape.findings.reading import Reading
 from numascape.report.data import HUGE_PAGE, StructureEntry
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 INSTANCES = 256
 """Most shown instances, the most accessed first: in total, and of one structure."""

@@ -18,8 +18,9 @@ from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library
 from numascape.samples.events import Forked, Mapping, Named, Recording, Sample
 from numascape.samples.memory import Memory, Modules, Variables
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
-from numascape.trace.schema import PAGE_BYTES, SCHEMAS
+from numascape.trace.schema import SCHEMAS
 
 _MAX_PAGES = 1 << 31
 _LARGEST_STACK = 64 << 20

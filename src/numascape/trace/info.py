@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from numascape.errors import NumascapeError
 from numascape.machine.description import Count, Machine, problem
-from numascape.trace.schema import FORMAT, OPTIONAL, SCHEMAS, VERSION
+from numascape.trace.format import FORMAT, REQUIRED, VERSION
 
 FILE_NAME: Final = "trace.json"
 JOB_FILE: Final = "job.json"
@@ -196,8 +196,8 @@ def read_info(folder: Path) -> TraceInfo:
     wrong = problem(info.machine)
     if wrong is not None:
         raise NumascapeError(f"{path} is damaged: machine: {wrong}")
-    for table in SCHEMAS:
-        if table not in info.tables and table not in OPTIONAL:
+    for table in REQUIRED:
+        if table not in info.tables:
             raise NumascapeError(f"{path} is damaged: it does not list the table {table}")
     return info
 

@@ -11,10 +11,7 @@ from typing import Final
 
 import polars as pl
 
-FORMAT: Final = "numascape-trace"
-VERSION: Final = 1
-PAGE_BYTES: Final = 4096
-"""Bytes of a page in all tables, whatever pages the kernel uses."""
+from numascape.trace.format import REQUIRED
 
 _U32 = pl.UInt32()
 _U64 = pl.UInt64()
@@ -129,7 +126,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
     "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
 }
 
-OPTIONAL: Final = frozenset({"phase_spans", "lines", "sources", "transfers", "instances"})
+OPTIONAL: Final = frozenset(SCHEMAS) - frozenset(REQUIRED)
 """Tables that a trace may not have, because nothing was recorded for them; read as empty."""
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {

@@ -12,8 +12,9 @@ import polars as pl
 
 from numascape.atomic import replacing_folder
 from numascape.errors import NumascapeError
+from numascape.trace.check_target import check_replaceable
 from numascape.trace.files import write_table
-from numascape.trace.info import FILE_NAME, JOB_FILE, TraceInfo, encode_info
+from numascape.trace.info import FILE_NAME, TraceInfo, encode_info
 from numascape.trace.schema import OPTIONAL, SCHEMAS
 
 
@@ -42,14 +43,3 @@ def write_trace(
             (folder / FILE_NAME).write_bytes(text)
     except OSError as error:
         raise NumascapeError(f"cannot write {target}: {error.strerror or error}") from error
-
-
-def check_replaceable(target: Path) -> None:
-    """Raise NumascapeError unless `target` is free, a trace or a job, and its parent a folder."""
-    if not target.parent.is_dir():
-        raise NumascapeError(f"cannot write {target}: {target.parent} is not a folder")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise NumascapeError(f"cannot write {target}: no permission to write in {target.parent}")
-    known = any((target / name).is_file() for name in (FILE_NAME, JOB_FILE))
-    if (target.exists() or target.is_symlink()) and not known:
-        raise NumascapeError(f"{target} exists and is not a trace: choose another name with -o")

@@ -9,17 +9,14 @@ text.
 from __future__ import annotations
 
 import dataclasses
-import os
-import secrets
-import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
+from numascape.trace.check_target import remove_part
 from numascape.trace.files import table_path
 from numascape.trace.info import FILE_NAME, JOB_FILE, JobPart, TraceInfo
 from numascape.trace.job import (
@@ -31,7 +28,7 @@ from numascape.trace.job import (
     part_folder,
 )
 from numascape.trace.schema import SCHEMAS
-from numascape.trace.write import check_replaceable, write_trace
+from numascape.trace.write import write_trace
 
 
 def write_part(
@@ -59,35 +56,6 @@ def write_part(
     except OSError as error:
         raise NumascapeError(f"cannot write {folder}: {error.strerror or error}") from error
     return folder
-
-
-def check_job(job: Path, part: JobPart) -> None:
-    """Raise NumascapeError unless a rank can write its part to the folder `job`.
-
-    If the launcher does not tell runs apart, the rank's part of an earlier run is removed: if this
-    rank died, its part would be taken for one of this run.
-    """
-    if job.is_dir() and not job.is_symlink() and _holds_parts_only(job):
-        if not os.access(job, os.W_OK | os.X_OK):
-            raise NumascapeError(f"cannot write {job}: no permission to write in this folder")
-    else:
-        check_replaceable(job)
-    if not part.job:
-        remove_part(part_folder(job, part.rank))
-
-
-def _holds_parts_only(job: Path) -> bool:
-    """Whether another rank, which has not written job.json yet, may have made the folder."""
-    beginnings = ("rank=", ".rank=", f".{JOB_FILE}.")
-    return all(entry.name.startswith(beginnings) for entry in job.iterdir())
-
-
-def remove_part(folder: Path) -> None:
-    """Remove a part at once: other processes see all of it, or nothing."""
-    away = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
-    with suppress(FileNotFoundError, NotADirectoryError):
-        folder.rename(away)
-    shutil.rmtree(away, ignore_errors=True)
 
 
 def _remove_others(job: Path, about: JobInfo) -> None:

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 from numascape.trace import TraceInfo
-from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS, VERSION
+from numascape.trace.format import VERSION
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "trace-format.md").read_text()
 TYPES = {

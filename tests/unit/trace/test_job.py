@@ -14,9 +14,10 @@ import pytest
 import numascape
 from numascape import NumascapeError
 from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace.check_target import check_job
 from numascape.trace.info import JobPart
 from numascape.trace.job import JobInfo, missing_ranks, parse_ranks, read_job
-from numascape.trace.write_part import check_job, write_part
+from numascape.trace.write_part import write_part
 
 Tables = dict[str, pl.DataFrame]
 

@@ -83,7 +83,7 @@ def test_folder_without_write_permission_is_named(tmp_path: Path, trace_folder: 
         folder.chmod(folder.stat().st_mode | 0o055) if folder.owner() == "root" else None
     code = (
         "import os, sys, pathlib\n"
-        "from numascape.trace.write import check_replaceable\n"
+        "from numascape.trace.check_target import check_replaceable\n"
         "from numascape import NumascapeError\n"
         "if os.getuid() == 0: os.setuid(65534)\n"
         "try: check_replaceable(pathlib.Path(sys.argv[1]))\n"

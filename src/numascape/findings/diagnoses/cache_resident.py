@@ -22,7 +22,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import bytes_text, percent
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 def is_cache_resident(subject: Subject) -> bool:

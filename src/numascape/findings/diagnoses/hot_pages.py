@@ -12,7 +12,7 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import DEFAULT_CACHE_BYTES, MIN_HOT_RATIO, sureness
 from numascape.quantities import percent
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 def diagnose(subject: Subject) -> Finding | None:

@@ -13,7 +13,7 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_BOUNDARY_SHARE, MIN_HUGE_PAGES, sureness
 from numascape.quantities import percent
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 HUGE_PAGE = 2 << 20
 

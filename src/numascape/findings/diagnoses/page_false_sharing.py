@@ -18,7 +18,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import percent
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 
 def diagnose_by_lines(subject: Subject) -> Finding | None:
