@@ -68,6 +68,8 @@ class Picture:
     """Photograph the window with the bar at its bottom."""
     recorded: tuple[str, ...] = ()
     """Options of the recording."""
+    other: tuple[str, ...] = ()
+    """The second run of a page of two."""
 
 
 PICTURES = (
@@ -106,6 +108,13 @@ PICTURES = (
         part="section:has(> .scroll > table.structures)",
         recorded=("--traffic", "--cache", "256K,8,64"),
     ),
+    Picture(
+        "two-runs",
+        ("seismic", "serial", "-t", "16"),
+        structure="w->vx",
+        part=".pair",
+        other=("seismic", "parallel", "-t", "16"),
+    ),
     Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "w->vx", phases_bar=True),
 )
 
@@ -123,7 +132,7 @@ def main(wanted: list[str]) -> None:
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
         for picture in filter(lambda one: chosen(one.name), PICTURES):
-            photograph(browser, picture, report_of(picture.run, folder, picture.recorded))
+            photograph(browser, picture, report_of(picture, folder))
         if chosen("show"):
             photograph_terminal(browser, trace_of(("stencil",), folder))
         browser.close()
@@ -150,12 +159,13 @@ def trace_of(run: tuple[str, ...], folder: Path, options: tuple[str, ...] = ()) 
     return trace
 
 
-def report_of(run: tuple[str, ...], folder: Path, options: tuple[str, ...] = ()) -> Path:
-    """The report of the run's trace."""
-    trace = trace_of(run, folder, options)
-    page = trace.with_suffix(".html")
+def report_of(picture: Picture, folder: Path) -> Path:
+    """The report of the picture's run, or of both its runs."""
+    runs = [run for run in (picture.run, picture.other) if run]
+    traces = [trace_of(run, folder, picture.recorded) for run in runs]
+    page = folder / f"{'-'.join(trace.stem for trace in traces)}.html"
     if not page.exists():
-        subprocess.run([NUMASCAPE, "report", "-q", trace, "-o", page], check=True)
+        subprocess.run([NUMASCAPE, "report", "-q", *traces, "-o", page], check=True)
     return page
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from numascape import terminal
 from numascape.commands._jobs import open_trace
 from numascape.commands._options import GainMachineOption, JsonOption
-
-if TYPE_CHECKING:
-    from numascape.comparison import Comparison
+from numascape.commands._written import say_written
 
 
 def compare(
@@ -31,7 +29,7 @@ def compare(
         typer.Option(
             "--html",
             metavar="FILE",
-            help="Write the comparison as an HTML file, with heat maps.",
+            help="Write the page of both runs side by side, as `numascape report` does.",
             show_default=False,
         ),
     ] = None,
@@ -53,11 +51,11 @@ def compare(
 ) -> None:
     """Compare two recorded runs, before and after a change, structure by structure.
 
-    The sentence below each run is the conclusion of `advise`. Structures match by name, kind and
-    place in the source. Column foreign: the share of accesses to pages that another thread touched
-    first. Column remote: the share of accesses to pages on another node than the thread. Column
-    first: the thread that touched most pages of the structure first. A job, whose ranks ran on
-    one host, is compared as one run with the threads of all ranks.
+    The first line says what changed. The sentence below each run is the conclusion of `advise`.
+    Structures match by name, kind and place in the source. Column foreign: the share of accesses to
+    pages that another thread touched first. Column remote: the share of accesses to pages on
+    another node than the thread. Column first: the thread that touched most pages of the structure
+    first. A job, whose ranks ran on one host, is compared as one run with the threads of all ranks.
 
     Example: `numascape compare before.numascape after.numascape --fail-if remote-share+5`
     """
@@ -76,7 +74,9 @@ def compare(
         if (failure := condition.failure(comparison)) is not None
     ]
     if html is not None:
-        _write_page(comparison, html)
+        from numascape.comparison.page import render_comparison
+
+        say_written(html, render_comparison(comparison, traces, html))
     if as_json:
         print(json.dumps(comparison_document(comparison), indent=1))
     elif html is None:
@@ -84,10 +84,3 @@ def compare(
     for failure in failures:
         terminal.say(failure)
     raise typer.Exit(1 if failures else 0)
-
-
-def _write_page(comparison: Comparison, file: Path) -> None:
-    from numascape.comparison.page import write_page
-
-    size = write_page(comparison, file)
-    terminal.say(f"wrote {file}, {size / 1e6:.1f} MB")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from numascape import terminal
 from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import QuietOption, ShownMachineOption, TraceArgument, output_to
+from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
+from numascape.commands._written import say_written
 
 if TYPE_CHECKING:
     from numascape.jobs.job import AnalysedJob
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 def report(
     trace: TraceArgument,
+    other: OtherTraceArgument = None,
     output: Annotated[
         Path | None, output_to("The file to write. Default: the name of the trace with .html.")
     ] = None,
@@ -43,6 +45,9 @@ def report(
     Of a job, it shows classes of ranks that do the same, outliers, and what each rank does to each
     structure. It also contains the pages of typical ranks and of outliers.
 
+    Of two traces, it shows both side by side and their difference, as `numascape compare` prints
+    it, and the report of each.
+
     Example: `numascape report run.numascape --machine numa16`
     """
     # Imported here, because help and completion should not wait for the data frames.
@@ -50,7 +55,11 @@ def report(
     from numascape.report import draft, on_machine, readable_sources, render
     from numascape.trace import Trace
 
-    file = output or Path(trace.resolve().name).with_suffix(".html")
+    file = output or _file_of(trace, other)
+    if other is not None:
+        refuse_engines(dask, mpi)
+        _report_two(trace, other, file, machine, source, quiet=quiet)
+        return
     if is_job(trace):
         refuse(trace, machine=machine)
         _report_job(read_job(trace, dask, mpi, quiet), file, source, quiet=quiet)
@@ -60,8 +69,24 @@ def report(
         recorded = on_machine(recorded, open_machine(machine))
     size = render(draft(recorded, readable_sources(recorded.info, source)), file)
     if not quiet:
-        terminal.say(f"wrote {file} ({size / 1e6:.1f} MB)")
-        terminal.say(f"look at it in a browser: xdg-open {file}")
+        say_written(file, size)
+
+
+def _file_of(trace: Path, other: Path | None) -> Path:
+    """The name of the trace, or the names of both, as an HTML file in the current folder."""
+    names = [path.resolve().stem for path in (trace, other) if path is not None]
+    return Path(f"{'-'.join(names)}.html")
+
+
+def _report_two(
+    trace: Path, other: Path, file: Path, machine: str | None, source: bool | None, *, quiet: bool
+) -> None:
+    from numascape.comparison.page import render_comparison
+
+    comparison, shown = open_pair(trace, other, machine)
+    size = render_comparison(comparison, shown, file, source)
+    if not quiet:
+        say_written(file, size)
 
 
 def _report_job(job: AnalysedJob, file: Path, source: bool | None, *, quiet: bool) -> None:
@@ -70,7 +95,4 @@ def _report_job(job: AnalysedJob, file: Path, source: bool | None, *, quiet: boo
 
     size, own = render_job(job, file, source)
     if not quiet:
-        terminal.say(
-            f"wrote {file} ({size / 1e6:.1f} MB), with the pages of {ranges_text(own, 'rank')}"
-        )
-        terminal.say(f"look at it in a browser: xdg-open {file}")
+        say_written(file, size, f", with the pages of {ranges_text(own, 'rank')}")

@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numascape import terminal
 from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import ShownMachineOption, TraceArgument
+from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
+
+if TYPE_CHECKING:
+    from numascape.view.server import Served
 
 
 def view(
     trace: TraceArgument,
+    other: OtherTraceArgument = None,
     machine: ShownMachineOption = None,
     dask: DaskOption = None,
     mpi: MpiOption = False,
@@ -36,27 +42,20 @@ def view(
     counts of the single pages are loaded. The address works on this machine only. It contains a
     secret: everybody who has the address can see the trace.
 
-    Of a job, it shows the page of the job, and the page of each rank when you open it.
+    Of a job, it shows the page of the job, and the page of each rank when you open it. Of two
+    traces, it shows both side by side, and the report of each when you open it.
 
     Example: `numascape view run.numascape`
     """
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.machine.sources import open_machine
-    from numascape.report import on_machine
-    from numascape.trace import Trace
-    from numascape.view.job_site import JobSite
-    from numascape.view.open import shown_in_browser, site_of
-    from numascape.view.server import Served, serving
+    from numascape.view.open import shown_in_browser
+    from numascape.view.server import serving
 
-    site: Served
-    if is_job(trace):
-        refuse(trace, machine=machine)
-        site = JobSite(read_job(trace, dask, mpi, quiet))
+    if other is None:
+        site = _site_of_one(trace, machine, dask, mpi, quiet)
     else:
-        opened = Trace.read(trace)
-        if not quiet:
-            terminal.say(f"reading {trace}")
-        site = site_of(opened if machine is None else on_machine(opened, open_machine(machine)))
+        refuse_engines(dask, mpi)
+        site = _site_of_two(trace, other, machine, quiet)
     with suppress(KeyboardInterrupt), serving(site, port, ipv6=ipv6) as address:
         print(address, flush=True)
         if not browser:
@@ -66,6 +65,32 @@ def view(
                 if not (shown or quiet):
                     terminal.say("no browser was found: open the address above in a browser")
                 _wait(quiet)
+
+
+def _site_of_one(
+    trace: Path, machine: str | None, dask: str | None, mpi: bool, quiet: bool
+) -> Served:
+    from numascape.machine.sources import open_machine
+    from numascape.report import on_machine
+    from numascape.trace import Trace
+    from numascape.view.job_site import JobSite
+    from numascape.view.open import site_of
+
+    if is_job(trace):
+        refuse(trace, machine=machine)
+        return JobSite(read_job(trace, dask, mpi, quiet))
+    opened = Trace.read(trace)
+    if not quiet:
+        terminal.say(f"reading {trace}")
+    return site_of(opened if machine is None else on_machine(opened, open_machine(machine)))
+
+
+def _site_of_two(trace: Path, other: Path, machine: str | None, quiet: bool) -> Served:
+    from numascape.comparison.site import ComparisonSite
+
+    if not quiet:
+        terminal.say(f"reading {trace} and {other}")
+    return ComparisonSite(*open_pair(trace, other, machine))
 
 
 def _wait(quiet: bool) -> None:

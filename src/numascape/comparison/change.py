@@ -63,16 +63,23 @@ class Comparison:
     kept: tuple[Finding, ...]
 
 
-def compare_traces(before: Trace, after: Trace, machine: Machine | None = None) -> Comparison:
+def compare_traces(
+    before: Trace,
+    after: Trace,
+    machine: Machine | None = None,
+    shown: tuple[Trace, Trace] | None = None,
+) -> Comparison:
     """Compare two runs, of the same program or of versions of it. Reads both traces.
 
-    Findings and verdicts are for `machine`, by default for the one of each recording.
+    Findings and verdicts are for `machine`, by default for the one of each recording. `shown` are
+    the traces on another machine: the nodes are then measured there.
     """
+    to_do, verdicts = zip(*(_judged(trace, machine) for trace in (before, after)), strict=True)
+    before, after = shown or (before, after)
     uses = [NodeUse.of(trace) for trace in (before, after)]
     structures = match_structures(
         measure_structures(before, uses[0]), measure_structures(after, uses[1])
     )
-    to_do, verdicts = zip(*(_judged(trace, machine) for trace in (before, after)), strict=True)
     gone, new, kept = _changed(*to_do)
     measured = measure_run(before, uses[0]), measure_run(after, uses[1])
     return Comparison(*measured, verdicts, structures, gone, new, kept)

@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from numascape.comparison.change import Comparison
+from numascape.comparison.conclusion import cautions, conclusion
 from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.findings import Finding
 
@@ -14,6 +15,8 @@ from numascape.findings import Finding
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
     """What is printed with --json."""
     return {
+        "conclusion": conclusion(comparison),
+        "cautions": list(cautions(comparison)),
         "before": {**_run(comparison.before), "verdict": comparison.verdicts[0]},
         "after": {**_run(comparison.after), "verdict": comparison.verdicts[1]},
         "structures": [

@@ -50,6 +50,7 @@ class RunMeasures:
 
     `busiest_node_share` is the share of the node with most accesses, relative to the accesses to
     pages whose node is known. `known_share` is the share of all accesses whose nodes are known.
+    `counts` is what the recorder counted: accesses, samples, or first touches.
     """
 
     path: Path
@@ -61,6 +62,7 @@ class RunMeasures:
     reads: int
     writes: int
     pages: int
+    counts: str
     known_share: float
     remote_share: float | None
     foreign_share: float | None
@@ -115,6 +117,7 @@ def measure_run(trace: Trace, use: NodeUse) -> RunMeasures:
         reads=int(trace.accesses["reads"].sum()),
         writes=int(trace.accesses["writes"].sum()),
         pages=trace.first_touch.height,
+        counts=info.recorder.counts,
         known_share=known / accesses if accesses else 0.0,
         remote_share=away / known if known else None,
         foreign_share=foreign / touched if touched else None,

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from numascape import terminal
 from numascape.comparison.change import Comparison, StructureChange
+from numascape.comparison.conclusion import cautions, conclusion, several_nodes
 from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.console.overview import NEGLIGIBLE
 from numascape.console.tables import name, place, table_of
@@ -25,7 +26,14 @@ _NODES = 8
 
 
 def print_comparison(console: Console, comparison: Comparison, *, every: bool) -> None:
-    """Print the runs, the structures, and the findings; `every`: also little used structures."""
+    """Print the conclusion, the runs, the structures, and the findings.
+
+    `every`: also little used structures.
+    """
+    console.print(Text(conclusion(comparison), "bold"), soft_wrap=True)
+    for sentence in cautions(comparison):
+        console.print(Text(terminal.printable(sentence)), soft_wrap=True)
+    console.print()
     runs = (("before", comparison.before), ("after", comparison.after))
     for (which, run), verdict in zip(runs, comparison.verdicts, strict=True):
         console.print(Text(f"{which:<7}{_run(run)}"), soft_wrap=True)
@@ -92,18 +100,6 @@ def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         known = percent(before.known_share), percent(after.known_share)
         rows.append(("accesses with known nodes", *known, ""))
     return rows
-
-
-def several_nodes(comparison: Comparison) -> bool:
-    """Whether one of the runs had several nodes, so that the node of a page matters."""
-    nodes = {
-        node
-        for change in comparison.structures
-        for side in (change.before, change.after)
-        if side is not None
-        for node in side.nodes
-    }
-    return len(nodes) > 1
 
 
 def _share_row(what: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:

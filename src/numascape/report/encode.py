@@ -42,6 +42,11 @@ def encode_report(report: Report) -> str:
     return base64.b64encode(zlib.compress(_pack(report), 6)).decode("ascii")
 
 
+def encode_text(text: dict[str, Any]) -> str:
+    """The block of data without columns as base64 text."""
+    return base64.b64encode(zlib.compress(Planes().block(text), 6)).decode("ascii")
+
+
 def encode_job(page: JobPage) -> str:
     """The block of a job's page as base64 text; ranks and cells have columns."""
     planes = Planes()

@@ -15,7 +15,7 @@ from numascape.report.build import Draft, draft
 from numascape.report.encode import encode_job
 from numascape.report.fitting import encode_within
 from numascape.report.job import JobPage, job_page
-from numascape.report.render import SIZE, in_template, viewer_page, write_page
+from numascape.report.render import SIZE, filled, viewer_page, write_page
 from numascape.trace import Trace
 from numascape.trace.job import part_folder
 
@@ -54,12 +54,8 @@ def render_job(job: AnalysedJob, path: Path, source: bool | None = None) -> tupl
 
 def fill_job(template: str, job: AnalysedJob, page: JobPage, own: dict[int, str]) -> bytes:
     """The viewer page with the data of the job, and those of the pages of its ranks."""
-    head, mark, tail = in_template(template, html.escape(job.path.name[:200]))
-    blocks = "".join(
-        f'</script><script id="rank-{rank}" type="application/octet-stream">{text}'
-        for rank, text in own.items()
-    )
-    return (head + mark + encode_job(page) + blocks + tail).encode()
+    ranks = {f"rank-{rank}": text for rank, text in own.items()}
+    return filled(template, html.escape(job.path.name[:200]), encode_job(page), ranks)
 
 
 def rank_draft(job: AnalysedJob, rank: int, trace: Trace, source: bool | None, url: str) -> Draft:

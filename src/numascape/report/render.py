@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from numascape.atomic import replacing_file
@@ -64,6 +65,16 @@ def in_template(template: str, title: str) -> tuple[str, str, str]:
             "the viewer page has no place for the data; install numascape again (pip install .)"
         )
     return head.replace(_TITLE, f"<title>{title} · Numascape</title>", 1), mark, tail
+
+
+def filled(template: str, title: str, text: str, others: Mapping[str, str]) -> bytes:
+    """The viewer page with this title (HTML) and encoded data, and further encoded data by id."""
+    head, mark, tail = in_template(template, title)
+    blocks = "".join(
+        f'</script><script id="{name}" type="application/octet-stream">{encoded}'
+        for name, encoded in others.items()
+    )
+    return (head + mark + text + blocks + tail).encode()
 
 
 def viewer_page() -> str:

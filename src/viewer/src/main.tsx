@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { render } from "preact";
 import { unpackPage } from "./data/unpack";
+import type { Content } from "./data/unpack";
+import { ComparisonApp } from "./views/comparison/comparison-app";
 import { JobApp } from "./views/job/job-app";
 import { App } from "./views/page/app";
 import "./style.css";
@@ -12,20 +14,31 @@ import "./styles/sharing.css";
 import "./styles/phases.css";
 import "./styles/source-lines.css";
 import "./styles/job.css";
+import "./styles/comparison.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
   const data = document.getElementById("report-data")!;
   try {
-    const { job, report } = await unpackPage(data.textContent ?? "");
+    const content = await unpackPage(data.textContent ?? "", textOf);
     data.remove();
     page.replaceChildren();
-    render(job ? <JobApp job={job} /> : <App report={report!} />, page);
+    render(<Shown content={content} />, page);
     document.documentElement.dataset.ready = "yes";
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     page.textContent = `This report cannot be shown (${why}). Write it again: numascape report TRACE`;
   }
+}
+
+function textOf(id: string): string {
+  return document.getElementById(id)?.textContent ?? "";
+}
+
+function Shown({ content }: { content: Content }) {
+  if ("job" in content) return <JobApp job={content.job} />;
+  if ("comparison" in content) return <ComparisonApp comparison={content.comparison} />;
+  return <App report={content.report} />;
 }
 
 void start();

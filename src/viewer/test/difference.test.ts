@@ -3,6 +3,7 @@ import { hcl } from "d3-color";
 import { describe, expect, it } from "vitest";
 import { differenceColour } from "../src/draw/difference";
 import { differenceOf, mostDifferent, overlap } from "../src/model/difference";
+import type { Measure } from "../src/model/matrix";
 import { matrix } from "./matrices";
 
 /** Pages 0 to 3; threads 0 and 1 use page 0, thread 2 uses pages 1 and 2, no thread page 3. */
@@ -17,9 +18,15 @@ const three = matrix(
   ],
 );
 
+/** The difference of two groups of its threads. */
+function difference(a: number[], b: number[], measure: Measure = "both") {
+  const group = (lines: number[]) => ({ matrix: three, lines, threads: lines.length });
+  return differenceOf(group(a), group(b), measure);
+}
+
 describe("the difference of two groups", () => {
   it("compares means per page and thread", () => {
-    const { a, b, mean, more } = differenceOf(three, "both", [0, 1], [2]);
+    const { a, b, mean, more } = difference([0, 1], [2]);
     expect([...a]).toEqual([6, 0, 0, 0]);
     expect([...b].map((value) => value || 0)).toEqual([0, 6, 10, 0]);
     expect(mean.end).toBe(10);
@@ -27,19 +34,19 @@ describe("the difference of two groups", () => {
   });
 
   it("follows the measure", () => {
-    const { b } = differenceOf(three, "writes", [0], [2]);
+    const { b } = difference([0], [2], "writes");
     expect([...b].map((value) => value || 0)).toEqual([0, 6, 0, 0]);
   });
 
   it("lists columns by what all their pages differ", () => {
-    expect(mostDifferent(three, differenceOf(three, "both", [0, 1], [2]), 2)).toEqual([2, 0]);
+    expect(mostDifferent(three, difference([0, 1], [2]), 2)).toEqual([2, 0]);
   });
 
   it("says how much both use the same pages", () => {
-    expect(overlap(three, differenceOf(three, "both", [0], [2]))).toBe(0);
-    expect(overlap(three, differenceOf(three, "both", [0], [1]))).toBe(1);
-    expect(overlap(three, differenceOf(three, "both", [0, 2], [2]))).toBeCloseTo(26 / 34);
-    expect(overlap(three, differenceOf(three, "writes", [0], [1]))).toBe(0);
+    expect(overlap(three, difference([0], [2]))).toBe(0);
+    expect(overlap(three, difference([0], [1]))).toBe(1);
+    expect(overlap(three, difference([0, 2], [2]))).toBeCloseTo(26 / 34);
+    expect(overlap(three, difference([0], [1], "writes"))).toBe(0);
   });
 });
 

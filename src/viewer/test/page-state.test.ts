@@ -6,6 +6,7 @@ import {
   rankInAddress,
   readAddress,
   readRanges,
+  sideInAddress,
   startOf,
   writeAddress,
   writeRanges,
@@ -42,6 +43,8 @@ const EVERYTHING: PageState = {
   cells: "remote",
   columns: "class",
   rank: -1,
+  side: "",
+  changes: { key: "foreign", descending: false },
 };
 
 describe("the address", () => {
@@ -52,6 +55,24 @@ describe("the address", () => {
   it("holds only what differs from the start", () => {
     expect(writeAddress(startOf(EXTENTS))).toBe("v=1&structure=7");
     expect(readAddress("#structure=2", EXTENTS)).toEqual({ ...startOf(EXTENTS), structure: 2 });
+  });
+
+  it("keeps the run of a comparison that is shown", () => {
+    const extents: Extents = { ...EXTENTS, side: "b" };
+    const address = writeAddress(startOf(extents));
+    expect(address).toBe("v=1&run=b&structure=7");
+    expect(sideInAddress(`#${address}`)).toBe("b");
+    expect(readAddress(address, extents)?.side).toBe("b");
+    expect(sideInAddress("#run=c")).toBe("");
+  });
+
+  it("chooses no order of threads where there are none", () => {
+    const state = readAddress("#order=node&pages=2m&a=0-3&phases=1", {
+      ...EXTENTS,
+      threads: 0,
+      phases: 0,
+    });
+    expect(state).toEqual(startOf(EXTENTS));
   });
 
   it("keeps the rank of a job that is shown", () => {

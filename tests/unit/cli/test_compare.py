@@ -33,6 +33,7 @@ def test_each_structure_has_a_line(numascape: Numascape, traces: tuple[Path, Pat
     status, output, _ = numascape("compare", *traces)
     assert status == 0
     lines = {words[0]: words for words in map(str.split, output.splitlines()) if words}
+    assert output.startswith("The remote share of the accesses falls from ")
     assert lines["before"][1] == "serial.numascape:"
     row = lines["grid->vx"]
     assert row[1:4] == ["10.2", "%", "="]
@@ -86,19 +87,37 @@ def test_json_is_for_programs(numascape: Numascape, traces: tuple[Path, Path]) -
     assert len(document["structures"]) == 10 + 64
 
 
-@pytest.mark.slow  # ten pictures
-def test_html_is_written_complete_or_not_at_all(
-    numascape: Numascape, traces: tuple[Path, Path], tmp_path: Path
+def test_the_page_is_that_of_report(
+    numascape: Numascape, small_traces: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    page = tmp_path / "changes.html"
-    status, output, messages = numascape("compare", *traces, "--html", page)
+    pages = tmp_path / "compare.html", tmp_path / "report.html"
+    status, output, messages = numascape("compare", *small_traces, "--html", pages[0])
     assert (status, output) == (0, "")
-    assert f"wrote {page}" in messages
-    assert page.read_text().endswith("</body></html>\n")
-    assert len(page.read_bytes()) < 3_000_000
-    status, _, errors = numascape("compare", *traces, "--html", tmp_path / "none" / "a.html")
+    assert f"wrote {pages[0]}" in messages
+    status, output, messages = numascape("report", *small_traces, "-o", pages[1])
+    assert (status, output) == (0, "")
+    assert f"wrote {pages[1]}" in messages
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    assert len(pages[0].read_bytes()) < 5_000_000
+
+
+def test_a_page_that_cannot_be_written_is_one_line(
+    numascape: Numascape, small_traces: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for verb, option in (("compare", "--html"), ("report", "-o")):
+        status, _, errors = numascape(verb, *small_traces, option, tmp_path / "none" / "a.html")
+        assert status == 2
+        assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize("verb", ["report", "view"])
+def test_engines_are_for_one_job(
+    numascape: Numascape, small_traces: tuple[Path, Path], verb: str
+) -> None:
+    status, _, errors = numascape(verb, *small_traces, "--mpi")
     assert status == 2
     assert len(errors.splitlines()) == 1
+    assert "--mpi reads the parts of one job: give one TRACE" in errors
 
 
 @pytest.mark.parametrize(

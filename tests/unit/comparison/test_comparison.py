@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,13 @@ from rich.console import Console
 from numascape.analysis.remote import foreign_accesses, remote_accesses
 from numascape.comparison import Comparison, compare_traces, parse_condition
 from numascape.comparison.change import match_structures
+from numascape.comparison.conclusion import cautions, conclusion
 from numascape.comparison.document import comparison_document
 from numascape.comparison.measures import Site, StructureMeasures
-from numascape.comparison.page import comparison_page
 from numascape.comparison.printing import print_comparison
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
-from synthetic.patterns import HOSTILE, Pattern
+from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 
 PAGES = 2048
@@ -54,11 +53,6 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 @pytest.fixture(scope="module")
 def worse(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     return compared(tmp_path_factory.mktemp("worse"), program(True), program(False))
-
-
-@pytest.fixture(scope="module")
-def page(comparison: Comparison) -> str:
-    return comparison_page(comparison)
 
 
 def compared(folder: Path, before: Pattern, after: Pattern) -> Comparison:
@@ -106,12 +100,11 @@ def test_the_run_is_compared_as_a_whole(comparison: Comparison) -> None:
     assert before.known_share == after.known_share == 1
 
 
-def test_the_verdicts_are_those_of_advise(comparison: Comparison, page: str) -> None:
+def test_the_verdicts_are_those_of_advise(comparison: Comparison) -> None:
     before, after = comparison.verdicts
     said = "No fix is predicted to save 2 % or more of the run time on 4 x 16 CPUs at this size."
     assert before.startswith(f"2 findings. {said}")
     assert after.startswith("No NUMA problem found. ")
-    assert before in page
 
 
 def test_structures_with_one_cause_are_one_finding(tmp_path: Path) -> None:
@@ -140,6 +133,36 @@ def test_findings_go_and_come(comparison: Comparison) -> None:
     assert not names & {(f.kind.value, f.name) for f in (*comparison.gone, *comparison.new)}
 
 
+def test_one_sentence_says_what_changed(comparison: Comparison, worse: Comparison) -> None:
+    assert conclusion(comparison) == (
+        "The remote share of the accesses falls from 50.0 % to 0.40 %. "
+        "Gone: serial first touch (1 structure), one node serves all."
+    )
+    assert conclusion(worse) == (
+        "The remote share of the accesses rises from 0.40 % to 50.0 %. "
+        "New: serial first touch (1 structure), one node serves all."
+    )
+    output = io.StringIO()
+    print_comparison(Console(file=output, width=100), comparison, every=False)
+    assert output.getvalue().startswith(f"{conclusion(comparison)}\n")
+    assert comparison_document(comparison)["conclusion"] == conclusion(comparison)
+
+
+def test_other_conditions_are_named(tmp_path: Path) -> None:
+    assert cautions(compared(tmp_path, program(False), program(False))) == ()
+    other = program(False)
+    other.threads = 16
+    other.accesses = [table.filter(pl.col("thread") < 16) for table in other.accesses]
+    info = other.info()
+    info["recorder"]["counts"] = "samples"
+    other.info = lambda: info  # type: ignore[method-assign]
+    folder = tmp_path / "other"
+    folder.mkdir()
+    counts, threads = cautions(compared(folder, program(False), other))
+    assert counts.startswith("The first trace counts accesses, the second one samples:")
+    assert threads.startswith("The first run has 32 threads, the second one 16 threads:")
+
+
 def test_a_thread_that_wandered_counts_on_each_of_its_nodes_alike(tmp_path: Path) -> None:
     trace = write_pattern(program(True), tmp_path / "one.numascape")
     wandered = trace.threads.with_columns(nodes=pl.lit([0, 1, 3], pl.List(pl.UInt32)))
@@ -159,7 +182,7 @@ def test_what_nobody_knows_is_left_out(tmp_path: Path) -> None:
     assert comparison.before.remote_share is None
     assert comparison.before.foreign_share is None
     assert comparison.before.busiest_node is None
-    comparison_page(comparison)
+    assert conclusion(comparison).startswith("The first and the second trace cannot tell which")
 
 
 def site(name: str, function: str = "main", file: str = "a.c", line: int = 1) -> Site:
@@ -259,52 +282,6 @@ def test_a_condition_on_what_nobody_knows_is_a_mistake(tmp_path: Path) -> None:
     trace.__dict__["placement"] = trace.placement.head(0)
     with pytest.raises(NumascapeError, match="does not say on which nodes"):
         parse_condition("remote-share+5").failure(compare_traces(trace, trace))
-
-
-class Loads(HTMLParser):
-    """Collects what a page would load, and its text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sources: list[str] = []
-        self.tags: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
-
-
-def test_the_page_needs_nothing_else(page: str) -> None:
-    loads = Loads()
-    loads.feed(page)
-    assert len(loads.sources) == 4  # a picture for each structure
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in loads.sources)
-    assert not loads.tags & {"script", "link", "iframe", "object"}
-    assert "default-src 'none'" in page
-    assert "url(" not in page
-    assert "@import" not in page
-    text = re.sub(r"base64,[^\"]*", "", page)
-    assert ">100 % (node 0)<" in text
-    assert "serial first touch" in text
-
-
-def test_names_are_escaped(tmp_path: Path) -> None:
-    def hostile() -> Pattern:
-        pattern = Pattern("</title><script>window.pwned = 1</script>", 4, ["<i>", "--"])
-        for i, bad in enumerate(HOSTILE):
-            number = pattern.structure(bad, 16, function=bad, file=bad, module=bad)
-            page, thread = np.arange(16)[None, :], np.arange(4)[:, None]
-            pattern.access(number, page, thread, (6 - i) * 100, 10)
-            pattern.touch(number, page, 0, bad, 1)
-        return pattern
-
-    page = comparison_page(compared(tmp_path, hostile(), hostile()))
-    loads = Loads()
-    loads.feed(page)
-    assert not loads.tags & {"script", "i>"}
-    assert "<script" not in page
-    assert "<img src=x" not in page
-    assert "\u202e" not in page
 
 
 def test_the_document_has_both_sides(comparison: Comparison) -> None:

@@ -203,6 +203,8 @@ export interface Run {
   names: { source: number; runtime: number; nothing: number; advice: string[] };
   /** The job of which this is a rank, and the address of its page. */
   job?: { name: string; rank: number; url: string };
+  /** The side of the comparison of which this is a run, and the address of the comparison. */
+  compared?: { side: "a" | "b"; name: string; url: string };
   /** Where windows at full detail are asked for; only in a page that `numascape view` serves. */
   detail_url?: string;
   unseen: string[];

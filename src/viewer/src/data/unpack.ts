@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the base64 text in the page to a Report; the layout is in src/numascape/report/encode.py.
 
+import type { Comparison } from "./comparison";
 import type { Job } from "./job";
 import type { Column, Report } from "./report";
 
 const FORMAT = "numascape-report";
 const VERSION = 2;
 const JOB = { format: "numascape-job", version: 1, tables: ["ranks", "cells"] };
+const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** What of a report has columns. */
 const TABLES = [
@@ -21,12 +23,20 @@ interface Stored {
   delta: boolean;
 }
 
-/** What the page shows: a job, or the report of one trace. */
-export async function unpackPage(base64: string): Promise<{ job?: Job; report?: Report }> {
+export type Content = { job: Job } | { comparison: Comparison } | { report: Report };
+
+/**
+ * What the page shows: a job, two runs compared, or the report of one trace. `other` has further
+ * data of the page, by its id.
+ */
+export async function unpackPage(base64: string, other: (id: string) => string): Promise<Content> {
   const block = await inflate(decodeBase64(base64));
-  return formatOf(block) === JOB.format
-    ? { job: readBlock(block, JOB) as Job }
-    : { report: parseBlock(block) };
+  const format = formatOf(block);
+  if (format === JOB.format) return { job: readBlock(block, JOB) as Job };
+  if (format !== COMPARISON.format) return { report: parseBlock(block) };
+  const compared = readBlock(block, COMPARISON) as Omit<Comparison, "reports">;
+  const [a, b] = await Promise.all(["run-a", "run-b"].map((id) => unpackReport(other(id))));
+  return { comparison: { ...compared, reports: [a!, b!] } };
 }
 
 export async function unpackReport(base64: string): Promise<Report> {

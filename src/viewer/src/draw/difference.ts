@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws two groups of threads and their difference as three bands, one below the other.
+// Draws the difference of two groups of threads as bands by page, and of two runs as a map by page
+// and thread.
 
 import { lab } from "d3-color";
-import type { Axis } from "../model/bins";
+import type { Axis, Binned } from "../model/bins";
 import { accessPixel, accessRamp, intensity, pixel } from "./colour";
 import type { Scale, Theme } from "./colour";
 import { fillPixels, hatched } from "./surface";
@@ -47,11 +48,10 @@ export function drawDifference(
   scale: Scale,
   theme: Theme,
 ): void {
-  const { context, width, height, ratio } = surface;
+  const { context, width, height } = surface;
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const ramp = accessRamp(theme);
-  const white = pixel("#ffffff");
   const rows = BANDS.map(([top, bottom]): [number, number] => [
     Math.round(top * height),
     Math.round(bottom * height),
@@ -65,17 +65,58 @@ export function drawDifference(
     });
     if (a[bin] === 0 && b[bin] === 0) continue;
     const more = a[bin]! - b[bin]!;
-    const t = Math.sign(more) * intensity(Math.abs(more), largestMore, scale);
-    const colour = pixel(differenceColour(t, theme));
-    fillPixels(pixels, width, columns, rows[2]!, colour);
-    if (theme !== "grey" || more >= 0) continue;
-    for (let y = rows[2]![0]; y < rows[2]![1]; y++) {
-      for (let px = columns[0]; px < columns[1]; px++) {
-        if (hatched(px, y, ratio)) pixels[y * width + px] = white;
-      }
-    }
+    fillMore(surface, pixels, columns, rows[2]!, signed(more, largestMore, scale), theme);
   }
   context.putImageData(image, 0, 0);
+}
+
+/** By page and thread: what A has more, and what B has more; without colour: neither has any. */
+export function drawDifferenceMap(
+  surface: Surface,
+  a: Binned,
+  b: Binned,
+  largestMore: number,
+  scale: Scale,
+  theme: Theme,
+): void {
+  const { context, width, height } = surface;
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const { x, y } = a;
+  const bins = x.left.length;
+  y.left.forEach((top, line) => {
+    const rows: [number, number] = [top, y.right[line]!];
+    for (let bin = 0; bin < bins; bin++) {
+      const [inA, inB] = [a.value[line * bins + bin]!, b.value[line * bins + bin]!];
+      if (!(inA > 0) && !(inB > 0)) continue;
+      const t = signed((inA || 0) - (inB || 0), largestMore, scale);
+      fillMore(surface, pixels, [x.left[bin]!, x.right[bin]!], rows, t, theme);
+    }
+  });
+  context.putImageData(image, 0, 0);
+}
+
+/** A difference as -1 (B has it all) to 1 (A has it all). */
+function signed(more: number, largestMore: number, scale: Scale): number {
+  return Math.sign(more) * intensity(Math.abs(more), largestMore, scale);
+}
+
+function fillMore(
+  { width, ratio }: Surface,
+  pixels: Uint32Array,
+  columns: [number, number],
+  rows: [number, number],
+  t: number,
+  theme: Theme,
+): void {
+  fillPixels(pixels, width, columns, rows, pixel(differenceColour(t, theme)));
+  if (theme !== "grey" || t >= 0) return;
+  const white = pixel("#ffffff");
+  for (let y = rows[0]; y < rows[1]; y++) {
+    for (let x = columns[0]; x < columns[1]; x++) {
+      if (hatched(x, y, ratio)) pixels[y * width + x] = white;
+    }
+  }
 }
 
 /** The scale itself, "B more" on the left. */

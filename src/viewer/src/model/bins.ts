@@ -23,6 +23,8 @@ export interface Binned {
 }
 
 export function columnBins(matrix: Matrix, view: Viewport, pixels: number): Axis {
+  // Beside a larger structure, the view may be beyond the end of this one.
+  if (view.x0 >= matrix.length) return gather([], 0, pixels);
   const scale = pixels / (view.x1 - view.x0);
   const first = Math.max(0, columnAt(matrix, view.x0));
   const end = Math.min(view.x1, matrix.length);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares two groups of threads, page by page.
+// Compares two groups of threads, page by page: of one run, or each run with all its threads.
 
 import type { Axis } from "./bins";
 import { measured, robustEnd } from "./matrix";
 import type { Matrix, Measure, ScaleEnd } from "./matrix";
 
-/** Mean accesses per page and thread of the group, per bin of `x`; `lines` are rows of `matrix`. */
-export function groupMeans(
-  matrix: Matrix,
-  measure: Measure,
-  x: Axis,
-  lines: readonly number[],
-): Float64Array {
+export interface Group {
+  matrix: Matrix;
+  /** Rows of `matrix`. */
+  lines: readonly number[];
+  /** The mean is over so many threads; 1: it is the sum of all lines. */
+  threads: number;
+}
+
+/** Mean accesses per page and thread of the group, per bin of `x`. */
+export function groupMeans({ matrix, lines, threads }: Group, measure: Measure, x: Axis) {
   const sums = new Float64Array(x.left.length);
   const { accesses } = matrix;
   for (const line of lines) {
@@ -20,7 +23,7 @@ export function groupMeans(
       if (bin >= 0) sums[bin]! += measured(accesses, measure, i);
     }
   }
-  return sums.map((sum, bin) => sum / (x.weight[bin]! * Math.max(1, lines.length)));
+  return sums.map((sum, bin) => sum / (x.weight[bin]! * Math.max(1, threads)));
 }
 
 /** Bins that are the columns themselves, for scales and tables that do not depend on the zoom. */
@@ -43,16 +46,11 @@ export interface Difference {
   more: ScaleEnd;
 }
 
-/** Per column of the matrix. */
-export function differenceOf(
-  matrix: Matrix,
-  measure: Measure,
-  linesA: readonly number[],
-  linesB: readonly number[],
-): Difference {
-  const x = ownColumns(matrix);
-  const a = groupMeans(matrix, measure, x, linesA);
-  const b = groupMeans(matrix, measure, x, linesB);
+/** Per column of the matrices, which both have the same. */
+export function differenceOf(groupA: Group, groupB: Group, measure: Measure): Difference {
+  const x = ownColumns(groupA.matrix);
+  const a = groupMeans(groupA, measure, x);
+  const b = groupMeans(groupB, measure, x);
   return {
     a,
     b,

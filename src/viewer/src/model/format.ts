@@ -54,6 +54,21 @@ export function percent(value: number): string {
   return isRounded ? `${whole(value * 100)}${THIN}%` : share(value);
 }
 
+/** A change of a share, in percentage points. */
+export function points(change: number): string {
+  return `${sign(change)}${Math.abs(change * 100).toFixed(1)}`;
+}
+
+/** A relative change: 0.25 is +25 %. */
+export function signedPercent(change: number): string {
+  const percent = Math.abs(change) * 100;
+  return `${sign(change)}${percent < 10 ? percent.toFixed(1) : whole(percent)}${THIN}%`;
+}
+
+function sign(change: number): string {
+  return change < 0 ? "−" : "+";
+}
+
 export function seconds(value: number): string {
   if (value < 1) return `${three(value * 1000)}${THIN}ms`;
   if (value < 120) return `${three(value)}${THIN}s`;

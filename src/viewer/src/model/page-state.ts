@@ -4,6 +4,8 @@
 // The address contains only what differs from the initial state. It is not trusted: parts that are
 // not understood, or that this report does not have, are ignored, and nothing is shown as markup.
 
+import { CHANGE_KEYS } from "./changes";
+import type { ChangeOrder } from "./changes";
 import type { SortKey, Wanted } from "./structure-list";
 import type { Measure } from "./matrix";
 import type { CellMeasure, RankOrder } from "./rank-map";
@@ -17,6 +19,8 @@ export type PageUnit = "4k" | "2m" | "machine";
 export type ColourBy = "thread" | "node";
 /** What is counted where the run has both. */
 export type Count = "lines" | "accesses";
+
+export type Side = "" | "a" | "b";
 
 export interface PageState {
   /** Number in the trace. */
@@ -44,6 +48,10 @@ export interface PageState {
   columns: RankOrder;
   /** The rank of a job whose page in the same file this is; -1: none. */
   rank: number;
+  /** The run of a comparison whose report in the same file this is; empty: none. */
+  side: Side;
+  /** The order of the structures of a comparison. */
+  changes: ChangeOrder;
 }
 
 /** What a report has, so that an address cannot name more. */
@@ -58,6 +66,8 @@ export interface Extents {
   first?: number;
   /** The rank of a job that is shown, if the file has several. */
   rank?: number | undefined;
+  /** The run of a comparison that is shown, if the file has both. */
+  side?: Side | undefined;
 }
 
 export const START: PageState = {
@@ -78,6 +88,8 @@ export const START: PageState = {
   cells: "accesses",
   columns: "rank",
   rank: -1,
+  side: "",
+  changes: { key: "share", descending: true },
 };
 
 const THEMES: readonly Theme[] = ["light", "dark", "grey"];
@@ -94,8 +106,8 @@ const SORT_KEYS: readonly SortKey[] = [
   "remote",
 ];
 
-export function startOf({ structures, first = 0, rank = -1 }: Extents): PageState {
-  return { ...START, structure: structures[first]?.structure ?? 0, rank };
+export function startOf({ structures, first = 0, rank = -1, side = "" }: Extents): PageState {
+  return { ...START, structure: structures[first]?.structure ?? 0, rank, side };
 }
 
 /** The state after `change`: another structure, instance or order is seen whole. */
@@ -132,6 +144,7 @@ export function writeAddress(state: PageState): string {
   const { structure, instance, view, table } = state;
   const parts: [string, string, unknown][] = [
     ["rank", String(state.rank), String(START.rank)],
+    ["run", state.side, START.side],
     ["structure", String(structure), undefined],
     ["instance", String(instance), String(START.instance)],
     ["view", view ? [view.x0, view.x1, view.y0, view.y1].join(",") : "", ""],
@@ -146,15 +159,20 @@ export function writeAddress(state: PageState): string {
     ["colour", state.colourBy, START.colourBy],
     ["theme", state.theme ?? "", ""],
     ["search", table.search.slice(0, LONGEST_SEARCH), ""],
-    ["sort", `${table.order.key}${table.order.descending ? "" : "-up"}`, START.table.order.key],
+    ["sort", written(table.order), START.table.order.key],
+    ["by", written(state.changes), START.changes.key],
     ["minor", table.minor ? "1" : "", ""],
     ["cells", state.cells, START.cells],
     ["columns", state.columns, START.columns],
   ];
-  const written = parts.filter(([, value, usual]) => value !== usual);
-  const pairs = written.map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  const unusual = parts.filter(([, value, usual]) => value !== usual);
+  const pairs = unusual.map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
   // Commas are harmless in a fragment, and easier to read.
   return [`v=${VERSION}`, ...pairs].join("&").replaceAll("%2C", ",");
+}
+
+function written({ key, descending }: { key: string; descending: boolean }): string {
+  return `${key}${descending ? "" : "-up"}`;
 }
 
 /** The state in `address` (with or without #), or undefined if it contains no state. */
@@ -175,6 +193,8 @@ export function readAddress(address: string, extents: Extents): PageState | unde
   const instance =
     asked.instance !== undefined && has(structure, asked.instance) ? asked.instance : -1;
   const phases = readRanges(given.get("phases"), extents.phases);
+  // A page of several runs has no threads of its own to put in order.
+  const figures = extents.threads > 0;
   return {
     structure,
     instance,
@@ -183,8 +203,8 @@ export function readAddress(address: string, extents: Extents): PageState | unde
     measure: oneOf(given.get("measure"), ["both", "reads", "writes"]) ?? start.measure,
     scale: oneOf(given.get("scale"), ["linear", "log"]) ?? start.scale,
     phases: phases.length > 0 && phases.length < extents.phases ? phases : null,
-    order: oneOf(given.get("order"), ["number", "node", "sharing"]) ?? start.order,
-    pageUnit: oneOf(given.get("pages"), ["4k", "2m", "machine"]) ?? start.pageUnit,
+    order: (figures && oneOf(given.get("order"), ["number", "node", "sharing"])) || start.order,
+    pageUnit: (figures && oneOf(given.get("pages"), ["4k", "2m", "machine"])) || start.pageUnit,
     groupA: readRanges(given.get("a"), extents.threads),
     groupB: readRanges(given.get("b"), extents.threads),
     colourBy: oneOf(given.get("colour"), ["thread", "node"]) ?? start.colourBy,
@@ -193,7 +213,15 @@ export function readAddress(address: string, extents: Extents): PageState | unde
     cells: oneOf(given.get("cells"), ["accesses", "relative", "remote", "threads"]) ?? start.cells,
     columns: oneOf(given.get("columns"), ["rank", "class"]) ?? start.columns,
     rank: start.rank,
+    side: start.side,
+    changes: readOrder(given.get("by"), CHANGE_KEYS) ?? start.changes,
   };
+}
+
+/** The run of a comparison that an address (with or without #) names. */
+export function sideInAddress(address: string): Side {
+  if (address.length > LONGEST_ADDRESS) return "";
+  return oneOf(new URLSearchParams(address.replace(/^#/, "")).get("run"), ["a", "b"]) ?? "";
 }
 
 /** The rank of a job that an address (with or without #) names. */
@@ -203,13 +231,16 @@ export function rankInAddress(address: string): number | undefined {
 }
 
 function readTable(given: URLSearchParams): Wanted {
-  const sort = given.get("sort") ?? "";
-  const key = oneOf(sort.replace(/-up$/, ""), SORT_KEYS);
   return {
     search: (given.get("search") ?? "").slice(0, LONGEST_SEARCH),
-    order: key ? { key, descending: !sort.endsWith("-up") } : START.table.order,
+    order: readOrder(given.get("sort"), SORT_KEYS) ?? START.table.order,
     minor: given.get("minor") === "1",
   };
+}
+
+function readOrder<K extends string>(text: string | null, keys: readonly K[]) {
+  const key = oneOf((text ?? "").replace(/-up$/, ""), keys);
+  return key && { key, descending: !text!.endsWith("-up") };
 }
 
 function oneOf<T extends string>(text: string | null, allowed: readonly T[]): T | undefined {

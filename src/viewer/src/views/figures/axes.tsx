@@ -49,8 +49,9 @@ interface ThreadAxisProps {
   groups: LineGroup[];
   height: number;
   marked: Marked[];
-  /** Lines chosen by dragging along the axis; with Shift the second group. */
-  onSelect: (first: number, last: number, second: boolean) => void;
+  /** Lines chosen by dragging along the axis; with Shift the second group. Absent: nothing can be
+   * chosen. */
+  onSelect?: ((first: number, last: number, second: boolean) => void) | undefined;
 }
 
 export function ThreadAxis(props: ThreadAxisProps) {
@@ -66,11 +67,11 @@ export function ThreadAxis(props: ThreadAxisProps) {
     Math.min(threads.length - 1, Math.floor(view.y0 + pointIn(event).y * rows));
   return (
     <div
-      class="thread-axis"
+      class={onSelect ? "thread-axis selecting" : "thread-axis"}
       aria-hidden="true"
-      title="Drag: compare these threads (A); Shift and drag: with these (B)"
+      title={onSelect && "Drag: compare these threads (A); Shift and drag: with these (B)"}
       onPointerDown={(event) => {
-        if (event.button !== 0) return;
+        if (!onSelect || event.button !== 0) return;
         event.preventDefault();
         event.currentTarget.setPointerCapture(event.pointerId);
         setDrag({ from: lineAt(event), to: lineAt(event) });
@@ -79,7 +80,7 @@ export function ThreadAxis(props: ThreadAxisProps) {
       onPointerUp={(event) => {
         if (!drag) return;
         setDrag(undefined);
-        onSelect(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to), event.shiftKey);
+        onSelect?.(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to), event.shiftKey);
       }}
       onPointerCancel={() => setDrag(undefined)}
     >

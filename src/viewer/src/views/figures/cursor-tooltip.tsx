@@ -17,8 +17,12 @@ interface Props {
 /** What is under the pointer: pages, thread, counts, first toucher and its source line. */
 export function CursorTooltip({ data, view, cursor }: Props) {
   const { report, matrix, threads, per } = data;
-  const page = Math.min(view.x0 + cursor.x * (view.x1 - view.x0), matrix.length - 1e-6);
-  const row = Math.min(Math.floor(view.y0 + cursor.y * (view.y1 - view.y0)), matrix.threads - 1);
+  const x = view.x0 + cursor.x * (view.x1 - view.x0);
+  const y = view.y0 + cursor.y * (view.y1 - view.y0);
+  // Beside a larger structure, or a run with more threads, there is nothing here.
+  if (x > matrix.length || y > matrix.threads) return null;
+  const page = Math.min(x, matrix.length - 1e-6);
+  const row = Math.min(Math.floor(y), matrix.threads - 1);
   const column = columnAt(matrix, page);
   const thread = threads[row];
   if (column < 0 || !thread) return null;
@@ -34,15 +38,8 @@ export function CursorTooltip({ data, view, cursor }: Props) {
   const counted = (numbers: ArrayLike<number>) =>
     `${show.count(entry < 0 ? 0 : numbers[entry]!)}${lines ? " lines" : ""}`;
   const name = thread.name && thread.name !== `thread ${thread.thread}` ? ` (${thread.name})` : "";
-  const style = {
-    left: `${cursor.clientX}px`,
-    top: `${cursor.clientY}px`,
-    transform: `translate(${cursor.clientX > window.innerWidth - 340 ? "calc(-100% - 14px)" : "14px"}, ${
-      cursor.clientY > window.innerHeight - 200 ? "calc(-100% - 10px)" : "14px"
-    })`,
-  };
   return (
-    <div class="tooltip" role="status" style={style}>
+    <div class="tooltip" role="status" style={beside(cursor)}>
       <p class="title">
         {pages === 1
           ? `Page ${show.count(start)}`
@@ -94,6 +91,13 @@ export function CursorTooltip({ data, view, cursor }: Props) {
       </dl>
     </div>
   );
+}
+
+/** Beside the pointer, on the side where there is room. */
+export function beside({ clientX, clientY }: Cursor) {
+  const x = clientX > window.innerWidth - 340 ? "calc(-100% - 14px)" : "14px";
+  const y = clientY > window.innerHeight - 200 ? "calc(-100% - 10px)" : "14px";
+  return { left: `${clientX}px`, top: `${clientY}px`, transform: `translate(${x}, ${y})` };
 }
 
 function firstTouch(

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { drawDifference, drawDifferenceScale } from "../../draw/difference";
 import type { Theme } from "../../draw/colour";
 import { columnBins } from "../../model/bins";
 import { unitOf } from "../../model/counting";
 import { differenceOf, groupMeans, mostDifferent, overlap } from "../../model/difference";
-import type { Difference } from "../../model/difference";
+import type { Difference, Group } from "../../model/difference";
 import * as show from "../../model/format";
+import type { Matrix } from "../../model/matrix";
 import { Canvas } from "../elements/canvas";
 import { groupName } from "./compared";
 import { linesOf } from "./figure-data";
@@ -16,44 +18,58 @@ import { BrushBox, cursorHandlers } from "./page-thread-plot";
 import type { Cursor } from "./page-thread-plot";
 import { usePageState } from "../page/page-state";
 
-interface Props {
-  data: FigureData;
+interface Shared {
   navigation: Navigation;
   theme: Theme;
   onCursor: (cursor: Cursor | undefined) => void;
 }
 
 /** Two groups of threads, page by page, and what one has more; nothing until both are chosen. */
-export function DifferencePlot(props: Props) {
-  const { groupA, groupB } = usePageState("groupA", "groupB");
-  if (groupA.length === 0 || groupB.length === 0) return null;
-  return <Plot {...props} groupA={groupA} groupB={groupB} />;
-}
-
-interface PlotProps extends Props {
-  groupA: readonly number[];
-  groupB: readonly number[];
-}
-
-function Plot({ data, navigation, theme, onCursor, groupA, groupB }: PlotProps) {
-  const { measure, scale } = usePageState("measure", "scale");
+export function DifferencePlot({ data, ...shared }: Shared & { data: FigureData }) {
+  const { groupA, groupB, measure } = usePageState("groupA", "groupB", "measure");
   const { matrix, arrangement, report } = data;
-  const { view } = navigation;
-  const linesA = useMemo(() => linesOf(groupA, arrangement), [groupA, arrangement]);
-  const linesB = useMemo(() => linesOf(groupB, arrangement), [groupB, arrangement]);
-  const difference = useMemo(
-    () => differenceOf(matrix, measure, linesA, linesB),
-    [matrix, measure, linesA, linesB],
+  const groups = useMemo(
+    () =>
+      [groupA, groupB].map((rows): NamedGroup => {
+        const lines = linesOf(rows, arrangement);
+        const name = lines.length > 0 ? groupName(rows, report.threads) : "";
+        return { matrix, lines, threads: lines.length, name };
+      }),
+    [groupA, groupB, matrix, arrangement],
   );
-  const nameA = groupName(groupA, report.threads);
-  const nameB = groupName(groupB, report.threads);
+  if (groupA.length === 0 || groupB.length === 0) return null;
+  const [a, b] = groups as [NamedGroup, NamedGroup];
   const unit = unitOf(report.run, measure);
+  return <DifferenceBands {...shared} a={a} b={b} unit={unit} per="per page and thread" />;
+}
+
+export interface NamedGroup extends Group {
+  name: string;
+}
+
+interface BandsProps extends Shared {
+  /** With the same columns. */
+  a: NamedGroup;
+  b: NamedGroup;
+  unit: string;
+  per: string;
+  /** Below the bands, where no other figure has the axis of pages. */
+  axis?: ComponentChildren;
+}
+
+/** The means of A and of B by page, and what one has more. */
+export function DifferenceBands(props: BandsProps) {
+  const { a, b, unit, per, navigation, theme, onCursor, axis } = props;
+  const { measure, scale } = usePageState("measure", "scale");
+  const { matrix } = a;
+  const { view } = navigation;
+  const difference = useMemo(() => differenceOf(a, b, measure), [a, b, measure]);
   const common = overlap(matrix, difference);
   const inputs = [difference, view, scale, theme];
   return (
     <>
       <h3 class="wide">
-        Difference: A ({nameA}) against B ({nameB})
+        Difference: A ({a.name}) against B ({b.name})
       </h3>
       <div class="band-names" aria-hidden="true">
         <span style={{ top: "15%" }}>A</span>
@@ -70,57 +86,64 @@ function Plot({ data, navigation, theme, onCursor, groupA, groupB }: PlotProps) 
           class="difference"
           role="img"
           aria-label={
-            `By page, the ${unit} of A, ${nameA}, of B, ${nameB}, and their difference. ` +
+            `By page, the ${unit} of A, ${a.name}, of B, ${b.name}, and their difference. ` +
             `${show.share(common)} of their ${unit} have the same distribution over pages.`
           }
           inputs={inputs}
           draw={(surface) => {
             const x = columnBins(matrix, view, surface.width);
-            const a = groupMeans(matrix, measure, x, linesA);
-            const b = groupMeans(matrix, measure, x, linesB);
+            const means = { a: groupMeans(a, measure, x), b: groupMeans(b, measure, x) };
             const [largestMean, largestMore] = [difference.mean.end, difference.more.end];
-            drawDifference(surface, { x, a, b, largestMean, largestMore }, scale, theme);
+            drawDifference(surface, { x, ...means, largestMean, largestMore }, scale, theme);
           }}
         />
         {navigation.brush && <BrushBox {...navigation.brush} />}
       </div>
       <span />
+      {axis && [<span key="before" />, axis, <span key="after" />]}
       <div class="wide difference-notes">
-        <div class="legend">
-          <span>B has {show.short(difference.more.end)} more</span>
-          <Canvas
-            class="gradient"
-            aria-hidden="true"
-            inputs={[theme]}
-            draw={(surface) => drawDifferenceScale(surface, theme)}
-          />
-          <span>
-            A has {show.short(difference.more.end)} more {unit} per page and thread
-          </span>
-        </div>
+        <DifferenceLegend largest={difference.more.end} unit={`${unit} ${per}`} theme={theme} />
         <p>
           {show.share(common)} of their {unit} are spread alike over the pages: at 100{"\u202f"}%
-          both groups use the same pages equally, at 0{"\u202f"}% they share none and may live on
-          different nodes.
+          both use the same pages equally, at 0{"\u202f"}% they share none and may live on different
+          nodes.
         </p>
-        <MostDifferent data={data} difference={difference} unit={unit} />
+        <MostDifferent matrix={matrix} difference={difference} unit={`${unit} ${per}`} />
       </div>
     </>
+  );
+}
+
+/** The colours from "B has more" to "A has more"; `unit` is of the largest difference. */
+export function DifferenceLegend(props: { largest: number; unit: string; theme: Theme }) {
+  const { largest, unit, theme } = props;
+  return (
+    <div class="legend">
+      <span>B has {show.short(largest)} more</span>
+      <Canvas
+        class="gradient"
+        aria-hidden="true"
+        inputs={[theme]}
+        draw={(surface) => drawDifferenceScale(surface, theme)}
+      />
+      <span>
+        A has {show.short(largest)} more {unit}
+      </span>
+    </div>
   );
 }
 
 const LISTED = 20;
 
 function MostDifferent({
-  data,
+  matrix,
   difference,
   unit,
 }: {
-  data: FigureData;
+  matrix: Matrix;
   difference: Difference;
   unit: string;
 }) {
-  const { matrix } = data;
   return (
     <details>
       <summary>The pages in which they differ most, as a table</summary>
@@ -135,7 +158,7 @@ function MostDifferent({
             <tr>
               <th scope="col">Pages</th>
               <th scope="col" class="number">
-                A, {unit} per page and thread
+                A, {unit}
               </th>
               <th scope="col" class="number">
                 B

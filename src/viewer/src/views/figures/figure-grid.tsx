@@ -25,21 +25,24 @@ interface Props {
   navigation: Navigation;
   largest: number;
   theme: Theme;
+  /** Rows of this figure and of the one of another run beside it, if there is one. */
+  rowsBeside?: number;
 }
 
 export function FigureGrid(props: Props) {
-  const { data, navigation, largest, theme } = props;
+  const { data, navigation, largest, theme, rowsBeside } = props;
   const { report, matrix, threads } = data;
   const { measure, scale, colourBy } = usePageState("measure", "scale", "colourBy");
   const { view } = navigation;
   const [cursor, setCursor] = useState<Cursor>();
   const [grid, width] = useWidth();
   const inputs = [matrix, view, measure, scale, largest, theme, colourBy];
-  const heights = plotHeights(threads.length);
+  const heights = plotHeights(rowsBeside ?? threads.length);
   const firstTouchLabel = useMemo(() => describeFirstTouches(data), [matrix]);
   const { firstTouched } = useMemo(() => threadSums(matrix), [matrix]);
   const grouped = data.arrangement.groups.length > 0;
-  const shared = { data, navigation, cursor, onCursor: setCursor, inputs };
+  const selectable = rowsBeside === undefined;
+  const shared = { data, navigation, cursor, onCursor: setCursor, inputs, selectable };
   useRedrawMeasure(navigation, inputs);
   return (
     <div class={grouped ? "figure-grid grouped" : "figure-grid"} ref={grid}>
@@ -78,6 +81,7 @@ interface SharedByPlots {
   cursor: Cursor | undefined;
   onCursor: (cursor: Cursor | undefined) => void;
   inputs: readonly unknown[];
+  selectable: boolean;
 }
 
 /** Which thread accesses which page how often, with averages; and two groups of threads compared. */
@@ -86,13 +90,14 @@ function AccessPlots({
   navigation,
   largest,
   theme,
+  rowsBeside,
   shared,
 }: Props & { shared: SharedByPlots }) {
   const { measure, scale } = usePageState("measure", "scale");
   const { matrix, threads } = data;
   const folded = useFolded(matrix, measure, navigation);
   const label = useMemo(() => describe(data, measure), [matrix, measure]);
-  const height = plotHeights(threads.length).accesses;
+  const height = plotHeights(rowsBeside ?? threads.length).accesses;
   const lines = counting(data.report.run) === "memory lines";
   return (
     <>
@@ -122,18 +127,20 @@ function AccessPlots({
           drawBars(surface, rows.binned.y, rows.row, "right", MAP_COLOURS[theme].bars);
         }}
       />
-      <DifferencePlot
-        data={data}
-        navigation={navigation}
-        theme={theme}
-        onCursor={shared.onCursor}
-      />
+      {shared.selectable && (
+        <DifferencePlot
+          data={data}
+          navigation={navigation}
+          theme={theme}
+          onCursor={shared.onCursor}
+        />
+      )}
     </>
   );
 }
 
 /** Heights in pixels that leave every thread at least a pixel up to the screen's height. */
-function plotHeights(threads: number): { accesses: number; firstTouches: number } {
+export function plotHeights(threads: number): { accesses: number; firstTouches: number } {
   const accesses = Math.max(300, Math.min(520, threads * 14));
   return { accesses, firstTouches: Math.round(Math.max(110, accesses * 0.5)) };
 }

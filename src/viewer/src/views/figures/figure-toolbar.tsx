@@ -46,26 +46,40 @@ export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
       />
       <InstanceChoice report={report} position={position} />
       {seen && report.threads.length > 1 && <CompareControls threads={report.threads} />}
-      <div class="zoom" role="group" aria-label="Zoom">
-        <button type="button" aria-label="Zoom in" onClick={() => navigation.zoomBy(0.5)}>
-          +
-        </button>
-        <button type="button" aria-label="Zoom out" onClick={() => navigation.zoomBy(2)}>
-          −
-        </button>
-        <button type="button" disabled={navigation.whole} onClick={navigation.reset}>
-          whole structure
-        </button>
+      <ZoomButtons navigation={navigation} onHelp={onHelp} />
+    </div>
+  );
+}
+
+interface ZoomProps {
+  navigation: Navigation;
+  /** Absent: there is no help. */
+  onHelp?: () => void;
+}
+
+export function ZoomButtons({ navigation, onHelp }: ZoomProps) {
+  return (
+    <div class="zoom" role="group" aria-label="Zoom">
+      <button type="button" aria-label="Zoom in" onClick={() => navigation.zoomBy(0.5)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" onClick={() => navigation.zoomBy(2)}>
+        −
+      </button>
+      <button type="button" disabled={navigation.whole} onClick={navigation.reset}>
+        whole structure
+      </button>
+      {onHelp && (
         <button type="button" aria-label="Help: keys and pointer" onClick={onHelp}>
           ?
         </button>
-      </div>
+      )}
     </div>
   );
 }
 
 /** What the colours of the access distribution show. */
-function AccessChoices({ report }: { report: Report }) {
+export function AccessChoices({ report }: { report: Report }) {
   const { measure, scale } = usePageState("measure", "scale");
   const lines = counting(report.run) === "memory lines";
   const change = useChangePage();

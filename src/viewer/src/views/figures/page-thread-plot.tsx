@@ -26,6 +26,8 @@ interface Props {
   draw: (surface: Surface) => void;
   drawRows: (surface: Surface) => void;
   inputs: readonly unknown[];
+  /** Whether threads can be chosen for comparison. */
+  selectable: boolean;
 }
 
 /** Thread axis, map, and bars per thread: one row of the figures' grid. */
@@ -52,7 +54,7 @@ export function PageThreadPlot(props: Props) {
         groups={groups}
         height={props.height}
         marked={marked}
-        onSelect={compare}
+        onSelect={props.selectable ? compare : undefined}
       />
       <div
         class={`plot ${props.name}`}

@@ -22,6 +22,14 @@ export function RunHeader({ run }: { run: Run }) {
           rank {run.job.rank}
         </p>
       )}
+      {run.compared && (
+        <p class="back">
+          <a class="rank-link" href={run.compared.url}>
+            ← both runs
+          </a>{" "}
+          {run.compared.side.toUpperCase()}: <bdi>{run.compared.name}</bdi>
+        </p>
+      )}
       <h1>{show.fileName(run.program) || "program"}</h1>
       <p class="command">
         {[run.program, ...(run.arguments ?? [])].map((word, i) => (

@@ -42,8 +42,9 @@ function extentsOf(report: Report): Extents {
     phases: phases.length,
     lines: lines !== undefined,
     first: mostUsed(reportInLines(report)),
-    // In the file of a job, the address says which rank is shown.
+    // In the file of a job, the address says which rank is shown; in that of a comparison, which run.
     rank: report.run.job?.url.startsWith("#") ? report.run.job.rank : undefined,
+    side: report.run.compared?.url.startsWith("#") ? report.run.compared.side : undefined,
   };
 }
 

@@ -44,6 +44,7 @@ const COLOURS = [
 export function StructureTable(props: Props) {
   const { report, listed, wanted, onWanted, colourBy, onColourBy } = props;
   const several = severalNodes(report);
+  const positions = listed.map(({ position }) => position);
   return (
     <section aria-labelledby="structures">
       <div class="heading">
@@ -69,7 +70,11 @@ export function StructureTable(props: Props) {
         </div>
       </div>
       <div class="scroll" tabIndex={-1}>
-        <table class="structures" aria-label="Structures" onKeyDown={(event) => move(event, props)}>
+        <table
+          class="structures"
+          aria-label="Structures"
+          onKeyDown={(event) => move(event, positions, props.selected, props.onSelect)}
+        >
           <Head {...props} />
           <tbody>
             {listed.map((row) => (
@@ -251,12 +256,16 @@ export function where({ file, line, function: name, module }: Structure): string
   return (name || show.fileName(module)).slice(0, 80);
 }
 
-/** Up and down arrows select the neighbouring row. */
-function move(event: KeyboardEvent, { listed, selected, onSelect }: Props): void {
+/** Up and down arrows select the neighbouring row; `positions` are those of the rows. */
+export function move(
+  event: KeyboardEvent,
+  positions: readonly number[],
+  selected: number,
+  onSelect: (position: number) => void,
+): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step === undefined) return;
-  const at = listed.findIndex(({ position }) => position === selected);
-  const next = listed[at + step]?.position;
+  const next = positions[positions.indexOf(selected) + step];
   if (next === undefined) return;
   event.preventDefault();
   onSelect(next);

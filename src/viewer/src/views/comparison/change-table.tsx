@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ComparedSide, ComparedStructure, Comparison } from "../../data/comparison";
+import type { Report } from "../../data/report";
+import type { Theme } from "../../draw/colour";
+import { changeOf, minorCount, onlyIn, sideRows } from "../../model/changes";
+import type { ChangeKey, ChangeRow } from "../../model/changes";
+import * as show from "../../model/format";
+import { matrixOf } from "../../model/matrix";
+import { useChangePage, usePageState } from "../page/page-state";
+import { SaveMenu } from "../page/save-menu";
+import { move } from "../structures/structure-table";
+import { StripCell, StripLegend } from "../structures/strip-cell";
+import { changeTable } from "./change-csv";
+
+interface Props {
+  comparison: Comparison;
+  reports: [Report, Report];
+  rows: ChangeRow[];
+  selected: number;
+  onSelect: (row: number) => void;
+  theme: Theme;
+}
+
+/** The structures of both runs: the numbers of A, of B, and the change. */
+export function ChangeTable(props: Props) {
+  const { comparison, reports, rows, selected, onSelect, theme } = props;
+  const { table } = usePageState("table");
+  const change = useChangePage();
+  const positions = rows.map(({ row }) => row);
+  return (
+    <section aria-labelledby="structures">
+      <div class="heading">
+        <h2 id="structures">Structures</h2>
+        <div class="controls">
+          <input
+            type="search"
+            placeholder="Search name, file, function"
+            aria-label="Search structures"
+            value={table.search}
+            onInput={(event) => change({ table: { ...table, search: event.currentTarget.value } })}
+          />
+          <SaveMenu
+            title="Structures of both runs"
+            table={() => changeTable(rows)}
+            picture={false}
+          />
+        </div>
+      </div>
+      <div class="scroll" tabIndex={-1}>
+        <table
+          class="structures changes"
+          aria-label="Structures of both runs"
+          onKeyDown={(event) => move(event, positions, selected, onSelect)}
+        >
+          <Head several={comparison.several_nodes} />
+          <tbody>
+            {rows.map((row) => (
+              <Row key={row.row} of={row} {...props} />
+            ))}
+          </tbody>
+        </table>
+        {rows.length === 0 && <p class="empty">No structure matches.</p>}
+      </div>
+      <MinorSwitch comparison={comparison} />
+      <p class="how">
+        Each strip shows a structure from its first page (left) to its last page: A above B. The
+        change of a share is in percentage points.{" "}
+        <StripLegend report={reports[1]} colourBy="thread" theme={theme} />
+      </p>
+    </section>
+  );
+}
+
+function MinorSwitch({ comparison: { structures } }: { comparison: Comparison }) {
+  const { table } = usePageState("table");
+  const change = useChangePage();
+  const minor = minorCount(structures);
+  if (minor === 0) return null;
+  return (
+    <label class="switch folded-switch">
+      <input
+        type="checkbox"
+        checked={table.minor}
+        onChange={(event) => change({ table: { ...table, minor: event.currentTarget.checked } })}
+      />
+      Show also {show.count(minor)} minor structure{minor > 1 && "s"}, below {show.share(0.0001)} of
+      the accesses in both runs
+    </label>
+  );
+}
+
+/** Numbers of both runs in three columns: A, B, change. */
+const NUMBERS: readonly (readonly [Exclude<ChangeKey, "name">, string])[] = [
+  ["accesses", "Accesses"],
+  ["share", "Share"],
+  ["foreign", "Foreign"],
+  ["remote", "Remote"],
+];
+
+function numbersOf(several: boolean) {
+  return NUMBERS.filter(([key]) => several || key !== "remote");
+}
+
+function Head({ several }: { several: boolean }) {
+  const { changes } = usePageState("changes");
+  const change = useChangePage();
+  const heading = (key: ChangeKey, label: string, number: boolean) => {
+    const sorted = key === changes.key;
+    const descending = sorted ? !changes.descending : key !== "name";
+    return (
+      <th
+        key={key}
+        scope={number ? "colgroup" : "col"}
+        class={number ? "number group" : ""}
+        {...(number ? { colSpan: 3 } : { rowSpan: 2 })}
+        aria-sort={!sorted ? "none" : changes.descending ? "descending" : "ascending"}
+      >
+        <button type="button" onClick={() => change({ changes: { key, descending } })}>
+          {label}
+          <span class="arrow" aria-hidden="true">
+            {!sorted ? "" : changes.descending ? "↓" : "↑"}
+          </span>
+        </button>
+      </th>
+    );
+  };
+  return (
+    <thead>
+      <tr>
+        {heading("name", "Name", false)}
+        <th scope="col" rowSpan={2}>
+          Pages, by dominant thread
+        </th>
+        {numbersOf(several).map(([key, label]) => heading(key, label, true))}
+        <th scope="colgroup" colSpan={2} class="number group">
+          First touch by
+        </th>
+        {several && (
+          <th scope="colgroup" colSpan={2} class="group">
+            Pages on nodes
+          </th>
+        )}
+      </tr>
+      <tr>
+        {numbersOf(several).map(([key]) => [
+          <SideHeading key={`${key}a`} letter="A" number />,
+          <SideHeading key={`${key}b`} letter="B" number />,
+          <th key={`${key}change`} scope="col" class="number">
+            change
+          </th>,
+        ])}
+        <SideHeading letter="A" number />
+        <SideHeading letter="B" number />
+        {several && <SideHeading letter="A" />}
+        {several && <SideHeading letter="B" />}
+      </tr>
+    </thead>
+  );
+}
+
+function SideHeading({ letter, number = false }: { letter: "A" | "B"; number?: boolean }) {
+  return (
+    <th scope="col" class={`${number ? "number" : ""} ${letter === "A" ? "group" : ""}`}>
+      {letter}
+    </th>
+  );
+}
+
+function Row({ of, comparison, reports, selected, onSelect, theme }: Props & { of: ChangeRow }) {
+  const { row, structure } = of;
+  const only = onlyIn(structure);
+  const several = comparison.several_nodes;
+  const [a, b] = structure.sides;
+  return (
+    <tr aria-selected={row === selected} data-position={row} onClick={() => onSelect(row)}>
+      <th scope="row">
+        <button type="button" class="name" title={structure.name} aria-pressed={row === selected}>
+          <bdi>{structure.name}</bdi>
+        </button>
+        <span class="origin">
+          {only && <b>only in {only} · </b>}
+          {structure.kind}
+          {place(structure) && <bdi> · {place(structure)}</bdi>}
+          {sizes(structure)}
+        </span>
+      </th>
+      <td class="strip">
+        {sideRows(structure).map(([letter, side], i) => (
+          <Strip key={letter} letter={letter} side={side} report={reports[i]!} theme={theme} />
+        ))}
+      </td>
+      {numbersOf(several).map(([key]) => (
+        <Numbers key={key} of={key} structure={structure} />
+      ))}
+      <td class="number group">{toucher(a)}</td>
+      <td class="number">{toucher(b)}</td>
+      {several && <td class="nodes group">{nodes(a)}</td>}
+      {several && <td class="nodes">{nodes(b)}</td>}
+    </tr>
+  );
+}
+
+interface StripProps {
+  letter: string;
+  side: ComparedSide | null;
+  report: Report;
+  theme: Theme;
+}
+
+function Strip({ letter, side, report, theme }: StripProps) {
+  if (!side) return <span class="no-strip">not in {letter}</span>;
+  if (!report.structures[side.position]) {
+    return <span class="no-strip">left out of the report of {letter}</span>;
+  }
+  return (
+    <StripCell
+      report={report}
+      matrix={matrixOf(report, side.position)}
+      colourBy="thread"
+      label={`Overview of ${letter}: ${report.structures[side.position]!.reading.verdict || "no pattern named"}`}
+      theme={theme}
+    />
+  );
+}
+
+interface NumbersProps {
+  of: Exclude<ChangeKey, "name">;
+  structure: ComparedStructure;
+}
+
+function Numbers({ of, structure }: NumbersProps) {
+  const [a, b] = structure.sides;
+  const text = (side: ComparedSide | null) => {
+    const value = side?.[of];
+    if (!side) return "–";
+    if (value == null) return "?";
+    return of === "accesses" ? show.short(value) : show.share(value);
+  };
+  const more = changeOf(structure, of);
+  const bad = of === "foreign" || of === "remote";
+  const tone = bad && more !== undefined && Math.abs(more) >= 0.005;
+  return (
+    <>
+      <td class="number group">{text(a)}</td>
+      <td class="number">{text(b)}</td>
+      <td class={`number change ${tone ? (more > 0 ? "worse" : "better") : ""}`}>
+        {changeText(of, a?.[of], more)}
+      </td>
+    </>
+  );
+}
+
+/** Accesses change in percent, shares in percentage points. */
+function changeText(of: ChangeKey, before: number | null | undefined, more?: number): string {
+  if (more === undefined || before == null) return "";
+  if (of !== "accesses") return Math.abs(more) < 0.0005 ? "=" : show.points(more);
+  if (more === 0) return "=";
+  return before === 0 ? "" : show.signedPercent(more / before);
+}
+
+function place({ file, line, function: name }: ComparedStructure): string {
+  return file ? `${file}${line ? `:${line}` : ""}` : name;
+}
+
+function sizes({ sides: [a, b] }: ComparedStructure): string {
+  const text = (side: ComparedSide) =>
+    `${side.instances > 1 ? `${show.count(side.instances)} × ` : ""}${show.bytes(side.size)}`;
+  const both = [a, b].flatMap((side) => (side ? [text(side)] : []));
+  return ` · ${[...new Set(both)].join(" → ")}`;
+}
+
+function toucher(side: ComparedSide | null): string {
+  if (!side) return "–";
+  if (side.first === null || side.first_share === null) return "?";
+  return `${side.first}${side.first_share < 1 ? ` (${show.share(side.first_share)})` : ""}`;
+}
+
+const MAX_NODES = 4;
+
+/** The nodes with most pages, and their shares. */
+function nodes(side: ComparedSide | null): string {
+  if (!side) return "–";
+  const pages = side.nodes.reduce((sum, [, count]) => sum + count, 0);
+  if (pages === 0) return "?";
+  if (side.nodes.length === 1) return `all on ${side.nodes[0]![0]}`;
+  if (side.nodes.length > MAX_NODES) return `${side.nodes.length} nodes`;
+  return side.nodes.map(([node, n]) => `${node}: ${show.percent(n / pages)}`).join(", ");
+}
