@@ -54,18 +54,23 @@ def table_of(chosen: Chosen, rounds: list[list[Outcome]]) -> ResultTable:
                 str(reached.missed),
                 reached.precision,
                 reached.recall,
+                reached.action if reached.judged else None,
+                str(reached.harmed) if chosen is Chosen.BLIND else None,
             ]
         )
     return ResultTable(
         "Findings about programs whose causes are known",
-        ["group", "programs", "right", "wrong", "missed", "precision", "recall"],
+        ["group", "programs", "right", "wrong", "missed", *SCORES],
         rows,
         f"Sums over {len(rounds)} recordings of each program. "
         f"tests/integration/findings/{chosen.folder.name} has the programs with their labels; "
-        "every finding that is not a label is wrong.",
+        "every finding that is not a label is wrong. Right action: of the structures with a right "
+        "finding, the share that is advised a right fix first. Harmful: structures with advice to "
+        "apply a fix that cannot be done or makes the program slower.",
     )
 
 
+SCORES = ("precision", "recall", "right action", "harmful")
 MACHINES = ("numa16", "xeon-x7550", "epyc-9354p-nps4", "xeon-6980p-snc3")
 
 
@@ -75,10 +80,11 @@ def table_of_machines(by_machine: dict[str, list[Outcome]]) -> ResultTable:
     for name, results in by_machine.items():
         reached = score(results)
         counts = [str(reached.right), str(reached.wrong), str(reached.missed)]
-        rows.append([name, *counts, reached.precision, reached.recall])
+        action = reached.action if reached.judged else None
+        rows.append([name, *counts, reached.precision, reached.recall, action, str(reached.harmed)])
     return ResultTable(
         "The same recordings, with gains predicted for a machine",
-        ["machine", "right", "wrong", "missed", "precision", "recall"],
+        ["machine", "right", "wrong", "missed", *SCORES],
         rows,
         "What a program does wrong does not depend on the machine; only the gains do.",
     )
@@ -106,6 +112,15 @@ def main(
             recordings.mkdir(parents=True, exist_ok=True)
             done.append(outcomes(built, recordings, folder=programs.folder))
             for result in done[-1]:
+                for name in sorted(result.judged - result.followed):
+                    advised = sorted(result.advised.get(name, ()))
+                    console.print(
+                        f"{result.program}: {name}: advised {advised}, "
+                        f"right is {sorted(result.right[name])}",
+                        markup=False,
+                    )
+                if result.harmed:
+                    console.print(f"{result.program}: harmful: {sorted(result.harmed)}")
                 if result.planted != result.found:
                     missed, wrong = result.planted - result.found, result.found - result.planted
                     console.print(

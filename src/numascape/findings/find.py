@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from numascape.analysis.ownership import Owner, is_remainder
 from numascape.analysis.source_files import SourceFiles
@@ -28,7 +29,7 @@ from numascape.findings.diagnoses import (
     shared_written,
     travelling_lines,
 )
-from numascape.findings.finding import LINES_TRAVEL, Finding, Kind
+from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import MIN_GAIN
@@ -51,8 +52,6 @@ _ONE_OF: tuple[Diagnosis, ...] = (
     shared_by_groups.diagnose,
     partitioned.diagnose,
 )
-# These diagnoses may apply in addition.
-_BESIDES: tuple[Diagnosis, ...] = (hot_pages.diagnose, huge_page_false_sharing.diagnose)
 # Diagnoses from first touches alone. A structure gets the first that applies.
 _OF_TOUCHES: tuple[Diagnosis, ...] = (displaced_pages.diagnose, one_first_toucher.diagnose)
 # The kinds of findings that need first touches.
@@ -139,7 +138,16 @@ def of_structure(subject: Subject) -> list[Finding]:
     if cache_resident.is_cache_resident(subject):
         return _present([resident])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
-    return _present([first, *(diagnose(subject) for diagnose in _BESIDES)])
+    huge = huge_page_false_sharing.diagnose(subject)
+    if first is not None and first.to_do and huge is not None:
+        # It is the next obstacle after the first fix, and no second cause.
+        first, huge = replace(first, fixes=(*first.fixes, Fix(_then(huge)))), None
+    return _present([first, hot_pages.diagnose(subject), huge])
+
+
+def _then(huge: Finding) -> str:
+    """What to do about huge pages after the fix of another finding."""
+    return f"{huge.why} {huge.advice[0]}"
 
 
 def _present(found: Sequence[Finding | None]) -> list[Finding]:

@@ -3,7 +3,8 @@
 
 A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
 a whole; `!` and `#` begin comments too). A program's labels are complete: a finding that is not
-among them is wrong.
+among them is wrong. A line `// action: STRUCTURE = ACTION` names the fixes that are right, with
+bars between them, and `// harm: STRUCTURE = ACTION` a fix that must not be advised.
 """
 
 from __future__ import annotations
@@ -15,31 +16,70 @@ import sys
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numascape
 from integration.loaded_command import run_loaded
 from numascape.analysis.source_files import readable_sources
-from numascape.findings import Finding, find
+from numascape.findings import Finding, Kind, find
+from numascape.findings.finding import Fix, Remedy
 from numascape.machine import Machine
 from numascape.naming.destination import without_subscripts
 
 PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
 THREADS = 4
-_LABEL = re.compile(r"^\s*(?://|!|#) label: (.+?) = (.+?)\s*$", re.MULTILINE)
+_LINE = re.compile(r"^\s*(?://|!|#) (label|action|harm): (.+?) = (.+?)\s*$", re.MULTILINE)
+IN_PARALLEL = "parallelise the existing loop"
+"""The action of a fix that tells to run a loop of the program in parallel."""
 
 Label = tuple[str, str]
+Actions = dict[str, frozenset[str]]
+"""Actions by the name of their structure."""
+_NOTHING: frozenset[str] = frozenset()
+_ACTIONS = {
+    Remedy.USERS: "local",
+    Remedy.INTERLEAVED: "spread",
+    Remedy.COPIED: "copy",
+    Remedy.DIVIDED: "divide",
+    Remedy.EVEN_PARTS: "even parts",
+    Remedy.BALANCED: "balance",
+}
+_PADDED = frozenset({Kind.PAGE_FALSE_SHARING, Kind.LINE_FALSE_SHARING})
+"""Their fixes tell to pad or to align the parts of threads, or to divide the work otherwise."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The planted and the actual findings of a program: pairs of structure and finding."""
+    """The planted and the actual findings of a program: pairs of structure and finding.
+
+    `right` and `harmful` are the labels of actions; `advised` has what each structure is advised
+    first, and `told` all that it is advised.
+    """
 
     program: str
     planted: frozenset[Label]
     found: frozenset[Label]
+    right: Actions = field(default_factory=dict)
+    harmful: Actions = field(default_factory=dict)
+    advised: Actions = field(default_factory=dict)
+    told: Actions = field(default_factory=dict)
+
+    @property
+    def judged(self) -> frozenset[str]:
+        """The structures with a right finding and a label for their action."""
+        return frozenset(name for name, _ in self.planted & self.found if name in self.right)
+
+    @property
+    def followed(self) -> frozenset[str]:
+        """Those of them whose first advice is right."""
+        return frozenset(n for n in self.judged if self.advised.get(n, _NOTHING) & self.right[n])
+
+    @property
+    def harmed(self) -> frozenset[str]:
+        """The structures for which a harmful fix is advised."""
+        return frozenset(n for n, harm in self.harmful.items() if self.told.get(n, _NOTHING) & harm)
 
     @property
     def held_back(self) -> bool:
@@ -49,11 +89,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Score:
-    """How many findings were right, wrong, and missed."""
+    """How many findings were right, wrong, and missed.
+
+    `judged` structures have a right finding and a label for the fix, `followed` of them the right
+    first advice, and `harmed` structures a harmful one.
+    """
 
     right: int
     wrong: int
     missed: int
+    judged: int = 0
+    followed: int = 0
+    harmed: int = 0
 
     @property
     def precision(self) -> float:
@@ -65,13 +112,33 @@ class Score:
         """Of what was planted, the share that was found."""
         return self.right / max(1, self.right + self.missed)
 
+    @property
+    def action(self) -> float:
+        """Of structures whose right fix is known, the share that is advised it first."""
+        return self.followed / max(1, self.judged)
+
 
 def sources(folder: Path = PROGRAMS) -> list[Path]:
     return sorted(p for p in folder.iterdir() if p.suffix in (".c", ".cpp", ".f90", ".py"))
 
 
 def labels(source: Path) -> frozenset[Label]:
-    return frozenset((_plain(name), kind) for name, kind in _LABEL.findall(source.read_text()))
+    return frozenset(
+        (_plain(name), kind)
+        for what, name, kind in _LINE.findall(source.read_text())
+        if what == "label"
+    )
+
+
+def labelled_actions(source: Path, word: str) -> Actions:
+    """The actions in lines that begin with `word`, `action` or `harm`."""
+    actions: dict[str, set[str]] = {}
+    for what, name, text in _LINE.findall(source.read_text()):
+        if what == word:
+            # "copy or spread" says that either is right.
+            alternatives = re.split(r"\s*\|\s*|\s+or\s+", text)
+            actions.setdefault(_plain(name), set()).update(alternatives)
+    return {name: frozenset(chosen) for name, chosen in actions.items()}
 
 
 def _plain(name: str) -> str:
@@ -104,16 +171,55 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
     return trace
 
 
-def found_in(trace: Path, machine: Machine | None = None) -> frozenset[Label]:
+def findings_in(trace: Path, machine: Machine | None = None) -> list[Finding]:
     opened = numascape.open(trace)
-    return as_labels(find(opened, machine, readable_sources(opened.info, None)))
+    return find(opened, machine, readable_sources(opened.info, None))
+
+
+def _subject(finding: Finding) -> str:
+    return "run" if finding.structure is None else _plain(finding.name)
 
 
 def as_labels(findings: Iterable[Finding]) -> frozenset[Label]:
-    return frozenset(
-        ("run" if finding.structure is None else _plain(finding.name), finding.kind.value)
-        for finding in findings
-    )
+    return frozenset((_subject(finding), finding.kind.value) for finding in findings)
+
+
+def in_words_of(labelled: frozenset[str], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, where a member has its author's name: `slots` for `shards.slots`."""
+
+    def called(finding: Finding) -> str:
+        name = _plain(finding.name)
+        member = name.rpartition(".")[2]
+        return member if name not in labelled and member in labelled else name
+
+    return [replace(finding, name=called(finding)) for finding in findings]
+
+
+def actions_of(finding: Finding, fix: Fix) -> frozenset[str]:
+    """What a fix tells to do, in the words of the labels."""
+    actions = {_ACTIONS[fix.remedy]} if fix.remedy in _ACTIONS else set()
+    if finding.kind in _PADDED:
+        actions.add("pad")
+    if fix.text.startswith("Initialise it in parallel: `"):
+        actions.add(IN_PARALLEL)
+    return frozenset(actions)
+
+
+def advised_actions(findings: Iterable[Finding]) -> tuple[Actions, Actions]:
+    """What each structure is advised by the first fix of its first finding, and by all fixes."""
+    first: dict[str, frozenset[str]] = {}
+    every: dict[str, frozenset[str]] = {}
+    for finding in findings:
+        subject = _subject(finding)
+        if not finding.to_do:
+            first.setdefault(subject, frozenset({"none"}))
+            continue
+        placing = [fix for fix in finding.fixes if fix.remedy is finding.remedy]
+        if placing:
+            first.setdefault(subject, actions_of(finding, placing[0]))
+        told = [actions_of(finding, fix) for fix in finding.fixes]
+        every[subject] = every.get(subject, _NOTHING).union(*told)
+    return first, every
 
 
 def outcomes(
@@ -125,17 +231,26 @@ def outcomes(
     """
 
     def outcome(source: Path) -> Outcome:
-        found = found_in(record(source, programs, traces), machine)
-        return Outcome(source.name, labels(source), found)
+        planted = labels(source)
+        found = in_words_of(
+            frozenset(name for name, _ in planted),
+            findings_in(record(source, programs, traces), machine),
+        )
+        right, harmful = (labelled_actions(source, word) for word in ("action", "harm"))
+        advised, told = advised_actions(found)
+        return Outcome(source.name, labels(source), as_labels(found), right, harmful, advised, told)
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(outcome, sources(folder)))
 
 
 def score(results: Iterable[Outcome]) -> Score:
-    right = wrong = missed = 0
-    for result in results:
-        right += len(result.planted & result.found)
-        wrong += len(result.found - result.planted)
-        missed += len(result.planted - result.found)
-    return Score(right, wrong, missed)
+    every = list(results)
+    return Score(
+        right=sum(len(result.planted & result.found) for result in every),
+        wrong=sum(len(result.found - result.planted) for result in every),
+        missed=sum(len(result.planted - result.found) for result in every),
+        judged=sum(len(result.judged) for result in every),
+        followed=sum(len(result.followed) for result in every),
+        harmed=sum(len(result.harmed) for result in every),
+    )

@@ -17,7 +17,6 @@ from numascape.findings.thresholds import (
     MAX_REUSE_RATIO,
     MAX_WRITTEN_SHARE,
     MIN_CACHE_RESIDENT_SHARE,
-    MIN_DOMINANT_SHARE,
     MIN_REUSE,
     sureness,
 )
@@ -68,8 +67,6 @@ def diagnose(subject: Subject) -> Finding | None:
         or subject.pattern is Pattern.ONE_THREAD
         or not is_cache_resident(subject)
     ):
-        return None
-    if subject.pattern is Pattern.SPLIT and subject.own_share >= MIN_DOMINANT_SHARE:
         return None
     size, again = footprint(subject)
     written = written_share(subject)

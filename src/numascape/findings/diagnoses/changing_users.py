@@ -37,7 +37,7 @@ def diagnose(subject: Subject) -> Finding | None:
             subject, why, evidence, sureness(changed, MIN_CHANGED_SHARE, 1.0), phases=True
         )
     in_tasks = _taken_by_tasks(subject)
-    if subject.pattern is not Pattern.CHANGING and not in_tasks:
+    if subject.pattern is not Pattern.CHANGING and not in_tasks and not _taken_by_chunks(subject):
         return None
     spread = randomness(subject.use)
     schedule = subject.schedule
@@ -84,6 +84,12 @@ def _taken_by_tasks(subject: Subject) -> bool:
     return subject.pattern in (Pattern.CHANGING, Pattern.GROUPS)
 
 
+def _taken_by_chunks(subject: Subject) -> bool:
+    """Whether a dynamic schedule decides, and a page had a few users in the few repetitions."""
+    schedule = subject.schedule
+    return schedule is not None and schedule.is_dynamic and subject.pattern is Pattern.GROUPS
+
+
 def _finding(
     subject: Subject, why: str, evidence: Evidence, confidence: float, *, phases: bool
 ) -> Finding:
@@ -106,7 +112,7 @@ def _finding(
 
 
 def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
-    """Divide the work always in the same way if the program decides; else spread the pages."""
+    """Divide the work always in the same way if its source decides; else spread the pages."""
     pinned = Fix(pin(subject.run))
     spread = Fix(f"If the users must change: {_small(interleave(subject))}", Remedy.INTERLEAVED)
     if phases:
@@ -116,7 +122,7 @@ def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
         )
         return Fix(together, Remedy.DIVIDED), pinned, spread
     divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
-    if scatters(subject.schedule):
+    if scatters(subject.schedule) or subject.in_tasks:
         return divide, pinned, spread
     return Fix(interleave(subject), Remedy.INTERLEAVED), divide, pinned
 

@@ -16,7 +16,12 @@ from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
     sureness,
 )
+from numascape.trace.counting import has_memory_lines
 
+_LINES_TELL = (
+    "If each thread has its own parts of a page, such as a quarter of each row, counts of pages "
+    "cannot show it. Record with `--traffic`: the finding is then page-level false sharing."
+)
 _ELEMENT = 4
 """Bytes of the smallest usual element of a large array."""
 
@@ -52,7 +57,10 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     """Spread its pages; where a schedule clause scatters the work, change this first."""
     spread = Fix(interleave(subject), Remedy.INTERLEAVED)
     divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
-    return (divide, spread) if scatters(subject.schedule) else (spread, divide)
+    fixes = (divide, spread) if scatters(subject.schedule) else (spread, divide)
+    trace = subject.run.trace
+    lines_known = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
+    return fixes if lines_known else (*fixes, Fix(_LINES_TELL))
 
 
 def written_share(subject: Subject) -> float:
