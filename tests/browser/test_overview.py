@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from browser.opened import Open, Opened
+from numascape.machine import open_machine
+from numascape.report import draft, render
 from synthetic.heat import FILL, PAGES, READ, THREADS, WRITE, heat
 from synthetic.patterns import Pattern, naive_matmul, seismic
+from synthetic.write import write_pattern
 
 SHARING = "canvas.sharing-map"
 TOTAL = PAGES * (FILL + READ + WRITE)
@@ -257,3 +261,31 @@ def test_factors_stand_beside_the_traffic(open_pattern: Open) -> None:
 def test_unknown_factors_are_not_mentioned(open_pattern: Open) -> None:
     report = open_pattern(heat())
     assert report.page.locator("table.traffic .factor, .distance-source").count() == 0
+
+
+def test_another_machine_can_be_chosen(open_file: Open, tmp_path: Path) -> None:
+    """Gains, traffic and the nodes of threads follow, and the address keeps the choice."""
+    recorded = write_pattern(heat(), tmp_path / "heat.numascape")
+    machine = open_machine("numa16")
+    file = tmp_path / "heat.html"
+    render(draft(recorded, others=[machine]), file)
+    report = open_file(file)
+
+    def predicted() -> bool:
+        labels = report.page.locator(".figure-label").all_inner_texts()
+        return any(machine.name in text for text in labels)
+
+    assert len(traffic(report)) == 4 + 1
+    assert not predicted()
+    report.page.locator(".machine-choice select").select_option("1")
+    assert len(traffic(report)) == len(machine.nodes) + 1
+    assert predicted()
+    assert f"shown as on {machine.name}" in plain(
+        report.page.locator("section.machine").inner_text()
+    )
+    report.page.wait_for_function("location.hash.includes('machine=1')")
+    again = open_file(file, address=report.page.evaluate("location.hash"))
+    assert len(traffic(again)) == len(machine.nodes) + 1
+    again.page.locator(".machine-choice select").select_option("0")
+    assert len(traffic(again)) == 4 + 1
+    assert report.complaints == again.complaints == []

@@ -60,15 +60,16 @@ GainMachineOption = Annotated[
         show_default=False,
     ),
 ]
-ShownMachineOption = Annotated[
-    str | None,
+ShownMachinesOption = Annotated[
+    list[str] | None,
     typer.Option(
         "--machine",
         "-m",
         metavar="MACHINE",
         help="Show the run on this machine, as in `advise`: the name of a shipped machine, or a "
         "file, such as the description of the recorded machine that `numascape machine probe` "
-        "writes. Default: the recorded machine.",
+        "writes. Give it several times to choose between machines in the page; `all`: all shipped "
+        "machines. Default: the recorded machine; if it has one node, three others to choose.",
         show_default=False,
     ),
 ]

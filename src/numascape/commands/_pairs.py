@@ -24,17 +24,19 @@ OtherTraceArgument = Annotated[
 
 
 def open_pair(
-    first: Path, second: Path, machine: str | None
+    first: Path, second: Path, machines: list[str] | None
 ) -> tuple[Comparison, tuple[Trace, Trace]]:
-    """Two traces compared, and what is shown of them: on `machine`, if it is given."""
+    """Two traces compared, and what is shown of them: on a machine, if one is given."""
     from numascape.comparison import compare_traces
     from numascape.machine.sources import open_machine
     from numascape.report import on_machine
 
+    if machines and len(machines) > 1:
+        raise NumascapeError("two traces are shown on one machine: give --machine once")
     traces = open_trace(first), open_trace(second)
-    if machine is None:
+    if not machines:
         return compare_traces(*traces), traces
-    target = open_machine(machine)
+    target = open_machine(machines[0])
     shown = on_machine(traces[0], target), on_machine(traces[1], target)
     return compare_traces(*traces, target, shown), shown
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
-from numascape.commands._options import QuietOption, ShownMachineOption, TraceArgument, output_to
+from numascape.commands._options import QuietOption, ShownMachinesOption, TraceArgument, output_to
 from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
 from numascape.commands._written import say_written
 
@@ -32,7 +32,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    machine: ShownMachineOption = None,
+    machine: ShownMachinesOption = None,
     dask: DaskOption = None,
     mpi: MpiOption = False,
     quiet: QuietOption = False,
@@ -51,8 +51,7 @@ def report(
     Example: `numascape report run.numascape --machine numa16`
     """
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.machine.sources import open_machine
-    from numascape.report import draft, on_machine, readable_sources, render
+    from numascape.report import draft, readable_sources, render, shown_and_others
     from numascape.trace import Trace
 
     file = output or _file_of(trace, other)
@@ -64,10 +63,9 @@ def report(
         refuse(trace, machine=machine)
         _report_job(read_job(trace, dask, mpi, quiet), file, source, quiet=quiet)
         return
-    recorded = Trace.read(trace)
-    if machine is not None:
-        recorded = on_machine(recorded, open_machine(machine))
-    size = render(draft(recorded, readable_sources(recorded.info, source)), file)
+    shown, others = shown_and_others(Trace.read(trace), machine or ())
+    files = readable_sources(shown.info, source)
+    size = render(draft(shown, files, others=others), file)
     if not quiet:
         say_written(file, size)
 
@@ -79,11 +77,17 @@ def _file_of(trace: Path, other: Path | None) -> Path:
 
 
 def _report_two(
-    trace: Path, other: Path, file: Path, machine: str | None, source: bool | None, *, quiet: bool
+    trace: Path,
+    other: Path,
+    file: Path,
+    machines: list[str] | None,
+    source: bool | None,
+    *,
+    quiet: bool,
 ) -> None:
     from numascape.comparison.page import render_comparison
 
-    comparison, shown = open_pair(trace, other, machine)
+    comparison, shown = open_pair(trace, other, machines)
     size = render_comparison(comparison, shown, file, source)
     if not quiet:
         say_written(file, size)

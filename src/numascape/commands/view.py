@@ -12,7 +12,7 @@ import typer
 
 from numascape import terminal
 from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
-from numascape.commands._options import ShownMachineOption, TraceArgument
+from numascape.commands._options import ShownMachinesOption, TraceArgument
 from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def view(
     trace: TraceArgument,
     other: OtherTraceArgument = None,
-    machine: ShownMachineOption = None,
+    machine: ShownMachinesOption = None,
     dask: DaskOption = None,
     mpi: MpiOption = False,
     port: Annotated[
@@ -68,29 +68,28 @@ def view(
 
 
 def _site_of_one(
-    trace: Path, machine: str | None, dask: str | None, mpi: bool, quiet: bool
+    trace: Path, machines: list[str] | None, dask: str | None, mpi: bool, quiet: bool
 ) -> Served:
-    from numascape.machine.sources import open_machine
-    from numascape.report import on_machine
+    from numascape.report import shown_and_others
     from numascape.trace import Trace
     from numascape.view.job_site import JobSite
     from numascape.view.open import site_of
 
     if is_job(trace):
-        refuse(trace, machine=machine)
+        refuse(trace, machine=machines)
         return JobSite(read_job(trace, dask, mpi, quiet))
     opened = Trace.read(trace)
     if not quiet:
         terminal.say(f"reading {trace}")
-    return site_of(opened if machine is None else on_machine(opened, open_machine(machine)))
+    return site_of(*shown_and_others(opened, machines or ()))
 
 
-def _site_of_two(trace: Path, other: Path, machine: str | None, quiet: bool) -> Served:
+def _site_of_two(trace: Path, other: Path, machines: list[str] | None, quiet: bool) -> Served:
     from numascape.comparison.site import ComparisonSite
 
     if not quiet:
         terminal.say(f"reading {trace} and {other}")
-    return ComparisonSite(*open_pair(trace, other, machine))
+    return ComparisonSite(*open_pair(trace, other, machines))
 
 
 def _wait(quiet: bool) -> None:

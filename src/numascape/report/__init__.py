@@ -5,6 +5,7 @@ from numascape.analysis.source_files import SourceFiles, readable_sources
 from numascape.report.build import Draft, draft, from_trace
 from numascape.report.data import Report
 from numascape.report.machine import on_machine
+from numascape.report.machines import shown_and_others
 from numascape.report.render import render
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "on_machine",
     "readable_sources",
     "render",
+    "shown_and_others",
 ]

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from numascape.analysis.facts import measure, per_thread_pages
+from numascape.analysis.facts import Facts, measure, per_thread_pages
 from numascape.analysis.folding import Folded, fold_pages, lay_out, limit_columns
 from numascape.analysis.loops import Loop
 from numascape.analysis.source_files import SourceFiles
@@ -18,10 +18,12 @@ from numascape.analysis.text import printable
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
 from numascape.findings.verdict import verdict
+from numascape.machine.description import Machine
 from numascape.report.data import (
     FindingCard,
     Lines,
     MemoryLines,
+    OnMachine,
     Phase,
     Places,
     Report,
@@ -46,8 +48,8 @@ from numascape.report.instances import (
 )
 from numascape.report.laid_out import describe_layout, recorded_and_machine
 from numascape.report.lines import lay_out_lines, shown_lines
-from numascape.report.machine import shown_machine
-from numascape.report.memory_lines import lines_of_structures, measure_memory_lines
+from numascape.report.machine import on_machine, shown_machine
+from numascape.report.memory_lines import line_traffic, lines_of_structures, measure_memory_lines
 from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
 from numascape.report.run import plain, shown_run, shown_threads
 from numascape.report.sharing import measure_sharing
@@ -92,6 +94,7 @@ class Draft:
     memory_lines: MemoryLines | None = None
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
+    elsewhere: tuple[OnMachine, ...] = ()
     limits: Limits = dataclasses.field(default_factory=Limits)
     again: Callable[[Limits], Draft] | None = None
     """Makes the same draft with other limits."""
@@ -105,11 +108,16 @@ def from_trace(trace: Trace) -> Report:
     return finish(draft(trace))
 
 
-def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL) -> Draft:
+def draft(
+    trace: Trace,
+    files: SourceFiles | None = None,
+    limits: Limits = _ALL,
+    others: Sequence[Machine] = (),
+) -> Draft:
     """Measure ``trace``, and fold its pages into at most COLUMNS columns per structure.
 
     Source text and loops come from ``files``; without it, no source file is read. ``limits`` is how
-    much is shown separately.
+    much is shown separately. The reader can choose among the machine of ``trace`` and ``others``.
     """
     # Findings are about the recorded run; only their gains are those of another machine.
     recorded, machine = recorded_and_machine(trace)
@@ -137,6 +145,7 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
     shown_places = _places(places, loop)
     used_at = lay_out_lines(lines, places, len(shown))
     measured = (trace, by_phase, position, len(shown), len(phases.phases))
+    everywhere = _Measured(recorded, files, facts, by_phase, position, shown, len(phases.phases))
     run = examine(recorded, machine, files=files, facts=facts)
     found = findings_of(run)
     whole = tuple(
@@ -172,9 +181,45 @@ def draft(trace: Trace, files: SourceFiles | None = None, limits: Limits = _ALL)
         memory_lines=measure_memory_lines(*measured),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
+        elsewhere=tuple(map(everywhere.on, others)),
         limits=limits,
-        again=lambda other: draft(trace, files, other),
+        again=lambda other: draft(trace, files, other, others),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Measured:
+    """What of a run does not depend on the machine: its pages, and the structures shown."""
+
+    recorded: Trace
+    files: SourceFiles | None
+    facts: Mapping[int, Facts]
+    by_phase: pl.DataFrame
+    position: pl.Series
+    shown: pl.DataFrame
+    phases: int
+
+    def on(self, machine: Machine) -> OnMachine:
+        """What the page shows differently on `machine`."""
+        placed = on_machine(self.recorded, machine)
+        whole, target = recorded_and_machine(placed)
+        run = examine(whole, target, files=self.files, facts=self.facts)
+        found = findings_of(run)
+        placed = TraceOfTouches.of(placed)
+        measured = (placed, self.by_phase, self.position, len(self.shown), self.phases)
+        return OnMachine(
+            machine=plain(shown_machine(machine)),
+            verdict=plain(verdict(run, found)),
+            laid_out=plain(describe_layout(whole, target)),
+            threads=tuple(
+                {"cpus": thread["cpus"], "nodes": thread["nodes"]}
+                for thread in shown_threads(placed)
+            ),
+            findings=finding_cards(run, found, self.position),
+            readings=tuple(reading_of(run, one, found) for one in self.shown["structure"]),
+            traffic=measure_traffic(*measured),
+            line_traffic=line_traffic(*measured),
+        )
 
 
 def finish(started: Draft) -> Report:

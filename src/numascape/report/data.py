@@ -199,6 +199,25 @@ class SourceWindow:
 
 
 @dataclass(frozen=True)
+class OnMachine:
+    """What the page shows differently if the reader chooses another machine.
+
+    ``threads`` (T) has the CPUs and nodes of each thread, ``readings`` (S) the text about each
+    structure. Of ``line_traffic``, ``accesses``, ``local`` and so on count cache lines; None if the
+    run was recorded without a model of the caches.
+    """
+
+    machine: dict[str, Any]
+    verdict: str
+    laid_out: str
+    threads: tuple[dict[str, Any], ...]
+    findings: tuple[FindingCard, ...]
+    readings: tuple[Reading, ...]
+    traffic: Traffic
+    line_traffic: Traffic | None = None
+
+
+@dataclass(frozen=True)
 class Report:
     """All data of the page."""
 
@@ -223,3 +242,5 @@ class Report:
     """None if the report was requested without source text."""
     folded: tuple[str, ...] = field(default=())
     """Sentences about data that the report only shows as sums."""
+    elsewhere: tuple[OnMachine, ...] = ()
+    """The run on the other machines that the reader can choose."""

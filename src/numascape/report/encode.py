@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from numascape.analysis.page_columns import Column
-from numascape.report.data import Report
+from numascape.report.data import OnMachine, Report
 from numascape.report.job import JobPage
 
 FORMAT = "numascape-report"
@@ -71,6 +71,7 @@ def _pack(report: Report) -> bytes:
         "machine": report.machine,
         "loops": [dataclasses.asdict(loop) for loop in report.loops],
         "folded": report.folded,
+        "elsewhere": [_elsewhere(planes, one) for one in report.elsewhere],
     }
     for name in TABLES:
         text[name] = planes.table(getattr(report, name))
@@ -79,6 +80,17 @@ def _pack(report: Report) -> bytes:
     if report.sources is not None:
         text["sources"] = [dataclasses.asdict(window) for window in report.sources]
     return planes.block(text)
+
+
+def _elsewhere(planes: Planes, one: OnMachine) -> dict[str, Any]:
+    lines = one.line_traffic
+    return {
+        **{name: getattr(one, name) for name in ("machine", "verdict", "laid_out", "threads")},
+        "findings": [dataclasses.asdict(card) for card in one.findings],
+        "readings": [dataclasses.asdict(reading) for reading in one.readings],
+        "traffic": planes.table(one.traffic),
+        "line_traffic": None if lines is None else planes.table(lines),
+    }
 
 
 class Planes:

@@ -8,7 +8,7 @@ import polars as pl
 
 from numascape.analysis.facts import per_thread_pages
 from numascape.analysis.page_columns import Column
-from numascape.report.data import MemoryLines
+from numascape.report.data import MemoryLines, Traffic
 from numascape.report.sharing import measure_sharing
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
@@ -44,6 +44,15 @@ def measure_memory_lines(
         thread_local=traffic.thread_local,
         thread_remote=traffic.thread_remote,
     )
+
+
+def line_traffic(
+    trace: Trace, by_phase: pl.DataFrame, position: pl.Series, structures: int, phases: int
+) -> Traffic | None:
+    """The traffic between nodes in lines; the parameters are those of measure_traffic."""
+    if not has_memory_lines(by_phase):
+        return None
+    return measure_traffic(trace, as_memory_lines(by_phase), position, structures, phases)
 
 
 def _by_phase(lines: pl.DataFrame, column: str, phases: int) -> Column:

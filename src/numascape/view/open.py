@@ -8,12 +8,13 @@ import os
 import secrets
 import tempfile
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
 from numascape.analysis.source_files import readable_sources
+from numascape.machine.description import Machine
 from numascape.report.build import Draft, draft
 from numascape.report.phases import shown_phases
 from numascape.report.render import viewer_page
@@ -23,10 +24,10 @@ from numascape.view.site import Extent, Site, served_page
 from numascape.view.windows import Windows
 
 
-def site_of(trace: Trace) -> Site:
-    """The site of `trace`, below a random secret."""
+def site_of(trace: Trace, others: Sequence[Machine] = ()) -> Site:
+    """The site of `trace`, below a random secret; the reader can also choose `others`."""
     trace = TraceOfTouches.of(trace)
-    return site_of_draft(trace, draft(trace, readable_sources(trace.info, None)))
+    return site_of_draft(trace, draft(trace, readable_sources(trace.info, None), others=others))
 
 
 def site_of_draft(trace: Trace, started: Draft) -> Site:

@@ -22,6 +22,7 @@ const EXTENTS: Extents = {
   ],
   threads: 64,
   phases: 6,
+  machines: 3,
   lines: true,
 };
 
@@ -29,6 +30,7 @@ const EVERYTHING: PageState = {
   structure: 2,
   instance: 5,
   view: { x0: 10.5, x1: 2000, y0: 0, y1: 12 },
+  machine: 2,
   count: "accesses",
   measure: "writes",
   scale: "log",

@@ -10,9 +10,12 @@ import polars as pl
 import pytest
 
 from numascape.analysis.sharing import PAGE
-from numascape.machine import Machine, MachineNode, Matrix, Provenance
-from numascape.report import draft, on_machine
+from numascape.errors import NumascapeError
+from numascape.machine import Machine, MachineNode, Matrix, Provenance, open_machine
+from numascape.machine.sources import shipped_machines
+from numascape.report import draft, on_machine, shown_and_others
 from numascape.report.machine import shown_machine
+from numascape.report.machines import TYPICAL
 from numascape.trace import Trace
 from synthetic.patterns import naive_matmul
 from synthetic.write import write_pattern
@@ -90,3 +93,39 @@ def test_nodes_without_cpus_have_no_factors_of_their_own() -> None:
 
 def test_one_node_has_no_distance() -> None:
     assert "distance" not in shown_machine(described(nodes=1))
+
+
+def test_a_run_of_one_node_can_be_seen_on_typical_machines(tmp_path: Path) -> None:
+    pattern = naive_matmul(64, 4)
+    recorded = write_pattern(pattern, tmp_path / "run.numascape")
+    assert shown_and_others(recorded, [])[1] == ()
+    one = dataclasses.replace(recorded.info, machine=described(nodes=1))
+    shown, others = shown_and_others(dataclasses.replace(recorded, info=one), [])
+    assert shown.info.machine.name == "probed"
+    assert [machine.name for machine in others] == [open_machine(name).name for name in TYPICAL]
+
+
+def test_the_first_machine_given_is_shown_and_the_others_can_be_chosen(trace: Trace) -> None:
+    shown, others = shown_and_others(trace, ["numa16", "xeon-x7550", "numa16"])
+    assert shown.info.machine == open_machine("numa16")
+    assert others == (open_machine("xeon-x7550"),)
+    shown, others = shown_and_others(trace, ["all"])
+    assert shown is trace
+    assert len(others) == len(shipped_machines())
+    with pytest.raises(NumascapeError, match="there is no machine 'nowhere'"):
+        shown_and_others(trace, ["numa16", "nowhere"])
+
+
+def test_another_machine_has_what_a_report_for_it_has(trace: Trace) -> None:
+    machine = described(nodes=2)
+    (other,) = draft(trace, others=[machine]).elsewhere
+    alone = draft(on_machine(trace, machine))
+    assert other.findings == alone.findings
+    assert other.machine == alone.machine
+    assert other.verdict == alone.run["verdict"]
+    assert other.laid_out == alone.run["laid_out"]
+    assert list(other.readings) == [entry.reading for entry in alone.structures]
+    assert [one["nodes"] for one in other.threads] == [one["nodes"] for one in alone.threads]
+    for name in ("accesses", "local", "remote", "thread_local", "thread_remote"):
+        assert getattr(other.traffic, name).tolist() == getattr(alone.traffic, name).tolist()
+    assert other.line_traffic is None

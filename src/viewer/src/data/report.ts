@@ -257,6 +257,20 @@ export interface FirstTouches {
   place: Column;
 }
 
+/** What the page shows differently on another machine; see src/numascape/report/data.py. */
+export interface OnMachine {
+  machine: Machine;
+  verdict: string;
+  laid_out: string;
+  threads: Pick<Thread, "cpus" | "nodes">[];
+  findings: Finding[];
+  /** By whole structure (S). */
+  readings: Reading[];
+  traffic: Traffic;
+  /** In cache lines; null where these were not counted. */
+  line_traffic: Traffic | null;
+}
+
 export interface Report {
   run: Run;
   threads: Thread[];
@@ -280,4 +294,6 @@ export interface Report {
   /** Absent when the report was to hold no source text. */
   sources?: SourceWindow[];
   folded: string[];
+  /** The run on other machines, which the reader can choose. */
+  elsewhere?: OnMachine[];
 }

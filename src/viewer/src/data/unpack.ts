@@ -69,12 +69,19 @@ export function readBlock(
     throw new Error(`not a ${wanted.format} of version ${wanted.version}`);
   }
   const planes = block.subarray(textEnd);
-  for (const table of wanted.tables) {
-    for (const [name, value] of Object.entries(text[table] ?? {})) {
-      if (isStored(value)) text[table][name] = unpackColumn(planes, value);
-    }
+  for (const table of wanted.tables) unpackTable(planes, text[table]);
+  for (const other of text.elsewhere ?? []) {
+    unpackTable(planes, other.traffic);
+    unpackTable(planes, other.line_traffic);
   }
   return text;
+}
+
+/** Replaces the descriptions of columns in `table`, if there is one, by their values. */
+function unpackTable(planes: Uint8Array, table: Record<string, unknown> | null | undefined): void {
+  for (const [name, value] of Object.entries(table ?? {})) {
+    if (isStored(value)) table![name] = unpackColumn(planes, value);
+  }
 }
 
 function textOf(block: Uint8Array) {

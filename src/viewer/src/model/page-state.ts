@@ -29,6 +29,8 @@ export interface PageState {
   instance: number;
   /** In pages as counted and in rows of the present order; null: the whole structure. */
   view: Viewport | null;
+  /** Number of the machine shown; 0 is the one that the report was written for. */
+  machine: number;
   count: Count;
   measure: Measure;
   scale: Scale;
@@ -60,6 +62,8 @@ export interface Extents {
   structures: readonly { structure: number; instance?: number }[];
   threads: number;
   phases: number;
+  /** How many machines can be chosen; 1 if absent. */
+  machines?: number;
   /** Whether there is a choice of what is counted. */
   lines?: boolean;
   /** Position of the structure shown first. */
@@ -74,6 +78,7 @@ export const START: PageState = {
   structure: 0,
   instance: -1,
   view: null,
+  machine: 0,
   count: "lines",
   measure: "both",
   scale: "linear",
@@ -148,6 +153,7 @@ export function writeAddress(state: PageState): string {
     ["structure", String(structure), undefined],
     ["instance", String(instance), String(START.instance)],
     ["view", view ? [view.x0, view.x1, view.y0, view.y1].join(",") : "", ""],
+    ["machine", String(state.machine), String(START.machine)],
     ["count", state.count, START.count],
     ["measure", state.measure, START.measure],
     ["scale", state.scale, START.scale],
@@ -195,10 +201,12 @@ export function readAddress(address: string, extents: Extents): PageState | unde
   const phases = readRanges(given.get("phases"), extents.phases);
   // A page of several runs has no threads of its own to put in order.
   const figures = extents.threads > 0;
+  const machine = whole(given.get("machine")) ?? 0;
   return {
     structure,
     instance,
     view: readView(given.get("view")),
+    machine: machine < (extents.machines ?? 1) ? machine : start.machine,
     count: (extents.lines && oneOf(given.get("count"), ["lines", "accesses"])) || start.count,
     measure: oneOf(given.get("measure"), ["both", "reads", "writes"]) ?? start.measure,
     scale: oneOf(given.get("scale"), ["linear", "log"]) ?? start.scale,

@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
 import { seesAccesses } from "../../model/counting";
+import { reportOn } from "../../model/machine-choice";
 import { matrixOf } from "../../model/matrix";
 import { mostUsed, reportInLines } from "../../model/memory-lines";
 import type { Matrices } from "../../model/matrix";
@@ -12,6 +13,7 @@ import { listed, structureRows } from "../../model/structure-list";
 import type { Wanted } from "../../model/structure-list";
 import { arrange } from "../../model/thread-order";
 import { CountChoice } from "../figures/count-choice";
+import { MachineChoice } from "../machine/machine-choice";
 import { MachinePanel } from "../machine/machine-panel";
 import { PageStateProvider, useChangePage, usePageState } from "./page-state";
 import { PhasesBar } from "../overview/phases-bar";
@@ -40,6 +42,7 @@ function extentsOf(report: Report): Extents {
     structures,
     threads: threads.length,
     phases: phases.length,
+    machines: 1 + (report.elsewhere?.length ?? 0),
     lines: lines !== undefined,
     first: mostUsed(reportInLines(report)),
     // In the file of a job, the address says which rank is shown; in that of a comparison, which run.
@@ -54,12 +57,14 @@ function overviewSize({ traffic }: Report): string {
   return traffic.nodes.length > 6 ? "many-nodes" : "";
 }
 
-/** `recorded` counts accesses; what `report` counts is the reader's choice. */
-function Page({ report: recorded }: { report: Report }) {
+/** `recorded` counts accesses; the machine, and what `report` counts, are the reader's choice. */
+function Page({ report: written }: { report: Report }) {
   const theme = useTheme();
   const state = usePageState(
     ...(["structure", "instance", "table", "phases", "order", "colourBy", "count"] as const),
+    "machine",
   );
+  const recorded = reportOn(written, state.machine);
   const report = state.count === "lines" ? reportInLines(recorded) : recorded;
   const change = useChangePage();
   const phases = useMemo(
@@ -90,6 +95,7 @@ function Page({ report: recorded }: { report: Report }) {
       </a>
       <RunHeader run={report.run} />
       <main>
+        <MachineChoice report={written} />
         {report.findings.length > 0 && <StandingOut report={recorded} onOpen={open} />}
         <RunFacts report={recorded} />
         <CountChoice report={recorded} />
