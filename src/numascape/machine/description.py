@@ -12,23 +12,16 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field
+from numascape.machine.bounds import Bounds, FitsIn64Bits
 
 # Larger than any machine with one kernel; they limit what an untrusted file can ask for.
 MAX_NODES: Final = 1024
 MAX_CPUS: Final = 1 << 16
 
-
-def _fits_64_bits(value: int) -> int:
-    if value > (1 << 64) - 1:
-        raise ValueError("greater than 2^64 - 1")
-    return value
-
-
-Count = Annotated[int, Field(ge=0), AfterValidator(_fits_64_bits)]
-Cpu = Annotated[int, Field(ge=0, lt=MAX_CPUS)]
+Count = Annotated[int, Bounds(ge=0), FitsIn64Bits()]
+Cpu = Annotated[int, Bounds(ge=0, lt=MAX_CPUS)]
 CpuSet = tuple[Cpu, ...]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Bounds(gt=0)]
 Rows = tuple[tuple[Positive | None, ...], ...]
 
 # From the best source to the worst: measured on this machine, told by its kernel, told by its
@@ -64,7 +57,7 @@ class MachineNode:
     `kind` is the kind of memory, if known, as hwloc names it: HBM, NVM, CXL...
     """
 
-    node: Annotated[int, Field(ge=0, lt=1 << 31)]
+    node: Annotated[int, Bounds(ge=0, lt=1 << 31)]
     cpus: CpuSet
     memory_bytes: Count
     kind: str = ""
@@ -74,7 +67,7 @@ class MachineNode:
 class Cache:
     """All caches of one kind and size; each group is the set of CPUs that share one of them."""
 
-    level: Annotated[int, Field(ge=1, le=9)]
+    level: Annotated[int, Bounds(ge=1, le=9)]
     kind: Literal["data", "instruction", "unified", "memory-side"]
     bytes: Count
     line_bytes: Count

@@ -12,13 +12,14 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, Final
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine, problem
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 FORMAT: Final = "numascape machine"
 VERSION: Final = 1
@@ -34,14 +35,18 @@ class _Header:
     version: int
 
 
-# Built when they are first used, because this takes long.
+# Built when they are first used, because this and loading pydantic takes long.
 @cache
 def _header() -> TypeAdapter[_Header]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(_Header)
 
 
 @cache
 def _machine() -> TypeAdapter[Machine]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Machine)
 
 
@@ -64,6 +69,8 @@ def read_bounded(path: Path) -> bytes:
 
 def decode_machine(text: bytes, name: str) -> Machine:
     """Decode the text of a document; `name` is its source, for errors."""
+    from pydantic import ValidationError
+
     try:
         header = _header().validate_json(text)
         if header.format != FORMAT:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import tarfile
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from numascape.machine.description import Machine, MachineNode, Provenance
 from numascape.machine.document import decode_machine, read_bounded, read_machine
 from numascape.machine.hwloc_xml import NEWEST_FORMAT, format_version, machine_from_xml
 from numascape.machine.kernel_files import node_cpus, processor
-from numascape.machine.snapshots import unpack
 from numascape.machine.topology import folder_text, topology_xml
 
 _SYNTHETIC: Final = re.compile(
@@ -101,6 +99,9 @@ def read_xml(path: Path) -> Machine:
 
 def read_tarball(path: Path) -> Machine:
     """The host whose /sys and /proc are in a tarball."""
+    # Imported here, because no other source needs readers of compressed files.
+    from numascape.machine.snapshots import unpack
+
     with tempfile.TemporaryDirectory(prefix="numascape-machine-") as folder:
         return read_root(unpack(path, Path(folder)), str(path))
 
@@ -125,11 +126,17 @@ def _read_file(path: Path) -> Machine:
         return decode_machine(read_bounded(path), str(path))
     if start.startswith(b"<"):
         return read_xml(path)
-    if path.is_file() and tarfile.is_tarfile(path):
+    if path.is_file() and _is_tarball(path):
         return read_tarball(path)
     raise NumascapeError(
         f"{path} is not a machine: it is neither JSON nor hwloc XML nor a tarball of /sys and /proc"
     )
+
+
+def _is_tarball(path: Path) -> bool:
+    import tarfile
+
+    return tarfile.is_tarfile(path)
 
 
 def _by_kernel(machine: Machine, root: Path) -> Machine:

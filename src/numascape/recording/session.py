@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine
 from numascape.machine.sources import read_host
@@ -138,6 +136,9 @@ class _Document:
 
 def read_session(folder: Path) -> Session:
     """The session in `folder`; NumascapeError if it is not a session."""
+    # Imported here, because a recording does not read its own session.
+    from pydantic import TypeAdapter, ValidationError
+
     path = folder / FILE_NAME
     try:
         content = TypeAdapter(_Document).validate_json(path.read_bytes())

@@ -12,13 +12,15 @@ import json
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from numascape.errors import NumascapeError
+from numascape.machine.bounds import Bounds, first_breach
 from numascape.machine.description import Count, Machine, problem
 from numascape.trace.format import FORMAT, REQUIRED, VERSION
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 FILE_NAME: Final = "trace.json"
 JOB_FILE: Final = "job.json"
@@ -26,13 +28,13 @@ JOB_FILE: Final = "job.json"
 LARGEST_FILE: Final = 16 << 20
 
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Seconds = Annotated[float, Bounds(ge=0)]
+Share = Annotated[float, Bounds(ge=0, le=1)]
 
 
 Counts = Literal["accesses", "first touches", "samples"]
 
-RankText = Annotated[str, Field(max_length=2000)]
+RankText = Annotated[str, Bounds(max_length=2000)]
 """A list of ranks such as `0,7,100-107`."""
 
 
@@ -99,10 +101,10 @@ class JobPart:
     `clock_ns` is CLOCK_MONOTONIC at the run's start, to compare the times of ranks of one host.
     """
 
-    job: Annotated[str, Field(max_length=200)]
+    job: Annotated[str, Bounds(max_length=200)]
     rank: Count
     size: Count | None = None
-    launcher: Annotated[str, Field(max_length=200)] = ""
+    launcher: Annotated[str, Bounds(max_length=200)] = ""
     recorded: RankText = ""
     cpus: tuple[Count, ...] = ()
     clock_ns: Count = 0
@@ -130,7 +132,7 @@ class TraceInfo:
     recorder: Recorder
     host: Host
     machine: Machine
-    page_size: Annotated[int, Field(ge=512, le=1 << 30)]
+    page_size: Annotated[int, Bounds(ge=512, le=1 << 30)]
     started: str
     times: Times
     exit_status: int | None
@@ -152,19 +154,26 @@ class _Header:
     version: int
 
 
-# Built when they are first used: it takes longer than most of what else a verb does.
+# Built when they are first used: this, and loading pydantic, takes longer than most of what else a
+# verb does. A recording does without them.
 @cache
 def _header() -> TypeAdapter[_Header]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(_Header)
 
 
 @cache
 def _info() -> TypeAdapter[TraceInfo]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(TraceInfo)
 
 
 def read_info(folder: Path) -> TraceInfo:
     """Read and check trace.json of the trace in `folder`; NumascapeError says what is wrong."""
+    from pydantic import ValidationError
+
     path = folder / FILE_NAME
     if not folder.exists():
         raise NumascapeError(f"{folder} does not exist")
@@ -204,17 +213,15 @@ def read_info(folder: Path) -> TraceInfo:
 
 def encode_info(info: TraceInfo) -> bytes:
     """The text of trace.json; NumascapeError if a value is out of its range."""
+    wrong = first_breach(info)
+    if wrong is not None:
+        raise NumascapeError(f"{FILE_NAME}: {wrong}")
     # A program's name may contain bytes that are not text. JSON has no such bytes; they become "?".
     content = dataclasses.asdict(info)
     if info.part is None:
         del content["part"]
     text = json.dumps(content, indent=1, ensure_ascii=False)
-    encoded = text.encode(errors="replace")
-    try:
-        _info().validate_json(encoded, strict=True)
-    except ValidationError as error:
-        raise NumascapeError(f"{FILE_NAME}: {first_problem(error)}") from error
-    return encoded + b"\n"
+    return text.encode(errors="replace") + b"\n"
 
 
 def first_problem(error: ValidationError) -> str:

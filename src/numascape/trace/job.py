@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field, TypeAdapter, ValidationError
-
 from numascape.errors import NumascapeError
+from numascape.machine.bounds import Bounds
 from numascape.trace.info import FILE_NAME, JOB_FILE, RankText, TraceInfo, first_problem, read_info
 
 JOB_FORMAT: Final = "numascape-job"
@@ -33,9 +32,9 @@ class JobInfo:
     if known. `recorded` lists the ranks that were asked for, as `0,7,100-107`; empty: all.
     """
 
-    job: Annotated[str, Field(max_length=200)]
-    launcher: Annotated[str, Field(max_length=200)]
-    size: Annotated[int, Field(ge=1, le=1 << 24)] | None = None
+    job: Annotated[str, Bounds(max_length=200)]
+    launcher: Annotated[str, Bounds(max_length=200)]
+    size: Annotated[int, Bounds(ge=1, le=1 << 24)] | None = None
     recorded: RankText = ""
     format: str = JOB_FORMAT
     version: int = JOB_VERSION
@@ -59,9 +58,6 @@ class Part:
     info: TraceInfo
 
 
-_INFO: Final = TypeAdapter(JobInfo)
-
-
 def part_folder(job: Path, rank: int) -> Path:
     """The folder of a rank's part. Polars, DuckDB and Dask read the rank from its name."""
     return job / f"rank={rank}"
@@ -79,6 +75,9 @@ def encode_job(info: JobInfo) -> bytes:
 
 def read_job(folder: Path) -> JobInfo:
     """Read and check job.json; NumascapeError says what is wrong."""
+    # Imported here, because a recording writes the file and does not read it.
+    from pydantic import TypeAdapter, ValidationError
+
     path = folder / JOB_FILE
     if not folder.exists():
         raise NumascapeError(f"{folder} does not exist")
@@ -87,7 +86,7 @@ def read_job(folder: Path) -> JobInfo:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise NumascapeError(f"{path} is damaged: it is larger than {_LARGEST_FILE >> 20} MiB")
-        info = _INFO.validate_json(path.read_bytes(), strict=True)
+        info = TypeAdapter(JobInfo).validate_json(path.read_bytes(), strict=True)
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
     except ValidationError as error:
