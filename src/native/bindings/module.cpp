@@ -12,9 +12,11 @@ void bind_shard(nb::module_& module);
 void bind_signals(nb::module_& module);
 void bind_source_lines(nb::module_& module);
 void bind_symbols(nb::module_& module);
+void bind_table(nb::module_& module);
 
 NB_MODULE(_native, module) {
     module.doc() = "Numascape's native libraries";
+    bind_table(module);
     bind_balance(module);
     bind_live(module);
     bind_memory(module);

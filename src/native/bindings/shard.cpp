@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// numascape._native.shard: a replayed shard as NumPy columns.
+// numascape._native.shard: a replayed shard as tables.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,124 +9,123 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "columns.h"
 #include "demangle.h"
 #include "replay.h"
 #include "shard_reader.h"
+#include "table.h"
 
 namespace nb = nanobind;
 using namespace numascape;
 
 namespace {
 
-nb::dict owners(Owners&& columns) {
-    nb::dict out;
-    out["kind"] = column(std::move(columns.kind));
-    out["start"] = column(std::move(columns.start));
-    out["bytes"] = column(std::move(columns.bytes));
-    out["stack_id"] = column(std::move(columns.stack_id));
-    out["thread"] = column(std::move(columns.thread));
-    out["path"] = column(std::move(columns.path));
-    out["flags"] = column(std::move(columns.flags));
-    out["blocks"] = column(std::move(columns.blocks));
-    out["object"] = column(std::move(columns.object));
-    out["object_start"] = column(std::move(columns.object_start));
+Table owners(Owners&& columns) {
+    Table out;
+    out.add("kind", std::move(columns.kind));
+    out.add("start", std::move(columns.start));
+    out.add("bytes", std::move(columns.bytes));
+    out.add("stack_id", std::move(columns.stack_id));
+    out.add("thread", std::move(columns.thread));
+    out.add("path", std::move(columns.path));
+    out.add("flags", std::move(columns.flags));
+    out.add("blocks", std::move(columns.blocks));
+    out.add("object", std::move(columns.object));
+    out.add("object_start", std::move(columns.object_start));
     return out;
 }
 
-nb::dict counts(CountColumns&& columns) {
-    nb::dict out;
-    out["owner"] = column(std::move(columns.owner));
-    out["page"] = column(std::move(columns.page));
-    out["thread"] = column(std::move(columns.thread));
-    out["phase"] = column(std::move(columns.phase));
-    out["reads"] = column(std::move(columns.reads));
-    out["writes"] = column(std::move(columns.writes));
-    out["fetched_lines"] = column(std::move(columns.fetched_lines));
-    out["dirtied_lines"] = column(std::move(columns.dirtied_lines));
+Table counts(CountColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("thread", std::move(columns.thread));
+    out.add("phase", std::move(columns.phase));
+    out.add("reads", std::move(columns.reads));
+    out.add("writes", std::move(columns.writes));
+    out.add("fetched_lines", std::move(columns.fetched_lines));
+    out.add("dirtied_lines", std::move(columns.dirtied_lines));
     return out;
 }
 
-nb::dict touches(TouchColumns&& columns) {
-    nb::dict out;
-    out["owner"] = column(std::move(columns.owner));
-    out["page"] = column(std::move(columns.page));
-    out["thread"] = column(std::move(columns.thread));
-    out["phase"] = column(std::move(columns.phase));
-    out["time"] = column(std::move(columns.time));
-    out["pc"] = column(std::move(columns.pc));
-    out["flags"] = column(std::move(columns.flags));
+Table touches(TouchColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("thread", std::move(columns.thread));
+    out.add("phase", std::move(columns.phase));
+    out.add("time", std::move(columns.time));
+    out.add("pc", std::move(columns.pc));
+    out.add("flags", std::move(columns.flags));
     return out;
 }
 
-nb::dict placement(PlacementColumns&& columns) {
-    nb::dict out;
-    out["owner"] = column(std::move(columns.owner));
-    out["page"] = column(std::move(columns.page));
-    out["node"] = column(std::move(columns.node));
+Table placement(PlacementColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("node", std::move(columns.node));
     return out;
 }
 
-nb::dict sites(SiteColumns&& columns) {
-    nb::dict out;
-    out["site"] = column(std::move(columns.site));
-    out["phase"] = column(std::move(columns.phase));
-    out["pc"] = column(std::move(columns.pc));
-    out["reads"] = column(std::move(columns.reads));
-    out["writes"] = column(std::move(columns.writes));
-    out["executions"] = column(std::move(columns.executions));
+Table sites(SiteColumns&& columns) {
+    Table out;
+    out.add("site", std::move(columns.site));
+    out.add("phase", std::move(columns.phase));
+    out.add("pc", std::move(columns.pc));
+    out.add("reads", std::move(columns.reads));
+    out.add("writes", std::move(columns.writes));
+    out.add("executions", std::move(columns.executions));
     return out;
 }
 
-nb::dict samples(SampleColumns&& columns) {
-    nb::dict out;
-    out["site"] = column(std::move(columns.site));
-    out["phase"] = column(std::move(columns.phase));
-    out["owner"] = column(std::move(columns.owner));
-    out["page"] = column(std::move(columns.page));
-    out["weight"] = column(std::move(columns.weight));
-    out["whole"] = column(std::move(columns.whole));
+Table samples(SampleColumns&& columns) {
+    Table out;
+    out.add("site", std::move(columns.site));
+    out.add("phase", std::move(columns.phase));
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("weight", std::move(columns.weight));
+    out.add("whole", std::move(columns.whole));
     return out;
 }
 
-nb::dict shared_samples(SharedSampleColumns&& columns) {
-    nb::dict out;
-    out["site"] = column(std::move(columns.site));
-    out["phase"] = column(std::move(columns.phase));
-    out["group"] = column(std::move(columns.group));
-    out["weight"] = column(std::move(columns.weight));
+Table shared_samples(SharedSampleColumns&& columns) {
+    Table out;
+    out.add("site", std::move(columns.site));
+    out.add("phase", std::move(columns.phase));
+    out.add("group", std::move(columns.group));
+    out.add("weight", std::move(columns.weight));
     return out;
 }
 
-nb::dict shares(ShareColumns&& columns) {
-    nb::dict out;
-    out["group"] = column(std::move(columns.group));
-    out["owner"] = column(std::move(columns.owner));
-    out["share"] = column(std::move(columns.share));
+Table shares(ShareColumns&& columns) {
+    Table out;
+    out.add("group", std::move(columns.group));
+    out.add("owner", std::move(columns.owner));
+    out.add("share", std::move(columns.share));
     return out;
 }
 
-nb::dict transfers(TransferColumns&& columns) {
-    nb::dict out;
-    out["owner"] = column(std::move(columns.owner));
-    out["page"] = column(std::move(columns.page));
-    out["thread"] = column(std::move(columns.thread));
-    out["from_thread"] = column(std::move(columns.from_thread));
-    out["phase"] = column(std::move(columns.phase));
-    out["line"] = column(std::move(columns.line));
-    out["from_pc"] = column(std::move(columns.from_pc));
-    out["to_pc"] = column(std::move(columns.to_pc));
-    out["from_bytes"] = column(std::move(columns.from_bytes));
-    out["to_bytes"] = column(std::move(columns.to_bytes));
-    out["transfers"] = column(std::move(columns.transfers));
-    out["travelling"] = column(std::move(columns.travelling));
-    out["judged"] = column(std::move(columns.judged));
-    out["shared"] = column(std::move(columns.shared));
+Table transfers(TransferColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("thread", std::move(columns.thread));
+    out.add("from_thread", std::move(columns.from_thread));
+    out.add("phase", std::move(columns.phase));
+    out.add("line", std::move(columns.line));
+    out.add("from_pc", std::move(columns.from_pc));
+    out.add("to_pc", std::move(columns.to_pc));
+    out.add("from_bytes", std::move(columns.from_bytes));
+    out.add("to_bytes", std::move(columns.to_bytes));
+    out.add("transfers", std::move(columns.transfers));
+    out.add("travelling", std::move(columns.travelling));
+    out.add("judged", std::move(columns.judged));
+    out.add("shared", std::move(columns.shared));
     return out;
 }
 
@@ -178,10 +177,10 @@ nb::list phases(const std::vector<PhaseRow>& rows) {
     return out;
 }
 
-nb::dict switches(SwitchColumns&& columns) {
-    nb::dict out;
-    out["phase"] = column(std::move(columns.phase));
-    out["time"] = column(std::move(columns.time));
+Table switches(SwitchColumns&& columns) {
+    Table out;
+    out.add("phase", std::move(columns.phase));
+    out.add("time", std::move(columns.time));
     return out;
 }
 
@@ -287,24 +286,24 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     }
     nb::dict out;
     out["header"] = header(shard.header());
-    out["owners"] = owners(std::move(result.owners));
-    out["counts"] = counts(std::move(result.counts));
-    out["touches"] = touches(std::move(result.touches));
-    out["placement"] = placement(std::move(result.placement));
-    out["sites"] = sites(std::move(result.sites));
-    out["samples"] = samples(std::move(result.samples));
-    out["shared_samples"] = shared_samples(std::move(result.shared_samples));
-    out["shares"] = shares(std::move(result.shares));
-    out["transfers"] = transfers(std::move(result.transfers));
+    out["owners"] = nb::cast(owners(std::move(result.owners)));
+    out["counts"] = nb::cast(counts(std::move(result.counts)));
+    out["touches"] = nb::cast(touches(std::move(result.touches)));
+    out["placement"] = nb::cast(placement(std::move(result.placement)));
+    out["sites"] = nb::cast(sites(std::move(result.sites)));
+    out["samples"] = nb::cast(samples(std::move(result.samples)));
+    out["shared_samples"] = nb::cast(shared_samples(std::move(result.shared_samples)));
+    out["shares"] = nb::cast(shares(std::move(result.shares)));
+    out["transfers"] = nb::cast(transfers(std::move(result.transfers)));
     out["places"] = places(result.places);
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);
     out["phases"] = phases(result.phases);
-    out["switches"] = switches(std::move(result.switches));
-    nb::dict hinting;
-    hinting["thread"] = column(std::move(result.hinting.thread));
-    hinting["time"] = column(std::move(result.hinting.time));
-    out["hinting"] = hinting;
+    out["switches"] = nb::cast(switches(std::move(result.switches)));
+    Table hinting;
+    hinting.add("thread", std::move(result.hinting.thread));
+    hinting.add("time", std::move(result.hinting.time));
+    out["hinting"] = nb::cast(std::move(hinting));
     nb::list paths;
     for (const std::string& text : result.paths) {
         paths.append(nb::bytes(text.data(), text.size()));
@@ -336,13 +335,15 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
         cpu.push_back(entry.cpu);
         meaning.push_back(static_cast<uint8_t>(entry.meaning));
     }
+    Table events;
+    events.add("time_ns", std::move(time));
+    events.add("address", std::move(address));
+    events.add("pc", std::move(pc));
+    events.add("tid", std::move(tid));
+    events.add("cpu", std::move(cpu));
+    events.add("meaning", std::move(meaning));
     nb::dict out;
-    out["time_ns"] = column(std::move(time));
-    out["address"] = column(std::move(address));
-    out["pc"] = column(std::move(pc));
-    out["tid"] = column(std::move(tid));
-    out["cpu"] = column(std::move(cpu));
-    out["meaning"] = column(std::move(meaning));
+    out["events"] = nb::cast(std::move(events));
     out["lost"] = log.lost;
     out["hinting_counted"] = log.hinting_counted;
     return out;
@@ -362,7 +363,7 @@ void bind_shard(nb::module_& module) {
         "the `modules` of the process as in replay(). Raises ShardError.");
     shard.def("replay", &read_replayed, nb::arg("path"), nb::arg("parents"), nb::arg("faults"),
               nb::arg("frames") = std::vector<FrameRow>{},
-              "Who owned each counted page, as columns; see replay.h. Raises ShardError.");
+              "Who owned each counted page, as tables; see replay.h. Raises ShardError.");
     shard.def("read_events", &read_events, nb::arg("path"), nb::arg("pid"),
               "A process' page faults or clock samples, in order of time; see fault_log.h. Raises "
               "ShardError.");

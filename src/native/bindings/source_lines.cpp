@@ -1,48 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// numascape._native.source_lines: which source lines use which structure, as NumPy columns.
+// numascape._native.source_lines: which source lines use which structure, as tables.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "columns.h"
+#include "given_table.h"
 #include "line_counts.h"
 #include "structure_samples.h"
+#include "table.h"
 
 namespace nb = nanobind;
 using namespace numascape;
 
 namespace {
 
-// The columns of a table, given as a dictionary of NumPy arrays of equal length.
-class Table {
-  public:
-    explicit Table(const nb::dict& columns) : columns_(columns) {}
-
-    template <typename T>
-    const T* column(const char* name) {
-        using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-        const auto found = nb::cast<Column>(columns_[name]);
-        if (is_known_ && found.size() != rows_) throw std::invalid_argument("unequal columns");
-        is_known_ = true;
-        rows_ = found.size();
-        return found.data();  // kept by the dictionary
-    }
-    size_t rows() const { return rows_; }
-
-  private:
-    nb::dict columns_;
-    size_t rows_ = 0;
-    bool is_known_ = false;
-};
-
-std::vector<SiteAccess> read_accesses(Table table) {
+std::vector<SiteAccess> read_accesses(GivenTable&& table) {
     const auto* site = table.column<uint64_t>("site");
     const auto* phase = table.column<uint32_t>("phase");
     const auto* place = table.column<uint32_t>("place");
@@ -57,7 +34,7 @@ std::vector<SiteAccess> read_accesses(Table table) {
     return rows;
 }
 
-std::vector<SiteSample> read_samples(Table table) {
+std::vector<SiteSample> read_samples(GivenTable&& table) {
     const auto* site = table.column<uint64_t>("site");
     const auto* phase = table.column<uint32_t>("phase");
     const auto* structure = table.column<uint32_t>("structure");
@@ -71,7 +48,7 @@ std::vector<SiteSample> read_samples(Table table) {
     return rows;
 }
 
-OwnerSamples view_owner_samples(Table& table) {
+OwnerSamples view_owner_samples(GivenTable& table) {
     OwnerSamples view{};
     view.site = table.column<uint64_t>("site");
     view.phase = table.column<uint32_t>("phase");
@@ -82,7 +59,7 @@ OwnerSamples view_owner_samples(Table& table) {
     return view;
 }
 
-std::vector<SharedSample> read_shared_samples(Table table) {
+std::vector<SharedSample> read_shared_samples(GivenTable&& table) {
     const auto* site = table.column<uint64_t>("site");
     const auto* phase = table.column<uint32_t>("phase");
     const auto* group = table.column<uint32_t>("group");
@@ -95,7 +72,7 @@ std::vector<SharedSample> read_shared_samples(Table table) {
     return rows;
 }
 
-std::vector<GroupShare> read_shares(Table table) {
+std::vector<GroupShare> read_shares(GivenTable&& table) {
     const auto* group = table.column<uint32_t>("group");
     const auto* owner = table.column<uint32_t>("owner");
     const auto* share = table.column<double>("share");
@@ -107,7 +84,7 @@ std::vector<GroupShare> read_shares(Table table) {
     return rows;
 }
 
-std::vector<StructureTotal> read_totals(Table table) {
+std::vector<StructureTotal> read_totals(GivenTable&& table) {
     const auto* structure = table.column<uint32_t>("structure");
     const auto* phase = table.column<uint32_t>("phase");
     const auto* reads = table.column<uint64_t>("reads");
@@ -121,26 +98,26 @@ std::vector<StructureTotal> read_totals(Table table) {
 }
 
 template <typename T, typename Get>
-auto column_of(const std::vector<LineCount>& lines, Get get) {
+std::vector<T> column_of(const std::vector<LineCount>& lines, Get get) {
     std::vector<T> values;
     values.reserve(lines.size());
     for (const LineCount& line : lines) values.push_back(get(line));
-    return column(std::move(values));
+    return values;
 }
 
-using Structures = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-nb::dict count(const nb::dict& accesses, const nb::dict& samples, const nb::dict& samples_of_owners,
-               const nb::dict& shared_samples, const nb::dict& shares, const Structures& structures,
-               const nb::dict& totals, uint32_t nowhere) {
-    auto of_sites = read_accesses(Table(accesses));
-    auto of_structures = read_samples(Table(samples));
-    Table owners(samples_of_owners);
+Table count(const nb::object& accesses, const nb::object& samples,
+            const nb::object& samples_of_owners, const nb::object& shared_samples,
+            const nb::object& shares, const nb::object& structures, const nb::object& totals,
+            uint32_t nowhere) {
+    auto of_sites = read_accesses(GivenTable(accesses));
+    auto of_structures = read_samples(GivenTable(samples));
+    GivenTable owners(samples_of_owners);
     const OwnerSamples of_owners = view_owner_samples(owners);
-    auto of_groups = read_shared_samples(Table(shared_samples));
-    auto of_shares = read_shares(Table(shares));
-    auto of_all = read_totals(Table(totals));
-    const std::span known(structures.data(), structures.size());
+    auto of_groups = read_shared_samples(GivenTable(shared_samples));
+    auto of_shares = read_shares(GivenTable(shares));
+    auto of_all = read_totals(GivenTable(totals));
+    GivenTable by_owner(structures);
+    const std::span known(by_owner.column<uint32_t>("structure"), by_owner.rows());
     std::vector<LineCount> lines;
     {
         nb::gil_scoped_release unlocked;
@@ -149,13 +126,17 @@ nb::dict count(const nb::dict& accesses, const nb::dict& samples, const nb::dict
         lines =
             count_lines(std::move(of_sites), std::move(of_structures), std::move(of_all), nowhere);
     }
-    nb::dict out;
-    out["structure"] = column_of<uint32_t>(lines, [](const auto& line) { return line.structure; });
-    out["phase"] = column_of<uint32_t>(lines, [](const auto& line) { return line.phase; });
-    out["place"] = column_of<uint32_t>(lines, [](const auto& line) { return line.place; });
-    out["reads"] = column_of<uint64_t>(lines, [](const auto& line) { return line.counts.reads; });
-    out["writes"] = column_of<uint64_t>(lines, [](const auto& line) { return line.counts.writes; });
-    out["estimated"] = column_of<uint64_t>(lines, [](const auto& line) { return line.estimated; });
+    Table out;
+    out.add("structure",
+            column_of<uint32_t>(lines, [](const auto& line) { return line.structure; }));
+    out.add("phase", column_of<uint32_t>(lines, [](const auto& line) { return line.phase; }));
+    out.add("place", column_of<uint32_t>(lines, [](const auto& line) { return line.place; }));
+    out.add("reads",
+            column_of<uint64_t>(lines, [](const auto& line) { return line.counts.reads; }));
+    out.add("writes",
+            column_of<uint64_t>(lines, [](const auto& line) { return line.counts.writes; }));
+    out.add("estimated",
+            column_of<uint64_t>(lines, [](const auto& line) { return line.estimated; }));
     return out;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols.h"
 
-#include "columns.h"
+#include "given_table.h"
 #include "places.h"
+#include "table.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
@@ -36,23 +37,26 @@ std::vector<std::uint64_t> unwind(symbols::Symbols& self, const symbols::Registe
     return self.unwind(registers, stack_address, std::span(bytes, stack.size()), limit);
 }
 
-using Addresses = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-nb::dict places(symbols::Symbols& self, const Addresses& pcs, const nb::callable& is_library) {
+nb::dict places(symbols::Symbols& self, const nb::object& pcs, const nb::callable& is_library) {
+    numascape::GivenTable addresses(pcs);
     symbols::PlaceCollector collector(
         [&](const std::string& function, const std::string& file, const std::string& module) {
             return nb::cast<bool>(is_library(text(function), text(file), text(module)));
         });
-    self.add_places(std::span(pcs.data(), pcs.size()), collector);
+    self.add_places(std::span(addresses.column<std::uint64_t>("pc"), addresses.rows()), collector);
     symbols::Places found = collector.take();
     nb::list texts;
     for (const std::string& name : found.texts) texts.append(text(name));
     nb::dict out;
     out["texts"] = texts;
-    out["place"] = column(std::move(found.place));
-    out["function"] = column(std::move(found.function));
-    out["file"] = column(std::move(found.file));
-    out["line"] = column(std::move(found.line));
+    numascape::Table numbers;
+    numbers.add("place", std::move(found.place));
+    out["numbers"] = nb::cast(std::move(numbers));
+    numascape::Table of_places;
+    of_places.add("function", std::move(found.function));
+    of_places.add("file", std::move(found.file));
+    of_places.add("line", std::move(found.line));
+    out["places"] = nb::cast(std::move(of_places));
     return out;
 }
 
@@ -136,9 +140,9 @@ void bind_symbols(nb::module_& module) {
             "The functions active at a code address, innermost inlined one first; never empty. "
             "Pass a return address minus 1.")
         .def("places", &places, "pcs"_a, "is_library"_a,
-             "The distinct places of many code addresses, as NumPy columns: `place` of each "
-             "address; "
-             "`function` and `file` (indices of the list `texts`) and `line` of each place.")
+             "The distinct places of a table of code addresses, `pc`: the table `numbers` with the "
+             "`place` of each address, and the table `places` with the `function` and `file` "
+             "(indices of the list `texts`) and `line` of each place.")
         .def("unwind", &unwind, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
              "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
              "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")

@@ -39,7 +39,7 @@ def replay(
     faults: str,
     frames: Sequence[tuple[int, int, int, int, int]] = (),
 ) -> dict[str, Any]:
-    """The owner of each counted page, as NumPy columns; raises ShardError.
+    """The owner of each counted page, as tables; raises ShardError.
 
     `parents` are the shards of the processes it was forked from, oldest first;
     `faults` is the session's log of page faults, or "". `frames` are the variables in large frames:
@@ -50,6 +50,6 @@ def replay(
 def read_events(path: str, pid: int) -> dict[str, Any]:
     """A process' page faults or clock samples, in order of time; raises ShardError.
 
-    NumPy columns `time_ns` (CLOCK_REALTIME), `address`, `pc`, `tid`, `cpu`, `meaning` (of a
-    fault, FAULT_..., or a first touch); the numbers `lost` and `hinting_counted`, by the kernel.
+    The table `events` with `time_ns` (CLOCK_REALTIME), `address`, `pc`, `tid`, `cpu`, `meaning` (of
+    a fault, FAULT_..., or a first touch); the numbers `lost` and `hinting_counted`, by the kernel.
     """

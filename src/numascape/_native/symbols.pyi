@@ -4,8 +4,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 class Module:
     """An ELF file mapped by the recorded process; addresses are those of that process.
@@ -89,7 +88,7 @@ class Symbols:
     def __init__(self, modules: Sequence[Module], cache: str = "") -> None: ...
     def frames(self, pc: int) -> list[Frame]: ...
     def places(
-        self, pcs: npt.NDArray[np.uint64], is_library: Callable[[str, str, str], bool]
+        self, pcs: pl.DataFrame, is_library: Callable[[str, str, str], bool]
     ) -> dict[str, Any]: ...
     def unwind(
         self, registers: Sequence[int], stack_address: int, stack: bytes, limit: int = 64

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from numascape.conversion.lines import joined, merged
@@ -260,11 +259,10 @@ def _counts(session: Session, shards: list[Shard]) -> Counts:
 
 def _moments(shards: list[Shard]) -> int:
     times = [
-        (shard.hinting - np.uint64(shard.header["start_ticks"])).astype(np.float64)
-        * shard.ns_per_tick
+        (shard.hinting - shard.header["start_ticks"]).cast(pl.Float64()) * shard.ns_per_tick
         for shard in shards
     ]
-    return count_moments(np.concatenate(times))
+    return count_moments(pl.concat(times))
 
 
 def _counted_totals(shards: list[Shard], counts: Counts) -> tuple[int | None, int | None]:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy.typing as npt
 import polars as pl
 
 from numascape._native import source_lines as native
@@ -90,13 +89,13 @@ def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl
     counts = sites.counts.with_columns(numbers.alias("place"))
     samples = sites.samples
     lines = native.count_lines(
-        _columns(counts.drop("pc")),
-        _columns(samples.located),
-        _columns(samples.owned.select(_OF_OWNERS)),
-        _columns(samples.shared),
-        _columns(samples.shares),
-        samples.structures.fill_null(_NO_STRUCTURE).to_numpy(),
-        _columns(totals),
+        _with_wide_sites(counts.drop("pc")),
+        _with_wide_sites(samples.located),
+        _with_wide_sites(samples.owned.select(_OF_OWNERS)),
+        _with_wide_sites(samples.shared),
+        samples.shares,
+        pl.DataFrame({"structure": samples.structures.fill_null(_NO_STRUCTURE)}),
+        totals,
         nowhere,
     )
     found = pl.DataFrame(lines)
@@ -112,10 +111,9 @@ def _numbered(numbers: pl.Series, places: pl.DataFrame) -> tuple[pl.DataFrame, p
     return distinct.drop("place"), ranks.gather(numbers), int(ranks[-1])
 
 
-def _columns(frame: pl.DataFrame) -> Mapping[str, npt.NDArray[Any]]:
+def _with_wide_sites(frame: pl.DataFrame) -> pl.DataFrame:
     # Sites of several processes have 64 bits (shard_groups.py).
-    wide = frame.with_columns(pl.col("^site$").cast(pl.UInt64))
-    return {column.name: column.rechunk().to_numpy() for column in wide}
+    return frame.with_columns(pl.col("site").cast(pl.UInt64))
 
 
 def merged(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 import polars as pl
 
@@ -18,6 +19,23 @@ from numascape.conversion.shards import MappedModule
 PAGE = 4096
 _WEIGHT_OF_BYTE = 16
 """Of a page, the weights add up to 65 536: parts of 1/65 536 of a count are told apart."""
+
+
+_WEIGHTS: Final = pl.Schema(
+    {
+        "owner": pl.UInt32(),
+        "page": pl.UInt32(),
+        "phase": pl.UInt32(),
+        "variable": pl.UInt32(),
+        "weight": pl.UInt64(),
+    }
+)
+
+_Loaded = tuple[int, int, int]
+"""The number of a module, its first address, and the one after its last."""
+
+_OnPage = tuple[int, int, int, int, bool]
+"""Module, page, variable, page of the variable, and whether it is large."""
 
 
 @dataclass(frozen=True)
@@ -47,49 +65,45 @@ def variables_on_pages(
     much of the page the variable covers.
     """
     found: list[Variable] = []
-    rows: list[tuple[int, int, int, int, bool, int]] = []
+    covered: dict[_OnPage, int] = {}
     small: dict[int, int] = {}
     sizes: dict[int, int] = {}
+    by_path: dict[str, list[_Loaded]] = {}
+    for number, known in enumerate(modules):
+        by_path.setdefault(known.path, []).append((number, known.start, known.end))
     for item in variables:
-        # One address for each time that the module was loaded.
-        loaded = [
-            index
-            for index, m in enumerate(modules)
-            if m.start <= item.address < m.end and m.path == item.module
-        ]
-        if not loaded or item.size == 0:
+        address, size = item.address, item.size
+        # One for each time that the module was loaded.
+        loaded = [one for one in by_path.get(item.module, ()) if one[1] <= address < one[2]]
+        if not loaded or size == 0:
             continue
-        number = loaded[0]
-        module = modules[number]
-        if item.size >= PAGE:
+        if size >= PAGE:
             variable = len(found)
             found.append(_variable(item))
         else:
+            number = loaded[0][0]
             if number not in small:
                 small[number] = len(found)
-                name = f"variables under a page of {module_name(module.path)}"
-                found.append(Variable(name, module_name(module.path), 0, 0, "", 0, ""))
+                name = f"variables under a page of {module_name(item.module)}"
+                found.append(Variable(name, module_name(item.module), 0, 0, "", 0, ""))
             variable = small[number]
-            sizes[variable] = sizes.get(variable, 0) + item.size
-        for index in loaded:
-            for page, variable_page, covered in _pages_of(item, modules[index], item.size >= PAGE):
-                rows.append((index, page, variable, variable_page, item.size >= PAGE, covered))
+            sizes[variable] = sizes.get(variable, 0) + size
+        for one in loaded:
+            _cover(covered, one, variable, address, size)
     for variable, size in sizes.items():
         found[variable] = replace(found[variable], size=size)
     frame = pl.DataFrame(
-        rows,
+        list(covered),
         schema={
             "module": pl.UInt32(),
             "page": pl.UInt32(),
             "variable": pl.UInt32(),
             "variable_page": pl.UInt32(),
             "is_large": pl.Boolean(),
-            "bytes": pl.UInt64(),
         },
         orient="row",
     )
-    keys = ["module", "page", "variable", "variable_page", "is_large"]
-    return found, frame.group_by(keys, maintain_order=True).agg(pl.col("bytes").sum())
+    return found, frame.with_columns(pl.Series("bytes", covered.values(), dtype=pl.UInt64()))
 
 
 def layers(modules: list[MappedModule]) -> list[list[MappedModule]]:
@@ -127,14 +141,19 @@ def _variable(item: Global) -> Variable:
     )
 
 
-def _pages_of(item: Global, module: MappedModule, own: bool) -> Iterable[tuple[int, int, int]]:
-    """Pages of the module, pages of the variable (the module's unless `own`), and bytes."""
-    end = min(item.address + item.size, module.end)
-    first = item.address // PAGE
+def _cover(
+    covered: dict[_OnPage, int], module: _Loaded, variable: int, address: int, size: int
+) -> None:
+    """Add the bytes of a variable on each page of the module that it covers."""
+    number, start, module_end = module
+    end = min(address + size, module_end)
+    first, before = address // PAGE, start // PAGE
+    is_large = size >= PAGE
     for page in range(first, (end - 1) // PAGE + 1):
-        covered = min(end, (page + 1) * PAGE) - max(item.address, page * PAGE)
-        index = page - module.start // PAGE
-        yield index, page - first if own else index, covered
+        index = page - before
+        key = (number, index, variable, page - first if is_large else index, is_large)
+        on_page = min(end, (page + 1) * PAGE) - max(address, page * PAGE)
+        covered[key] = covered.get(key, 0) + on_page
 
 
 def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
@@ -185,6 +204,8 @@ def _limited_weights(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     on_page = pl.len().over("owner", "page")
     has_small = (~pl.col("is_large")).any().over("owner", "page")
     ends = pages.filter((on_page > 1) & has_small).filter("is_large")
+    if ends.is_empty():
+        return pl.DataFrame(schema=_WEIGHTS)
     whole = pages.filter((on_page == 1) & (pl.col("bytes") == PAGE))
     inner = pl.col("page").cast(pl.Int64) + pl.when(pl.col("variable_page") == 0).then(1).otherwise(
         -1

@@ -54,29 +54,33 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
     pages, variables = module_structures(group, names, table)
     ranks = _scattered_pages(group, owners)
     modules = group.owners_in_modules
+    known_owners = owners.lazy().select("owner", "kind", "structure", "instance")
+    known_variables = variables.lazy().select("owner", "variable", "structure")
+    places_on_pages = pages.lazy().drop("bytes")
 
     def located(rows: pl.DataFrame, values: list[str], divided: bool) -> pl.DataFrame:
         """Replace (owner, page) by (structure, instance, page)."""
-        inside = rows.filter(pl.col("owner").is_in(modules))
-        owned = rows.join(owners.select("owner", "kind", "structure", "instance"), on="owner")
+        owned = rows.lazy().join(known_owners, on="owner")
         scattered = pl.col("kind").is_in(SCATTERED)
-        small = owned.filter(scattered).join(ranks, on=["structure", "page"])
+        small = owned.filter(scattered).join(ranks.lazy(), on=["structure", "page"])
         small = small.with_columns(page="rank")
         whole = owned.filter(~scattered)
-        if divided:
-            inside = divide(inside, pages)
-        else:
-            inside = inside.join(pages.drop("bytes"), on=["owner", "page"], how="left")
-        inside = inside.join(
-            variables.select("owner", "variable", "structure"),
-            on=["owner", "variable"],
-            nulls_equal=True,
+        inside = rows.filter(pl.col("owner").is_in(modules))
+        in_variables = (
+            divide(inside, pages).lazy()
+            if divided
+            else inside.lazy().join(places_on_pages, on=["owner", "page"], how="left")
+        )
+        in_variables = in_variables.join(
+            known_variables, on=["owner", "variable"], nulls_equal=True
         ).with_columns(
             instance=pl.lit(0, dtype=pl.UInt32()),
             page=pl.coalesce("variable_page", "page"),
         )
         columns = [*PLACE, *values]
-        return pl.concat([frame.select(columns) for frame in (whole, small, inside)])
+        return pl.concat(
+            [frame.select(columns) for frame in (whole, small, in_variables)]
+        ).collect()
 
     # A phase whose counters were retired has several rows for a page: sum them before dividing.
     counted = ["reads", "writes", *(OPTIONAL_COLUMNS["accesses"] if session.options.cache else ())]

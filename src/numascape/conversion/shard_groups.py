@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from itertools import accumulate
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from numascape.conversion.shards import MODULE, Columns, Shard
+from numascape.conversion.shards import MODULE, Shard
 
 UNKNOWN_THREAD: Final = 0xFFFFFFFF
 # Most rows of counts and owners in a group; a process with more is its own group.
@@ -36,17 +35,17 @@ class Member:
     @property
     def rows(self) -> int:
         """The number of rows to convert."""
-        columns = self.shard.columns
-        return len(columns["counts"]["owner"]) + len(columns["owners"]["kind"])
+        return self.shard.tables["counts"].height + self.shard.tables["owners"].height
 
-    def threads(self, numbers: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    def threads(self, column: str) -> pl.Expr:
         """The shard's threads in the trace; UNKNOWN_THREAD for a thread that never began."""
         ranks = self.shard.ranks
-        known = np.full(max(ranks, default=0) + 1, UNKNOWN_THREAD, dtype=np.uint32)
-        for thread, rank in ranks.items():
-            known[thread] = self.first_thread + rank
-        inside = known[np.minimum(numbers, len(known) - 1)]
-        return np.where(numbers < len(known), inside, np.uint32(UNKNOWN_THREAD))
+        return pl.col(column).replace_strict(
+            list(ranks),
+            [self.first_thread + rank for rank in ranks.values()],
+            default=UNKNOWN_THREAD,
+            return_dtype=pl.UInt32(),
+        )
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,12 @@ class ShardGroup:
     @cached_property
     def owners(self) -> pl.DataFrame:
         """All owners, numbered by their rows."""
-        return pl.DataFrame(self._merged("owners")).with_row_index("owner")
+        return self._merged("owners").with_row_index("owner")
 
     @cached_property
     def counts(self) -> pl.DataFrame:
         """The counts of known threads."""
-        frame = pl.DataFrame(self._merged("counts")).rename(
+        frame = self._merged("counts").rename(
             {"fetched_lines": "memory_lines", "dirtied_lines": "written_lines"}
         )
         return frame.filter(pl.col("thread") != UNKNOWN_THREAD)
@@ -77,43 +76,37 @@ class ShardGroup:
     @cached_property
     def touches(self) -> pl.DataFrame:
         """The first touches of known threads."""
-        times = [
-            member.shard.times_ns(member.shard.columns["touches"]["time"], self.begin)
-            for member in self.members
-        ]
-        frame = pl.DataFrame({**self._merged("touches"), "time_ns": _joined(times)})
-        return frame.filter(pl.col("thread") != UNKNOWN_THREAD)
+        return self._merged("touches").filter(pl.col("thread") != UNKNOWN_THREAD)
 
     @cached_property
     def placement(self) -> pl.DataFrame:
         """The nodes of pages."""
-        return pl.DataFrame(self._merged("placement"))
+        return self._merged("placement")
 
     @cached_property
     def sites(self) -> pl.DataFrame:
         """How often each site's instructions accessed memory."""
-        return pl.DataFrame(self._merged("sites"))
+        return self._merged("sites")
 
     @cached_property
     def samples(self) -> pl.DataFrame:
         """The pages that sites accessed, by samples."""
-        return pl.DataFrame(self._merged("samples"))
+        return self._merged("samples")
 
     @cached_property
     def shared_samples(self) -> pl.DataFrame:
         """Samples on pages that the owners of a group share."""
-        return pl.DataFrame(self._merged("shared_samples"))
+        return self._merged("shared_samples")
 
     @cached_property
     def shares(self) -> pl.DataFrame:
         """The owners of each group."""
-        return pl.DataFrame(self._merged("shares"))
+        return self._merged("shares")
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
         """The cache lines that known threads took from others."""
-        frame = pl.DataFrame(self._merged("transfers"))
-        return frame.filter(
+        return self._merged("transfers").filter(
             (pl.col("thread") != UNKNOWN_THREAD) & (pl.col("from_thread") != UNKNOWN_THREAD)
         )
 
@@ -133,41 +126,43 @@ class ShardGroup:
         """Which owners are modules."""
         return self.owners.filter(pl.col("kind") == MODULE)["owner"].implode()
 
-    def member_of(self, owners: pl.DataFrame) -> npt.NDArray[np.int64]:
+    def member_of(self, owners: pl.DataFrame) -> pl.Series:
         """The member that each row of `owners` belongs to."""
-        firsts = np.array(self._firsts[1:], dtype=np.uint64)
-        return np.searchsorted(firsts, owners["owner"].to_numpy().astype(np.uint64), side="right")
+        firsts = pl.Series(self._firsts[1:], dtype=pl.UInt32())
+        return firsts.search_sorted(owners["owner"], side="right")
 
     @cached_property
     def _firsts(self) -> list[int]:
         """The number of each member's first owner."""
-        sizes = [len(member.shard.columns["owners"]["kind"]) for member in self.members]
-        return [0, *np.cumsum(sizes[:-1]).tolist()]
+        sizes = [member.shard.tables["owners"].height for member in self.members]
+        return list(accumulate(sizes[:-1], initial=0))
 
     @cached_property
     def _first_groups(self) -> list[int]:
         """The number of each member's first group of owners."""
-        sizes = [_groups(member.shard.columns["shares"]["group"]) for member in self.members]
-        return [0, *np.cumsum(sizes[:-1]).tolist()]
+        sizes = [_groups(member.shard.tables["shares"]["group"]) for member in self.members]
+        return list(accumulate(sizes[:-1], initial=0))
 
-    def _merged(self, table: str) -> Columns:
-        parts = [self._renumbered(number, table) for number in range(len(self.members))]
-        return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    def _merged(self, table: str) -> pl.DataFrame:
+        return pl.concat(self._renumbered(number, table) for number in range(len(self.members)))
 
-    def _renumbered(self, number: int, table: str) -> Columns:
+    def _renumbered(self, number: int, table: str) -> pl.DataFrame:
         member = self.members[number]
-        columns = dict(member.shard.columns[table])
-        if "owner" in columns and number > 0:
-            columns["owner"] = columns["owner"] + np.uint32(self._firsts[number])
-        if "thread" in columns and table != "owners":
-            columns["thread"] = member.threads(columns["thread"])
-        if "group" in columns and number > 0:
-            columns["group"] = columns["group"] + np.uint32(self._first_groups[number])
-        if "from_thread" in columns:
-            columns["from_thread"] = member.threads(columns["from_thread"])
-        if "site" in columns:
-            columns["site"] = columns["site"].astype(np.uint64) + np.uint64(number << 32)
-        return columns
+        frame = member.shard.tables[table]
+        changed = []
+        if "owner" in frame.columns and number > 0:
+            changed.append(pl.col("owner") + pl.lit(self._firsts[number], dtype=pl.UInt32()))
+        if "group" in frame.columns and number > 0:
+            changed.append(pl.col("group") + pl.lit(self._first_groups[number], dtype=pl.UInt32()))
+        if table != "owners":
+            threads = [name for name in ("thread", "from_thread") if name in frame.columns]
+            changed += [member.threads(name) for name in threads]
+        if "site" in frame.columns:
+            changed.append(pl.col("site").cast(pl.UInt64()) + (number << 32))
+        if table == "touches":
+            times = member.shard.times_ns(pl.col("time"), self.begin)
+            changed.append(times.alias("time_ns"))
+        return frame.with_columns(changed)
 
 
 def groups_of(members: Sequence[Member], begin: int) -> Iterator[list[ShardGroup]]:
@@ -192,9 +187,5 @@ def _limited(members: list[Member]) -> Iterator[list[Member]]:
     yield some
 
 
-def _groups(numbers: npt.NDArray[np.uint32]) -> int:
+def _groups(numbers: pl.Series) -> int:
     return int(numbers[-1]) + 1 if len(numbers) else 0
-
-
-def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from numascape._native import shard as native
 from numascape.conversion.frame_variables import (
@@ -48,9 +47,6 @@ _TABLES = (
     "shares",
     "transfers",
 )
-
-Columns = Mapping[str, npt.NDArray[Any]]
-"""A table of a shard: by column name, arrays of equal length."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class ShardPhase:
 class Shard:
     """A replayed shard.
 
-    `columns` has these tables and columns:
+    `tables` has these tables and columns:
 
     - `owners`: kind, start, bytes, stack_id, thread, path, flags, blocks; the row is the number
     - `counts`: owner, page, thread, phase, reads, writes, fetched_lines, dirtied_lines
@@ -125,7 +121,7 @@ class Shard:
     path: Path
     header: Mapping[str, Any]
     program: str
-    columns: Mapping[str, Columns]
+    tables: Mapping[str, pl.DataFrame]
     places: Mapping[int, tuple[str, str, int]]
     threads: list[ShardThread]
     modules: list[MappedModule]
@@ -145,7 +141,7 @@ class Shard:
     shared_page_accesses: int
     damaged: int
     lost_faults: int
-    hinting: npt.NDArray[np.uint64]
+    hinting: pl.Series
     hinting_counted: int
 
     @cached_property
@@ -169,12 +165,12 @@ class Shard:
         since = (ticks - self.header["start_ticks"]) * self.ns_per_tick
         return min(LATEST_NS, max(0, int(since + self.header["start_ns"] - run_start_ns)))
 
-    def times_ns(self, ticks: npt.NDArray[np.uint64], run_start_ns: int) -> npt.NDArray[np.uint64]:
+    def times_ns(self, ticks: pl.Expr, run_start_ns: int) -> pl.Expr:
         """Convert many times; they are out of range only in a damaged shard."""
-        since = (ticks - np.uint64(self.header["start_ticks"])).astype(np.float64)
-        times = since * self.ns_per_tick + (self.header["start_ns"] - run_start_ns)
-        whole: npt.NDArray[np.uint64] = np.clip(times, 0, LATEST_NS).astype(np.uint64)
-        return whole
+        start = pl.lit(self.header["start_ticks"], dtype=pl.UInt64())
+        since = (ticks - start).cast(pl.Float64())
+        times = since * self.ns_per_tick + float(self.header["start_ns"] - run_start_ns)
+        return times.clip(0.0, float(LATEST_NS)).cast(pl.UInt64())
 
 
 def read_shards(paths: list[Path]) -> list[Shard]:
@@ -238,7 +234,7 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         path=path,
         header=raw["header"],
         program=_text(raw["header"]["program"]),
-        columns={name: raw[name] for name in _TABLES},
+        tables={name: pl.DataFrame(raw[name]) for name in _TABLES},
         places={
             pc: (_text(function), _text(file), line) for pc, function, file, line in raw["places"]
         },
@@ -257,9 +253,7 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
             ShardPhase(phase, kind, repetitions, started, ended, place, caller, _text(name))
             for phase, kind, repetitions, started, ended, place, caller, name in raw["phases"]
         ],
-        switches=list(
-            zip(*(raw["switches"][name].tolist() for name in ("phase", "time")), strict=True)
-        ),
+        switches=pl.DataFrame(raw["switches"]).rows(),
         paths=[_text(name) for name in raw["paths"]],
         call_stacks=raw["call_stacks"],
         python_stacks=python_stacks(
@@ -275,6 +269,6 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         shared_page_accesses=raw["shared_page_accesses"],
         damaged=raw["damaged"],
         lost_faults=raw["lost_faults"],
-        hinting=raw["hinting"]["time"],
+        hinting=pl.DataFrame(raw["hinting"])["time"],
         hinting_counted=raw["hinting_counted"],
     )

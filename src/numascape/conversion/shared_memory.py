@@ -24,6 +24,8 @@ def join_shared(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     `instances` has the columns object ("": none) and object_page, the page of the object at which
     the instance begins.
     """
+    if not (tables["instances"]["object"] != "").any():
+        return tables
     moves = _moves(tables)
     if moves.is_empty():
         return tables

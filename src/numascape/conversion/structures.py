@@ -112,6 +112,8 @@ class Names:
         # Forked processes have their parents' call stacks.
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
+        # By return address; most call stacks have their outer callers in common.
+        self._callers: dict[int, tuple[list[Frame], tuple[str, ...]]] = {}
 
     def allocations(self, shard: Shard) -> dict[int, _CallStack]:
         """By call stack: the allocation's name, the stack as text, and the module of the name."""
@@ -136,15 +138,25 @@ class Names:
         """The site of a call stack: return addresses, and Python functions, innermost first."""
         key = (addresses, python)
         if key not in self._sites:
-            # With what was inlined there.
-            frames = [f for address in addresses for f in self._symbols.frames(address - 1)]
+            callers = [self._caller(address) for address in addresses]
+            frames = [frame for own, _ in callers for frame in own]
             found = allocation_site(frames, python)
-            module = next((f.module for f in frames if f.function == found.name.function), "")
-            words = tuple(
-                f"{frame.function} ({frame.file}:{frame.line})" for frame in python
-            ) + tuple(_words(frame) for frame in frames)
+            function = found.name.function
+            of = (f.module for f in frames if f.function == function) if function else ()
+            module = next(iter(of), "")
+            words = (
+                *(f"{frame.function} ({frame.file}:{frame.line})" for frame in python),
+                *(word for _, own in callers for word in own),
+            )
             self._sites[key] = _Site(found, words, module_name(module))
         return self._sites[key]
+
+    def _caller(self, address: int) -> tuple[list[Frame], tuple[str, ...]]:
+        """The functions that return to `address`, with what was inlined there; and as text."""
+        if address not in self._callers:
+            frames = self._symbols.frames(address - 1)
+            self._callers[address] = frames, tuple(_words(frame) for frame in frames)
+        return self._callers[address]
 
     def _unwind(self, registers: Sequence[int], stack: bytes) -> tuple[int, ...]:
         """The return addresses behind the allocation function, innermost first."""
@@ -174,16 +186,13 @@ class Names:
 
         Like `place`, but all unknown addresses are alike.
         """
-        found = self._symbols.places(addresses.to_numpy(), is_library_place)
+        found = self._symbols.places(pl.DataFrame({"pc": addresses}), is_library_place)
         texts = pl.Series(found["texts"], dtype=pl.String())
-        places = pl.DataFrame(
-            {
-                "function": texts.gather(pl.Series(found["function"])),
-                "file": texts.gather(pl.Series(found["file"])),
-                "line": pl.Series(found["line"]),
-            }
+        places = pl.DataFrame(found["places"])
+        places = places.with_columns(
+            texts.gather(places[name]).alias(name) for name in ("function", "file")
         )
-        numbers = pl.Series(found["place"])
+        numbers = pl.DataFrame(found["numbers"])["place"]
         return self._as_compiled(addresses, numbers, places) if self._places else (numbers, places)
 
     def _as_compiled(
@@ -241,7 +250,7 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         return found
 
     rows = owners.iter_rows(named=True)
-    members = group.member_of(owners).tolist()
+    members = group.member_of(owners).to_list()
     numbers = [number(index, row) for index, row in zip(members, rows, strict=True)]
     pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
     scattered = pl.col("kind").is_in(SCATTERED)

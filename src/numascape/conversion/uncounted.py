@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
+import polars as pl
 
 from numascape._native import shard as native
 from numascape.compiler.elf_notes import is_compiled_for_counting
@@ -32,20 +33,16 @@ def samples_by_module(shards: list[Shard]) -> Counter[str]:
         if not clock.exists():
             continue
         try:
-            pcs = native.read_events(str(clock), shard.header["pid"])["pc"]
+            events = native.read_events(str(clock), shard.header["pid"])["events"]
         except native.ShardError:
             continue  # incomplete, because the disk was full
-        pcs = pcs[pcs < _KERNEL]
+        pcs = pl.DataFrame(events)["pc"]
         modules = sorted(shard.modules, key=lambda module: module.start)
-        if not modules:
-            continue
-        index = np.searchsorted([module.start for module in modules], pcs, side="right") - 1
-        for number, count in zip(*np.unique(index, return_counts=True), strict=True):
-            inside = pcs[index == number] < np.uint64(modules[max(number, 0)].end)
-            if number >= 0:
-                found[modules[number].path] += int(inside.sum())
-            found[_ELSEWHERE] += int(count - inside.sum()) if number >= 0 else int(count)
-    return +found
+        starts = [module.start for module in modules]
+        for pc in pcs.filter(pcs < _KERNEL).to_list() if modules else ():
+            module = modules[max(0, bisect_right(starts, pc) - 1)]
+            found[module.path if module.start <= pc < module.end else _ELSEWHERE] += 1
+    return found
 
 
 def describe_uncounted(shards: list[Shard]) -> str:

@@ -7,8 +7,12 @@ describes in Objects/locations.md. They come from a shard, so they may be damage
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
 
 from numascape.naming.python_statements import PythonFrame
 
@@ -18,8 +22,7 @@ _UNIT = 2  # bytes of an instruction
 _NO_LINE = -128
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     line: int
     column: int = -1  # in bytes, from 0; -1: unknown
     end_line: int = 0
@@ -78,13 +81,17 @@ def _text(characters: bytes, width: int) -> str:
 
 
 def _place_at(code: PythonCode, offset: int) -> _Place:
+    ends, places = _places(code)
+    number = bisect_right(ends, offset)
+    return places[number] if number < len(places) else _Place(code.first_line)
+
+
+@lru_cache(maxsize=256)
+def _places(code: PythonCode) -> tuple[list[int], list[_Place]]:
+    """The places of a function in their order, and after how many bytes each of them ends."""
     read = _entries if code.version >= _WITH_COLUMNS else _old_entries
-    end = 0
-    for length, place in read(code.lines, code.first_line):
-        end += length
-        if offset < end:
-            return place
-    return _Place(code.first_line)
+    entries = list(read(code.lines, code.first_line))
+    return list(accumulate(length for length, _ in entries)), [place for _, place in entries]
 
 
 def _old_entries(table: bytes, line: int) -> Iterator[tuple[int, _Place]]:

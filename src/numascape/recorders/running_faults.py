@@ -115,21 +115,22 @@ def record_running(
             log = native.read_events(f"{folder}/faults", pid)
         except native.ShardError as failure:
             raise NumascapeError(str(failure)) from failure
-    nodes = _nodes(pid, np.unique(log["address"] // PAGE_BYTES * PAGE_BYTES))
-    is_hinting = log["meaning"] == native.FAULT_HINTING
+    events = pl.DataFrame(log["events"]).with_columns(
+        page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
+        is_hinting=pl.col("meaning") == native.FAULT_HINTING,
+    )
+    nodes = _nodes(pid, events["page"].unique().sort().to_numpy())
+    is_hinting = events["is_hinting"]
     hinting = int(is_hinting.sum())
     counts = "samples" if sampled else counts_of_faults(hinting)
-    kept = log["meaning"] != native.FAULT_OTHER
+    kept = events.filter(pl.col("meaning") != native.FAULT_OTHER)
     if counts != "samples":
-        kept &= ~is_hinting
+        kept = kept.filter(~pl.col("is_hinting"))
     faults = [
         Sample(pid, tid, cpu, at, _EVENTS[sampled], address, pc, "unknown", node=nodes.get(page))
-        for at, address, pc, tid, cpu, sampled, page in zip(
-            *(log[name][kept].tolist() for name in ("time_ns", "address", "pc", "tid", "cpu")),
-            is_hinting[kept].tolist(),
-            (log["address"][kept] // PAGE_BYTES * PAGE_BYTES).tolist(),
-            strict=True,
-        )
+        for at, address, pc, tid, cpu, sampled, page in kept.select(
+            "time_ns", "address", "pc", "tid", "cpu", "is_hinting", "page"
+        ).iter_rows()
     ]
     if not faults:
         raise NumascapeError(
@@ -146,7 +147,7 @@ def record_running(
             machine=machine,
             recorder="samples" if sampled else "faults",
             counts=counts,
-            moments=0 if sampled else count_moments(log["time_ns"][is_hinting]),
+            moments=0 if sampled else count_moments(events.filter("is_hinting")["time_ns"]),
             unseen=[
                 *(
                     unseen_of_samples(hinting, int(log["lost"]))

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from numascape.trace.info import Counts, Recorder
@@ -31,7 +30,7 @@ def share_error(samples: int) -> float:
 
     It is half of the binomial's confidence interval; other shares have smaller errors.
     """
-    return min(1.0, _SIGMAS * 0.5 / float(np.sqrt(samples))) if samples else 1.0
+    return min(1.0, _SIGMAS * 0.5 / math.sqrt(samples)) if samples else 1.0
 
 
 def sampling_error(recorder: Recorder, samples: int) -> float:
@@ -43,19 +42,19 @@ def structure_error(trace: Trace, structure: int) -> float:
     """`sampling_error` of one structure: a page has at most one sample of each scan."""
     rows = trace.accesses.filter(pl.col("structure") == structure)
     by_page = rows.group_by("instance", "page").agg(pl.col("reads", "writes").sum())
-    samples = by_page["reads"].to_numpy() + by_page["writes"].to_numpy()
+    samples = (by_page["reads"] + by_page["writes"]).to_list()
     bursts = trace.info.recorder.moments > 0
-    counted = samples.max(initial=0) if bursts else samples.sum()
-    return sampling_error(trace.info.recorder, int(counted))
+    counted = max(samples, default=0) if bursts else sum(samples)
+    return sampling_error(trace.info.recorder, counted)
 
 
-def count_moments(times_ns: npt.NDArray[Any]) -> int:
+def count_moments(times_ns: pl.Series) -> int:
     """The number of moments at which samples were taken, if they come in bursts.
 
     After a scan of the kernel's NUMA balancing, many pages fault at the same time. All of these
     faults may come from the thread that was running then.
     """
-    return len(np.unique(times_ns // _MOMENT_NS))
+    return (times_ns // _MOMENT_NS).n_unique()
 
 
 def counts_of_faults(hinting: int) -> Counts:

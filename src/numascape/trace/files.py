@@ -69,6 +69,8 @@ def write_table(folder: Path, table: str, frame: pl.DataFrame | pl.LazyFrame) ->
     ordered = complete.select(first + [name for name in schema if name not in first])
     try:
         ordered.sink_parquet(path, compression="zstd")
+        if isinstance(frame, pl.DataFrame):
+            return describe(path, frame.height)
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     except pl.exceptions.ComputeError as error:
         # This is raised if the disk is full.

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """From counts of instructions and samples of their pages to counts of lines and structures."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import polars as pl
+import pytest
 
 from numascape.conversion.lines import Samples, Sites, count_lines, joined, merged
 from numascape.trace.schema import SCHEMAS
@@ -70,6 +72,25 @@ def test_a_site_of_one_structure_keeps_its_counts() -> None:
     known = sites([(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)], [(1, 0, 5, 2.0)])
     lines = count_lines(known, accesses([(5, 0, 70, 30)]), places)
     assert lines.rows() == [(5, 0, "f", "a.c", 1, 70, 0, 0), (5, 0, "f", "a.c", 2, 0, 30, 0)]
+
+
+def test_tables_in_several_pieces_give_the_same_lines() -> None:
+    known = sites([(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)], [(1, 0, 5, 2.0), (1, 0, 6, 1.0)])
+    wanted = accesses([(5, 0, 50, 20), (6, 0, 20, 10)])
+    owned = known.samples.owned
+    pieces = pl.concat([owned[:1], owned[1:]], rechunk=False)
+    assert pieces.n_chunks() == 2
+    apart = Sites(known.counts, dataclasses.replace(known.samples, owned=pieces))
+    in_pieces = count_lines(apart, pl.concat([wanted[:1], wanted[1:]], rechunk=False), places)
+    assert in_pieces.equals(count_lines(known, wanted, places))
+
+
+def test_a_table_without_a_needed_column_is_refused() -> None:
+    known = sites([(1, 0, 10, 70, 0)], [(1, 0, 5, 2.0)])
+    narrow = known.counts.with_columns(pl.col("reads").cast(pl.UInt32))
+    broken = dataclasses.replace(known, counts=narrow)
+    with pytest.raises(ValueError, match="no column reads of the expected type"):
+        count_lines(broken, accesses([(5, 0, 70, 0)]), places)
 
 
 def test_a_site_of_two_structures_is_fitted_to_their_counts() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache as cache_results
 from pathlib import Path
 
-import numpy as np
+import polars as pl
 import pytest
 
 from numascape._native.symbols import Module, Symbols
@@ -68,10 +68,11 @@ def what_is_read(library: Path, cache: Path | None, at: int = _LOADED) -> list[o
             (f.function, f.file, f.line, f.column, f.offset, f.inlined, f.entry_line, f.module)
             for f in symbols.frames(pc)
         ]
-    places = symbols.places(np.arange(work, work + 48, dtype=np.uint64), lambda *_: False)
+    pcs = pl.DataFrame({"pc": range(work, work + 48)}, schema={"pc": pl.UInt64()})
+    places = symbols.places(pcs, lambda *_: False)
     found += [
         places["texts"],
-        *(places[name].tolist() for name in ("place", "function", "file", "line")),
+        *(pl.DataFrame(places[name]).rows() for name in ("numbers", "places")),
     ]
     symbols.save()
     return found

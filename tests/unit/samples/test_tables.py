@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -125,7 +124,8 @@ def test_only_page_faults_are_no_accesses() -> None:
 
 def test_samples_of_one_moment_count_as_one_in_errors(tmp_path: Path) -> None:
     events = [*EVENTS, *(access(9, 40 + n, page) for n in range(3) for page in range(4))]
-    bursts = dataclasses.replace(recording(events), moments=count_moments(np.array([1, 2, 9e7])))
+    moments = count_moments(pl.Series([1, 2, 90_000_000]))
+    bursts = dataclasses.replace(recording(events), moments=moments)
     assert bursts.moments == 2
     write_trace(tmp_path / "t.numascape", *convert_samples(bursts))
     trace = Trace.read(tmp_path / "t.numascape")
