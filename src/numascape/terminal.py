@@ -19,10 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from rich.console import Console
-from rich.text import Text
-
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
@@ -33,6 +31,8 @@ _UNLIMITED = 10_000
 
 def output() -> Console:
     """Standard output, for results: as wide as the terminal; unlimited in a file or pipe."""
+    from rich.console import Console
+
     _replace_what_cannot_be_written(sys.stdout)
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -42,6 +42,9 @@ def output() -> Console:
 
 def messages() -> Console:
     """Standard error, for everything else."""
+    # Imported where it is used, because a quiet verb that succeeds prints nothing.
+    from rich.console import Console
+
     _replace_what_cannot_be_written(sys.stderr)
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
@@ -75,12 +78,16 @@ def as_far_as_possible() -> Iterator[None]:
 
 def say(message: str) -> None:
     """Print one line about the progress."""
+    from rich.text import Text
+
     with as_far_as_possible():
         messages().print(Text(f"numascape: {printable(message)}"))
 
 
 def suggest(*arguments: str) -> None:
     """Print the next command on its own line, so that it can be copied."""
+    from rich.text import Text
+
     command = "numascape"
     # In a virtual environment that is not active, the shell would not find the bare name.
     if shutil.which(command) is None and Path(sys.argv[0]).name == command:
@@ -91,6 +98,8 @@ def suggest(*arguments: str) -> None:
 
 def complain(message: str) -> None:
     """Print one line about an error."""
+    from rich.text import Text
+
     line = Text.assemble(("numascape: error: ", "bold red"), printable(" ".join(message.split())))
     with as_far_as_possible():
         messages().print(line)

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from numascape.naming import (
-    c_destination,
-    compiled_destination,
-    fortran_destination,
-    python_objects,
-    runtime_objects,
-    rust_destination,
-)
+from numascape.naming import compiled_destination, python_objects, runtime_objects
 from numascape.naming.destination import Destination, Kind, Wanted, tidy
 from numascape.naming.frames import (
     CallFrame,
@@ -153,6 +146,8 @@ def _launched(frame: CallFrame, wanted: Wanted) -> AllocationName | None:
     source = read_source(frame.file)
     if source is None or source.language not in ("c", "cpp"):
         return None
+    from numascape.naming import c_destination
+
     destination = c_destination.find_by_calls(source, wanted)
     if destination is None or not destination.name:
         return None
@@ -190,10 +185,17 @@ def _destination(frame: CallFrame, wanted: Wanted) -> Destination | None:
 def _find(
     source: Source, line: int, column: int, function: str | None, wanted: Wanted
 ) -> Destination | None:
+    # Imported here, because a program without source files needs none of them.
     if source.language == "fortran":
+        from numascape.naming import fortran_destination
+
         return fortran_destination.find_destination(source, line, function, wanted)
     if source.language == "rust":
+        from numascape.naming import rust_destination
+
         return rust_destination.find_destination(source, line, column, function, wanted)
+    from numascape.naming import c_destination
+
     return c_destination.find_destination(source, line, column, function, wanted)
 
 

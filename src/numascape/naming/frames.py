@@ -32,7 +32,10 @@ class CallFrame(Protocol):
 
 _Frame = TypeVar("_Frame", bound=CallFrame)
 
-_LIBRARY_FUNCTION = re.compile(
+# `re` compiles a pattern when it is first used, and keeps it. Most programs need few of them, and to
+# compile all takes longer than to name the structures of a small program.
+
+_LIBRARY_FUNCTION = (
     r"std::|__gnu_cxx::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"
     r"|(boost|absl|folly|tbb|Eigen|Kokkos|arma|blaze|xt|thrust|numascape)::"  # containers
     r"|<(alloc|core|std|hashbrown)::|__rust_|__rdl_|__rg_"
@@ -41,24 +44,20 @@ _LIBRARY_FUNCTION = re.compile(
 )
 
 # Rust's crates. Without a file name, they could also be C++ namespaces with the same name.
-_RUST_LIBRARY_FUNCTION = re.compile(r"(alloc|core|hashbrown)::")
+_RUST_LIBRARY_FUNCTION = r"(alloc|core|hashbrown)::"
 
 # Headers of compilers and packages: templates and inline functions.
-_LIBRARY_FILE = re.compile(
-    r"/usr/include/|/usr/lib/|/c\+\+/|/rustc/|/rust/library/|/library/alloc/"
-)
+_LIBRARY_FILE = r"/usr/include/|/usr/lib/|/c\+\+/|/rustc/|/rust/library/|/library/alloc/"
 
-_LIBRARY_MODULE = re.compile(
+_LIBRARY_MODULE = (
     r"lib(stdc\+\+|c\+\+|c\+\+abi|gfortran|gomp|omp|iomp5|quadmath|c|m|dl|pthread|jemalloc|tcmalloc"
     r"|mimalloc|asan|numa|gcc_s|numascape_placer)([-.]|_minimal)|ld-linux|ld-\d"
 )
 
 # What include/numascape has for marks.
-_MARK_FILE = re.compile(r"(^|/)numascape/(phase|region)\.h$")
+_MARK_FILE = r"(^|/)numascape/(phase|region)\.h$"
 
-_ALLOCATOR = re.compile(
-    r"(malloc|calloc|realloc|memalign)(\d|_\w\w?|array){0,2}$|_alloc$", re.IGNORECASE
-)
+_ALLOCATOR = r"(?i)(malloc|calloc|realloc|memalign)(\d|_\w\w?|array){0,2}$|_alloc$"
 
 
 def module_name(frame: CallFrame) -> str:
@@ -68,17 +67,17 @@ def module_name(frame: CallFrame) -> str:
 
 def outside_marks(frames: list[_Frame]) -> list[_Frame]:
     """Remove the inline function by which a program marks a phase or a region of memory."""
-    return [frame for frame in frames if not _MARK_FILE.search(frame.file)] or frames
+    return [frame for frame in frames if not re.search(_MARK_FILE, frame.file)] or frames
 
 
 def is_library_module(name: str) -> bool:
     """Whether a module of this file name is a library of a language or of the system."""
-    return _LIBRARY_MODULE.match(name) is not None
+    return re.match(_LIBRARY_MODULE, name) is not None
 
 
 def is_library_code(function: str, file: str) -> bool:
     """Whether a place in the source belongs to a language's own library, by its names."""
-    return bool(_LIBRARY_FUNCTION.match(function) or _LIBRARY_FILE.search(file))
+    return bool(re.match(_LIBRARY_FUNCTION, function) or re.search(_LIBRARY_FILE, file))
 
 
 def is_library(frame: CallFrame) -> bool:
@@ -91,7 +90,7 @@ def is_library_place(function: str, file: str, module: str) -> bool:
     """Like `is_library`, of a frame in a module with this path."""
     return bool(
         is_library_code(function, file)
-        or (not file and _RUST_LIBRARY_FUNCTION.match(function))
+        or (not file and re.match(_RUST_LIBRARY_FUNCTION, function))
         or is_library_module(module.rpartition("/")[2])
     )
 
@@ -130,7 +129,7 @@ def is_allocator(function: str) -> bool:
     `allocate_grid` is not, because it knows the purpose of the memory. An `allocate` of a class may
     know the purpose, so it is not either.
     """
-    return _ALLOCATOR.search(base_name(function)) is not None
+    return re.search(_ALLOCATOR, base_name(function)) is not None
 
 
 def is_constructor(function: str) -> bool:

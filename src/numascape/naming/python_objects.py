@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from numascape.naming.frames import CallFrame, is_library, is_library_module, module_name
 
-_NUMPY_MODULE = re.compile(r"(_multiarray_umath|multiarray|umath)\.")
-_NUMPY_FUNCTION = re.compile(r"array_(\w+?)(_namespace)?$")
+_NUMPY_MODULE = r"(_multiarray_umath|multiarray|umath)\."
+_NUMPY_FUNCTION = r"array_(\w+?)(_namespace)?$"
 
-_PYTHON_MODULE = re.compile(r"(lib)?python3?[\d.]*(d|t)?([.-]|$)")
+_PYTHON_MODULE = r"(lib)?python3?[\d.]*(d|t)?([.-]|$)"
 _OBJECTS = "Python objects"
 # CPython's small objects (up to 512 bytes) of all types share arenas.
 _CPYTHON_FUNCTIONS = {
@@ -25,7 +25,7 @@ _CPYTHON_FUNCTIONS = {
 
 
 # Modules of Python's library that keep data of programs; they may be built into the interpreter.
-_DATA_FUNCTION = re.compile(r"(new)?array(object|_\w+)|mmap_\w+")
+_DATA_FUNCTION = r"(new)?array(object|_\w+)|mmap_\w+"
 
 INTERPRETER_NAMES = frozenset(_CPYTHON_FUNCTIONS.values())
 """The names of objects of the interpreter, which no variable decides about."""
@@ -56,7 +56,7 @@ def numpys_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
     own: CallFrame | None = None
     caller: CallFrame | None = None
     for frame in frames:
-        if _NUMPY_MODULE.match(module_name(frame)):
+        if re.match(_NUMPY_MODULE, module_name(frame)):
             own = frame
         elif own is not None:
             caller = frame
@@ -70,7 +70,7 @@ def numpys_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
 def _numpy_name(own: CallFrame, caller: CallFrame | None) -> str:
     if own.function.startswith(("ufunc_", "PyUFunc_")):
         return "numpy.ufunc"
-    match = _NUMPY_FUNCTION.match(own.function)
+    match = re.match(_NUMPY_FUNCTION, own.function)
     if match is None:
         return "numpy" if own.function.startswith("0x") else f"numpy.{own.function}"
     is_method = caller is not None and caller.function.startswith("method_")
@@ -78,10 +78,10 @@ def _numpy_name(own: CallFrame, caller: CallFrame | None) -> str:
 
 
 def _builtin_name(frame: CallFrame) -> str | None:
-    if not _PYTHON_MODULE.match(module_name(frame)):
+    if not re.match(_PYTHON_MODULE, module_name(frame)):
         return None
     for functions, name in _CPYTHON_FUNCTIONS.items():
         if re.fullmatch(functions, frame.function):
             return name
     is_known = not frame.function.startswith("0x")  # the interpreter may have few symbols
-    return _OBJECTS if is_known and not _DATA_FUNCTION.match(frame.function) else None
+    return _OBJECTS if is_known and not re.match(_DATA_FUNCTION, frame.function) else None

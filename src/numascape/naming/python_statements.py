@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 
 from numascape.naming.sources import FileVersion, file_version, read_regular_file
 
-_LIBRARY_FILE = re.compile(r"/(site|dist)-packages/|/lib/python3[\d.]*t?/")
-_COMPREHENSION = re.compile(r"<(listcomp|setcomp|dictcomp|genexpr)>$")
+_LIBRARY_FILE = r"/(site|dist)-packages/|/lib/python3[\d.]*t?/"
+_COMPREHENSION = r"<(listcomp|setcomp|dictcomp|genexpr)>$"
 _ADDS = {"append", "appendleft", "add", "insert", "put", "setdefault", "extend"}
 _VIEWS = {"reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "T", "data"}
 _MAX_ANCESTORS = 100
@@ -59,7 +59,7 @@ class _Destination:
 
 def is_library(frame: PythonFrame) -> bool:
     """Whether the frame belongs to Python's library or an installed package, or has no file."""
-    return frame.file.startswith("<frozen") or bool(_LIBRARY_FILE.search(frame.file))
+    return frame.file.startswith("<frozen") or bool(re.search(_LIBRARY_FILE, frame.file))
 
 
 def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
@@ -85,7 +85,7 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
         node = _expression_at(tree, frame) or _value_of(statement)
         if node is None:
             break
-        in_comprehension = _COMPREHENSION.search(frame.function) is not None
+        in_comprehension = re.search(_COMPREHENSION, frame.function) is not None
         found = _goes_to(tree, node, index, in_comprehension=in_comprehension)
         if found is None:
             break
@@ -100,7 +100,7 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
 
 
 def _function(frame: PythonFrame) -> str:
-    plain = _COMPREHENSION.sub("", frame.function).replace(".<locals>", "").rstrip(".")
+    plain = re.sub(_COMPREHENSION, "", frame.function).replace(".<locals>", "").rstrip(".")
     return PurePosixPath(frame.file).name if plain in ("", "<module>") else plain
 
 

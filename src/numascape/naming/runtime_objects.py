@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from numascape.naming.frames import CallFrame, module_name
 
-_LINKER = re.compile(r"ld-linux|ld-\d")
-_C_LIBRARY = re.compile(r"libc([-.]|$)")
-_OPENMP = re.compile(r"lib(gomp|omp|iomp5)[.-]")
-_FORTRAN = re.compile(r"libgfortran[.-]")
+_LINKER = r"ld-linux|ld-\d"
+_C_LIBRARY = r"libc([-.]|$)"
+_OPENMP = r"lib(gomp|omp|iomp5)[.-]"
+_FORTRAN = r"libgfortran[.-]"
 
 # OpenMP's functions that allocate for the program.
-_OPENMP_ALLOCATES = re.compile(r"(GOMP|omp|__kmpc)_(aligned_)?(alloc|calloc|realloc)")
-_FORTRAN_INPUT_OUTPUT = re.compile(r"_gfortran_(st|transfer)_\w+")
-_THREAD_LOCAL = re.compile(r"_?_?(_dl_)?(allocate_(tls|dtv)|tls_get_addr|allocate_and_init)\w*")
+_OPENMP_ALLOCATES = r"(GOMP|omp|__kmpc)_(aligned_)?(alloc|calloc|realloc)"
+_FORTRAN_INPUT_OUTPUT = r"_gfortran_(st|transfer)_\w+"
+_THREAD_LOCAL = r"_?_?(_dl_)?(allocate_(tls|dtv)|tls_get_addr|allocate_and_init)\w*"
 _C_FUNCTIONS = {
     r"_IO_file_doallocate": "standard I/O buffers",
     r"_nl_\w+|(__)?newlocale|(__)?setlocale": "locale",
@@ -41,20 +41,20 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
     fortran: CallFrame | None = None
     for frame in frames:
         module = module_name(frame)
-        if _LINKER.match(module):
+        if re.match(_LINKER, module):
             if fortran is not None:  # its constructor, called by the linker
                 return _OF_FORTRAN, fortran
-            is_local = _THREAD_LOCAL.fullmatch(frame.function)
+            is_local = re.fullmatch(_THREAD_LOCAL, frame.function)
             if is_local or not _is_allocation_function(frame):
                 return (_LOCAL if is_local else _OF_LINKER), frame
-        elif _OPENMP.match(module):
-            allocates = any(_OPENMP_ALLOCATES.match(f.function) for f in frames)
+        elif re.match(_OPENMP, module):
+            allocates = any(re.match(_OPENMP_ALLOCATES, f.function) for f in frames)
             return None if allocates else (_OF_OPENMP, frame)
-        elif _FORTRAN.match(module):
-            if _FORTRAN_INPUT_OUTPUT.fullmatch(frame.function):
+        elif re.match(_FORTRAN, module):
+            if re.fullmatch(_FORTRAN_INPUT_OUTPUT, frame.function):
                 return _OF_FORTRAN, frame
             fortran = frame
-        elif _C_LIBRARY.match(module):
+        elif re.match(_C_LIBRARY, module):
             for functions, name in _C_FUNCTIONS.items():
                 if re.fullmatch(functions, frame.function):
                     return name, frame

@@ -5,20 +5,21 @@ Files are not trusted, and may have changed since the program was built. A file 
 or parsed in reasonable time counts as missing.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-import tree_sitter
-import tree_sitter_c
-import tree_sitter_cpp
-import tree_sitter_fortran
-import tree_sitter_rust
+if TYPE_CHECKING:
+    import tree_sitter
 
 FileVersion = tuple[int, int, int]
 LARGEST_FILE = 16 << 20
@@ -29,11 +30,6 @@ DEEPEST_NODE = 400
 
 _FORTRAN_FREE = {".f90", ".f95", ".f03", ".f08", ".f15", ".f18", ".fpp"}
 _FORTRAN_FIXED = {".f", ".for", ".f77", ".ftn"}
-
-_C = tree_sitter.Language(tree_sitter_c.language())
-_CPP = tree_sitter.Language(tree_sitter_cpp.language())
-_FORTRAN = tree_sitter.Language(tree_sitter_fortran.language())
-_RUST = tree_sitter.Language(tree_sitter_rust.language())
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +68,12 @@ def _read_version(path: str, _version: FileVersion) -> Source | None:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in _FORTRAN_FREE or suffix in _FORTRAN_FIXED:
         free = _free_form(content) if suffix in _FORTRAN_FIXED else content
-        return _parse(path, "fortran", _FORTRAN, free)
+        return _parse(path, "fortran", free)
     if suffix == ".rs":
-        return _parse(path, "rust", _RUST, content)
+        return _parse(path, "rust", content)
     if PurePosixPath(path).suffix == ".c":
-        return _parse(path, "c", _C, content)
-    return _parse(path, "cpp", _CPP, content)
+        return _parse(path, "c", content)
+    return _parse(path, "cpp", content)
 
 
 def read_regular_file(path: str) -> bytes | None:
@@ -109,7 +105,18 @@ def _longest_line(content: bytes) -> int:
     return max(map(len, content.split(b"\n")))
 
 
-def _parse(path: str, name: str, language: tree_sitter.Language, content: bytes) -> Source | None:
+@cache
+def _grammar(language: str) -> tree_sitter.Language:
+    # Loaded when the first file of the language is read: many programs have no source here.
+    from tree_sitter import Language
+
+    return Language(import_module(f"tree_sitter_{language}").language())
+
+
+def _parse(path: str, language: str, content: bytes) -> Source | None:
+    from tree_sitter import Parser
+
+    grammar = _grammar(language)
     deadline = time.thread_time() + PARSE_SECONDS
 
     def is_too_late(_offset: int, _has_error: bool) -> bool:
@@ -119,14 +126,14 @@ def _parse(path: str, name: str, language: tree_sitter.Language, content: bytes)
         return content[offset : offset + (1 << 16)]
 
     try:
-        tree = tree_sitter.Parser(language).parse(chunk, progress_callback=is_too_late)
+        tree = Parser(grammar).parse(chunk, progress_callback=is_too_late)
     except ValueError:  # stopped by the deadline
         return None
-    return Source(path, name, language, tree.root_node)
+    return Source(path, language, grammar, tree.root_node)
 
 
-_FIXED_COMMENT = re.compile(rb"[cCdD*!]")
-_FIXED_CONTINUATION = re.compile(rb" {5}[^ 0\n]|\t[1-9]")
+_FIXED_COMMENT = rb"[cCdD*!]"
+_FIXED_CONTINUATION = rb" {5}[^ 0\n]|\t[1-9]"
 
 
 def _free_form(content: bytes) -> bytes:
@@ -134,9 +141,9 @@ def _free_form(content: bytes) -> bytes:
     lines = content.split(b"\n")
     statement = -1  # the line that a continuation continues
     for index, line in enumerate(lines):
-        if _FIXED_COMMENT.match(line):
+        if re.match(_FIXED_COMMENT, line):
             lines[index] = b"!" + line[1:]
-        elif match := _FIXED_CONTINUATION.match(line):
+        elif match := re.match(_FIXED_CONTINUATION, line):
             lines[index] = b" " * match.end() + line[match.end() :]
             if statement >= 0:
                 lines[statement] = lines[statement].split(b"!")[0].rstrip() + b" &"
