@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from numascape.trace import TraceInfo
 from numascape.trace.info import JobPart
+from numascape.trace.job import part_folder
 from numascape.trace.write_part import write_part
 from synthetic.patterns import DOUBLES, Pattern
 
@@ -71,7 +72,8 @@ def write_rank(
     info = TypeAdapter(TraceInfo).validate_python(information)
     # Rank 0 begins first, so that it is the first to touch what all touch.
     part = JobPart(run, rank, size, "Open MPI", "", (rank % 64,), 10**18 + rank * 10**9)
-    return write_part(folder, part, pattern.tables(), info)
+    write_part(folder, part, pattern.tables(), info)
+    return part_folder(folder, rank)
 
 
 def write_job(folder: Path, size: int, **options: object) -> Path:

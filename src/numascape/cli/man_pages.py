@@ -17,7 +17,7 @@ from typing import Any
 from typer.main import get_command
 
 from numascape import __version__
-from numascape.cli.entry import build_app
+from numascape.cli.app import build_app
 
 
 def _escaped(text: str) -> str:

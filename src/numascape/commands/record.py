@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import os
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from numascape import terminal
 from numascape.commands._options import ProgramArgument, output_to
-from numascape.errors import NumascapeError
-
-if TYPE_CHECKING:
-    from numascape.recorders.record import RecordOutcome
+from numascape.commands._recording import AskedRecording, record_as_asked
 
 
 class Phases(str, Enum):
@@ -154,80 +149,21 @@ def record(
 
     Example: `mpirun -n 4 numascape record -o run.numascape -- ./program 1000`
     """
-    _check(program, pid, seconds)
-    if every is not None and phases is not None:
-        raise NumascapeError("--every and --phases cannot be used together")
-    if measure_cost and pid is not None:
-        raise NumascapeError(
-            "--measure-cost runs the program twice, so it cannot be used with --pid"
-        )
-    # Imported here, because help and completion should not wait for the data frames.
-    from numascape.recorders.record import RecordRequest, start_untouched
-    from numascape.recorders.record import record as run_recorder
-    from numascape.recording.job_place import records
-    from numascape.recording.launchers import find_launch
-    from numascape.recording.options import RecordOptions, choose_cache
-
-    options = RecordOptions(
-        recorder=recorder.value if recorder is not None else None,
-        stack=stack,
-        lines=lines,
-        phases=(phases or Phases.ALL).value,
-        every_s=every,
-        cache=choose_cache(traffic, cache),
-        event=event,
+    asked = AskedRecording(
+        program or [],
+        output,
+        ranks,
+        pid,
+        seconds,
+        stack,
+        lines,
+        None if phases is None else phases.value,
+        every,
+        None if recorder is None else recorder.value,
+        event,
+        traffic,
+        cache,
+        measure_cost,
+        quiet,
     )
-    launch = find_launch(os.environ) if pid is None else None
-    if launch is not None and launch.size != 1 and measure_cost:
-        raise NumascapeError(
-            "--measure-cost runs the program twice, so it cannot be used in a job: run the job "
-            "twice yourself and compare the times"
-        )
-    request = RecordRequest(
-        program or [], output, options, pid, seconds, measure_cost, launch, ranks
-    )
-    if not records(launch, ranks):
-        start_untouched(request)
-    outcome = run_recorder(request, _ignore if quiet else terminal.say)
-    if outcome.job is not None and outcome.rank is not None:
-        from numascape.jobs.stored_sums import store_sums
-
-        store_sums(outcome.job, outcome.rank)
-    if not quiet:
-        _report_outcome(outcome)
-    if outcome.signal is not None:
-        raise typer.Exit(128 + outcome.signal)
-    raise typer.Exit(outcome.exit_status)
-
-
-def _check(program: list[str] | None, pid: int | None, seconds: float | None) -> None:
-    if pid is None and not program:
-        raise NumascapeError("no program given: use numascape record -- PROGRAM, or --pid PID")
-    if pid is not None and program:
-        raise NumascapeError("give either a program or --pid, not both")
-    if seconds is not None and pid is None:
-        raise NumascapeError("--seconds needs --pid: a program is recorded until it ends")
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise NumascapeError(f"--seconds {seconds:g}: must be more than 0")
-
-
-def _ignore(_: str) -> None:
-    pass
-
-
-def _report_outcome(outcome: RecordOutcome) -> None:
-    """Print what the trace contains, and the next command; in a job, only one rank does it."""
-    from numascape.analysis.run_description import describe_run
-    from numascape.trace import Trace
-    from numascape.trace.job import first_recorded
-
-    trace = Trace.read(outcome.trace)
-    part = trace.info.part
-    if part is None:
-        for line in describe_run(trace):
-            terminal.say(line)
-        terminal.say(f"wrote {outcome.trace}; look at it with:")
-        terminal.suggest("report", str(outcome.trace))
-    elif part.rank == first_recorded(part.recorded):
-        terminal.say(f"rank {part.rank}: wrote {outcome.trace}; when all ranks have ended:")
-        terminal.suggest("show", str(outcome.job))
+    raise typer.Exit(record_as_asked(asked))

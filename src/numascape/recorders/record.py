@@ -23,7 +23,7 @@ from numascape.recording.launchers import Launch
 from numascape.recording.options import RecorderName, RecordOptions
 from numascape.recording.session import Ended, Session, begin_session
 from numascape.trace.check_target import check_job, check_replaceable
-from numascape.trace.info import JobPart
+from numascape.trace.info import JobPart, TraceInfo
 
 Progress = Callable[[str], None]
 
@@ -48,13 +48,14 @@ class RecordRequest:
 
 @dataclass(frozen=True)
 class RecordOutcome:
-    """The path of the trace, and how the program ended; `signal` is set if one killed it.
+    """The trace, what it says of itself, and how the program ended; a `signal` if one killed it.
 
     `job` is the folder of the job of which the trace is the part of `rank`; both are None
     otherwise.
     """
 
     trace: Path
+    info: TraceInfo
     exit_status: int
     signal: int | None
     job: Path | None = None
@@ -86,16 +87,16 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
             events = chosen_events(request.options.event)
         what = "samples and page faults" if events else "page faults"
         progress(f"Looking at the {what} of process {request.pid}")
-        write_trace(target, *record_running(request.pid, program, request.seconds, events))
-        return RecordOutcome(target, 0, None)
+        tables, info = record_running(request.pid, program, request.seconds, events)
+        return RecordOutcome(target, write_trace(target, tables, info), 0, None)
     session, ended, failure = observe(request, program, place.beside, progress, place.part)
-    convert_session(session, place.target, progress)
+    info = convert_session(session, place.target, progress)
     if failure:
         raise NumascapeError(f"{failure}; {target} holds what was recorded until then")
     status = ended.exit_status or 0
     if place.part is None:
-        return RecordOutcome(target, status, ended.signal)
-    return RecordOutcome(target, status, ended.signal, place.target, place.part.rank)
+        return RecordOutcome(target, info, status, ended.signal)
+    return RecordOutcome(target, info, status, ended.signal, place.target, place.part.rank)
 
 
 def start_untouched(request: RecordRequest) -> NoReturn:
@@ -182,8 +183,10 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[RecorderName, s
     return "binary", "the program was not built by numascape-cc"
 
 
-def convert_session(session: Session, target: Path, progress: Progress) -> None:
+def convert_session(session: Session, target: Path, progress: Progress) -> TraceInfo:
     """Turn the session's shards into the trace or the job's part `target`, and remove them.
+
+    Returns what the trace says of itself.
 
     Raises NumascapeError; the shards then stay.
     """
@@ -196,12 +199,14 @@ def convert_session(session: Session, target: Path, progress: Progress) -> None:
     try:
         trace = convert(session)
         if session.part is None:
-            write_trace(target, trace.tables, trace.info)
+            info = write_trace(target, trace.tables, trace.info)
         else:
-            write_part(target, trace.info.part or session.part, trace.tables, trace.info)
+            part = trace.info.part or session.part
+            info = write_part(target, part, trace.tables, trace.info)
     except (NumascapeError, OSError, MemoryError, KeyboardInterrupt) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
         raise NumascapeError(
             f"{reason}. What was recorded is kept: numascape convert {session.folder} -o {target}"
         ) from error
     shutil.rmtree(session.folder, ignore_errors=True)
+    return info

@@ -22,8 +22,8 @@ def write_trace(
     path: str | os.PathLike[str],
     tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
     info: TraceInfo,
-) -> None:
-    """Write the trace `path`; replaces a trace with this name.
+) -> TraceInfo:
+    """Write the trace `path`, and return what it says of itself; replaces a trace with this name.
 
     `tables` has all tables of trace/schema.py, except maybe the optional ones. Lazy frames are
     streamed to disk, so they may be larger than memory. The folder gets its name only when it is
@@ -39,7 +39,8 @@ def write_trace(
             files = {
                 name: write_table(folder, name, tables[name]) for name in SCHEMAS if name in tables
             }
-            text = encode_info(dataclasses.replace(info, tables=files))
-            (folder / FILE_NAME).write_bytes(text)
+            complete = dataclasses.replace(info, tables=files)
+            (folder / FILE_NAME).write_bytes(encode_info(complete))
     except OSError as error:
         raise NumascapeError(f"cannot write {target}: {error.strerror or error}") from error
+    return complete

@@ -36,8 +36,8 @@ def write_part(
     part: JobPart,
     tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
     info: TraceInfo,
-) -> Path:
-    """Write the part of a rank, complete or not at all; return its folder.
+) -> TraceInfo:
+    """Write the part of a rank, complete or not at all; return what it says of itself.
 
     A trace of one process with the name of the job is replaced. Raises NumascapeError if it cannot
     be written.
@@ -46,7 +46,7 @@ def write_part(
     folder = part_folder(job, part.rank)
     try:
         job.mkdir(exist_ok=True)
-        write_trace(folder, tables, dataclasses.replace(info, part=part))
+        written = write_trace(folder, tables, dataclasses.replace(info, part=part))
         for name in (FILE_NAME, *(table_path(job, table).name for table in SCHEMAS)):
             (job / name).unlink(missing_ok=True)
         with replacing_file(job / JOB_FILE) as beside:
@@ -55,7 +55,7 @@ def write_part(
             _remove_others(job, about)
     except OSError as error:
         raise NumascapeError(f"cannot write {folder}: {error.strerror or error}") from error
-    return folder
+    return written
 
 
 def _remove_others(job: Path, about: JobInfo) -> None:

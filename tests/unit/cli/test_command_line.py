@@ -16,7 +16,7 @@ import pytest
 
 import numascape.commands
 from numascape import __version__
-from numascape.cli.entry import build_app
+from numascape.cli.app import build_app
 from synthetic.heat import heat
 from synthetic.write import write_pattern
 

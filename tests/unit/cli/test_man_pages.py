@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from numascape.cli.entry import build_app
+from numascape.cli.app import build_app
 from numascape.cli.man_pages import man_pages
 
 PAGES = man_pages()

@@ -12,6 +12,7 @@ from numascape import NumascapeError
 from numascape.recorders import record as recorder
 from numascape.recorders.record import Progress, RecordOutcome, RecordRequest
 from numascape.recording.options import RecordOptions
+from numascape.trace.info import read_info
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -26,7 +27,7 @@ def requests(monkeypatch: pytest.MonkeyPatch, trace_folder: Path) -> list[Record
         progress("recording")
         status = int(request.program[1]) if request.program[0] == "exit" else 0
         signal = int(request.program[1]) if request.program[0] == "kill" else None
-        return RecordOutcome(trace_folder, status, signal)
+        return RecordOutcome(trace_folder, read_info(trace_folder), status, signal)
 
     monkeypatch.setattr(recorder, "record", answer)
     return received

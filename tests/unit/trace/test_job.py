@@ -16,7 +16,7 @@ from numascape import NumascapeError
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.check_target import check_job
 from numascape.trace.info import JobPart
-from numascape.trace.job import JobInfo, missing_ranks, parse_ranks, read_job
+from numascape.trace.job import JobInfo, missing_ranks, parse_ranks, part_folder, read_job
 from numascape.trace.write_part import write_part
 
 Tables = dict[str, pl.DataFrame]
@@ -24,7 +24,8 @@ Tables = dict[str, pl.DataFrame]
 
 def write(folder: Path, rank: int, tables: Tables, info: TraceInfo, **changes: object) -> Path:
     about: dict[str, object] = {"job": "run", "rank": rank, "size": 3, "launcher": "PMI"}
-    return write_part(folder, JobPart(**{**about, **changes}), tables, info)  # type: ignore[arg-type]
+    write_part(folder, JobPart(**{**about, **changes}), tables, info)  # type: ignore[arg-type]
+    return part_folder(folder, rank)
 
 
 @pytest.fixture
