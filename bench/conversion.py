@@ -2,7 +2,8 @@
 """Measures the CPU time and memory of conversions, and compares them with another version.
 
 Each program is recorded once. Its shards are then converted by both versions in turn: by this one
-with an empty cache of symbols, and with a full one. Both must write the same tables.
+with an empty cache of symbols, and with a full one. Both must write the same tables. Then the whole
+command `record` is measured with small programs, where starting Numascape costs most.
 """
 
 import dataclasses
@@ -30,6 +31,9 @@ PROGRAMS = Path(__file__).parent / "kernels" / "conversion"
 console = Console(stderr=True)
 
 
+_Rows = list[list[str | float | None]]
+
+
 @dataclass(frozen=True)
 class Case:
     """A program that is recorded; `build` is run before in the folder of the recording."""
@@ -41,6 +45,7 @@ class Case:
 
 
 _BUILD = ("g++", "-g", "-O1", "-std=c++20")
+_STENCIL = ("gcc", "-g", "-O2", "-fopenmp", "-o", "stencil", str(PROGRAMS / "stencil.c"))
 _REDIS = ("redis-server", "--port", "0", "--unixsocket", "socket", "--save", "")
 CASES = (
     Case("true, page faults only", ("true",), "faults"),
@@ -51,6 +56,8 @@ CASES = (
         ("./containers",),
         build=(*_BUILD, "-o", "containers", str(PROGRAMS / "containers.cpp")),
     ),
+    Case("C, 2 x 32 MiB", ("./stencil", "32"), build=_STENCIL),
+    Case("C, 2 x 128 MiB", ("./stencil", "128"), build=_STENCIL),
     Case("Python and NumPy", (sys.executable, str(PROGRAMS / "numpy_sum.py"))),
     Case("node -e", ("node", "-e", "let a = []; for (let i = 0; i < 1e5; i++) a.push({i})")),
     Case("redis-server, a second", ("timeout", "1", *_REDIS)),
@@ -104,7 +111,8 @@ def _record(case: Case, folder: Path) -> Path | None:
 
 def _convert(version: Version, recording: Path, folder: Path) -> tuple[float, float, Path]:
     copy, trace = folder / "copy", folder / f"{version.name.replace(' ', '-')}.numascape"
-    shutil.copytree(recording, copy)
+    # A copy without the holes of the sparse tables would take long to read.
+    _run(["cp", "-r", "--sparse=always", str(recording), str(copy)], dict(os.environ))
     cpu_s, memory = _run(
         [*version.command, "convert", str(copy), "--quiet", "-o", str(trace)], version.environment
     )
@@ -164,6 +172,43 @@ def _measure(
         return row
 
 
+_SMALL = (
+    Case("true", ("true",)),
+    Case(
+        "C, 2 x 1 MiB",
+        ("./stencil", "1"),
+        build=_STENCIL,
+    ),
+)
+
+
+def _measure_whole(
+    case: Case, versions: Callable[[Path], list[Version]], rounds: int
+) -> list[str | float | None]:
+    """CPU seconds of the program, and of `numascape record` of it with a full cache of symbols."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        here = Path.cwd()
+        os.chdir(folder)
+        try:
+            if case.build:
+                _run(case.build, dict(os.environ))
+            recorded = ["record", "-q", "-o", "t.numascape", "--", *case.command]
+            measured: dict[str, Measured] = {}
+            for _ in range(rounds):
+                measured.setdefault("alone", Measured()).add(*_run(case.command, dict(os.environ)))
+                for version in versions(folder)[1:]:
+                    cost = _run([*version.command, *recorded], version.environment)
+                    measured.setdefault(version.name, Measured()).add(*cost)
+        finally:
+            os.chdir(here)
+    row: list[str | float | None] = [case.name, measured["alone"].cpu_s]
+    for version_name in ("again", "other"):
+        if version_name in measured:
+            row += [measured[version_name].cpu_s, measured[version_name].memory_mib]
+    return row
+
+
 def _versions(against: str | None) -> Callable[[Path], list[Version]]:
     def versions(folder: Path) -> list[Version]:
         # As for a user: the modules of Python are compiled once.
@@ -182,6 +227,31 @@ def _versions(against: str | None) -> Callable[[Path], list[Version]]:
     return versions
 
 
+def _tables(rows: _Rows, whole: _Rows, rounds: int, compared: bool) -> list[ResultTable]:
+    """The tables of conversions and of whole commands; `compared` with another version."""
+    columns = ["program", "shards, MiB", "first, s", "first, MiB", "again, s", "again, MiB"]
+    if compared:
+        columns += ["other, s", "other, MiB", "other / again", "different tables"]
+    conversions = ResultTable(
+        "CPU time and peak memory of `numascape convert`",
+        columns,
+        rows,
+        f"The least of {rounds} rounds, with all versions in turn. `first` has an empty cache of "
+        "symbols, `again` a full one. The times include the start of Python.",
+    )
+    columns = ["program", "alone, s", "record, s", "record, MiB"]
+    if compared:
+        columns += ["other, s", "other, MiB"]
+    commands = ResultTable(
+        "CPU time and peak memory of `numascape record -q`",
+        columns,
+        whole,
+        f"The least of {rounds} rounds, with all versions in turn and a full cache of symbols. The "
+        "times include the program and the start of Python.",
+    )
+    return [conversions, commands]
+
+
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 3,
     against: Annotated[
@@ -194,7 +264,8 @@ def main(
     write: Annotated[bool, typer.Option(help="Write bench/results/conversion.md, .json.")] = True,
 ) -> None:
     """Measure the CPU time and the memory of conversions."""
-    rows = []
+    rows: _Rows = []
+    whole: _Rows = []
     try:
         for case in CASES:
             if only is not None and only not in case.name:
@@ -203,22 +274,18 @@ def main(
             row = _measure(case, _versions(against), rounds)
             if row is not None:
                 rows.append(row)
+        for case in _SMALL:
+            if only is None or only in case.name:
+                console.print(f"record, {case.name}: {rounds} rounds")
+                whole.append(_measure_whole(case, _versions(against), rounds))
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    columns = ["program", "shards, MiB", "first, s", "first, MiB", "again, s", "again, MiB"]
-    if against is not None:
-        columns += ["other, s", "other, MiB", "other / again", "different tables"]
-    table = ResultTable(
-        "CPU time and peak memory of `numascape convert`",
-        columns,
-        rows,
-        f"The least of {rounds} rounds, with all versions in turn. `first` has an empty cache of "
-        "symbols, `again` a full one. The times include the start of Python.",
-    )
-    print_table(table)
+    tables = _tables(rows, whole, rounds, against is not None)
+    for table in tables:
+        print_table(table)
     if write:
-        for path in write_results("conversion", machine(), [table]):
+        for path in write_results("conversion", machine(), tables):
             console.print(f"wrote {path}")
 
 
