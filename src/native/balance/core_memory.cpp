@@ -12,9 +12,11 @@ namespace {
 // Bytes that rounding may be wrong by, relative to the limit.
 constexpr double kRounding = 1e-12;
 
-std::string in_mib(double bytes) {
+std::string with_unit(double bytes) {
+    const double mib = bytes / 1048576.0;
+    const bool large = mib >= 1024.0;
     char text[40];
-    std::snprintf(text, sizeof text, "%.4g MiB", bytes / 1048576.0);
+    std::snprintf(text, sizeof text, "%.4g %s", large ? mib / 1024.0 : mib, large ? "GiB" : "MiB");
     return text;
 }
 
@@ -101,13 +103,13 @@ void check_core_memory(const Problem& problem) {
         if (block != kNoBlock && !counted[block]) needed += shared, counted[block] = true;
         const double own = problem.memory(t) + problem.working(t) + shared;
         if (own > most * (1.0 + kRounding)) {
-            throw BalanceError("task " + std::to_string(t) + " needs " + in_mib(own) +
-                               ", but no core has more than " + in_mib(most) + " for tasks");
+            throw BalanceError("task " + std::to_string(t) + " needs " + with_unit(own) +
+                               ", but no core has more than " + with_unit(most) + " for tasks");
         }
     }
     if (needed > room * (1.0 + kRounding)) {
-        throw BalanceError("the tasks need " + in_mib(needed) + " together, but all cores have " +
-                           in_mib(room) + " for tasks");
+        throw BalanceError("the tasks need " + with_unit(needed) + " together, but all cores have " +
+                           with_unit(room) + " for tasks");
     }
 }
 

@@ -8,6 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.table import Table
 
 from numascape import terminal
@@ -85,6 +86,26 @@ def print_table(problem: Problem, rows: list[Balanced], where: Hosts) -> None:
             f"{1000 * row.seconds:.3f}", *_more(problem, row.mapping, m, where),
         )  # fmt: skip
     terminal.output().print(table)
+    for sentence in _full_nodes(problem):
+        terminal.say(f"note: {sentence}")
+
+
+def _full_nodes(problem: Problem) -> list[str]:
+    """The nodes whose memory the present mapping exceeds: `incumbent` moves no task there."""
+    graph, target = problem.graph, problem.target
+    if not len(graph.memory) or not len(target.node_memory):
+        return []
+    needed = np.bincount(target.core_node[graph.core], graph.memory, target.nodes)
+    over = np.flatnonzero(needed > target.node_memory)
+    if not len(over):
+        return []
+    first = int(over[0])
+    more = f" (and {counted(len(over) - 1, 'other node')} likewise)" if len(over) > 1 else ""
+    return [
+        f"the tasks on node {first} need {bytes_text(int(needed[first]))}, and it has "
+        f"{bytes_text(int(target.node_memory[first]))}{more}: incumbent moves no task to a node "
+        "whose memory is full"
+    ]
 
 
 def _cells(m: Metrics) -> list[str]:

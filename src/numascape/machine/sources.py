@@ -70,7 +70,12 @@ def read_synthetic(text: str) -> Machine:
     """The machine of a synthetic description for hwloc, without the speed of its memory."""
     name = f"{text[:80]!r}"
     machine = machine_from_xml(topology_xml("synthetic", text, name), name, firmware=False)
-    # hwloc invents the same distances and memory for each synthetic node: an assumption.
+    # hwloc invents memory of 1 GiB for each node, unless the description has sizes.
+    if "memory=" not in text:
+        machine = replace(
+            machine, nodes=tuple(replace(node, memory_bytes=0) for node in machine.nodes)
+        )
+    # It also invents distances, which are the same for all nodes: an assumption.
     assumed = Provenance("assumed", "hwloc's default for synthetic machines")
     if machine.distances is not None:
         machine = replace(machine, distances=replace(machine.distances, provenance=assumed))

@@ -19,6 +19,7 @@ from numascape.balance import Options, Problem, Target, TaskGraph, task_graph
 from numascape.balance.formats import read_graph, write_lbaf_mapping
 from numascape.balance.graph import NO_BLOCK
 from numascape.errors import NumascapeError
+from numascape.machine import open_machine
 
 Numascape = Callable[..., tuple[int, str, str]]
 MIB = 1 << 20
@@ -196,6 +197,19 @@ def test_compressed_files_may_have_any_name(
     other = shared.with_name("anything")
     other.write_bytes(shared.read_bytes())
     assert read_graph(other, 2, "lbaf").tasks == 8
+    for rank in range(2):
+        shared.with_name(f"data.{rank}.json").rename(shared.with_name(f"old.{rank}.dat"))
+    both = read_graph(shared.with_name("old.0.dat"), 2, "lbaf")
+    assert both.load.tolist() == plain.load.tolist()
+
+
+def test_nodes_without_room_for_their_tasks_are_named(numascape: Numascape, shared: Path) -> None:
+    small = "package:2 [numa(memory=5242880)] core:1 pu:1"
+    status, _, errors = numascape("balance", shared, "-m", small)
+    assert status == 0
+    assert "note: the tasks on node 0 need 6 MiB, and it has 5 MiB" in errors
+    # hwloc invents 1 GiB for nodes without a size.
+    assert not any(node.memory_bytes for node in open_machine("package:2 node:1 core:2 pu:1").nodes)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ from numascape.errors import NumascapeError
 LBAF_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})\.json(\.br|\.gz)?$"
 """As vt names the files: data.0.json, data.1.json..."""
 
+_RANK_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})(?P<rest>(\.[A-Za-z]\w*)*)$"
+"""The files of a data set may have other names: old.0, run.0.vom.gz."""
+
 _Amount = Annotated[float, Field(ge=0, le=1e200, allow_inf_nan=False)]
 
 
@@ -72,15 +75,24 @@ _FILE: Final = TypeAdapter(_File)
 
 def rank_files(path: Path) -> dict[int, Path]:
     """The file of each rank in the data set that `path` belongs to."""
-    named = re.match(LBAF_NAME, path.name)
+    named = _set_and_rank(path.name)
     if named is None:
         return {0: path}
     found = {}
     for other in sorted(path.parent.iterdir()):
-        match = re.match(LBAF_NAME, other.name)
-        if match and match["stem"] == named["stem"]:
-            found[int(match["rank"])] = other
+        match = _set_and_rank(other.name)
+        if match and match[0] == named[0]:
+            found[match[1]] = other
     return found or {0: path}
+
+
+def _set_and_rank(name: str) -> tuple[tuple[str, str], int] | None:
+    """What the names of a data set have in common, and the rank; compression may differ."""
+    match = re.match(_RANK_NAME, name)
+    if match is None:
+        return None
+    rest = match["rest"].removesuffix(".br").removesuffix(".gz")
+    return (match["stem"], rest), int(match["rank"])
 
 
 def read_lbaf(path: Path, cores: int) -> TaskGraph:
