@@ -46,6 +46,8 @@ struct Options {
     double time_limit = INFINITY;
     // METIS: passes of its refinement on each level; 10 is its own default.
     int metis_passes = 10;
+    // Scotch: only recursive bipartitioning, without a refinement of all parts.
+    bool scotch_recursive = false;
     unsigned threads = 1;
     std::uint64_t seed = 1;
     // The names of the mappings from which the search starts (starts.h); empty: chosen.

@@ -98,10 +98,7 @@ NodeCosts::NodeCosts(const Problem& problem)
 
 void NodeCosts::add_up() {
     if (one_factor_ >= 0.0) {
-        double all = 0.0;
-        for (Node n : touched_) all += sent_[n] + received_[n];
-        std::fill(costs_.begin(), costs_.end(), all * one_factor_);
-        for (Node n : touched_) costs_[n] += (sent_[n] + received_[n]) * (diagonal_ - one_factor_);
+        for (Node n : touched_) costs_[n] = (sent_[n] + received_[n]) * (diagonal_ - one_factor_);
     } else {
         std::fill(costs_.begin(), costs_.end(), 0.0);
         for (Node m : touched_) {

@@ -24,11 +24,13 @@ struct CommunicationGraph {
 // Directions matter when some factor (i, j) is not factor (j, i).
 CommunicationGraph communication_graph(const Problem& problem);
 
-// The communication cost of a task on each node, given where its neighbours are.
+// The communication cost of a task on each node, given where its neighbours are. Only differences
+// between nodes have a meaning: with one factor, a node without neighbours has cost 0.
 class NodeCosts {
   public:
     explicit NodeCosts(const Problem& problem);
-    // node_of(task) -> Node. Valid until the next call.
+    // node_of(task) -> Node. Valid until the next call. The time is proportional to the number of
+    // neighbours if there is one factor, otherwise to this number times the number of nodes.
     template <typename NodeOf>
     const std::vector<double>& of(const CommunicationGraph& graph, Task t, NodeOf&& node_of);
     // The nodes of the neighbours in the last call of of(). If near_is_cheaper(), the task costs
@@ -51,6 +53,9 @@ class NodeCosts {
 template <typename NodeOf>
 const std::vector<double>& NodeCosts::of(const CommunicationGraph& graph, Task t,
                                          NodeOf&& node_of) {
+    if (one_factor_ >= 0.0) {
+        for (Node n : touched_) costs_[n] = 0.0;
+    }
     touched_.clear();
     const bool directed = !graph.received.empty();
     for (auto e = graph.offsets[t]; e < graph.offsets[t + 1]; ++e) {

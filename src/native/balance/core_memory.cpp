@@ -108,8 +108,8 @@ void check_core_memory(const Problem& problem) {
         }
     }
     if (needed > room * (1.0 + kRounding)) {
-        throw BalanceError("the tasks need " + with_unit(needed) + " together, but all cores have " +
-                           with_unit(room) + " for tasks");
+        throw BalanceError("the tasks need " + with_unit(needed) +
+                           " together, but all cores have " + with_unit(room) + " for tasks");
     }
 }
 

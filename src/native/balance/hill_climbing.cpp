@@ -103,7 +103,9 @@ class HillClimbing {
             for (Node n : costs_.near()) {
                 for (Core c : problem_.cores_of(n)) consider(c);
             }
-            if (found.change < INFINITY) return found;
+            // All other cores cost the same, so the first one with room will do.
+            for (Core c = 0; c < problem_.cores() && found.change == INFINITY; ++c) consider(c);
+            return found;
         }
         for (Core c = 0; c < problem_.cores(); ++c) consider(c);
         return found;

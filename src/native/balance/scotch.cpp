@@ -79,8 +79,8 @@ struct Strategy {
     Strategy(const Options& options, std::size_t parts, bool remap) {
         expect(SCOTCH_stratInit(&it), "begin a strategy");
         const double beyond = std::max(aimed_imbalance(options) - 1.0, 0.001);
-        const SCOTCH_Num flags =
-            SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE | (remap ? SCOTCH_STRATRECURSIVE : 0);
+        const SCOTCH_Num flags = SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE |
+                                 (remap || options.scotch_recursive ? SCOTCH_STRATRECURSIVE : 0);
         expect(SCOTCH_stratGraphMapBuild(&it, flags, SCOTCH_Num(parts), beyond),
                "build a strategy");
     }
