@@ -47,7 +47,10 @@ def run(*of_structures: Any, **known: Any) -> Any:
     [
         (1, None, 0.0, 0.0, "One thread makes all"),
         (2, 0.91, 0.0, 0.0, "91 % of the accesses stay on the node of their thread"),
+        (2, 0.9, 0.0, 0.0, "90 % of the accesses stay on the node of their thread"),
         (2, 0.89, 1.0, 1.0, ""),
+        (2, None, 0.75, 0.0, "75 % of the accesses go to pages that the same thread"),
+        (2, None, 0.5, 0.25, "small and stays in their caches"),
         (2, None, 0.76, 0.0, "76 % of the accesses go to pages that the same thread"),
         (2, None, 0.5, 0.26, "small and stays in their caches"),
         (2, None, 0.5, 0.24, ""),

@@ -94,5 +94,9 @@ def test_two_threads_with_three_fifths_of_the_pages_each_have_no_parts() -> None
     assert runs.main_works(1.0, 0.6)
 
 
+def test_a_main_thread_oversees_from_nine_tenths_of_the_pages() -> None:
+    assert not runs.main_works(0.9, 0.5)
+
+
 def test_each_threshold_has_its_case() -> None:
     assert {name for name in vars(thresholds) if name.isupper()} == set(CASES)

@@ -59,6 +59,24 @@ def test_local_lines_on_all_controllers_take_one_unit_of_time() -> None:
     assert two.seconds(traffic([[0, 0], [0, 0]]), 8) == 0.0
 
 
+def test_bytes_that_do_not_fit_go_to_the_nearest_node_of_their_threads() -> None:
+    found = model([1.0, 9.0, 9.0], [2, 2, 0])
+    # From node 0, node 2 is near; from node 1, node 0; node 2 has no threads.
+    factor = np.array([[1.0, 3.0, 2.0], [1.5, 1.0, 4.0], [1.0, 1.0, 1.0]])
+    found = replace(found, factor=factor)
+    room = np.array([1.0, 9.0, 9.0])
+    assert found.spilled(np.array([4.0, 0.0, 0.0]), room)[0].tolist() == [0.25, 0.0, 0.75]
+    room = np.array([9.0, 1.0, 9.0])
+    assert found.spilled(np.array([0.0, 4.0, 0.0]), room)[1].tolist() == [0.75, 0.25, 0.0]
+    # All threads can have lines there: the nearest is the one that none is far from.
+    room = np.array([9.0, 9.0, 1.0])
+    assert found.spilled(np.array([0.0, 0.0, 4.0]), room)[2].tolist() == [0.75, 0.0, 0.25]
+    # What fits nowhere stays.
+    room = np.array([1.0, 1.0, 1.0])
+    assert found.spilled(np.array([4.0, 0.0, 0.0]), room)[0].tolist() == [0.5, 0.25, 0.25]
+    assert found.spilled(np.array([0.0, 1.0, 0.0]), room).tolist() == np.eye(3).tolist()
+
+
 def test_bytes_are_spread_over_as_many_nodes_as_have_room() -> None:
     nodes = model([100, 49, 400], [1, 1, 0])
     assert nodes.nodes_for(98).tolist() == [0, 1]

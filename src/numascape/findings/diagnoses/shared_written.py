@@ -78,9 +78,10 @@ def written_share(subject: Subject) -> float:
 
 def already_spread(subject: Subject) -> bool:
     """Whether its work accesses all nodes equally, as with interleaved pages."""
-    table = subject.traffic
-    if table is None or subject.run.nodes is None or not subject.run.nodes.observed:
+    nodes, table = subject.run.nodes, subject.traffic
+    if nodes is None or not nodes.observed:
         return False
+    assert table is not None
     by_node = table.group_by("node").agg(pl.col("accesses").sum())["accesses"]
     used = table["thread_node"].n_unique()
     if len(by_node) < max(2, used):
