@@ -101,21 +101,16 @@ def test_places_are_those_of_judged_transfers_most_first() -> None:
 
 
 def test_pairs_of_threads_have_most_transfers_first_and_then_the_first_threads() -> None:
-    found = between_threads(
-        transfers(
-            *(
-                {"from_thread": a, "thread": b, "transfers": n}
-                for a, b, n in ((2, 1, 4), (1, 2, 4), (1, 0, 4), (0, 3, 1), (3, 0, 2), (3, 0, 3))
-            )
-        )
-    )
+    pairs = ((2, 1, 4), (1, 2, 4), (1, 0, 4), (0, 3, 1), (3, 0, 2), (3, 0, 3))
+    made: list[Row] = [{"from_thread": a, "thread": b, "transfers": n} for a, b, n in pairs]
+    found = between_threads(transfers(*made))
     rows = found.select("from_thread", "thread", "transfers").rows()
     assert rows == [(3, 0, 5), (1, 0, 4), (1, 2, 4), (2, 1, 4), (0, 3, 1)]
 
 
 def test_places_with_as_many_transfers_are_in_order() -> None:
     names = [("g", "a.c", 1), ("f", "b.c", 1), ("f", "a.c", 2), ("f", "a.c", 1)]
-    rows = [{"function": name, "file": file, "line": line} for name, file, line in names]
+    rows: list[Row] = [dict(zip(("function", "file", "line"), one, strict=True)) for one in names]
     found = between_places(transfers(*rows))
     assert found.select("function", "file", "line").rows() == names[::-1]
 

@@ -81,7 +81,7 @@ def test_gains_that_are_predicted_one_by_one_are_added() -> None:
     first, second = gain(0.3, 0.2, 0.6), gain(0.2, 0.1, 0.5, "of the second")
     added = _sum([first, None, second])
     assert added is not None
-    assert (added.share, added.low, added.high) == (0.5, pytest.approx(0.3), 1.0)
+    assert [added.share, added.low, added.high] == pytest.approx([0.5, 0.3, 1.0])
     assert added.limited == ""  # the rest is that of the first one
     assert _sum([None, None]) is None
 

@@ -64,7 +64,8 @@ def test_fixes_that_place_pages_are_predicted_by_their_number(
     model = SimpleNamespace(predict=lambda _found, remedy, label: (remedy, label))
     monkeypatch.setattr(module, "grouped", lambda *_: groups)
     monkeypatch.setattr(module, "RemediedRun", lambda *_: model)
-    assert fixes_of(RUN, []) == [
+    found: list[object] = [*fixes_of(RUN, [])]
+    assert found == [
         (Remedy.USERS, f"fix 1: {Kind.SERIAL_FIRST_TOUCH.value}"),
         (Remedy.USERS, f"fix 3: {Kind.HOT_PAGES.value}"),
     ]

@@ -108,7 +108,8 @@ def test_a_program_runs_with_the_compiled_plan_and_the_placer(
     prepared = Prepared(tmp_path, monkeypatch, 5)
     plan = Plan(environment={"OMP_PROC_BIND": "false"})
     run = planned_run.run_with_plan(plan, "p", ["a", "-b"], launcher=["nice"], verifies=True)
-    assert (run.status, run.verification) == (5, "verified 3")
+    verified: object = run.verification
+    assert (run.status, verified) == (5, "verified 3")
     assert prepared.command == ["nice", "a", "-b"]
     assert prepared.plan == b"compiled"
     assert prepared.compiled[:3] == (plan, "host", 4)
