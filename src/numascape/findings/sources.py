@@ -98,8 +98,8 @@ class Sources:
     def is_parallel(self, loop: Place) -> bool:
         """Whether an OpenMP directive directly above the loop divides its iterations."""
         text = self.files.lines(loop.file) if self.files and loop.file else None
-        above = (text or [])[max(0, loop.line - 1 - _ABOVE) : loop.line - 1]
-        for line, before in zip(reversed(above), [*reversed(above[:-1]), ""], strict=True):
+        above = (text or [])[max(0, loop.line - 1 - _ABOVE) : loop.line - 1][::-1]
+        for line, before in zip(above, [*above, ""][1:], strict=True):
             directive = _DIRECTIVE.match(line)
             if directive and _DIVIDES.search(directive.group(1)):
                 return True

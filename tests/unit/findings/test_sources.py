@@ -143,6 +143,12 @@ def test_a_place_below_the_end_of_the_file_has_the_schedule_of_its_end(written: 
     assert Sources(None).schedule(Place("f", file, 1)) is None
 
 
+def test_a_directive_below_a_place_is_not_its_own(written: Written) -> None:
+    sources, file = written("a();\n#pragma omp for\n")
+    assert sources.schedule(Place("f", file, 1)) is None
+    assert not sources.is_parallel(Place("f", file, 1))
+
+
 def test_a_closed_region_has_no_schedule(written: Written) -> None:
     sources, file = written("!$omp do\nx\n!$omp end do\ny\n")
     assert sources.schedule(Place("f", file, 4)) is None
