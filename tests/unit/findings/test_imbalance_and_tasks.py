@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,4 +158,9 @@ def test_threads_that_moved_matter_from_one_percent_of_the_work(reads: int, foun
         assert (finding.kind, finding.threads) == (Kind.MIGRATED_THREADS, (0,))
         assert finding.nearer == reads // 2
         assert finding.evidence[1].value == reads / 10_000
+    two = run_of(pattern, nodes=True)
+    info = two.trace.info
+    nodes = dataclasses.replace(info.machine, nodes=info.machine.nodes[:2])
+    two.trace.__dict__["info"] = dataclasses.replace(info, machine=nodes)
+    assert len(migrated_threads.diagnose(two)) == found
     assert migrated_threads.diagnose(run_of(pattern)) == []  # one node

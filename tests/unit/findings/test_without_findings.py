@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from numascape.analysis.ownership import Owner
-from numascape.findings.finding import Place
+from numascape.findings.finding import Kind, Place
 from numascape.findings.reading import UNUSED, _surroundings, _without_finding, reading_of
 
 
@@ -39,6 +39,22 @@ def test_what_is_small_and_used_by_others_is_looked_at_last(
 def test_memory_that_nobody_places_is_said_so() -> None:
     assert said(9000, 4, 0.0, Owner.RUNTIME).startswith("Memory of a library's own")
     assert said(9000, 4, 0.0, Owner.STACK).startswith("A thread's stack is near the CPU")
+
+
+def test_the_first_of_several_findings_is_the_verdict() -> None:
+    fixes = [SimpleNamespace(structure=s, why=f"why {n}", kind=kind, advice=(f"do {n}",))
+             for n, (s, kind) in enumerate(((0, Kind.HOT_PAGES), (1, Kind.SHARED_WRITTEN),
+                                            (0, Kind.PAGE_FALSE_SHARING)))]  # fmt: skip
+    whole = SimpleNamespace(accesses=9, threads=1, busiest_thread=4)
+    trace = SimpleNamespace(info=SimpleNamespace(recorder=SimpleNamespace(counts="accesses")))
+    run: Any = SimpleNamespace(facts={0: whole, 2: whole}, trace=trace, accesses=9,
+                               subject=lambda _: None, owners={2: Owner.PROGRAM})  # fmt: skip
+    found: Any = fixes
+    reading = reading_of(run, 0, found)
+    assert reading.see == ("Only thread 4 uses it: 9 accesses.", "why 0", "why 2")
+    assert (reading.advice, reading.verdict) == (("do 0", "do 2"), Kind.HOT_PAGES.value)
+    alone = reading_of(run, 2, found)
+    assert (alone.advice, alone.verdict) == (("Nothing is shared here.",), "one thread")
 
 
 def surroundings(share: float, remote: float | None, observed: bool = True) -> list[str]:
