@@ -310,7 +310,7 @@ def tuned() -> dict[str, Any]:
     """The part of `tune` that changes the program: move, measure, and take back what got worse.
 
     What it moves is given. Polars, with which it observes and plans, computes wrongly or crashes in
-    an emulated guest: QEMU 7.2 executes VPGATHERQD wrongly, which its wheels use (AVX2).
+    an emulated guest: QEMU 7.2 executes some gathers of AVX2 wrongly (see CONTRIBUTING.md).
     """
     seen: dict[str, Any] = {}
     with living() as running:
