@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is computed of a structure, from facts that are given."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from numascape.analysis.iterations import ParallelLoop
+from numascape.findings.finding import Place
+from numascape.findings.subject import Subject
+from numascape.trace.schema import PAGE_BYTES
+
+LOOP = ParallelLoop(3, "")
+
+
+def value(name: str, **known: Any) -> Any:
+    """A property of a subject that has these attributes."""
+    found = vars(Subject)[name]
+    compute = found.fget if isinstance(found, property) else found.func
+    return compute(SimpleNamespace(**known))
+
+
+@pytest.mark.parametrize(
+    ("touched", "loop"),
+    [
+        (Place("f", "/src/a.c", 3), LOOP),
+        (Place("f", "/src/b.c", 3), None),  # that of the allocation, in another file
+        (None, None),
+    ],
+)
+def test_the_loop_of_the_first_touches_is_in_their_file(touched: Any, loop: Any) -> None:
+    sources = SimpleNamespace(parallel_loop=lambda file, line: LOOP if (file, line) else None)
+    run, whole = SimpleNamespace(sources=sources), SimpleNamespace(place=("f", "/src/a.c", 3))
+    assert value("initial_loop", touched_at=touched, whole=whole, run=run) is loop
+
+
+@pytest.mark.parametrize(
+    ("function", "place"),
+    [
+        ("fill", ("fill", "/src/a.c", 9)),
+        ("memset", ("make", "/src/a.c", 7)),
+        ("__memset_avx2_unaligned", ("make", "/src/a.c", 7)),
+        ("_int_malloc", ("make", "/src/a.c", 7)),
+        ("_IO_file_xsgetn", ("make", "/src/a.c", 7)),
+        ("my_memset", ("my_memset", "/src/a.c", 9)),
+    ],
+)
+def test_what_the_c_library_touches_is_the_allocations(function: str, place: Any) -> None:
+    sources = SimpleNamespace(around=lambda *where: Place(*where))
+    whole = SimpleNamespace(place=(function, "/src/a.c", 9))
+    row = {"function": "make", "file": "/src/a.c", "line": 7}
+    run = SimpleNamespace(sources=sources)
+    assert value("touched_at", whole=whole, row=row, run=run) == Place(*place)
+    unknown = SimpleNamespace(place=("", "", 0))
+    assert value("touched_at", whole=unknown, row=row, run=run) is None
+
+
+@pytest.mark.parametrize(
+    ("size", "instances", "bytes_"),
+    [(100, 1, 100), (100, 2, 3 * PAGE_BYTES), (9 * PAGE_BYTES, 1, 3 * PAGE_BYTES)],
+)
+def test_one_instance_has_at_most_its_size(size: int, instances: int, bytes_: int) -> None:
+    row, whole = {"size": size, "instances": instances}, SimpleNamespace(touched_pages=3)
+    assert value("touched_bytes", row=row, whole=whole) == bytes_
+
+
+def test_accesses_to_others_pages_are_counted_by_node_if_nodes_are_known() -> None:
+    whole = SimpleNamespace(first_toucher=1)
+    known: dict[str, Any] = {"own_share": 0.25, "working": 80, "whole": whole}
+    assert value("foreign", remote=0.5, **known) == 40
+    assert value("foreign", remote=0.0, **known) == 0
+    assert value("foreign", remote=None, **known) == 60
+    whole.first_toucher = None
+    assert value("foreign", remote=None, **known) == 0
+    assert value("own_share", work=None) == 1.0
+    assert value("working", work=None) == 0
+
+
+def test_remote_work_is_on_another_node_than_the_thread() -> None:
+    table = pl.DataFrame({"thread_node": [0, 1, 1], "node": [0, 0, 1], "accesses": [3, 4, 1]})
+    observed = SimpleNamespace(nodes=SimpleNamespace(observed=True))
+    assert value("remote", run=observed, traffic=table) == 0.5
+    assert value("remote", run=observed, traffic=table.clear()) is None
+    observed.nodes.observed = False
+    assert value("remote", run=observed, traffic=table) is None
+
+
+def test_what_is_hardly_written_is_only_read() -> None:
+    rows = pl.DataFrame({"reads": [50, 49], "writes": [1, 0]})
+    assert value("_is_only_read", rows=rows)
+    assert not value("_is_only_read", rows=rows.with_columns(reads=pl.lit(49)))
+
+
+def test_a_structure_without_work_has_no_phase() -> None:
+    rows = pl.DataFrame(schema={"phase": pl.Int64, "reads": pl.Int64, "writes": pl.Int64})
+    assert value("main_phase", rows=rows) is None
+    assert value("worked_in", main_phase=None) is None
+    assert value("threads", rows=rows) == ()
+    run = SimpleNamespace(deals_out_tasks=lambda phase: phase == 0)
+    assert [value("in_tasks", main_phase=p, run=run) for p in (None, 0, 1)] == [False, True, False]
