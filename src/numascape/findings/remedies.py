@@ -120,7 +120,7 @@ class RemediedRun:
             rows.join(self._nodes.threads, on="thread")
             .group_by(*PAGE, "thread_node")
             .agg(count=(pl.col("reads") + pl.col("writes")).sum())
-            .sort(*PAGE, "count", "thread_node", descending=[False, False, False, True, False])
+            .sort("count", "thread_node", descending=[True, False])
             .unique(PAGE, keep="first", maintain_order=True)
             .select(*PAGE, node=pl.col("thread_node"), share=pl.lit(1.0))
             .cast(SCHEMA)

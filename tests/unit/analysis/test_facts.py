@@ -84,6 +84,13 @@ def test_others_are_judged_without_a_thread_that_makes_half() -> None:
     assert two.others_dominance == 0.0
 
 
+def test_one_access_is_a_use() -> None:
+    found = facts([(0, 0, 3, 1, 0), (0, 0, 4, 0, 1)], [(0, 0, 3, "f", 1)])[0]
+    assert (found.threads, found.writers, found.touched_pages) == (2, 1, 1)
+    assert (found.threads_per_page, found.dominance, found.own_share) == (2.0, 0.5, 0.5)
+    assert facts([(0, 0, 3, 0, 0)], [(0, 0, 3, "f", 1)])[0].threads == 0
+
+
 def test_accesses_of_all_phases_are_one_row() -> None:
     table = pl.DataFrame(
         [(0, 0, 0, 0, phase, 1, 2) for phase in range(3)], schema=SCHEMAS["accesses"], orient="row"

@@ -24,6 +24,34 @@ def test_pages_are_displaced_only_on_the_recorded_machine(nodes: Any, rows: pl.D
     assert displaced_pages.diagnose(subject) is None
 
 
+@pytest.mark.parametrize(
+    ("remote", "found"), [(None, False), (0.0, False), (0.09, False), (0.1, True), (1.0, True)]
+)
+def test_displaced_pages_matter_if_a_tenth_of_the_work_is_remote(
+    monkeypatch: pytest.MonkeyPatch, remote: float | None, found: bool
+) -> None:
+    pages = pl.DataFrame({"node": [1, 0], "thread_node": [0, 0], "thread": [4, 5], "order": [0, 1]})
+    monkeypatch.setattr(displaced_pages, "_pages", lambda _: pages)
+    monkeypatch.setattr(displaced_pages, "pin", lambda _: "pin")
+    subject: Any = SimpleNamespace(
+        run=SimpleNamespace(nodes=SimpleNamespace(observed=True)),
+        rows=pl.DataFrame({"reads": [1]}),
+        remote=remote,
+        pattern=None,
+        structure=0,
+        name="A",
+        touched_at=None,
+        foreign=3,
+    )
+    finding = displaced_pages.diagnose(subject)
+    assert (finding is not None) is found
+    if finding is not None:
+        assert (finding.threads, finding.nearer, finding.confidence) == ((4,), 3, 0.7)
+        assert finding.why.startswith("50 % of its pages are not on the node of the thread that")
+    monkeypatch.setattr(displaced_pages, "_pages", lambda _: pages.clear())
+    assert displaced_pages.diagnose(subject) is None
+
+
 def worked_in(counts: list[tuple[int, int, int]]) -> Place | None:
     """Phase, reads, writes."""
     rows = pl.DataFrame(counts, schema=["phase", "reads", "writes"], orient="row")

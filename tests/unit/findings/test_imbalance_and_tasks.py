@@ -8,11 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from numascape.findings.diagnoses import changing_users, load_imbalance, migrated_threads
 from numascape.findings.diagnoses.changing_users import _taken_by_tasks
-from numascape.findings.diagnoses.load_imbalance import _even_out
+from numascape.findings.diagnoses.load_imbalance import _even_out, _users_change
 from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.sources import Schedule
@@ -65,6 +66,25 @@ def test_a_dynamic_schedule_balances_time(
     if findings:
         assert findings[0].why.startswith("The threads do unequal work. Thread 1 makes 1.8 times")
         assert findings[0].place == AT
+
+
+@pytest.mark.parametrize(
+    ("changing", "others", "change"),
+    [(51, 49, True), (50, 50, False), (0, 100, False), (1, 0, True)],
+)
+def test_users_change_if_most_work_is_on_pages_that_change_them(
+    changing: int, others: int, change: bool
+) -> None:
+    counts = {0: changing, 1: others, 2: 0, 3: 900}
+    patterns = {0: Use.CHANGING, 1: Use.SPLIT, 3: Use.CHANGING}
+    rows = [(2 if s == 3 else 1, s, n - n // 3, n // 3) for s, n in counts.items()]
+    subjects = {s: SimpleNamespace(pattern=pattern) for s, pattern in patterns.items()}
+    run: Any = SimpleNamespace(
+        rows=pl.DataFrame(rows, schema=["phase", "structure", "reads", "writes"], orient="row"),
+        subject=subjects.get,
+    )
+    assert _users_change(run, 1) is change
+    assert not _users_change(run, 7)
 
 
 @pytest.mark.parametrize(
