@@ -12,7 +12,7 @@ import pytest
 from numascape.analysis.iterations import ParallelLoop
 from numascape.findings.finding import Place
 from numascape.findings.subject import Subject
-from numascape.trace.schema import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 LOOP = ParallelLoop(3, "")
 

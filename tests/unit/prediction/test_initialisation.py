@@ -11,7 +11,8 @@ import pytest
 
 from numascape.prediction import demand_of, speeds_of
 from numascape.prediction.initialisation import initialised_by_users, with_initialisation
-from numascape.trace.schema import PAGE_BYTES, SCHEMAS
+from numascape.trace.format import PAGE_BYTES
+from numascape.trace.schema import SCHEMAS
 from unit.prediction.made_up import machine_of, trace_of
 
 
