@@ -44,7 +44,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         touched_by=lambda _: known.get("touched", 20),
     )
     row = {"kind": "global", "name": "A", "named": True, "file": "/src/a.c", "size": 99}
-    found = SimpleNamespace(
+    found: Any = SimpleNamespace(
         pattern=pattern,
         whole=whole,
         run=run,
