@@ -20,7 +20,7 @@ LOOP = ParallelLoop(3, "")
 def value(name: str, **known: Any) -> Any:
     """A property of a subject that has these attributes."""
     found: Any = vars(Subject)[name]
-    compute = found.fget if isinstance(found, property) else found.func
+    compute: Any = found.fget if isinstance(found, property) else found.func
     return compute(SimpleNamespace(**known))
 
 
