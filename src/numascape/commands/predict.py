@@ -12,6 +12,7 @@ import typer
 from numascape import terminal
 from numascape.commands._jobs import open_trace
 from numascape.commands._options import MachineOption
+from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 from numascape.quantities import percent
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numascape.prediction import Prediction
     from numascape.prediction.layout import Nodes
     from numascape.prediction.scenarios import PolicyName, Scenarios
+    from numascape.report.prediction import Predicted
     from numascape.trace import Trace
 
 
@@ -77,7 +79,8 @@ def predict(
             "--output",
             "-o",
             metavar="FILE",
-            help="Draw times and traffic: .html, .svg, .png or .pdf.",
+            help="Write the page of the policies (.html), or draw times and traffic (.svg, .png, "
+            ".pdf).",
             show_default=False,
         ),
     ] = None,
@@ -93,6 +96,7 @@ def predict(
     """
     from numascape.machine import open_machine
     from numascape.prediction.scenarios import Scenarios
+    from numascape.report.prediction import Predicted
     from numascape.trace.selection import find_phase
 
     if calibrate is not None and not 0 < calibrate < float("inf"):
@@ -106,6 +110,7 @@ def predict(
         _threads(threads_map, opened, place),
         seconds=calibrate,
         phases=None if phase is None else [find_phase(opened, phase)],
+        with_pages=output is not None,
     )
     found = scenarios.predict(names, plans)
     conclusion = ""
@@ -125,10 +130,20 @@ def predict(
         if conclusion:
             terminal.output().print(terminal.printable(conclusion), soft_wrap=True)
     if output is not None:
-        from numascape.figures.prediction_picture import save_predictions
+        _write(output, Predicted(opened, place, found, conclusion, _assumptions(found, opened)))
 
-        save_predictions(found, place.name, output)
-        terminal.say(f"wrote {output}")
+
+def _write(file: Path, predicted: Predicted) -> None:
+    """The page, or a picture for a paper, by the end of the file's name."""
+    if file.suffix.lower() == ".html":
+        from numascape.report.prediction import render_prediction
+
+        say_written(file, render_prediction(predicted, file))
+        return
+    from numascape.figures.prediction_picture import save_predictions
+
+    save_predictions(predicted.found, predicted.machine.name, file)
+    terminal.say(f"wrote {file}")
 
 
 def _fixes(trace: Trace, machine: Machine, scenarios: Scenarios) -> tuple[list[Prediction], str]:
@@ -139,7 +154,8 @@ def _fixes(trace: Trace, machine: Machine, scenarios: Scenarios) -> tuple[list[P
 
     run = examine(trace, machine, readable_sources(trace.info, None))
     found = findings_of(run)
-    return fixes_of(run, found, scenarios.tuning), verdict(run, found)
+    fixes = fixes_of(run, found, scenarios.tuning, with_pages=scenarios.with_pages)
+    return fixes, verdict(run, found)
 
 
 def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan]]:

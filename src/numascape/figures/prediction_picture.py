@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,6 @@ from numascape.errors import NumascapeError
 from numascape.figures.balance_picture import draw_node_matrix
 from numascape.figures.drawing import SUFFIXES, encode
 from numascape.prediction import Prediction
-from numascape.quantities import percent
 
 _COLOURS: Final = {
     "memory": "#d7642c",
@@ -30,32 +28,15 @@ _COLOURS: Final = {
 }
 _MAX_MATRICES: Final = 6
 _LONGEST_LABEL: Final = 28
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="Content-Security-Policy"
-content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<style>body {{ font: 15px/1.5 sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }}
-svg {{ width: 100%; height: auto }} td, th {{ padding: 0 1rem 0 0; text-align: right }}
-td:first-child, td:last-child {{ text-align: left }}</style></head>
-<body><h1>{title}</h1>
-<table><tr><th>policy</th><th>time</th><th>interval</th><th>remote</th><th>limited by</th></tr>
-{rows}</table>
-{picture}
-<p>Predictions of a model, not measurements. {assumed}</p>
-</body></html>
-"""
 
 
 def save_predictions(found: Sequence[Prediction], machine: str, file: Path) -> None:
-    """Draw to `file`: .html, .svg, .png or .pdf. Raises NumascapeError, OSError."""
+    """Draw to `file`: .svg, .png or .pdf. Raises NumascapeError, OSError."""
     suffix = file.suffix.lower()
-    if suffix not in (*SUFFIXES, ".html"):
+    if suffix not in SUFFIXES:
         names = ", ".join([*SUFFIXES, ".html"])
         raise NumascapeError(f"{file}: a prediction is drawn to files that end in one of {names}")
-    figure = draw_predictions(found, machine)
-    content = encode(figure, ".svg" if suffix == ".html" else suffix)
-    if suffix == ".html":
-        content = _page(found, machine, content)
+    content = encode(draw_predictions(found, machine), suffix)
     with replacing_file(file) as beside:
         beside.write_bytes(content)
 
@@ -98,27 +79,3 @@ def _draw_times(axes: Axes, found: Sequence[Prediction], machine: str) -> None:
 
 def _short(label: str) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"…{label[1 - _LONGEST_LABEL :]}"
-
-
-def _page(found: Sequence[Prediction], machine: str, picture: bytes) -> bytes:
-    cells = [
-        (
-            p.label,
-            f"{p.relative:.2f}",
-            f"{p.low:.2f} to {p.high:.2f}",
-            percent(p.remote_share),
-            p.limit,
-        )
-        for p in found
-    ]
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in cells
-    )
-    assumed = "; ".join(found[0].assumed) if found else ""
-    drawn = picture.decode()
-    return _PAGE.format(
-        title=html.escape(f"Predicted on {machine}"),
-        rows=rows,
-        picture=drawn[drawn.index("<svg") :],
-        assumed=html.escape(f"Assumed: {assumed}." if assumed else ""),
-    ).encode()

@@ -29,8 +29,11 @@ from numascape.trace.format import PAGE_BYTES
 class RemediedRun:
     """Predicts the run as it is (once), and the run with remedies, on the run's nodes."""
 
-    def __init__(self, run: Run, nodes: Nodes, tuning: Tuning | None = None) -> None:
+    def __init__(
+        self, run: Run, nodes: Nodes, tuning: Tuning | None = None, *, with_pages: bool = False
+    ) -> None:
         self._run, self._nodes, self._tuning = run, nodes, tuning
+        self._with_pages = with_pages
         self._trace = with_initialisation(run.trace)
         self._speeds: Speeds = speeds_of(nodes.machine)
         self._demand: Demand = demand_of(self._trace, self._speeds)
@@ -108,6 +111,7 @@ class RemediedRun:
         return predict(
             demand, self._speeds, pages, self._nodes.thread_node, label=label, reference=reference,
             copied=copied, copies_are_free=free, tuning=self._tuning,
+            with_pages=self._with_pages,
         )  # fmt: skip
 
     @cached_property

@@ -39,11 +39,13 @@ def verdict(run: Run, found: Sequence[Finding]) -> str:
     )
 
 
-def fixes_of(run: Run, found: Sequence[Finding], tuning: Tuning | None = None) -> list[Prediction]:
+def fixes_of(
+    run: Run, found: Sequence[Finding], tuning: Tuning | None = None, *, with_pages: bool = False
+) -> list[Prediction]:
     """The predictions of the advised fixes, numbered like the findings; empty without nodes."""
     if run.nodes is None:
         return []
-    remedied = RemediedRun(run, run.nodes, tuning)
+    remedied = RemediedRun(run, run.nodes, tuning, with_pages=with_pages)
     to_do = [group for group in grouped(run, found) if group.first.to_do]
     return [
         remedied.predict(group.findings, group.first.remedy, f"fix {number}: {group.kind.value}")

@@ -147,6 +147,12 @@ class Demand:
         missing = np.maximum(1.0 - result.sum(axis=1, keepdims=True), 0.0)
         return np.asarray(result + missing / size[1])
 
+    def structure_pages(self, placed: Placed) -> Floats:
+        """The number of pages of each structure on each node: structures x nodes."""
+        structure = self.pages["structure"].to_numpy()
+        on_nodes = [np.bincount(structure, share) for share in placed.share.T]
+        return np.stack(on_nodes, axis=1)
+
 
 def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     """The demand of the trace, with the machine's cache sizes. Needs one pass over the accesses."""

@@ -56,7 +56,9 @@ class Prediction:
     `remote_accesses` is the share of the accesses, cached or not, to pages on other nodes.
     `traffic` is in bytes: the row is the node of the CPU, the column the node of the memory, in the
     order of `nodes`. `variants` are the seconds with each variation; the first has none.
-    `extra_bytes` is the memory of copies.
+    `extra_bytes` is the memory of copies. `structure_pages` (structures x nodes) is the number of
+    pages of each structure on each node, if it was asked for. Of the `copied` structures, each node
+    has a copy instead.
     """
 
     label: str
@@ -74,6 +76,8 @@ class Prediction:
     variants: tuple[float, ...]
     assumed: tuple[str, ...] = ()
     extra_bytes: int = 0
+    structure_pages: Floats | None = None
+    copied: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         """One line: the fields that a reader compares."""
@@ -107,14 +111,15 @@ def predict(
     tuning: Tuning | None = None,
     copied: Sequence[int] = (),
     copies_are_free: bool = False,
+    with_pages: bool = False,
 ) -> Prediction:
     """Predict the time of the run with its pages and threads on these nodes.
 
     `pages`: structure, instance, page, node (a number), share. `thread_nodes`: the node's number of
     each thread, or -1 for anywhere. `thread_seconds` is each thread's time for other work, such as
     handling faults. Each node has a copy of the `copied` structures; making them takes time unless
-    `copies_are_free`. To predict several times, pass a `Demand` and `Speeds` computed once. Raises
-    NumascapeError if the machine does not have a node.
+    `copies_are_free`. `with_pages` asks for `structure_pages`. To predict several times, pass a
+    `Demand` and `Speeds` computed once. Raises NumascapeError if the machine does not have a node.
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
@@ -152,6 +157,8 @@ def predict(
         variants=seconds,
         assumed=speeds.assumed,
         extra_bytes=copy * max(len(speeds.cpu_nodes) - 1, 0),
+        structure_pages=demand.structure_pages(placed) if with_pages else None,
+        copied=tuple(copied),
     )
 
 

@@ -38,7 +38,8 @@ class Scenarios:
     """The data that all policies of one trace on one machine need.
 
     `threads` are the nodes of threads under all policies, except plans. `seconds` is the measured
-    time of the observed run on this machine, if known.
+    time of the observed run on this machine, if known. With `with_pages`, predictions have
+    `structure_pages`.
     """
 
     trace: Trace
@@ -47,6 +48,7 @@ class Scenarios:
     free_bytes: Mapping[int, int] | None = None
     seconds: float | None = None
     phases: Sequence[int] | None = None
+    with_pages: bool = False
 
     @cached_property
     def copied(self) -> list[int]:
@@ -93,7 +95,10 @@ class Scenarios:
         """
         speeds, demand, tuning = self._speeds, self._demand, self.tuning
         seen, placed = self._seen
-        observed = predict(demand, speeds, placed, seen, label="observed", tuning=tuning)
+        observed = predict(
+            demand, speeds, placed, seen, label="observed", tuning=tuning,
+            with_pages=self.with_pages,
+        )  # fmt: skip
         found = [
             observed
             if name == "observed"
@@ -108,7 +113,14 @@ class Scenarios:
             )
             found.append(
                 predict(
-                    demand, speeds, pages, threads, label=label, reference=observed, tuning=tuning
+                    demand,
+                    speeds,
+                    pages,
+                    threads,
+                    label=label,
+                    reference=observed,
+                    tuning=tuning,
+                    with_pages=self.with_pages,
                 )
             )
         return found
@@ -127,6 +139,7 @@ class Scenarios:
             return predict(
                 demand, speeds, pages, self.threads, label=name, reference=observed,
                 thread_seconds=thread_seconds, tuning=tuning, copied=copied,
+                with_pages=self.with_pages,
             )  # fmt: skip
 
         if name == "interleave":

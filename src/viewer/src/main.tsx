@@ -5,6 +5,7 @@ import type { Content } from "./data/unpack";
 import { ComparisonApp } from "./views/comparison/comparison-app";
 import { JobApp } from "./views/job/job-app";
 import { App } from "./views/page/app";
+import { PredictionApp } from "./views/prediction/prediction-app";
 import "./style.css";
 import "./styles/figures.css";
 import "./styles/overview.css";
@@ -15,6 +16,7 @@ import "./styles/phases.css";
 import "./styles/source-lines.css";
 import "./styles/job.css";
 import "./styles/comparison.css";
+import "./styles/prediction.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
@@ -38,6 +40,7 @@ function textOf(id: string): string {
 function Shown({ content }: { content: Content }) {
   if ("job" in content) return <JobApp job={content.job} />;
   if ("comparison" in content) return <ComparisonApp comparison={content.comparison} />;
+  if ("prediction" in content) return <PredictionApp prediction={content.prediction} />;
   return <App report={content.report} />;
 }
 

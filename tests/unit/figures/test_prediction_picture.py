@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from numascape.figures.prediction_picture import draw_predictions, save_predictions
+from numascape.figures.prediction_picture import draw_predictions
 from numascape.prediction import Prediction
 
 
@@ -33,13 +31,3 @@ def test_bars_are_times_and_cells_megabytes() -> None:
 
 def test_nothing_predicted_is_an_empty_picture() -> None:
     assert len(draw_predictions([], "M").axes) == 1
-
-
-def test_a_plans_name_is_text(tmp_path: Path) -> None:
-    file = tmp_path / "p.html"
-    save_predictions([prediction("<b>$x$</b>.toml", 1.0)], "<i>machine</i>", file)
-    text = file.read_text()
-    assert "&lt;b&gt;$x$&lt;/b&gt;.toml" in text
-    assert "<b>" not in text
-    assert "<i>" not in text
-    assert "this &amp; that" in text

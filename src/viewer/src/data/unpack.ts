@@ -3,11 +3,13 @@
 
 import type { Comparison } from "./comparison";
 import type { Job } from "./job";
+import type { Prediction } from "./prediction";
 import type { Column, Report } from "./report";
 
 const FORMAT = "numascape-report";
 const VERSION = 2;
 const JOB = { format: "numascape-job", version: 1, tables: ["ranks", "cells"] };
+const PREDICTION = { format: "numascape-prediction", version: 1, tables: [] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** What of a report has columns. */
@@ -23,16 +25,20 @@ interface Stored {
   delta: boolean;
 }
 
-export type Content = { job: Job } | { comparison: Comparison } | { report: Report };
+export type Content =
+  { job: Job } | { comparison: Comparison } | { prediction: Prediction } | { report: Report };
 
 /**
- * What the page shows: a job, two runs compared, or the report of one trace. `other` has further
- * data of the page, by its id.
+ * What the page shows: a job, two runs compared, predictions, or the report of one trace. `other`
+ * has further data of the page, by its id.
  */
 export async function unpackPage(base64: string, other: (id: string) => string): Promise<Content> {
   const block = await inflate(decodeBase64(base64));
   const format = formatOf(block);
   if (format === JOB.format) return { job: readBlock(block, JOB) as Job };
+  if (format === PREDICTION.format) {
+    return { prediction: readBlock(block, PREDICTION) as Prediction };
+  }
   if (format !== COMPARISON.format) return { report: parseBlock(block) };
   const compared = readBlock(block, COMPARISON) as Omit<Comparison, "reports">;
   const [a, b] = await Promise.all(["run-a", "run-b"].map((id) => unpackReport(other(id))));

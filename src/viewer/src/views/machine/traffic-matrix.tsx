@@ -14,10 +14,11 @@ interface Props {
   traffic: NodeTraffic;
   /** What is counted, in the plural. */
   unit: string;
+  label?: string;
 }
 
 /** The bands of the drawing as numbers: threads' nodes by pages' nodes; below, NUMA factors. */
-export function TrafficMatrix({ machine, traffic, unit }: Props) {
+export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
   const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
   const all = Math.max(1, split.local + split.remote + split.unknown);
   const most = Math.max(1, ...accesses);
@@ -29,7 +30,12 @@ export function TrafficMatrix({ machine, traffic, unit }: Props) {
     (i) => i < nodes.length || columnSums[i]! > 0,
   );
   return (
-    <div class="matrix-frame" tabIndex={0} role="region" aria-label="Traffic between nodes">
+    <div
+      class="matrix-frame"
+      tabIndex={0}
+      role="region"
+      aria-label={label ?? "Traffic between nodes"}
+    >
       <table class={dense ? "traffic dense" : "traffic"}>
         <caption class="unseen-caption">By the node of the thread and of the page: {unit}</caption>
         <thead>

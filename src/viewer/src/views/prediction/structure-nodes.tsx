@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Policy, PredictedStructure, Prediction } from "../../data/prediction";
+import type { Theme } from "../../draw/colour";
+import { nodeColour } from "../../draw/node-colour";
+import * as show from "../../model/format";
+import { nodeParts, pagesTable } from "../../model/policies";
+import { SaveMenu } from "../page/save-menu";
+
+interface Props {
+  prediction: Prediction;
+  policy: Policy;
+  reference: Policy;
+  theme: Theme;
+}
+
+/** On which nodes the pages of each structure are, under the chosen policy and the first one. */
+export function StructureNodes({ prediction, policy, reference, theme }: Props) {
+  const { structures } = prediction;
+  if (structures.length === 0) return null;
+  const shown = policy === reference ? [policy] : [reference, policy];
+  return (
+    <section aria-labelledby="pages-by-node">
+      <div class="heading">
+        <h2 id="pages-by-node">Pages by node</h2>
+        <SaveMenu
+          title="Pages by node"
+          table={() => pagesTable({ ...prediction, policies: shown })}
+          picture={false}
+        />
+      </div>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Pages by node">
+        <table class="job-table">
+          <thead>
+            <tr>
+              <th scope="col">Structure</th>
+              <th scope="col" class="number">
+                Share
+              </th>
+              <th scope="col" class="number">
+                Pages
+              </th>
+              {shown.map(({ label }) => (
+                <th key={label} scope="col" class="wide">
+                  <bdi>{label}</bdi>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {structures.map((structure, i) => (
+              <tr key={i}>
+                <Name structure={structure} />
+                <td class="number">{show.share(structure.share)}</td>
+                <td class="number">{show.count(structure.pages)}</td>
+                {shown.map((one) => (
+                  <td key={one.label}>
+                    <Nodes policy={one} structure={i} theme={theme} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="how">The length of a part is the share of the structure's pages on that node.</p>
+    </section>
+  );
+}
+
+function Name({ structure: { name, kind, file, line } }: { structure: PredictedStructure }) {
+  return (
+    <th scope="row">
+      <bdi class="name">{name}</bdi>{" "}
+      <span class="origin">
+        {kind}
+        {file && ` · ${file}${line ? `:${line}` : ""}`}
+      </span>
+    </th>
+  );
+}
+
+/** Most nodes whose numbers are also written. */
+const WRITTEN = 4;
+
+interface NodesProps {
+  policy: Policy;
+  structure: number;
+  theme: Theme;
+}
+
+function Nodes({ policy, structure, theme }: NodesProps) {
+  if (policy.copied.includes(structure)) return <>a copy on each node</>;
+  const parts = nodeParts(policy, structure);
+  if (parts.length === 0) return <>?</>;
+  const name = (node: number) => `node ${policy.nodes[node]}`;
+  const told = parts.map(({ node, share }) => `${name(node)}: ${show.percent(share)}`);
+  const most = told.slice(0, WRITTEN).join(", ");
+  return (
+    <>
+      <span class="node-bar" title={told.join(", ")} aria-hidden="true">
+        {parts.map(({ node, share }) => (
+          <span
+            key={node}
+            style={{
+              width: `${100 * share}%`,
+              background: nodeColour(node, policy.nodes.length, theme),
+            }}
+          />
+        ))}
+      </span>
+      <span class="origin">
+        {parts.length > WRITTEN ? `${parts.length} nodes: ${most} …` : most}
+      </span>
+    </>
+  );
+}
