@@ -4,6 +4,7 @@ import { unpackPage } from "./data/unpack";
 import type { Content } from "./data/unpack";
 import { ComparisonApp } from "./views/comparison/comparison-app";
 import { JobApp } from "./views/job/job-app";
+import { MachineApp } from "./views/machine-page/machine-app";
 import { App } from "./views/page/app";
 import { PredictionApp } from "./views/prediction/prediction-app";
 import "./style.css";
@@ -17,6 +18,7 @@ import "./styles/source-lines.css";
 import "./styles/job.css";
 import "./styles/comparison.css";
 import "./styles/prediction.css";
+import "./styles/machine-page.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
@@ -41,6 +43,7 @@ function Shown({ content }: { content: Content }) {
   if ("job" in content) return <JobApp job={content.job} />;
   if ("comparison" in content) return <ComparisonApp comparison={content.comparison} />;
   if ("prediction" in content) return <PredictionApp prediction={content.prediction} />;
+  if ("machine" in content) return <MachineApp machine={content.machine} />;
   return <App report={content.report} />;
 }
 

@@ -63,7 +63,7 @@ def test_fixes_that_place_pages_are_predicted_by_their_number(
     ]
     model = SimpleNamespace(predict=lambda _found, remedy, label: (remedy, label))
     monkeypatch.setattr(module, "grouped", lambda *_: groups)
-    monkeypatch.setattr(module, "RemediedRun", lambda *_: model)
+    monkeypatch.setattr(module, "RemediedRun", lambda *_, **__: model)
     found: list[object] = [*fixes_of(RUN, [])]
     assert found == [
         (Remedy.USERS, f"fix 1: {Kind.SERIAL_FIRST_TOUCH.value}"),

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from numascape import terminal
 from numascape.commands._options import MachineOption, output_to
+from numascape.commands._written import say_written
 
 if TYPE_CHECKING:
     from numascape.machine.description import Machine, MachineNode
@@ -60,6 +61,11 @@ def show(
 
 
 def _draw(machine: Machine, file: Path) -> None:
+    if file.suffix.lower() == ".html":
+        from numascape.report.machine_page import render_machine
+
+        say_written(file, render_machine(machine, file))
+        return
     from numascape.figures.machine_file import save_machine
 
     save_machine(machine, file)

@@ -3,6 +3,7 @@
 
 import type { Comparison } from "./comparison";
 import type { Job } from "./job";
+import type { MachineContent } from "./machine-page";
 import type { Prediction } from "./prediction";
 import type { Column, Report } from "./report";
 
@@ -10,6 +11,7 @@ const FORMAT = "numascape-report";
 const VERSION = 2;
 const JOB = { format: "numascape-job", version: 1, tables: ["ranks", "cells"] };
 const PREDICTION = { format: "numascape-prediction", version: 1, tables: [] };
+const MACHINE = { format: "numascape-machine", version: 1, tables: [] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** What of a report has columns. */
@@ -26,11 +28,15 @@ interface Stored {
 }
 
 export type Content =
-  { job: Job } | { comparison: Comparison } | { prediction: Prediction } | { report: Report };
+  | { job: Job }
+  | { comparison: Comparison }
+  | { prediction: Prediction }
+  | { machine: MachineContent }
+  | { report: Report };
 
 /**
- * What the page shows: a job, two runs compared, predictions, or the report of one trace. `other`
- * has further data of the page, by its id.
+ * What the page shows: a job, two runs compared, predictions, a machine, or the report of one
+ * trace. `other` has further data of the page, by its id.
  */
 export async function unpackPage(base64: string, other: (id: string) => string): Promise<Content> {
   const block = await inflate(decodeBase64(base64));
@@ -39,6 +45,7 @@ export async function unpackPage(base64: string, other: (id: string) => string):
   if (format === PREDICTION.format) {
     return { prediction: readBlock(block, PREDICTION) as Prediction };
   }
+  if (format === MACHINE.format) return { machine: readBlock(block, MACHINE) as MachineContent };
   if (format !== COMPARISON.format) return { report: parseBlock(block) };
   const compared = readBlock(block, COMPARISON) as Omit<Comparison, "reports">;
   const [a, b] = await Promise.all(["run-a", "run-b"].map((id) => unpackReport(other(id))));

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine as Python writes it (src/numascape/report/machine_page.py).
+
+export interface ShownNode {
+  node: number;
+  memory: string;
+  /** As ranges; empty: it has none. */
+  cpus: string;
+  /** Of its CPUs, those that may be used, if not all. */
+  allowed: string;
+  caches: string;
+}
+
+export interface ShownPackage {
+  title: string;
+  nodes: ShownNode[];
+}
+
+export interface ShownMatrix {
+  title: string;
+  unit: string;
+  digits: number;
+  /** Rows: nodes of CPUs; columns: nodes of memory; null: unknown. */
+  values: (number | null)[][];
+  sources: string[];
+}
+
+export interface MachineContent {
+  name: string;
+  packages: ShownPackage[];
+  nodes: number[];
+  matrices: ShownMatrix[];
+  /** Where the topology is from; empty: unknown. */
+  topology: string;
+  notes: string[];
+}

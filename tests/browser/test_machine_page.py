@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a machine: its nodes, and what is known between them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from browser.opened import Open, settle
+from browser.test_page import AXE
+from numascape.machine import open_machine
+from numascape.report.machine_page import render_machine
+
+HOSTILE = "<script>window.pwned=1</script>"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("machine") / "machine.html"
+    machine = dataclasses.replace(open_machine("epyc-9354p-nps4"), name=HOSTILE)
+    assert render_machine(machine, path) < 1_000_000
+    return path
+
+
+def test_nodes_and_matrices_are_shown_and_saved(open_file: Open, file: Path) -> None:
+    opened = open_file(file)
+    page = opened.page
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert page.evaluate("window.pwned") is None
+    assert page.locator(".machine-node").count() == 4
+    rows = page.locator("section:has(#matrix-numa-factors) tbody tr").all_inner_texts()
+    assert rows[0].split("\t")[:2] == ["node 0", "1.00"]
+    assert "1.12" in rows[0]
+    page.get_by_label("Save: NUMA factors").click()
+    with page.expect_download() as csv:
+        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
+    lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+    assert lines[0] == "cpu_node,memory_node,numa_factors"
+    assert len(lines) == 1 + 4 * 4
+    page.emulate_media(media="print")
+    settle(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "grey"
+    assert not page.locator(".save-menu").first.is_visible()
+    assert opened.requests == [opened.file.as_uri()]
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+def test_it_is_readable_on_every_screen(
+    open_file: Open, file: Path, width: int, theme: str
+) -> None:
+    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate(AXE.read_text())
+    problems = page.evaluate("axe.run().then(({ violations }) => violations.map(v => v.id))")
+    assert problems == []
