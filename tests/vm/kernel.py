@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from quality.external import ROOT
+from vm.kernel_image import decompressed
 
 CACHE = ROOT / "build" / "guest-kernel"
 # Packages that depend on the newest kernel: of Debian 12, and of those after it. Before 6.12 the
@@ -25,12 +26,12 @@ class NoKernelError(Exception):
 
 
 def guest_kernel() -> Path:
-    """The kernel's image: $NUMASCAPE_GUEST_KERNEL, or fetched with apt once per checkout."""
+    """The kernel: $NUMASCAPE_GUEST_KERNEL, or fetched with apt once per checkout."""
     given = os.environ.get("NUMASCAPE_GUEST_KERNEL")
     if given:
         return Path(given)
     fetched = sorted(CACHE.glob("vmlinuz-*"))
-    return fetched[-1] if fetched else _fetch()
+    return decompressed(fetched[-1] if fetched else _fetch())
 
 
 def _fetch() -> Path:
