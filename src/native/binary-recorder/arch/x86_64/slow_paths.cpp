@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The slow path of the inlined counting. The inlined code jumps here, with arguments in DynamoRIO's
-// slots of the thread; the slow path returns by a jump. It keeps every register except the
-// arithmetic flags. It never touches the program's stack, because data of a leaf function may be
-// below rsp. The C++ code that it calls is compiled for general-purpose registers only
-// (-mgeneral-regs-only), so vector registers need not be saved.
+// The slow path of the inlined counting: what the generated code (slow_path_code.h) calls. It is
+// compiled for general-purpose registers only (-mgeneral-regs-only), so that vector registers need
+// not be saved.
 #include "block_heads.h"
 #include "dr_api.h"
 #include "os.h"
 #include "phases.h"
 #include "recorder.h"
 #include "saved_state.h"
+#include "slow_path_code.h"
 #include "special_accesses.h"
 #include "traffic.h"
 
@@ -23,20 +22,10 @@ SlowPaths slow_paths;
 
 namespace {
 
-constexpr int kDirectionFlag = 1 << 10;
 constexpr uint64_t kLow32 = 0xffffffff;
 // Bytes per access of an instruction that copies or fills byte by byte, as in the compiled
 // recorder.
 constexpr uint64_t kCopiedBytes = 8;
-
-// The program's call-clobbered registers as the generated code pushes them, lowest address first.
-struct SavedRegisters {
-    uint64_t flags, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
-};
-
-// What the generated code passes: argument, info, recorder, registers, second argument, vector.
-using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
-                         const void* registers, uint64_t second, const void* vector);
 
 void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, uint32_t site,
            uint64_t table) {
@@ -314,8 +303,6 @@ void return_from_allocation(uint64_t, const void*, ThreadRecorder* recorder, con
                         program_stack_pointer());
 }
 
-app_pc generated = nullptr;  // one page
-
 // Where the calling thread, at `pc`, returns to in the code cache; null when it is not on a slow
 // path. Called while a signal is handled: DynamoRIO makes the thread leave the cache from there.
 // Otherwise a program in a loop that never leaves the cache would not get the signal.
@@ -323,103 +310,10 @@ byte* cache_return(byte* pc, byte* stack_pointer) {
     const auto top = static_cast<byte*>(read_thread_slot(ThreadSlot::kOwnStack));
     const bool on_own_stack =
         top != nullptr && stack_pointer <= top && stack_pointer > top - kOwnStackBytes;
-    const bool in_generated = pc >= generated && pc < generated + dr_page_size();
-    return on_own_stack || in_generated ? static_cast<byte*>(read_thread_slot(ThreadSlot::kReturn))
-                                        : nullptr;
+    return on_own_stack || is_slow_path_code(pc)
+               ? static_cast<byte*>(read_thread_slot(ThreadSlot::kReturn))
+               : nullptr;
 }
-
-class Generator {
-  public:
-    explicit Generator(void* drcontext) : drcontext_(drcontext) {
-        memory_ = static_cast<app_pc>(
-            dr_nonheap_alloc(dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_WRITE | DR_MEMPROT_EXEC));
-        next_ = memory_;
-        generated = memory_;
-    }
-    ~Generator() { dr_memory_protect(memory_, dr_page_size(), DR_MEMPROT_READ | DR_MEMPROT_EXEC); }
-    Generator(const Generator&) = delete;
-    Generator& operator=(const Generator&) = delete;
-
-    // Code that calls one handler when the carry flag is set, the other when it is clear.
-    app_pc code(Handler with_carry, Handler without) {
-        return code(with_carry, without, kCallClobbered, sizeof kCallClobbered / sizeof(reg_id_t));
-    }
-    // Code that gives its handler ProgramRegisters.
-    app_pc code_with_all_registers(Handler handler) {
-        return code(handler, handler, kAll, sizeof kAll / sizeof(reg_id_t));
-    }
-
-  private:
-    app_pc code(Handler with_carry, Handler without, const reg_id_t* saved, size_t saved_count) {
-        list_ = instrlist_create(drcontext_);
-        add(INSTR_CREATE_mov_st(drcontext_, slot(ThreadSlot::kStackPointer), reg(DR_REG_RSP)));
-        load(DR_REG_RSP, ThreadSlot::kOwnStack);
-        for (size_t i = 0; i < saved_count; ++i) {
-            add(INSTR_CREATE_push(drcontext_, reg(saved[i])));
-        }
-        add(INSTR_CREATE_pushf(drcontext_));  // an even number of words: rsp stays aligned
-        instr_t* chosen = INSTR_CREATE_label(drcontext_);
-        load_address(reinterpret_cast<void*>(with_carry));
-        if (with_carry != without) {
-            add(INSTR_CREATE_jcc(drcontext_, OP_jb, opnd_create_instr(chosen)));
-            load_address(reinterpret_cast<void*>(without));
-        }
-        add(chosen);
-        add(INSTR_CREATE_cld(drcontext_));
-        load(DR_REG_RDI, ThreadSlot::kArgument);
-        load(DR_REG_RSI, ThreadSlot::kInfo);
-        load(DR_REG_RDX, ThreadSlot::kRecorder);
-        add(INSTR_CREATE_mov_ld(drcontext_, reg(DR_REG_RCX), reg(DR_REG_RSP)));
-        load(DR_REG_R8, ThreadSlot::kSecond);
-        load(DR_REG_R9, ThreadSlot::kVector);
-        add(INSTR_CREATE_call_ind(drcontext_, reg(DR_REG_RAX)));
-        // popf costs more than all other instructions here. Only the direction flag must be
-        // restored, which programs rarely set.
-        instr_t* forward = INSTR_CREATE_label(drcontext_);
-        add(INSTR_CREATE_test(drcontext_,
-                              opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 0, OPSZ_4),
-                              OPND_CREATE_INT32(kDirectionFlag)));
-        add(INSTR_CREATE_jcc(drcontext_, OP_jz, opnd_create_instr(forward)));
-        add(INSTR_CREATE_std(drcontext_));
-        add(forward);
-        add(INSTR_CREATE_lea(drcontext_, reg(DR_REG_RSP),
-                             opnd_create_base_disp(DR_REG_RSP, DR_REG_NULL, 0, 8, OPSZ_lea)));
-        for (size_t i = saved_count; i > 0; --i) {
-            add(INSTR_CREATE_pop(drcontext_, reg(saved[i - 1])));
-        }
-        load(DR_REG_RSP, ThreadSlot::kStackPointer);
-        add(INSTR_CREATE_jmp_ind(drcontext_, slot(ThreadSlot::kReturn)));
-        const app_pc start = next_;
-        next_ = instrlist_encode(drcontext_, list_, next_, true);
-        DR_ASSERT(next_ != nullptr && next_ <= memory_ + dr_page_size());
-        instrlist_clear_and_destroy(drcontext_, list_);
-        return start;
-    }
-
-    // Call-clobbered registers of the System V ABI; the handlers keep the others.
-    static constexpr reg_id_t kCallClobbered[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX,
-                                                  DR_REG_RSI, DR_REG_RDI, DR_REG_R8,
-                                                  DR_REG_R9,  DR_REG_R10, DR_REG_R11};
-    static constexpr reg_id_t kAll[] = {DR_REG_RAX, DR_REG_RCX, DR_REG_RDX, DR_REG_RSI, DR_REG_RDI,
-                                        DR_REG_R8,  DR_REG_R9,  DR_REG_R10, DR_REG_R11, DR_REG_RBX,
-                                        DR_REG_RBP, DR_REG_R12, DR_REG_R13, DR_REG_R14, DR_REG_R15};
-
-    void add(instr_t* instruction) { instrlist_meta_append(list_, instruction); }
-    opnd_t slot(ThreadSlot which) { return thread_slot(drcontext_, which); }
-    static opnd_t reg(reg_id_t which) { return opnd_create_reg(which); }
-    void load(reg_id_t into, ThreadSlot from) {
-        add(INSTR_CREATE_mov_ld(drcontext_, reg(into), slot(from)));
-    }
-    void load_address(void* function) {
-        add(INSTR_CREATE_mov_imm(drcontext_, reg(DR_REG_RAX),
-                                 OPND_CREATE_INT64(reinterpret_cast<int64_t>(function))));
-    }
-
-    void* drcontext_;
-    instrlist_t* list_ = nullptr;
-    app_pc memory_;
-    app_pc next_;
-};
 
 }  // namespace
 
@@ -438,19 +332,19 @@ void count_faulted_string(const dr_mcontext_t& context) {
 
 void slow_paths_init(void* drcontext) {
     saved_state_init();
-    Generator generator(drcontext);
-    slow_paths.group = generator.code(touch_counter, count_group);
-    slow_paths.repeated_string = generator.code(count_repeated_string, count_repeated_string);
-    slow_paths.saved_state = generator.code(count_saved_state, count_saved_state);
-    slow_paths.bit_test = generator.code(count_bit_test, count_bit_test);
-    slow_paths.masked = generator.code(touch_masked, count_masked);
-    slow_paths.function_called = generator.code_with_all_registers(call_function);
-    slow_paths.region_returned = generator.code_with_all_registers(return_from_region);
-    slow_paths.allocation_returned = generator.code_with_all_registers(return_from_allocation);
-    slow_paths.block_counter = generator.code(block_counter_ran_out, block_counter_ran_out);
-    slow_paths.gathered = generator.code(count_gathered, count_gathered);
-    slow_paths.lines_wait = generator.code(drain_misses, drain_misses);
-    slow_paths.line_moves = generator.code(line_moves, line_moves);
+    SlowPathCode generated(drcontext);
+    slow_paths.group = generated.code(touch_counter, count_group);
+    slow_paths.repeated_string = generated.code(count_repeated_string, count_repeated_string);
+    slow_paths.saved_state = generated.code(count_saved_state, count_saved_state);
+    slow_paths.bit_test = generated.code(count_bit_test, count_bit_test);
+    slow_paths.masked = generated.code(touch_masked, count_masked);
+    slow_paths.function_called = generated.code_with_all_registers(call_function);
+    slow_paths.region_returned = generated.code_with_all_registers(return_from_region);
+    slow_paths.allocation_returned = generated.code_with_all_registers(return_from_allocation);
+    slow_paths.block_counter = generated.code(block_counter_ran_out, block_counter_ran_out);
+    slow_paths.gathered = generated.code(count_gathered, count_gathered);
+    slow_paths.lines_wait = generated.code(drain_misses, drain_misses);
+    slow_paths.line_moves = generated.code(line_moves, line_moves);
     if (dr_register_cache_return != nullptr) {
         dr_register_cache_return(cache_return);
     }
