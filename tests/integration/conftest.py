@@ -39,11 +39,13 @@ class Recording:
     status: int  # negative: the signal that ended it
 
     def rows(self, structure: str, process: int | None = None) -> pl.DataFrame:
-        """Return the rows of `accesses` that belong to structures of this name."""
+        """Return the rows of `accesses` to structures of this name, by threads of the process."""
         wanted = self.trace.structures.filter(pl.col("name") == structure)
-        if process is not None:
-            wanted = wanted.filter(pl.col("process") == process)
-        return self.trace.accesses.join(wanted.select("structure"), on="structure", how="semi")
+        rows = self.trace.accesses.join(wanted.select("structure"), on="structure", how="semi")
+        if process is None:
+            return rows
+        threads = self.trace.threads.filter(pl.col("process") == process).select("thread")
+        return rows.join(threads, on="thread", how="semi")
 
     def total(self, structure: str, process: int | None = None) -> tuple[int, int]:
         """Return reads and writes of all instances, pages and threads."""

@@ -118,6 +118,7 @@ def test_neighbours_share_boundary_pages(compiled: Any, items: int, count: int) 
 def test_forks_count_apart(compiled: Any) -> None:
     processes.test_fork_gives_the_child_its_own_counts(compiled)
     processes.test_nested_forks_count_apart(compiled)
+    processes.test_memory_that_a_child_only_reads_is_that_of_its_ancestor(compiled)
 
 
 @pytest.mark.parametrize("mode", ["exec", "spawn"])

@@ -24,6 +24,23 @@ def test_nested_forks_count_apart(record: Any) -> None:
         assert recording.total("data", process=k) == (0, k * WORDS), k
 
 
+def test_memory_that_a_child_only_reads_is_that_of_its_ancestor(record: Any) -> None:
+    """The kernel copies a page only when it is written."""
+    recording = record("processes", "inherit")
+    assert recording.status == 0
+    trace = recording.trace
+    owners = {name: trace.structures.filter(name=name) for name in ("data", "more")}
+    assert owners["data"].select("process", "shared").rows() == [(0, False)]
+    written, read = (dict.fromkeys(range(2), counts) for counts in ((0, 512), (512, 0)))
+    assert recording.pages_by_thread("data") == {0: written, 1: read, 2: read}
+    touched = trace.first_touch.join(owners["data"].select("structure"), on="structure")
+    assert touched.select("page", "thread").rows() == [(0, 0), (1, 0)]
+    # The child wrote a word of it, and may have read its own copy. The grandchild did not.
+    assert owners["more"]["process"].to_list() == [0, 1]
+    assert recording.total("more", process=1) == (WORDS, 1)
+    assert recording.total("more") == (2 * WORDS, WORDS + 1)
+
+
 @pytest.mark.parametrize("mode", ["exec", "reexec", "spawn"])
 def test_program_after_exec_is_recorded(record: Any, mode: str) -> None:
     recording = record("processes", mode)

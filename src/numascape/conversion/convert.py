@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined, merged
 from numascape.conversion.parts import Part, convert_group, counted_accesses
 from numascape.conversion.phases import run_phases
@@ -157,6 +158,8 @@ def _assemble(
         for name, frame in tables.items()
     }
     tables = join_shared(tables)
+    if counts == "accesses":
+        tables = join_inherited(tables, _parents(members))
     return Converted(tables, _info(tables, shards, session, counts, begin))
 
 
@@ -222,6 +225,18 @@ def _structures(
     for new, old in enumerate(summed["structure"]):
         numbers[old] = new
     return structures, pl.Series(numbers, dtype=pl.UInt32())
+
+
+def _parents(members: list[Member]) -> dict[int, int]:
+    """By forked process, the process that it was forked from."""
+    named = {member.shard.path.stem: member.process for member in members}
+    parents = {}
+    for member in members:
+        parent = member.shard.header["parent_shard"].decode(errors="replace")
+        # A forged shard may name itself, or a later one.
+        if named.get(parent, member.process) < member.process:
+            parents[member.process] = named[parent]
+    return parents
 
 
 def _processes(table: StructureTable) -> dict[int, int]:

@@ -14,7 +14,7 @@ import polars as pl
 from numascape.conversion.places import PLACE, last_of_each, sort_by, sum_of_each
 from numascape.trace.schema import OPTIONAL_COLUMNS
 
-_INSTANCE = ["structure", "instance"]
+INSTANCE = ["structure", "instance"]
 _PAGE_BYTES = 4096
 
 
@@ -27,8 +27,17 @@ def join_shared(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     if not (tables["instances"]["object"] != "").any():
         return tables
     moves = _moves(tables)
-    if moves.is_empty():
-        return tables
+    return tables if moves.is_empty() else join(tables, moves, mapped_shared=True)
+
+
+def join(
+    tables: dict[str, pl.DataFrame], moves: pl.DataFrame, *, mapped_shared: bool
+) -> dict[str, pl.DataFrame]:
+    """The tables with some instances joined.
+
+    `moves` has structure, instance, to_structure, to_instance, shift (in pages) and pages (of the
+    whole), also for the instances to which others go.
+    """
     joined = dict(tables)
     counted = [
         name
@@ -49,7 +58,8 @@ def join_shared(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         joined["transfers"] = _moved(tables["transfers"], moves)
     joined["lines"] = _lines(tables["lines"], tables["structures"], moves)
     joined["instances"] = _first_instances(tables["instances"], moves)
-    return _renumbered(joined, _structures(tables["structures"], joined, moves))
+    structures = _structures(tables["structures"], joined, moves, mapped_shared=mapped_shared)
+    return _renumbered(joined, structures)
 
 
 def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
@@ -59,7 +69,7 @@ def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """
     known = tables["instances"].filter(pl.col("object") != "")
     processes = tables["structures"].select("structure", "process")
-    known = known.join(processes, on="structure").sort("process", *_INSTANCE)
+    known = known.join(processes, on="structure").sort("process", *INSTANCE)
     first = pl.col("object_page").min().over("object")
     end = pl.col("object_page") + (pl.col("size") + _PAGE_BYTES - 1) // _PAGE_BYTES
     return (
@@ -72,14 +82,14 @@ def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
         )
         # Pages have 32 bits: an object that is mapped at distant places stays in parts.
         .filter(pl.col("pages") < 1 << 32)
-        .select(*_INSTANCE, "to_structure", "to_instance", "shift", "pages")
+        .select(*INSTANCE, "to_structure", "to_instance", "shift", "pages")
     )
 
 
 def _moved(rows: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
     """The rows with the places of joined objects, and the columns as they were."""
     return (
-        rows.join(moves, on=_INSTANCE, how="left", maintain_order="left")
+        rows.join(moves, on=INSTANCE, how="left", maintain_order="left")
         .with_columns(
             pl.coalesce("to_structure", "structure").alias("structure"),
             pl.coalesce("to_instance", "instance").alias("instance"),
@@ -126,15 +136,19 @@ def _first_instances(instances: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFra
     whole = whole.select(structure="to_structure", instance="to_instance", whole="pages")
     # Addresses are those of one process, which may map only a part of the object.
     return (
-        instances.join(elsewhere.select(_INSTANCE), on=_INSTANCE, how="anti")
-        .join(whole, on=_INSTANCE, how="left", maintain_order="left")
+        instances.join(elsewhere.select(INSTANCE), on=INSTANCE, how="anti")
+        .join(whole, on=INSTANCE, how="left", maintain_order="left")
         .with_columns(size=pl.max_horizontal("size", pl.col("whole").cast(pl.UInt64) * _PAGE_BYTES))
         .drop("whole")
     )
 
 
 def _structures(
-    structures: pl.DataFrame, joined: dict[str, pl.DataFrame], moves: pl.DataFrame
+    structures: pl.DataFrame,
+    joined: dict[str, pl.DataFrame],
+    moves: pl.DataFrame,
+    *,
+    mapped_shared: bool,
 ) -> pl.DataFrame:
     """The structures that still have pages or instances, with their sizes."""
     used: Sequence[pl.DataFrame] = [
@@ -151,7 +165,7 @@ def _structures(
         .with_columns(
             pages=pl.max_horizontal("pages", pl.col("whole").cast(pl.UInt32)),
             size=pl.max_horizontal("size", pl.col("whole").cast(pl.UInt64) * _PAGE_BYTES),
-            shared=pl.col("shared") | pl.col("shared_by").is_not_null(),
+            shared=pl.col("shared") | (pl.lit(mapped_shared) & pl.col("shared_by").is_not_null()),
         )
         .select(structures.columns)
     )
