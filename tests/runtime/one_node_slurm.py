@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "srun", "scontrol")
-LIMIT_S = 60
+LIMIT_S = 180
 
 
 def missing() -> list[str]:
@@ -49,7 +49,7 @@ class Slurm:
         return self.run("sinfo", "-h", "-o", "%T").strip()
 
     def wait_for(self, *states: str) -> str:
-        """The state, when it is one of these; the last one after a minute."""
+        """The state, when it is one of these; the last one after LIMIT_S."""
         deadline = time.monotonic() + LIMIT_S
         while (state := self.state()) not in states and time.monotonic() < deadline:
             time.sleep(0.2)
