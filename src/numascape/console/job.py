@@ -43,10 +43,10 @@ def _print_classes(console: Console, job: AnalysedJob, *, every: bool) -> None:
     )
     usual = [one for one in classes if not one.reason]
     rows = [_class_row(number, one, totals) for number, one in enumerate(usual, 1)]
-    headings = ("Class", "Number", "Ranks", "Typical", "Accesses of it", "Main structures of it")
+    text = ("Ranks", "Its main structures")
+    headings = ("Class", "Number", "Ranks", "Representative", "Its accesses", text[1])
     for row, one in zip(rows, usual, strict=True):
         row.append(_main_structures(job, one.representative))
-    text = ("Ranks", "Main structures of it")
     console.print(table_of(headings, rows, console.width, text))
     outliers = [one for one in classes if one.reason]
     shown = outliers if every else outliers[:_OUTLIERS]
