@@ -166,8 +166,9 @@ def cpu_seconds(processes: Sequence[subprocess.Popen[bytes]]) -> float:
     """CPU seconds of these processes and their children until now."""
     ticks = 0
     for parent in processes:
-        children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
-        for pid in (parent.pid, *map(int, children)):
+        # Of any thread: a worker of Dask is started by a thread of the process that watches it.
+        lists = [path.read_text() for path in Path(f"/proc/{parent.pid}/task").glob("*/children")]
+        for pid in (parent.pid, *map(int, " ".join(lists).split())):
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")

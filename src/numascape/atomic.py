@@ -18,8 +18,15 @@ def _beside(target: Path) -> Path:
 def replacing_file(target: Path) -> Iterator[Path]:
     """A path beside `target` to write to. It is renamed to `target` when the block succeeds.
 
-    Otherwise it is removed, and a former `target` stays as it was. Raises OSError.
+    Otherwise it is removed, and a former `target` stays as it was. A device or a pipe, such as
+    /dev/null, is not replaced, but written to; a link stays, and its file is replaced. Raises
+    OSError.
     """
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
+    if target.is_symlink():
+        target = target.resolve()
     beside = _beside(target)
     try:
         beside.open("xb").close()

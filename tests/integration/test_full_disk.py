@@ -4,12 +4,14 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import numascape
 from integration.conftest import COMMAND, EXAMPLES
+from synthetic.job import write_job
 
 
 @pytest.fixture
@@ -58,6 +60,20 @@ def test_a_full_disk_ends_neither_program_nor_recording(small_disk: Path, tmp_pa
     trace = numascape.open(trace_path)
     assert any("disk was full" in sentence for sentence in trace.info.unseen)
     assert trace.info.totals.reads > 0
+
+
+def test_sums_that_do_not_fit_on_the_disk_are_one_line(small_disk: Path) -> None:
+    job = write_job(small_disk / "run.numascape", 2, pages=4)
+    with suppress(OSError), (small_disk / "other").open("wb", buffering=0) as other:
+        while other.write(bytes(4096)):
+            pass
+    done = subprocess.run(
+        [COMMAND, "merge", job], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"numascape: error: cannot write in {job}: ")
+    assert not list(job.glob("*.parquet"))
 
 
 def test_a_full_standard_error_stops_nothing(tmp_path: Path) -> None:

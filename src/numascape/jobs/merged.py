@@ -24,7 +24,7 @@ from numascape.installation import installed_version
 from numascape.jobs.engines import Engine
 from numascape.jobs.job import AnalysedJob, analyse_job
 from numascape.jobs.tables import SCHEMAS, JobTables, problem_of
-from numascape.trace.files import check_bytes, check_memory, describe
+from numascape.trace.files import check_bytes, check_memory, describe, write_parquet
 from numascape.trace.info import FILE_NAME, JOB_FILE, TableFile
 from numascape.trace.job import list_parts, read_job
 
@@ -67,7 +67,7 @@ def write_merged(job: AnalysedJob) -> None:
         for name, frame in job.tables.tables().items():
             path = folder / f"{name}.parquet"
             with replacing_file(path) as beside:
-                frame.write_parquet(beside, compression="zstd")
+                write_parquet(frame, beside)
                 files[name] = describe(beside, frame.height)
         merged = _Merged(installed_version(), *_checksums(folder), files)
         with replacing_file(folder / MERGED_FILE) as beside:

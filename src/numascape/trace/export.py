@@ -11,6 +11,7 @@ import polars as pl
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
+from numascape.trace.files import write_parquet
 from numascape.trace.info import FILE_NAME, encode_info
 from numascape.trace.schema import SCHEMAS
 from numascape.trace.trace import Trace
@@ -51,5 +52,5 @@ def export_table(frame: pl.DataFrame, path: Path) -> Path:
         if path.suffix == ".csv":
             flatten_lists(frame).write_csv(beside)
         else:
-            frame.write_parquet(beside, compression="zstd")
+            write_parquet(frame, beside)
     return path

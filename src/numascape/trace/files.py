@@ -67,15 +67,20 @@ def write_table(folder: Path, table: str, frame: pl.DataFrame | pl.LazyFrame) ->
     check_schema(table, schema, table)
     first = list(SCHEMAS[table])
     ordered = complete.select(first + [name for name in schema if name not in first])
+    write_parquet(ordered, path)
+    if isinstance(frame, pl.DataFrame):
+        return describe(path, frame.height)
+    rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    return describe(path, rows)
+
+
+def write_parquet(frame: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
+    """Write a Parquet file; OSError if that fails."""
     try:
-        ordered.sink_parquet(path, compression="zstd")
-        if isinstance(frame, pl.DataFrame):
-            return describe(path, frame.height)
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+        frame.lazy().sink_parquet(path, compression="zstd")
     except pl.exceptions.ComputeError as error:
         # This is raised if the disk is full.
         raise OSError(None, _one_line(error), str(path)) from error
-    return describe(path, rows)
 
 
 def _with_added(file: pl.LazyFrame, table: str) -> pl.LazyFrame:
