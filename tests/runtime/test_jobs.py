@@ -258,14 +258,23 @@ def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_p
     python = (sys.executable, "-m")
     scheduler = (*python, "distributed.cli.dask_scheduler")
     worker = (*python, "distributed.cli.dask_worker", address, "--nthreads", 1, "--no-dashboard")
-    with (
-        started((*scheduler, "--host", host, "--port", port, "--no-dashboard"), tmp_path),
-        started(worker, tmp_path),
-    ):
+    file = tmp_path / "scheduler.json"
+    options = ("--host", host, "--port", port, "--scheduler-file", file, "--no-dashboard")
+    with started((*scheduler, *options), tmp_path), started(worker, tmp_path):
         wait_for(host, int(port))
-        tables = analyse_job(synthetic, dask_engine(address)).tables
+        tables = analyse_job(synthetic, dask_engine(str(file))).tables
         run(*by_groups(tasks, "dask.csv"), "--dask", address, folder=tasks.parent)
     assert tasks.with_name("dask.csv").read_text() == tasks.with_name("here.csv").read_text()
+    assert tables.equals(analyse_job(synthetic).tables)
+
+
+def test_a_cluster_in_this_process_gives_the_same_sums(synthetic: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        tables = analyse_job(synthetic, client.get_executor).tables
     assert tables.equals(analyse_job(synthetic).tables)
 
 

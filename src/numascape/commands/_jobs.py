@@ -20,8 +20,10 @@ DaskOption = Annotated[
     str | None,
     typer.Option(
         "--dask",
-        metavar="ADDRESS",
-        help="For a job: read its parts on the workers of this Dask scheduler, HOST:8786.",
+        "--dask-file",
+        metavar="SCHEDULER",
+        help="For a job: read its parts on the workers of this Dask scheduler: HOST:8786, or the "
+        "file that `dask scheduler --scheduler-file` writes, FILE.json.",
         show_default=False,
     ),
 ]

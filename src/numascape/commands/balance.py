@@ -188,8 +188,9 @@ def balance(
         str | None,
         typer.Option(
             "--dask",
-            metavar="ADDRESS",
-            help="With --groups: on the workers of this Dask scheduler, HOST:8786.",
+            "--dask-file",
+            metavar="SCHEDULER",
+            help="With --groups: on the workers of this Dask scheduler: HOST:8786, or FILE.json.",
             show_default=False,
         ),
     ] = None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job in the terminal: its ranks by class, its structures, and the memory that ranks share."""
+"""A job in the terminal: its ranks by class, its structures, shared memory, and its hosts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numascape.console.tables import name, table_of
 from numascape.jobs.classes import RankClass, classes_of
 from numascape.jobs.describe import describe_job
 from numascape.jobs.job import AnalysedJob
+from numascape.jobs.places import job_places
 from numascape.jobs.shared import SharedMemory, shared_memory
 from numascape.jobs.structures import job_structures
 from numascape.quantities import bytes_text, count_text, percent, ranges_text, share_text
@@ -18,6 +19,7 @@ from numascape.terminal import printable
 
 _STRUCTURES = 20
 _OUTLIERS = 10
+_PLACES = 20
 
 
 def print_job(console: Console, job: AnalysedJob, *, every: bool) -> None:
@@ -31,6 +33,10 @@ def print_job(console: Console, job: AnalysedJob, *, every: bool) -> None:
     if shared := shared_memory(job.tables):
         console.print()
         _print_shared(console, shared)
+    places = job_places(job)
+    if places.height > 1:
+        console.print()
+        _print_places(console, places, every=every)
     if every:
         console.print()
         _print_ranks(console, job)
@@ -115,6 +121,32 @@ def _print_shared(console: Console, shared: list[SharedMemory]) -> None:
         for one in shared
     ]
     console.print(table_of(headings, rows, console.width, ("Shared memory", "Host")))
+
+
+def _print_places(console: Console, places: pl.DataFrame, *, every: bool) -> None:
+    shown = places if every else places.head(_PLACES)
+    accesses = max(1, int(places["accesses"].sum()))
+    rows = [
+        [
+            name(row["host"]),
+            row["on"] or "unknown",
+            str(row["ranks"]),
+            str(row["threads"]),
+            count_text(row["accesses"]),
+            share_text(row["accesses"] / accesses),
+            percent(row["remote"] / row["known"]) if row["known"] else "unknown",
+            f"{row['imbalance']:.2f}",
+            f"rank {row['busiest']}",
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    headings = (
+        *("Host", "Nodes", "Ranks", "Threads", "Accesses", "Share", "Remote", "Imbalance"),
+        "Busiest",
+    )
+    console.print(table_of(headings, rows, console.width, ("Host", "Nodes")))
+    if hidden := places.height - shown.height:
+        console.print(f"{hidden} more hosts and nodes are not shown (--all)")
 
 
 def _print_ranks(console: Console, job: AnalysedJob) -> None:

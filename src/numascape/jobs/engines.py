@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from numascape.errors import NumascapeError
@@ -164,20 +165,29 @@ def _one_thread() -> Iterator[None]:
             del os.environ[name]
 
 
-def dask_engine(address: str) -> Engine:
-    """The workers of a Dask scheduler; NumascapeError if it cannot be reached."""
+def dask_engine(scheduler: str) -> Engine:
+    """The workers of a Dask scheduler; NumascapeError if it cannot be reached.
+
+    `scheduler` is its address, or the file with its address, which ends in .json.
+    """
     try:
         from distributed import Client
     except ImportError as error:
         raise NumascapeError(
             "--dask needs the package distributed: pip install 'numascape[dask]'"
         ) from error
+    in_file = scheduler.endswith(".json")
+    if in_file and not Path(scheduler).is_file():
+        raise NumascapeError(
+            f"{scheduler} does not exist: start `dask scheduler --scheduler-file {scheduler}`"
+        )
+    place = {"scheduler_file" if in_file else "address": scheduler}
     try:
-        client = Client(address, timeout="5s", set_as_default=False)  # type: ignore[no-untyped-call]
+        client = Client(**place, timeout="5s", set_as_default=False)  # type: ignore[no-untyped-call]
         client.wait_for_workers(1, timeout=30)
     except (OSError, TimeoutError, ValueError) as error:
         raise NumascapeError(
-            f"no Dask scheduler with workers answers at {address}: start them with "
+            f"no Dask scheduler with workers answers at {scheduler}: start them with "
             "`dask scheduler` and `dask worker ADDRESS`"
         ) from error
     return client.get_executor

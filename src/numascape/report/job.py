@@ -16,6 +16,7 @@ from numascape.jobs.classes import RankClass, classes_of, structure_label
 from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
+from numascape.jobs.places import job_places
 from numascape.jobs.shared import SHARED_KIND, SharedMemory, shared_memory
 from numascape.jobs.stakes import findings_to_do, ranks_with, stake_of
 from numascape.jobs.structures import job_structures
@@ -80,7 +81,7 @@ def job_page(job: AnalysedJob) -> JobPage:
     shown = job_structures(job.tables).head(
         max(1, min(MAX_STRUCTURES, MAX_CELLS // max(1, job.ranks.height)))
     )
-    places = _places(job)
+    places = job_places(job)
     return JobPage(
         about=plain(_about(job)),
         classes=[plain(_class(job, one)) for one in classes[:MAX_ROWS]],
@@ -189,31 +190,6 @@ def _shared(one: SharedMemory) -> dict[str, Any]:
         "first_share": one.first_share,
         "foreign_share": one.foreign_share,
     }
-
-
-def _places(job: AnalysedJob) -> pl.DataFrame:
-    """One row per host and set of nodes on which ranks may run, with what these ranks did."""
-    total = pl.col("reads") + pl.col("writes")
-    remote = job.tables.sums.group_by("rank").agg(pl.col("known", "remote").sum())
-    rows = (
-        job.ranks.join(remote, on="rank", how="left")
-        .with_columns(pl.col("known", "remote").fill_null(0), accesses=total)
-        .group_by("host", "nodes")
-        .agg(
-            ranks=pl.len(),
-            first=pl.col("rank").min(),
-            threads=pl.col("threads").sum(),
-            pages=pl.col("pages").sum(),
-            known=pl.col("known").sum(),
-            remote=pl.col("remote").sum(),
-            imbalance=pl.col("accesses").max() / pl.col("accesses").mean(),
-            busiest=pl.col("rank").sort_by("accesses", "rank", descending=[True, False]).first(),
-            accesses=pl.col("accesses").sum(),
-        )
-        .sort("host", "first")
-    )
-    nodes = [", ".join(map(str, some)) for some in rows["nodes"].to_list()]
-    return rows.with_columns(pl.Series("on", nodes, dtype=pl.String))
 
 
 def _rank_columns(job: AnalysedJob, classes: list[RankClass], places: pl.DataFrame) -> RankColumns:

@@ -140,6 +140,22 @@ def test_show_prints_classes_and_structures(job: Path, numascape: Numascape) -> 
     assert len(document["sums"]) == SIZE * 3
 
 
+def test_show_prints_what_the_ranks_of_each_host_do(job: Path, numascape: Numascape) -> None:
+    assert "Imbalance Busiest\nhopper" not in numascape("show", job)[1]
+    for rank in (6, 7):
+        info = json.loads((job / f"rank={rank}" / "trace.json").read_text())
+        work = 3.0 if rank == 7 else 1.0
+        pattern = rank_pattern(rank, SIZE, pages=32, work=work)
+        write_rank(job, rank, SIZE, pattern, host={**info["host"], "name": "hopper"})
+    lines = [line.split() for line in numascape("show", job)[1].splitlines()]
+    rows = {line[0]: line for line in lines if line and line[0] in {"hopper", "turing"}}
+    assert rows["hopper"][1:4] == ["0", "2", "8"]
+    sixth, seventh = analyse_job(job).ranks.select(pl.col("reads") + pl.col("writes"))["reads"][6:]
+    assert rows["hopper"][-3:] == [f"{2 * seventh / (sixth + seventh):.2f}", "rank", "7"]
+    assert seventh > 2 * sixth
+    assert rows["turing"][1:4] == ["0", "6", "24"]
+
+
 def test_python_opens_a_job(job: Path) -> None:
     opened = numascape.open(job)
     assert isinstance(opened, numascape.Job)
