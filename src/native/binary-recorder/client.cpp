@@ -21,6 +21,7 @@
 #include "os.h"
 #include "phases.h"
 #include "process_end.h"
+#include "process_maps.h"
 #include "recorder.h"
 #include "release_thread.h"
 #include "shard_files.h"
@@ -64,11 +65,14 @@ const char* program_path() {
 }
 
 // The mapping the thread's stack pointer is in.
-StackRange find_stack(void* drcontext) {
+MappingRange find_stack(void* drcontext) {
     dr_mcontext_t context;
     context.size = sizeof context;
     context.flags = DR_MC_CONTROL;
     dr_get_mcontext(drcontext, &context);
+    if (const MappingRange range = query_mapping(context.xsp); range.end != 0) {
+        return range;
+    }
     dr_mem_info_t info;
     if (!dr_query_memory_ex(reinterpret_cast<byte*>(context.xsp), &info) ||
         info.type == DR_MEMTYPE_FREE) {
@@ -141,7 +145,7 @@ void thread_started(void* drcontext) {
     const bool of_the_process = shard.is_of_this_process();
     static std::atomic<bool> first{true};
     const bool main_thread = first.exchange(false);
-    const StackRange stack = main_thread ? find_main_stack() : find_stack(drcontext);
+    const MappingRange stack = main_thread ? find_main_stack() : find_stack(drcontext);
     ThreadRecorder* recorder =
         of_the_process ? shard.start_thread(stack.start, stack.end) : start_child(drcontext);
     void* own_stack = own_stacks.take();

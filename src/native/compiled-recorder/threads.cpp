@@ -19,7 +19,7 @@ pthread_key_t end_key;
 pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 bool have_end_key = false;
 
-StackRange find_stack() {
+MappingRange find_stack() {
     pthread_attr_t attributes;
     void* start = nullptr;
     size_t bytes = 0;
@@ -90,7 +90,7 @@ ThreadRecorder* begin_thread() {
     }
     const ReentrancyGuard inside;
     const bool main_thread = os::thread_id() == os::process_id();
-    const StackRange stack = main_thread ? find_main_stack() : find_stack();
+    const MappingRange stack = main_thread ? find_main_stack() : find_stack();
     thread_state.recorder = shard.start_thread(stack.start, stack.end);
     if (thread_state.recorder != nullptr) {
         thread_state.recorder->thread_pointer = os::thread_pointer();

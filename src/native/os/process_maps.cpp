@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -109,6 +110,28 @@ void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argume
     os::close(file);
 }
 
+MappingRange query_mapping(uint64_t address) {
+    // struct procmap_query of Linux 6.11 (include/uapi/linux/fs.h).
+    struct Query {
+        uint64_t size, flags, address;
+        uint64_t start, end, permissions, page_size, offset, inode;
+        uint32_t device_major, device_minor, name_size, build_id_size;
+        uint64_t name_address, build_id_address;
+    };
+    static_assert(sizeof(Query) == 104);
+    constexpr long kQuery = _IOWR('f', 17, Query);
+    const int file = os::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return {0, 0};
+    }
+    Query query{};
+    query.size = sizeof query;
+    query.address = address;
+    const long result = os::call(SYS_ioctl, file, kQuery, reinterpret_cast<long>(&query));
+    os::close(file);
+    return result < 0 ? MappingRange{0, 0} : MappingRange{query.start, query.end};
+}
+
 MappedObject shared_object_at(uint64_t address) {
     struct Search {
         uint64_t address;
@@ -136,12 +159,12 @@ MappedObject object_of_file(int file, uint64_t offset) {
     return {device, status.st_ino, offset};
 }
 
-StackRange find_main_stack() {
-    StackRange stack{0, 0};
+MappingRange find_main_stack() {
+    MappingRange stack{0, 0};
     each_process_mapping(
         [](const MappedRange& range, void* argument) {
             if (std::string_view(range.path) == "[stack]") {
-                *static_cast<StackRange*>(argument) = {range.start, range.end};
+                *static_cast<MappingRange*>(argument) = {range.start, range.end};
             }
         },
         &stack);

@@ -43,12 +43,15 @@ MappedObject shared_object_at(uint64_t address);
 // The object of a regular file that is mapped shared from `offset` on.
 MappedObject object_of_file(int file, uint64_t offset);
 
-struct StackRange {
+struct MappingRange {
     uint64_t start;
     uint64_t end;
 };
+// The mapping at the address, from a kernel that can be asked for one (Linux 6.11); else {0, 0}.
+// The time does not depend on the number of mappings, unlike that of each_process_mapping.
+MappingRange query_mapping(uint64_t address);
 // The main thread's stack, which grows down on demand as far as the limit says.
-StackRange find_main_stack();
+MappingRange find_main_stack();
 
 // The name of a thread of this process, NUL-terminated; "" when there is none of this id.
 void read_thread_name(uint32_t os_tid, char (&name)[16]);
