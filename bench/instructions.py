@@ -8,6 +8,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from shutil import disk_usage
 from typing import Annotated
 
 import typer
@@ -16,11 +17,12 @@ from rich.console import Console
 from bench.measure import machine
 from bench.tables import RESULTS, ResultTable, write_results
 from fuzz.instructions.blocks import Repertoire
+from fuzz.instructions.layout import MAX_BLOCKS
 from fuzz.instructions.probing import features, probe
 from fuzz.instructions.program import build, run
 from fuzz.instructions.session import (
     check,
-    make_program,
+    make_random,
     record,
     record_command,
     report,
@@ -28,6 +30,13 @@ from fuzz.instructions.session import (
 )
 
 console = Console(stderr=True)
+ROOM = 4 << 30  # bytes for the files of a program
+
+
+def room() -> str | None:
+    """Return a folder in memory, where the system has one with enough room."""
+    memory = Path("/dev/shm")
+    return str(memory) if memory.is_dir() and disk_usage(memory).free > ROOM else None
 
 
 def probed(folder: Path) -> Repertoire:
@@ -42,7 +51,7 @@ def probed(folder: Path) -> Repertoire:
 def one_block(folder: Path, repertoire: Repertoire, name: str, size: int) -> bool:
     """Run one block, named SEED/NUMBER, and print the differences."""
     seed, number = (int(part) for part in name.split("/"))
-    program = make_program(folder, repertoire, seed, size)
+    program = make_random(folder, repertoire, seed, size)
     found = check(program, first=number, count=1)
     console.print(report(program, seed, found or [(number, ["nothing differs"])]), markup=False)
     return not found
@@ -59,8 +68,8 @@ def write_run(begun: str, recorder: str, seeds: str, blocks: int, wrong: int) ->
         "Random blocks of instructions, with and without the recorder",
         ["begun", "machine", "recorder", "seeds", "blocks", "differ"],
         runs,
-        f"{sum(int(run[4]) for run in runs)} blocks in all. A program of a seed has up to 2000 "
-        "blocks, and other ones on processors with other instructions.",
+        f"{sum(int(run[4]) for run in runs)} blocks in all. Each seed is one program, whose "
+        "blocks are other ones on processors with other instructions.",
     )
     write_results("instructions", about, [table])
 
@@ -68,14 +77,14 @@ def write_run(begun: str, recorder: str, seeds: str, blocks: int, wrong: int) ->
 def main(
     blocks: Annotated[int, typer.Option(min=1, help="How many blocks.")] = 1_000_000,
     seed: Annotated[int, typer.Option(help="Of the first program.")] = 1000,
-    size: Annotated[int, typer.Option(min=1, max=4000, help="Blocks of a program.")] = 2000,
+    size: Annotated[int, typer.Option(min=1, max=MAX_BLOCKS, help="Blocks of a program.")] = 8000,
     recorder: Annotated[str, typer.Option(help="binary, or faults: registers only.")] = "binary",
     block: Annotated[str, typer.Option(help="SEED/NUMBER: run this block alone.")] = "",
     keep: Annotated[Path | None, typer.Option(help="Keep programs here.")] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/instructions.md, .json.")] = True,
 ) -> None:
     """Compare random blocks of instructions."""
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory(dir=room()) as temporary:
         folder = keep or Path(temporary)
         repertoire = probed(folder / "probe")
         if block:
@@ -85,7 +94,7 @@ def main(
         wrong = 0
         for at in range(0, blocks, size):
             number = seed + at // size
-            program = make_program(folder / "blocks", repertoire, number, min(size, blocks - at))
+            program = make_random(folder / "blocks", repertoire, number, min(size, blocks - at))
             if recorder == "binary":
                 found = check(program)
             else:

@@ -4,18 +4,25 @@
 `bench/instructions` runs more of them.
 """
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fuzz.instructions.blocks import Repertoire, make_strings_that_fault, make_with_segments
+from fuzz.instructions.blocks import (
+    Repertoire,
+    from_template,
+    make_strings_that_fault,
+    make_with_segments,
+)
 from fuzz.instructions.forms import Form
+from fuzz.instructions.logged import find_logged
 from fuzz.instructions.probing import must_be_known, probe
-from fuzz.instructions.program import Placer, build, run, write_program
+from fuzz.instructions.program import build, make_program, run
 from fuzz.instructions.session import (
     BIN,
     check,
-    make_program,
+    make_random,
     record,
     record_command,
     report,
@@ -26,6 +33,7 @@ from fuzz.instructions.truth import counts_of, find_truth
 SEEDS = (1, 2)
 BLOCKS = 1000
 TOGETHER = 8  # forms in a block
+TIMES = 3  # blocks of each template
 
 Probed = tuple[Repertoire, list[Form]]
 
@@ -43,7 +51,7 @@ def test_common_instructions_are_known(probed: Probed) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_blocks_are_as_without_recorder(probed: Probed, seed: int, tmp_path: Path) -> None:
-    program = make_program(tmp_path, probed[0], seed, BLOCKS)
+    program = make_random(tmp_path, probed[0], seed, BLOCKS)
     found = check(program)
     assert not found, report(program, seed, found[:5])
 
@@ -51,19 +59,32 @@ def test_blocks_are_as_without_recorder(probed: Probed, seed: int, tmp_path: Pat
 def test_operands_with_segments_stay_where_they_are(probed: Probed, tmp_path: Path) -> None:
     # DynamoRIO encodes these again, with the base of the segment.
     forms = [form for family in probed[0].forms.values() for form in family if form.touches_memory]
-    placer = Placer(0)
-    blocks, gaps = [], []
-    for number, at in enumerate(range(0, len(forms), TOGETHER)):
-        blocks.append(make_with_segments(forms[at : at + TOGETHER], number, placer.next))
-        gaps.append(placer.after(blocks[-1].code))
-    program = write_program(tmp_path, blocks, gaps)
+    makers = (
+        partial(make_with_segments, forms[at : at + TOGETHER], number)
+        for number, at in enumerate(range(0, len(forms), TOGETHER))
+    )
+    program = make_program(tmp_path, 0, makers)
     found = check(program)
     assert not found, report(program, 0, found[:5])
 
 
+def test_templates_are_as_without_recorder_and_traps_find_their_accesses(
+    probed: Probed, tmp_path: Path
+) -> None:
+    usable = probed[0].templates
+    makers = (partial(from_template, each, at) for at, each in enumerate(TIMES * usable))
+    program = make_program(tmp_path, 0, makers)
+    found = check(program)
+    assert not found, report(program, 0, found[:5])
+    traps, steps = find_logged(program), find_truth(program).counts
+    assert len(steps) > len(usable)
+    for number in range(len(program.blocks)):
+        assert counts_of(traps, number) == counts_of(steps, number), number
+
+
 @pytest.mark.parametrize("recorder", ["compiled", "faults"])
 def test_other_recorders_disturb_nothing(probed: Probed, recorder: str, tmp_path: Path) -> None:
-    program = make_program(tmp_path, probed[0], 3, BLOCKS // 2)
+    program = make_random(tmp_path, probed[0], 3, BLOCKS // 2)
     build(program, [str(BIN / "numascape-cc")] if recorder == "compiled" else ["gcc"])
     native = run(program, "native")
     found = list(states_that_differ(program, native, record(program, recorder).results))
@@ -71,17 +92,13 @@ def test_other_recorders_disturb_nothing(probed: Probed, recorder: str, tmp_path
 
 
 def test_strings_that_fault_count_what_they_did(tmp_path: Path) -> None:
-    placer = Placer(0)
-    blocks, gaps = [], []
-    for number in range(30):
-        blocks.append(make_strings_that_fault(number, placer.next))
-        gaps.append(placer.after(blocks[-1].code))
-    program = write_program(tmp_path, blocks, gaps)
+    makers = (partial(make_strings_that_fault, number) for number in range(30))
+    program = make_program(tmp_path, 0, makers)
     build(program)
     native = run(program, "native")
     assert native["faults"].any()
     recorded = record(program)
     assert not list(states_that_differ(program, native, recorded.results))
     truth = find_truth(program)
-    for number in range(len(blocks)):
+    for number in range(len(program.blocks)):
         assert counts_of(recorded.counts, number) == counts_of(truth.counts, number), number

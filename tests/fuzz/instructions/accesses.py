@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -76,6 +77,19 @@ class Component:
     aligned: bool  # when compacted
 
 
+_HIGH_BYTES: Final = {REGISTERS[n] for n in ("AH", "CH", "DH", "BH")}
+# Of a general register: the number of the whole register, and where in it and which bits it is.
+_PART_OF: Final = {
+    register: (
+        RegisterInfo(info.full_register).number,
+        8 if register in _HIGH_BYTES else 0,
+        (1 << 8 * info.size) - 1,
+    )
+    for register in REGISTERS.values()
+    if REGISTERS["RAX"] <= (info := RegisterInfo(register)).full_register <= REGISTERS["R15"]
+}
+
+
 @dataclass
 class Machine:
     """Registers before an instruction."""
@@ -89,11 +103,9 @@ class Machine:
     compact: set[int] = field(default_factory=set)  # areas that xsavec wrote
 
     def general(self, register: int) -> int:
-        info = RegisterInfo(register)
-        value: int = self.gpr[RegisterInfo(info.full_register).number]
-        if register in _HIGH_BYTES:
-            return value >> 8 & 0xFF
-        return value & ((1 << int(8 * info.size)) - 1)
+        number, shift, mask = _PART_OF[register]
+        part: int = self.gpr[number] >> shift & mask
+        return part
 
     def vector(self, register: int) -> bytes:
         info = RegisterInfo(register)
@@ -104,7 +116,6 @@ class Machine:
         return bytes(self.zmm[info.number][: info.size])
 
 
-_HIGH_BYTES: Final = {REGISTERS[n] for n in ("AH", "CH", "DH", "BH")}
 # BROADCAST512_FLOAT32 and the like: as many lanes as fit.
 _MEMORY_SIZE_BITS: Final = {
     getattr(MemorySize, name): int(match[1])
@@ -122,10 +133,11 @@ def needs_vectors(instruction: Instruction) -> bool:
 
 def touches_memory(instruction: Instruction) -> bool:
     """Whether the instruction can access memory."""
-    return bool(_used(instruction))
+    return bool(used_memory(instruction))
 
 
-def _used(instruction: Instruction) -> list[UsedMemory]:
+def used_memory(instruction: Instruction) -> list[UsedMemory]:
+    """Return the operands through which the instruction accesses memory."""
     name = MNEMONICS[instruction.mnemonic]
     if name in _NO_ACCESS or name.startswith(_CACHE_HINTS):
         return []
@@ -280,11 +292,10 @@ def _saved_state(name: str, area: int, machine: Machine) -> Access:
     return Access(write, [(area + offset, size) for offset, size in found])
 
 
-def _plain_bytes(used: UsedMemory, instruction: Instruction) -> int:
-    info = MemorySizeInfo(used.memory_size)
-    if instruction.is_broadcast:
-        return int(MemorySizeInfo(info.element_type).size)
-    return int(info.size)
+@cache
+def _plain_bytes(memory_size: int, *, broadcast: bool) -> int:
+    info = MemorySizeInfo(memory_size)
+    return int(MemorySizeInfo(info.element_type).size if broadcast else info.size)
 
 
 def accesses(instruction: Instruction, machine: Machine) -> list[Access]:
@@ -293,10 +304,10 @@ def accesses(instruction: Instruction, machine: Machine) -> list[Access]:
     found: list[Access] = []
     repeated = instruction.has_rep_prefix or instruction.has_repne_prefix
     if instruction.is_string_instruction and repeated:
-        narrow = any(u.address_size == CodeSize.CODE32 for u in _used(instruction))
+        narrow = any(u.address_size == CodeSize.CODE32 for u in used_memory(instruction))
         if machine.gpr[1] & (0xFFFFFFFF if narrow else _MASK64) == 0:
             return []
-    for used in _used(instruction):
+    for used in used_memory(instruction):
         if instruction.is_vsib:
             return _gathered(instruction, used, machine)
         address = _address(used, machine)
@@ -311,7 +322,8 @@ def accesses(instruction: Instruction, machine: Machine) -> list[Access]:
         elif instruction.is_string_instruction:
             extents = [(address, string_bytes(instruction))]
         else:
-            extents = [(address, _plain_bytes(used, instruction))]
+            size = _plain_bytes(used.memory_size, broadcast=instruction.is_broadcast)
+            extents = [(address, size)]
         if used.access in _READS:
             found.append(Access(False, extents))
         if used.access in _WRITES:

@@ -4,26 +4,25 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 from iced_x86 import BlockEncoder, Code, Instruction, MemoryOperand, Register
 
 from fuzz.instructions.builder import FULL, RSP, Builder, CannotMakeError, sized
 from fuzz.instructions.forms import Form
 from fuzz.instructions.layout import (
-    ARENA_BYTES,
     CODE_START,
     GUARD_AND_LEAVE,
     GUARD_AND_RETRY,
     GUARD_PAGE,
     NO_GUARD,
     PAGE,
-    STATE,
+    logged_start,
 )
 from fuzz.instructions.operands import append_form
-from fuzz.instructions.templates import TEMPLATES, Template
+from fuzz.instructions.templates import RCX, TEMPLATES, Template
+from fuzz.instructions.traps import with_traps
 
 _FAMILIES: Final = {"general": 30, "sse": 16, "x87": 5, "vex": 14, "evex": 22}
 _TEMPLATE_WEIGHT: Final = 22
@@ -36,18 +35,23 @@ _CONDITIONS: Final = (
     Code.JP_REL32_64, Code.JNP_REL32_64, Code.JL_REL32_64, Code.JGE_REL32_64, Code.JLE_REL32_64,
     Code.JG_REL32_64,
 )  # fmt: skip
+_LOOPS: Final = (
+    Code.LOOP_REL8_64_RCX, Code.LOOP_REL8_64_ECX, Code.LOOPE_REL8_64_RCX, Code.LOOPNE_REL8_64_RCX
+)  # fmt: skip
+_COUNTER_BRANCHES: Final = (Code.JRCXZ_REL8_64, Code.JECXZ_REL8_64, *_LOOPS)
 _FLAGS: Final = {0x01: 0x800, 0x02: 0x80, 0x04: 0x40, 0x08: 0x10, 0x10: 0x01, 0x20: 0x04}
 
 
 @dataclass(frozen=True)
 class Block:
-    """Code that ends with a jump to CODE_START, and its initial state."""
+    """Code that ends with a jump to CODE_START, and what it needs to begin with."""
 
     code: bytes
-    state: npt.NDArray[np.void]  # of layout.STATE
-    memory: bytes
+    logged: bytes  # the same, with traps at its accesses
+    gpr: list[int]
+    indices: dict[int, int]  # vector registers with indices of so many bytes
+    guard: int
     undefined: int  # flags whose values after the block nothing says
-    faults: bool  # was made to
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,9 @@ class Repertoire:
 
     forms: dict[str, list[Form]]  # by family
     templates: list[Template]
-    weights: list[int]
+    template_weights: list[int]  # each with those before it
+    families: list[str]  # "": templates
+    family_weights: list[int]
 
     @classmethod
     def of(cls, forms: Sequence[Form], templates: Sequence[Template]) -> "Repertoire":
@@ -65,7 +71,14 @@ class Repertoire:
         for form in forms:
             families.setdefault(form.family, []).append(form)
         usable = [(weight, template) for weight, template in TEMPLATES if template in templates]
-        return cls(families, [t for _, t in usable], [w for w, _ in usable])
+        names = [name for name in _FAMILIES if name in families]
+        return cls(
+            families,
+            [template for _, template in usable],
+            list(accumulate(weight for weight, _ in usable)),
+            [*names, ""],
+            list(accumulate([*(_FAMILIES[name] for name in names), _TEMPLATE_WEIGHT])),
+        )
 
 
 class _Maker:
@@ -89,15 +102,15 @@ class _Maker:
     def one(self) -> None:
         """Add something."""
         repertoire, rng = self.repertoire, self.rng
-        names = [name for name in _FAMILIES if name in repertoire.forms]
-        weights = [_FAMILIES[name] for name in names]
         for _ in range(_TRIES):
-            kind = rng.choices([*names, ""], [*weights, _TEMPLATE_WEIGHT])[0]
+            kind = rng.choices(repertoire.families, cum_weights=repertoire.family_weights)[0]
             if kind:
                 form = rng.choice(repertoire.forms[kind])
                 done = self.attempt(lambda form=form: append_form(self.builder, form))  # type: ignore[misc]
             else:
-                template = rng.choices(repertoire.templates, repertoire.weights)[0]
+                template = rng.choices(
+                    repertoire.templates, cum_weights=repertoire.template_weights
+                )[0]
                 done = self.attempt(lambda template=template: template.add(self.builder))  # type: ignore[misc]
             if done:
                 return
@@ -108,8 +121,13 @@ class _Maker:
         if builder.undefined:
             raise CannotMakeError
         end = builder.label()
-        if rng.random() < 0.15:
-            builder.add(Instruction.create_branch(Code.JRCXZ_REL8_64, end))
+        if rng.random() < 0.25:
+            code = rng.choice(_COUNTER_BRANCHES)
+            if code in _LOOPS:  # it counts in rcx
+                if RCX in builder.fixed:
+                    raise CannotMakeError
+                builder.known.pop(RCX, None)
+            builder.add(Instruction.create_branch(code, end))
         else:
             builder.add(Instruction.create_branch(rng.choice(_CONDITIONS), end))
         known, indices = dict(builder.known), dict(builder.indices)
@@ -205,73 +223,36 @@ class _Maker:
                 self.one()
 
 
-def _floats(rng: random.Random) -> bytes:
-    """80-bit numbers for the x87, mostly normal ones."""
-    sign_exponent = rng.choice((0x3FFF, 0x4005, 0xBFFE, 0x0000, 0x7FFF, rng.getrandbits(16)))
-    fraction = rng.getrandbits(64) | (1 << 63 if sign_exponent & 0x7FFF else 0)
-    return fraction.to_bytes(8, "little") + sign_exponent.to_bytes(2, "little") + bytes(6)
-
-
-def _state(maker: _Maker, start: int) -> npt.NDArray[np.void]:
-    builder, rng = maker.builder, maker.rng
-    state = np.zeros((), STATE)
-    registers, vectors = state["registers"], state["vectors"]
-    registers["gpr"] = builder.gpr
-    registers["flags"] = rng.getrandbits(12) & 0x8D5 | 0x202
-    registers["rip"] = start
-    state["guard"] = maker.guard
-    zmm = np.frombuffer(rng.randbytes(2048), "u1").reshape(32, 64).copy()
-    for number, size in builder.first_indices.items():
-        values = [rng.randrange(-500, 500) for _ in range(64 // size)]
-        zmm[number] = np.array(values, f"<i{size}").view("u1")
-    vectors["zmm"] = zmm
-    for k in range(8):
-        vectors["k"][k] = rng.choice(
-            (0, 2**64 - 1, 1 << rng.randrange(16), rng.getrandbits(64), rng.getrandbits(64))
-        )
-    for n in range(8):
-        vectors["st"][n] = np.frombuffer(_floats(rng), "u1")
-    vectors["mxcsr"] = 0x1F80
-    vectors["control"] = 0x37F
-    vectors["tags"] = rng.getrandbits(8)
-    return state
-
-
-def _memory(rng: random.Random) -> bytes:
-    """Random bytes, among them small numbers and ones that are floats."""
-    data = np.frombuffer(rng.randbytes(ARENA_BYTES), "<u4").copy()
-    quiet = np.frombuffer(rng.randbytes(ARENA_BYTES // 4), "u1")
-    data[quiet < 60] &= 0x3FFFFFFF
-    data[quiet > 220] = 0
-    return data.tobytes()
-
-
 def make_block(repertoire: Repertoire, seed: int, number: int, start: int) -> Block:
     """Make the block of this number; its code will be at `start`."""
     rng = random.Random(f"{seed}/{number}")
     maker = _Maker(repertoire, rng, number)
     maker.make()
-    return _finish(maker.builder, maker, rng, start)
+    return _finish(maker, start)
 
 
-def _finish(builder: Builder, maker: _Maker, rng: random.Random, start: int) -> Block:
+def _finish(maker: _Maker, start: int) -> Block:
+    builder = maker.builder
     builder.add(Instruction.create_branch(Code.JMP_REL32_64, CODE_START))
-    encoder = BlockEncoder(64)
-    encoder.add_many(builder.instructions)
     undefined = 0
     for bit, flag in _FLAGS.items():
         undefined |= flag if builder.ever_undefined & bit else 0
+    encoder = BlockEncoder(64)
+    encoder.add_many(builder.instructions)
     code = encoder.encode(start)
-    return Block(code, _state(maker, start), _memory(rng), undefined, maker.guard != NO_GUARD)
+    encoder = BlockEncoder(64)
+    encoder.add_many(list(with_traps(builder.instructions, builder.label)))
+    logged = encoder.encode(logged_start(start))
+    return Block(code, logged, builder.gpr, builder.first_indices, maker.guard, undefined)
 
 
 def _alone(add: Callable[[Builder], None], number: int, start: int) -> Block:
     rng = random.Random(number)
-    maker = _Maker(Repertoire({}, [], []), rng, number)
+    maker = _Maker(Repertoire.of([], []), rng, number)
     for _ in range(_TRIES):
         if maker.attempt(lambda: add(maker.builder)):
             break
-    return _finish(maker.builder, maker, rng, start)
+    return _finish(maker, start)
 
 
 def single(form: Form, number: int, start: int) -> Block:
@@ -286,18 +267,18 @@ def from_template(template: Template, number: int, start: int) -> Block:
 
 def make_with_segments(forms: Sequence[Form], number: int, start: int) -> Block:
     """Make a block of these forms, whose operands in memory have a segment."""
-    maker = _Maker(Repertoire({}, [], []), random.Random(f"segments/{number}"), number)
+    maker = _Maker(Repertoire.of([], []), random.Random(f"segments/{number}"), number)
     maker.builder.segments = True
     for form in forms:
         for _ in range(_TRIES):
             if maker.attempt(lambda form=form: append_form(maker.builder, form)):  # type: ignore[misc]
                 break
-    return _finish(maker.builder, maker, maker.rng, start)
+    return _finish(maker, start)
 
 
 def make_strings_that_fault(number: int, start: int) -> Block:
     """Make a block with a repeated string that runs into an inaccessible page."""
     rng = random.Random(number)
-    maker = _Maker(Repertoire({}, [], []), rng, number)
+    maker = _Maker(Repertoire.of([], []), rng, number)
     maker.string_fault(number % 3)
-    return _finish(maker.builder, maker, rng, start)
+    return _finish(maker, start)

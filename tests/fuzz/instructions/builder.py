@@ -58,11 +58,16 @@ def sized(width: str, number: int) -> int:
     return _SIZED[width][number]
 
 
-def _vector_of(register: int) -> int | None:
-    full: int = RegisterInfo(register).full_register
-    if REGISTERS["ZMM0"] <= full <= REGISTERS["ZMM31"]:
-        return full - REGISTERS["ZMM0"]
-    return None
+_GENERAL_OF: Final = {
+    register: _NUMBER[full]
+    for register in REGISTERS.values()
+    if (full := RegisterInfo(register).full_register) in _NUMBER
+}
+_VECTOR_OF: Final = {
+    register: full - REGISTERS["ZMM0"]
+    for register in REGISTERS.values()
+    if REGISTERS["ZMM0"] <= (full := RegisterInfo(register).full_register) <= REGISTERS["ZMM31"]
+}
 
 
 class Snapshot(NamedTuple):
@@ -278,11 +283,11 @@ class Builder:
         if instruction.rflags_read & self.undefined:
             raise CannotMakeError
         written = [
-            RegisterInfo(used.register).full_register
+            used.register
             for used in self._info.info(instruction).used_registers()
             if used.access in _WRITES
         ]
-        numbers = {_NUMBER[register] for register in written if register in _NUMBER}
+        numbers = {_GENERAL_OF[register] for register in written if register in _GENERAL_OF}
         if numbers & self.fixed:
             raise CannotMakeError
         for number in numbers - {RSP}:
@@ -293,11 +298,11 @@ class Builder:
             if moved == 0 or not self.stack[0] <= value < self.stack[1]:
                 raise CannotMakeError
             self.known[RSP] = value
-        vectors = {_vector_of(register) for register in written}
+        vectors = {_VECTOR_OF[register] for register in written if register in _VECTOR_OF}
         if self.fixed and vectors.intersection(self.indices):
             raise CannotMakeError
-        for vector in vectors - {None}:
-            self.indices.pop(vector, None)  # type: ignore[arg-type]
+        for vector in vectors:
+            self.indices.pop(vector, None)
         undefined = instruction.rflags_undefined & 0x3F
         # A shift by 0 leaves the flags as they are.
         defined = 0 if instruction.mnemonic in _SHIFTS else instruction.rflags_modified

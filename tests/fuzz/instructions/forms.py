@@ -30,7 +30,9 @@ OPERAND_KINDS: Final = {
     if not name.startswith("_")
 }
 REGISTERS: Final[dict[str, int]] = {
-    name: getattr(Register, name) for name in dir(Register) if not name.startswith("_")
+    name: register
+    for name in dir(Register)
+    if not name.startswith("_") and isinstance(register := getattr(Register, name), int)
 }
 
 
@@ -58,7 +60,7 @@ _TEMPLATES = """MOVSB MOVSW MOVSD STOSB STOSW STOSD STOSQ LODSB LODSW LODSD LODS
 SCASQ CMPSB CMPSW CMPSD CMPSQ MOVSQ XLATB MASKMOVQ MASKMOVDQU VMASKMOVDQU ENTER LEAVE PUSH POP PUSHF
 PUSHFQ POPF POPFQ DIV IDIV XSAVE XSAVE64 XSAVEC XSAVEC64 XSAVEOPT XSAVEOPT64 XRSTOR XRSTOR64 FXSAVE
 FXSAVE64 FXRSTOR FXRSTOR64 FNSAVE FRSTOR FNSTENV FLDENV FLDCW LDMXCSR VLDMXCSR MOVDIR64B BT
-BTS BTR BTC STD CLD SAHF STI CLI STAC CLAC XSAVES XSAVES64 XRSTORS XRSTORS64 RDPKRU"""
+BTS BTR BTC LSL STD CLD SAHF STI CLI STAC CLAC XSAVES XSAVES64 XRSTORS XRSTORS64 RDPKRU"""
 # DynamoRIO cannot decode it: the binary recorder says so, and the program gets SIGILL. AMD's.
 _UNDECODED = "CLZERO"
 _LEFT_OUT: Final = frozenset(

@@ -17,8 +17,11 @@ STACK_PAGE: Final = 4  # this and the next
 
 CODE_START: Final = 0x08000000
 FIRST_BLOCK: Final = CODE_START + 16
+LOGGED_START: Final = 0x0A000000  # the same code, with traps at its accesses
+LOGGED_BYTES: Final = 4  # so many for each of the code's are enough
 ARENA_START: Final = 0x10000000
-MAX_BLOCKS: Final = 4096  # of a program
+MAX_BLOCKS: Final = 16384  # of a program
+BLOCK_BYTES: Final = 256  # of code, so many for each block are enough
 
 VECTORS: Final = np.dtype(
     [
@@ -55,6 +58,7 @@ RESULT: Final = np.dtype(
         ("memory", "u1", ARENA_BYTES),
     ]
 )
+LOGGED: Final = np.dtype([("registers", REGISTERS), ("gs_base", "<u8"), ("vectors", "<i8")])
 STEP: Final = np.dtype(
     [
         ("registers", REGISTERS),
@@ -75,3 +79,8 @@ GENERAL: Final = (
 def arena_of(block: int) -> int:
     """Address of the memory of a program's block of this number."""
     return ARENA_START + block * ARENA_BYTES
+
+
+def logged_start(start: int) -> int:
+    """Address of the code with traps of the block that is at `start`."""
+    return LOGGED_START + LOGGED_BYTES * (start - CODE_START)

@@ -2,6 +2,7 @@
 """Random operands for a form of instruction: registers, memory, masks, immediates."""
 
 import re
+from functools import cache
 from typing import Final
 
 from iced_x86 import Instruction, OpKind, Register, RoundingControl
@@ -32,8 +33,15 @@ _ALIGNED: Final = words(
     AADD AAND AOR AXOR"""
 )
 _BIT_TESTS: Final = frozenset({"BT", "BTS", "BTR", "BTC"})
+_VECTORS: Final = frozenset({"XMM_", "YMM_", "ZMM_"})
 _MARGIN: Final = 520  # bytes that a bit's number reaches (Builder.small)
 _GATHER_MARGIN: Final = 4128
+
+
+@cache
+def _general_width(kind: str) -> str | None:
+    match = re.match(r"(R(8|16|32|64))_", kind)
+    return match[1] if match else None
 
 
 def alignment_of(form: Form) -> int:
@@ -50,9 +58,11 @@ def alignment_of(form: Form) -> int:
 
 def _vector(builder: Builder, width: str, *, high: bool, taken: set[int]) -> int:
     """Choose a vector register; seldom one that holds indices."""
-    free = [n for n in range(32 if high else 16) if n not in taken]
-    plain = [n for n in free if n not in builder.indices]
-    number = builder.rng.choice(plain if plain and builder.rng.random() < 0.97 else free)
+    rng = builder.rng
+    avoided = builder.indices if rng.random() < 0.97 else {}
+    number = rng.randrange(32 if high else 16)
+    while number in taken or number in avoided:  # there are at most 8, and 2 others
+        number = rng.randrange(32 if high else 16)
     taken.add(number)
     return REGISTERS[f"{width}{number}"]
 
@@ -100,19 +110,18 @@ class _Operands:
             kind.endswith("_OR_MEM") and (self.address or builder.rng.random() < 0.75)
         ):  # fmt: skip
             self._memory(at, absolute=kind == "MEM_OFFS")
-        elif match := re.match(r"R(8|16|32|64)_", kind):
-            width = f"R{match[1]}"
+        elif width := _general_width(kind):
             if self.form.name in _BIT_TESTS and at == 1 and self.memory:
                 if not builder.small():
                     raise CannotMakeError
                 self.register(at, sized(width, builder.rng.choice(builder.small())))
             else:
                 self.register(at, builder.general(width, high_byte=width == "R8"))
-        elif match := re.match(r"(XMM|YMM|ZMM)_", kind):
+        elif kind[:4] in _VECTORS:
             distinct = self.form.info.requires_unique_reg_nums
             taken = self.unique if distinct else set()
             high = self.high and "_IS" not in kind
-            self.register(at, _vector(builder, match[1], high=high, taken=taken))
+            self.register(at, _vector(builder, kind[:3], high=high, taken=taken))
         elif kind.startswith("MM_"):
             self.register(at, REGISTERS[f"MM{builder.rng.randrange(8)}"])
         elif kind.startswith("K_"):
@@ -147,8 +156,8 @@ class _Operands:
         if form.broadcast_bytes and rng.random() < 0.4:
             self.instruction.is_broadcast = True
             size = form.broadcast_bytes
-        if form.name in {"LAR", "LSL"}:
-            # DynamoRIO uses the destination itself, but these may not write it: no segment.
+        if form.name == "LAR":
+            # DynamoRIO uses the destination itself, but this may not write it: no segment.
             self.builder.set_memory(self.instruction, size, at=self.builder.address(size))
             self.instruction.segment_prefix = Register.NONE
             return

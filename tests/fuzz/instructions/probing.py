@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the forms that this CPU has and DynamoRIO knows, by executing each once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from iced_x86 import CpuidFeature, Instruction
 
-from fuzz.instructions.blocks import Repertoire, from_template, single
+from fuzz.instructions.blocks import Block, Repertoire, from_template, single
 from fuzz.instructions.forms import Form, all_forms, words
-from fuzz.instructions.program import Placer, Program, Results, build, run, write_program
+from fuzz.instructions.program import Program, Results, build, make_program, run
 from fuzz.instructions.templates import TEMPLATES, Template
 
 SIGILL: Final = 4
@@ -41,15 +42,11 @@ def must_be_known(form: Form) -> bool:
 
 
 def _probe(folder: Path, forms: Sequence[Form], templates: Sequence[Template]) -> Program:
-    placer = Placer(0)
-    blocks, gaps = [], []
-    for number, form in enumerate(forms):
-        blocks.append(single(form, number, placer.next))
-        gaps.append(placer.after(blocks[-1].code))
-    for number, template in enumerate(templates, len(forms)):
-        blocks.append(from_template(template, number, placer.next))
-        gaps.append(placer.after(blocks[-1].code))
-    program = write_program(folder, blocks, gaps)
+    makers: list[Callable[[int], Block]] = [
+        *(partial(single, form, number) for number, form in enumerate(forms)),
+        *(partial(from_template, each, at) for at, each in enumerate(templates, len(forms))),
+    ]
+    program = make_program(folder, 0, makers)
     build(program)
     return program
 

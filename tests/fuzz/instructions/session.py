@@ -9,9 +9,11 @@ import shutil
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 from iced_x86 import Decoder
 
@@ -19,7 +21,8 @@ import numascape
 from fuzz.instructions.blocks import Block, Repertoire, make_block
 from fuzz.instructions.differences import differences
 from fuzz.instructions.layout import ARENA_PAGES
-from fuzz.instructions.program import Placer, Program, Results, build, run, write_program
+from fuzz.instructions.logged import find_logged
+from fuzz.instructions.program import Program, Results, build, make_program, run
 from fuzz.instructions.truth import Counts, counts_of, find_truth
 
 BIN: Final = Path(sysconfig.get_path("scripts"))
@@ -35,14 +38,10 @@ class Recorded:
     touched: set[int]  # pages with a first touch
 
 
-def make_program(folder: Path, repertoire: Repertoire, seed: int, count: int) -> Program:
+def make_random(folder: Path, repertoire: Repertoire, seed: int, count: int) -> Program:
     """Make the program of this seed, without building it."""
-    placer = Placer(seed)
-    blocks, gaps = [], []
-    for number in range(count):
-        blocks.append(make_block(repertoire, seed, number, placer.next))
-        gaps.append(placer.after(blocks[-1].code))
-    return write_program(folder, blocks, gaps)
+    makers = (partial(make_block, repertoire, seed, number) for number in range(count))
+    return make_program(folder, seed, makers)
 
 
 def record_command(trace: Path, recorder: str = "binary") -> list[str | Path]:
@@ -83,30 +82,41 @@ def _undefined(block: Block, faults: int) -> int:
 def states_that_differ(program: Program, native: Results, other: Results,
                        first: int = 0) -> Iterator[tuple[int, list[str]]]:  # fmt: skip
     """Yield the numbers of blocks with another result, and the differences."""
-    for at in range(len(native)):
+    assert len(native) == len(other)
+    one, two = (results.view("<u8").reshape(len(results), -1) for results in (native, other))
+    for at in np.flatnonzero((one != two).any(axis=1)).tolist():
         block = program.blocks[first + at]
         found = differences(native[at], other[at], _undefined(block, int(native[at]["faults"])))
         if found:
             yield first + at, found
 
 
+def _wrong_counts(recorded: Recorded, number: int, truth: Counts) -> list[str]:
+    """Say how counts or first touches of a block differ from its true ones."""
+    wanted, found = counts_of(truth, number), counts_of(recorded.counts, number)
+    first = number * ARENA_PAGES
+    pages = {page for page in range(ARENA_PAGES) if first + page in recorded.touched}
+    wrong = []
+    if wanted != found:
+        wrong.append(f"pages: {wanted}, recorded {found}")
+    if pages != set(wanted):
+        wrong.append(f"first touches: {sorted(wanted)}, recorded {sorted(pages)}")
+    return wrong
+
+
 def counts_that_differ(program: Program, native: Results, recorded: Recorded, first: int = 0,
                        count: int | None = None) -> Iterator[tuple[int, list[str]]]:  # fmt: skip
-    """Yield the numbers of blocks whose counts or first touches differ from stepping.
+    """Yield the numbers of blocks whose counts or first touches differ from the true ones.
 
     Blocks that fault are left out, because all accesses of a group are counted before the first.
     """
-    truth = find_truth(program, first, count)
-    for at in range(len(native)):
-        number = first + at
-        if native[at]["faults"]:
-            continue
-        wanted, found = counts_of(truth.counts, number), counts_of(recorded.counts, number)
-        if wanted != found:
-            yield number, [f"pages: {wanted}, recorded {found}"]
-        pages = {page % ARENA_PAGES for page in recorded.touched if page // ARENA_PAGES == number}
-        if pages != set(wanted):
-            yield number, [f"first touches: {sorted(wanted)}, recorded {sorted(pages)}"]
+    logged = find_logged(program, first, count)
+    for at, faults in enumerate(native["faults"].tolist()):
+        if not faults and _wrong_counts(recorded, first + at, logged):
+            stepped = find_truth(program, first + at, 1).counts
+            wrong = _wrong_counts(recorded, first + at, stepped)
+            if wrong:
+                yield first + at, wrong
 
 
 def report(program: Program, seed: int, found: Sequence[tuple[int, list[str]]]) -> str:

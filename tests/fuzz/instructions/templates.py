@@ -11,6 +11,12 @@ from iced_x86 import Code, Instruction, MemoryOperand, OpKind, Register, RepPref
 from fuzz.instructions.builder import FULL, RSP, Builder, CannotMakeError, sized
 from fuzz.instructions.forms import REGISTERS
 from fuzz.instructions.layout import PAGE
+from fuzz.instructions.segments import (
+    read_limit,
+    read_selector,
+    set_base_of_fs,
+    set_base_of_gs,
+)
 
 RAX, RCX, RDX, RBX, RBP, RSI, RDI = 0, 1, 2, 3, 5, 6, 7
 _COMPONENTS: Final = 0xE7  # that xsave is asked for: no protection keys, no tiles
@@ -135,11 +141,34 @@ def _call(builder: Builder) -> None:
             builder.add(Instruction.create_mem(Code.CALL_RM64, _at(at)))
     builder.add(Instruction.create_branch(Code.JMP_REL32_64, after))
     builder.place(callee)
-    if rng.random() < 0.5:
-        builder.add(Instruction.create(Code.RETNQ))
-    else:
+    kind = rng.randrange(3)
+    if kind == 0:
         builder.add(Instruction.create_reg_i32(Code.ADD_RM64_IMM8, Register.RSP, 0))
+    popped = 8 * rng.randrange(1, 4) if kind == 1 else 0
+    if builder.known[RSP] + popped >= builder.stack[1]:
+        raise CannotMakeError
+    if popped:
+        builder.add(Instruction.create_u32(Code.RETNQ_IMM16, popped))
+        builder.known[RSP] += popped
+    else:
         builder.add(Instruction.create(Code.RETNQ))
+    builder.place(after)
+
+
+def _jump(builder: Builder) -> None:
+    """Jump over an instruction, to an address in a register or in memory."""
+    rng = builder.rng
+    after = builder.label()
+    number = rng.choice([n for n in range(16) if n != RSP and n not in builder.fixed])
+    builder.known.pop(number, None)
+    builder.add(Instruction.create_reg_mem(Code.LEA_R64_M, FULL[number], _label_operand(after)))
+    if rng.random() < 0.5:
+        builder.add(Instruction.create_reg(Code.JMP_RM64, FULL[number]))
+    else:
+        at = builder.address(8)
+        builder.add(Instruction.create_mem_reg(Code.MOV_RM64_R64, _at(at), FULL[number]))
+        builder.add(Instruction.create_mem(Code.JMP_RM64, _at(at)))
+    builder.add(Instruction.create(Code.UD2))
     builder.place(after)
 
 
@@ -328,4 +357,9 @@ TEMPLATES: Final[tuple[tuple[int, Template], ...]] = (
     (1, Template(partial(_control, load=Code.VEX_VLDMXCSR_M32, sse=True))),
     (1, Template(partial(_control, load=Code.FLDCW_M2BYTE, sse=False))),
     (2, Template(_move_line)),
+    (3, Template(_jump)),
+    (3, Template(read_selector)),
+    (1, Template(read_limit)),
+    (3, Template(set_base_of_gs)),
+    (2, Template(set_base_of_fs)),
 )  # fmt: skip

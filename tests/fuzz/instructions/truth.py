@@ -4,6 +4,7 @@
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from fuzz.instructions.accesses import (
 )
 from fuzz.instructions.forms import MNEMONICS
 from fuzz.instructions.layout import (
+    ARENA_BYTES,
     ARENA_PAGES,
     ARENA_START,
     CODE_START,
@@ -43,25 +45,21 @@ class Truth:
     unclear: set[int] = field(default_factory=set)  # blocks
 
     def add(self, access: Access, times: int = 1) -> None:
-        pages: set[int] = set()
-        for address, size in access.extents:
-            pages.update(
-                range(
-                    (address - ARENA_START) // PAGE, (address + size - 1 - ARENA_START) // PAGE + 1
-                )
-            )
+        pages = {
+            (end - ARENA_START) // PAGE
+            for address, size in access.extents
+            for end in (*range(address, address + size, PAGE), address + size - 1)
+        }
         for page in pages:
             reads, writes = self.counts.get(page, (0, 0))
             self.counts[page] = (reads, writes + times) if access.write else (reads + times, writes)
 
 
-def decoded(program: Program) -> dict[int, Instruction]:
-    """Return the program's instructions by address."""
-    code = program.code
+def _decoded(program: Program, first: int, count: int) -> dict[int, Instruction]:
+    """Return the instructions of these blocks by address."""
     found = {}
-    for block, start in zip(program.blocks, program.starts, strict=True):
-        at = start - CODE_START
-        for instruction in Decoder(64, code[at : at + len(block.code)], ip=start):
+    for number in range(first, min(first + count, len(program.blocks))):
+        for instruction in Decoder(64, program.blocks[number].code, ip=program.starts[number]):
             found[instruction.ip] = instruction
     return found
 
@@ -75,17 +73,23 @@ def _symbol(program: Program, name: str) -> int:
     )
 
 
-def _step(program: Program, instructions: dict[int, Instruction], first: int, count: int) -> str:
-    wanted = bytearray(len(program.code))
+def _compile(stepper: Path) -> None:
+    sources = (SOURCES / name for name in ("stepper.c", "components.c"))
+    subprocess.run(
+        ["gcc", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-DARENA_BYTES={ARENA_BYTES}",
+         "-o", stepper, *sources], check=True
+    )  # fmt: skip
+
+
+def _step(program: Program, instructions: dict[int, Instruction], first: int, count: int) -> None:
+    wanted = bytearray(len(program.code()))
     for address, instruction in instructions.items():
         if touches_memory(instruction):
             wanted[address - CODE_START] = 2 if needs_vectors(instruction) else 1
     (program.folder / "wanted.bin").write_bytes(wanted)
     stepper = program.folder / "stepper"
-    subprocess.run(
-        ["gcc", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", stepper,
-         SOURCES / "stepper.c"], check=True
-    )  # fmt: skip
+    if not stepper.exists():
+        _compile(stepper)
     done = subprocess.run(
         [str(part) for part in (
             stepper, hex(_symbol(program, "block_jump")), hex(CODE_START), len(wanted),
@@ -96,14 +100,20 @@ def _step(program: Program, instructions: dict[int, Instruction], first: int, co
     )  # fmt: skip
     if done.returncode != 0:
         raise RuntimeError(f"the stepper ended with {done.returncode}: {done.stderr}")
-    return done.stdout
 
 
-def _components(listing: str) -> dict[int, Component]:
-    rows = (tuple(map(int, line.split())) for line in listing.splitlines())
+def read_components(listing: Path) -> dict[int, Component]:
+    """Read where xsave writes the CPU's state components."""
+    rows = (tuple(map(int, line.split())) for line in listing.read_text().splitlines())
     return {
         number: Component(offset, size, bool(aligned)) for number, offset, size, aligned in rows
     }
+
+
+def copied_bytes(write: bool, low: int, high: int) -> Iterator[Access]:
+    """Yield the accesses of a repeated string of single bytes: these are the first and the last."""
+    for at in range(low, high + 1, _COPIED_BYTES):
+        yield Access(write, [(at, min(_COPIED_BYTES, high + 1 - at))])
 
 
 @dataclass
@@ -122,12 +132,11 @@ class _Run:
 
     def accesses(self) -> Iterator[Access]:
         for write, low in self.low.items():
-            for at in range(low, self.high[write] + 1, _COPIED_BYTES):
-                size = min(_COPIED_BYTES, self.high[write] + 1 - at)
-                yield Access(write, [(at, size)])
+            yield from copied_bytes(write, low, self.high[write])
 
 
-def _copies_bytes(instruction: Instruction) -> bool:
+def copies_bytes(instruction: Instruction) -> bool:
+    """Whether the recorder counts several elements of this repeated string at a time."""
     return (
         instruction.has_rep_prefix
         and instruction.is_string_instruction
@@ -138,9 +147,10 @@ def _copies_bytes(instruction: Instruction) -> bool:
 
 def find_truth(program: Program, first: int = 0, count: int | None = None) -> Truth:
     """Step through the program's blocks and count what they access."""
-    instructions = decoded(program)
     count = len(program.blocks) if count is None else count
-    components = _components(_step(program, instructions, first, count))
+    instructions = _decoded(program, first, count)
+    _step(program, instructions, first, count)
+    components = read_components(program.folder / "components")
     steps = np.fromfile(program.folder / "steps.bin", STEP)
     vectors = np.fromfile(program.folder / "vectors.bin", VECTORS)
     truth = Truth()
@@ -170,7 +180,7 @@ def find_truth(program: Program, first: int = 0, count: int | None = None) -> Tr
             row = vectors[at]
             machine.zmm, machine.k, machine.st = row["zmm"], row["k"].tolist(), row["st"]
         found = accesses(instruction, machine)
-        if _copies_bytes(instruction):
+        if copies_bytes(instruction):
             run = run or _Run(rip, {}, {})
             run.extend(found)
             if gpr[1] & (2**64 - 1) <= 1:  # its last element

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs generated blocks of instructions, each with all registers as states.bin says, and writes
 // what is in registers and memory after each, and what signal handlers were told: runner RESULTS
-// [FIRST COUNT]
+// FIRST COUNT [FOLDER]. With FOLDER, runs the code with traps, and writes there what log.c says.
 #define _GNU_SOURCE
+#include "log.h"
 #include "runner.h"
 
 #include <cpuid.h>
@@ -20,7 +21,7 @@ enum { IMAGE_BYTES = 4096, LEGACY_BYTES = 512 };
 enum component { X87, SSE, AVX, MASKS = 5, HIGH_HALVES, HIGH_REGISTERS, COMPONENTS };
 
 extern void enter_block(const struct registers* registers, const void* image);
-extern char block_exit[], blocks_start[], blocks_end[];
+extern char block_exit[];
 extern const struct state states[], states_end[];
 extern uint8_t arena[];
 
@@ -32,6 +33,7 @@ uint32_t saved_components;
 static uint32_t component_offset[COMPONENTS];
 static struct result result;
 static const struct state* running;
+static bool logging;
 
 static void fail(const char* what) {
     perror(what);
@@ -95,7 +97,7 @@ static void copy_vectors(uint8_t* image, struct vectors* v, uint64_t components,
     }
 }
 
-static void read_vectors(const uint8_t* image, struct vectors* v) {
+void read_vectors(const uint8_t* image, struct vectors* v) {
     uint64_t components;
     memcpy(&components, image + LEGACY_BYTES, sizeof components);
     memset(v, 0, sizeof *v);
@@ -103,7 +105,7 @@ static void read_vectors(const uint8_t* image, struct vectors* v) {
     copy_vectors((uint8_t*)image, v, components, false);
 }
 
-static void read_registers(const greg_t* from, struct registers* to) {
+void read_registers(const greg_t* from, struct registers* to) {
     static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                                   REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                   REG_R12, REG_R13, REG_R14, REG_R15};
@@ -124,7 +126,11 @@ static void on_fault(int signal, siginfo_t* info, void* context) {
     ucontext_t* uc = context;
     greg_t* registers = uc->uc_mcontext.gregs;
     const uint64_t rip = (uint64_t)registers[REG_RIP];
-    if (rip < (uint64_t)blocks_start || rip >= (uint64_t)blocks_end) {
+    if (logging && signal == SIGTRAP && is_logged(rip)) {
+        log_trap(uc);
+        return;
+    }
+    if ((rip < (uint64_t)blocks_start || rip >= (uint64_t)blocks_end) && !is_logged(rip)) {
         dprintf(STDERR_FILENO, "signal %d outside of the blocks, at %#lx\n", signal, rip);
         _exit(3);
     }
@@ -149,15 +155,18 @@ static void on_fault(int signal, siginfo_t* info, void* context) {
 static void run(int memory, FILE* results) {
     static uint8_t image[IMAGE_BYTES] __attribute__((aligned(64)));
     struct vectors vectors = running->vectors;
+    struct registers registers = running->registers;
     const uint64_t components = saved_components;
     memset(&result, 0, sizeof result);
     memcpy(image + LEGACY_BYTES, &components, sizeof components);
     copy_vectors(image, &vectors, components, true);
     if (running->guard != NO_GUARD) protect_guard(PROT_NONE);
-    enter_block(&running->registers, image);
+    if (logging) registers.rip = logged_start(registers.rip);
+    enter_block(&registers, image);
     if (running->guard != NO_GUARD) protect_guard(PROT_READ | PROT_WRITE);
     result.registers = block_registers;
     read_vectors(block_image, &result.vectors);
+    if (logging) return;
     // This must change neither the blocks' memory nor a recorder's counts.
     if (pread(memory, result.memory, ARENA_BYTES, (off_t)arena_of_running()) != ARENA_BYTES) {
         fail("/proc/self/mem");
@@ -170,12 +179,14 @@ int main(int argc, char** argv) {
     const stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+    if (argc < 4) return 2;
     const long all = states_end - states;
-    long first = argc > 2 ? atol(argv[2]) : 0;
-    long count = argc > 3 ? atol(argv[3]) : all;
+    long first = atol(argv[2]), count = atol(argv[3]);
     const int memory = open("/proc/self/mem", O_RDONLY);
-    FILE* results = argc > 1 ? fopen(argv[1], "wb") : NULL;
-    if (results == NULL || memory < 0) fail("runner RESULTS [FIRST COUNT]");
+    FILE* results = fopen(argv[1], "wb");
+    if (results == NULL || memory < 0) fail(argv[1]);
+    logging = argc > 4;
+    if (logging) open_log(argv[4]);
     find_components();
     if (sigaltstack(&stack, NULL) != 0) fail("sigaltstack");
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -185,5 +196,5 @@ int main(int argc, char** argv) {
         running = &states[first];
         run(memory, results);
     }
-    return fclose(results) == 0 ? 0 : 1;
+    return fclose(results) == 0 && close_log() ? 0 : 1;
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { ARENA_PAGES = 6, GUARD_PAGE = 3, PAGE = 4096, ARENA_BYTES = ARENA_PAGES * PAGE };
+enum { GUARD_PAGE = 3, PAGE = 4096 };
 
 // Vector and x87 registers, whatever the CPU's own layout is. What it lacks is zero.
 struct vectors {

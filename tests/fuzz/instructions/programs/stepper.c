@@ -5,8 +5,7 @@
 //
 // JUMP: address of the instruction that goes to a block. START, BYTES: where the blocks lie.
 // WANTED: a file with a byte for each of theirs: 1, write general registers before this
-// instruction; 2, vector registers, too. Prints number, offset, bytes and alignment of xsave's
-// components.
+// instruction; 2, vector registers, too.
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <elf.h>
@@ -23,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "components.h"
 #include "runner.h"
 
 enum { SYSCALL_STOP = SIGTRAP | 0x80, BREAKPOINT = 0xcc, TRAP_FLAG = 0x100 };
@@ -38,18 +38,6 @@ static void fail(const char* what) {
     fprintf(stderr, "stepper: %s: %s\n", what, strerror(errno));
     if (child > 0) kill(child, SIGKILL);
     exit(1);
-}
-
-// Where xsave writes the components that the kernel has switched on, for who reads the steps.
-static void print_components(void) {
-    uint32_t enabled, a, b, c, d;
-    __asm__("xgetbv" : "=a"(enabled), "=d"(d) : "c"(0));
-    for (uint32_t i = 2; i < 32; i++) {
-        if ((enabled >> i & 1) != 0) {
-            __cpuid_count(0xd, i, a, b, c, d);
-            printf("%u %u %u %u\n", i, b, a, c >> 1 & 1);
-        }
-    }
 }
 
 static uint32_t offset_of(uint32_t component) {
@@ -185,7 +173,7 @@ int main(int argc, char** argv) {
             fail("SYSCALL");
         }
         if (WIFEXITED(status)) {
-            print_components();
+            write_components("components");
             const bool closed = fclose(steps) == 0 && fclose(vectors) == 0;
             return closed ? WEXITSTATUS(status) : 1;
         }
