@@ -25,8 +25,9 @@ class Observer:
     run: Callable[[Sequence[str]], Cost]
 
 
-def record_command(trace: Path, command: Sequence[str]) -> list[str]:
-    return [str(COMMAND), "record", "--quiet", "-o", str(trace), "--", *command]
+def record_command(trace: Path, command: Sequence[str], recorder: str = "binary") -> list[str]:
+    words = [str(COMMAND), "record", "--quiet", "--recorder", recorder, "-o", str(trace)]
+    return [*words, "--", *command]
 
 
 def numascape(command: Sequence[str]) -> Cost:
@@ -38,10 +39,10 @@ def numascape(command: Sequence[str]) -> Cost:
     return Cost(times["cpu_s"], times["wall_s"])
 
 
-def numascape_command(command: Sequence[str]) -> Cost:
+def numascape_command(command: Sequence[str], recorder: str = "binary") -> Cost:
     """Cost of the whole command, from the shell's prompt to the trace."""
     with tempfile.TemporaryDirectory() as folder:
-        return run(record_command(Path(folder) / "run.numascape", command))
+        return run(record_command(Path(folder) / "run.numascape", command, recorder))
 
 
 def bare_dynamorio(command: Sequence[str]) -> Cost:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the CPU time that recording adds to threads and processes that begin and end.
 
-The program runs natively and recorded, alternately; a time is the median over the rounds.
+The program runs natively and recorded, alternately; a time is the median over the rounds. It is
+that of the whole command: starting Numascape, the program, and converting the recording.
 """
 
+import os
 import statistics
 import subprocess
 import sysconfig
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +18,12 @@ import typer
 from rich.console import Console
 
 from bench.measure import CommandError, machine
-from bench.observers import NATIVE, NUMASCAPE, Observer
+from bench.observers import NATIVE, Observer, numascape_command
 from bench.programs import KERNELS, ROOT, build
 from bench.tables import ResultTable, print_table, write_results
 
 COMPILED = KERNELS / "processes-compiled"
+RECORDERS = ("binary", "compiled", "faults")
 console = Console(stderr=True)
 
 # The kind of thread or process, how often it begins, and how many run at a time.
@@ -52,7 +56,12 @@ def medians(
 
 def processes_table(rounds: int) -> ResultTable:
     binary = KERNELS / "processes"
-    programs = [(NATIVE, binary), (NUMASCAPE, binary), (NUMASCAPE, COMPILED)]
+    load = os.getloadavg()[0]
+    programs = [(NATIVE, binary)] + [
+        (Observer(name, partial(numascape_command, recorder=name)),
+         COMPILED if name == "compiled" else binary)
+        for name in RECORDERS
+    ]  # fmt: skip
     rows: list[list[str | float | None]] = []
     nothing = medians(programs, ["work", "1", "1"], rounds)
     for kind, count, at_once in CASES:
@@ -66,16 +75,15 @@ def processes_table(rounds: int) -> ResultTable:
         [
             "program",
             "native, s",
-            "binary, s",
-            "compiled, s",
-            "binary, ms each",
-            "compiled, ms each",
+            *(f"{name}, s" for name in RECORDERS),
+            *(f"{name}, ms each" for name in RECORDERS),
         ],
         rows,
-        f"Median of {rounds} rounds, native and both recorders alternating. Each thread or process "
-        "writes one page of its stack; `executed` is a fork that executes the program again. The "
-        "time of each is what is above a run that starts none "
-        f"({nothing[1]:.2f} s under the binary recorder, {nothing[2]:.2f} s under the compiled).",
+        f"Median of {rounds} rounds, native and all recorders alternating, on a machine with a "
+        f"load of {load:.0f} at the beginning and {os.getloadavg()[0]:.0f} at the end. Each thread "
+        "or process writes one page of its stack; `executed` is a fork that executes the program "
+        "again. A time is that of the whole command. The time of each is what is above a run that "
+        f"starts none ({', '.join(f'{t:.2f}' for t in nothing[1:])} s).",
     )
 
 
