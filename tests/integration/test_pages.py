@@ -200,7 +200,9 @@ def test_errors_are_one_line(numascape: Numascape, options: tuple[str, ...], mes
 def test_another_users_process_is_refused_in_one_line() -> None:
     code = (
         "import os, sys\n"
+        "from numascape.cli.app import build_app\n"
         "from numascape.cli.entry import run\n"
+        "build_app()\n"
         "from numascape.live import snapshot, document\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         f"sys.exit(run(['pages', '--json', '--pid', '{os.getpid()}']))\n"

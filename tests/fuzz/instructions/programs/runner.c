@@ -3,8 +3,8 @@
 // what is in registers and memory after each, and what signal handlers were told: runner RESULTS
 // FIRST COUNT [FOLDER]. With FOLDER, runs the code with traps, and writes there what log.c says.
 #define _GNU_SOURCE
-#include "log.h"
 #include "runner.h"
+#include "log.h"
 
 #include <cpuid.h>
 #include <fcntl.h>
