@@ -39,7 +39,9 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         has_python=False,
         nodes=None,
         rows=known.pop("rows_of_run", None),
-        trace=SimpleNamespace(threads=SimpleNamespace(height=4)),
+        trace=SimpleNamespace(
+            threads=SimpleNamespace(height=4), accesses=pl.DataFrame(), transfers=pl.DataFrame()
+        ),
         accesses=40,
         touched_by=lambda _: known.get("touched", 20),
     )
