@@ -85,9 +85,12 @@ def test_findings_are_right_and_complete(results: list[Outcome], held_back: bool
 def test_what_is_wrong_does_not_depend_on_the_machine(
     results: list[Outcome], traces: Path, machine: str
 ) -> None:
-    """A gain may be nothing on a machine; what the program does stays true."""
+    """A gain may be nothing on a machine; what the program does stays true.
+
+    All programs on one machine; on the others a third of them. bench/findings takes all on four.
+    """
     target = open_machine(machine)
-    for result in results:
+    for result in results if machine == "numa16" else [r for r in results if r.held_back]:
         opened = numascape.open(traces / f"{result.program}.numascape")
         run = examine(opened, target, readable_sources(opened.info, None))
         found = findings_of(run)

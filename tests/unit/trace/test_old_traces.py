@@ -35,7 +35,10 @@ def test_all_tables_of_an_old_trace_are_read(old: Trace) -> None:
 
 
 def test_an_old_trace_is_judged_and_reported(old: Trace, tmp_path: Path) -> None:
-    assert [finding.kind.value for finding in old.findings()] == ["no NUMA problem"]
+    assert [finding.kind.value for finding in old.findings()] == [
+        "cache-resident",
+        "no NUMA problem",
+    ]
     assert old.summary().height == 7
     page = old.report(tmp_path / "old.html")
     assert page.read_text().startswith("<!doctype html>")
