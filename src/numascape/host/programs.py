@@ -30,11 +30,15 @@ def replace_this_process(program: list[str], nodes: list[int]) -> NoReturn:
     command = [*bound_to(nodes), *program]
     if nodes:
         _check(program[0])
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
-        signal.signal(number, signal.SIG_DFL)
+    # Python ignores these.
+    ignored = {
+        number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGPIPE, signal.SIGXFSZ)
+    }
     try:
         os.execvp(command[0], command)
     except OSError as error:
+        for number, handler in ignored.items():
+            signal.signal(number, handler)
         raise NumascapeError(f"{program[0]} cannot be run: {error.strerror}") from error
 
 
