@@ -144,25 +144,21 @@ def draft(
     loop, loops = loops_around(named, files) if files else ((-1,) * len(named), ())
     shown_places = _places(places, loop)
     used_at = lay_out_lines(lines, places, len(shown))
-    measured = (trace, by_phase, position, len(shown), len(phases.phases))
     everywhere = _Measured(recorded, files, facts, by_phase, position, shown, len(phases.phases))
-    run = examine(recorded, machine, files=files, facts=facts)
-    found = findings_of(run)
+    here = everywhere.on(machine or recorded.info.machine)
     whole = tuple(
-        structure_entry(
-            row, facts.get(row["structure"]), reading_of(run, row["structure"], found), offsets
-        )
-        for row in shown.to_dicts()
+        structure_entry(row, facts.get(row["structure"]), reading, offsets)
+        for row, reading in zip(shown.to_dicts(), here.readings, strict=True)
     )
     return Draft(
         run={
             **shown_run(trace, facts),
-            "verdict": plain(verdict(run, found)),
-            "laid_out": plain(describe_layout(recorded, machine)),
+            "verdict": here.verdict,
+            "laid_out": here.laid_out,
         },
         threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
-        findings=finding_cards(run, found, position),
+        findings=here.findings,
         phases=phases.phases,
         places=shown_places,
         left_out=(
@@ -175,10 +171,12 @@ def draft(
         sharing=measure_sharing(
             per_thread, by_phase if several else None, trace.threads.height, len(phases.phases)
         ),
-        traffic=measure_traffic(*measured),
+        traffic=here.traffic,
         lines=used_at,
-        machine=plain(shown_machine(trace.info.machine)),
-        memory_lines=measure_memory_lines(*measured),
+        machine=here.machine,
+        memory_lines=measure_memory_lines(
+            by_phase, trace.threads.height, len(phases.phases), here.line_traffic
+        ),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
         elsewhere=tuple(map(everywhere.on, others)),

@@ -24,16 +24,15 @@ def lines_of_structures(accesses: pl.DataFrame) -> dict[int, int]:
 
 
 def measure_memory_lines(
-    trace: Trace, by_phase: pl.DataFrame, position: pl.Series, structures: int, phases: int
+    by_phase: pl.DataFrame, threads: int, phases: int, traffic: Traffic | None
 ) -> MemoryLines | None:
-    """The sums, sharing and traffic in lines; the parameters are those of measure_traffic."""
-    if not has_memory_lines(by_phase):
+    """The sums, sharing and traffic in lines; `traffic` is that of `line_traffic`."""
+    if traffic is None:
         return None
     lines = as_memory_lines(by_phase)
     per_thread = per_thread_pages(lines, phases)
     several = lines if phases > 1 else None
-    sharing = measure_sharing(per_thread, several, trace.threads.height, phases)
-    traffic = measure_traffic(trace, lines, position, structures, phases)
+    sharing = measure_sharing(per_thread, several, threads, phases)
     return MemoryLines(
         fetched=_by_phase(lines, "reads", phases),
         written=_by_phase(lines, "writes", phases),
