@@ -10,7 +10,8 @@ from typing import Final, NoReturn
 
 from numascape import terminal
 from numascape.cli.first_words import understood
-from numascape.commands._recording import plainly_asked, record_as_asked
+from numascape.cli.plain_recordings import plainly_asked
+from numascape.commands._recording import record_as_asked
 from numascape.errors import NumascapeError
 
 # Python looks for garbage after 700 new objects. Most verbs make many objects and end soon.

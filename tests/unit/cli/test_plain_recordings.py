@@ -6,8 +6,9 @@ from __future__ import annotations
 import pytest
 
 from numascape.cli.app import run_verb
+from numascape.cli.plain_recordings import plainly_asked
 from numascape.commands import record
-from numascape.commands._recording import AskedRecording, plainly_asked
+from numascape.commands._recording import AskedRecording
 
 PLAIN = [
     "record true",
