@@ -33,6 +33,7 @@ ATTACHED = (
     "program_break",
     "raw_clone",
     "remapping",
+    "segment_bases",
     "shared_memory",
     "short_threads",
     "thread_without_storage",
