@@ -8,18 +8,24 @@
 
 static sigjmp_buf behind;
 
-static void handle(int number) {
-    siglongjmp(behind, number);
+void execute_unknown(void);
+
+static void handle(int number, siginfo_t* info, void* context) {
+    (void)context;
+    const int right = info->si_code == ILL_ILLOPN && info->si_addr == (void*)execute_unknown;
+    siglongjmp(behind, right ? number : -1);
 }
 
-__attribute__((noinline)) void execute_unknown(void) {
-    __asm__ volatile(".byte 0xc4, 0xe0, 0x78, 0x12, 0x34, 0x56");
-}
+__asm__(
+    ".globl execute_unknown\n"
+    "execute_unknown: .byte 0xc4, 0xe0, 0x78, 0x12, 0x34, 0x56\n\tret");
 
 int main(int argc, char* argv[]) {
     (void)argv;
-    if (argc > 1) signal(SIGILL, handle);
-    if (sigsetjmp(behind, 1) == 0) execute_unknown();
-    puts("handled");
+    const struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
+    if (argc > 1) sigaction(SIGILL, &action, NULL);
+    const int number = sigsetjmp(behind, 1);
+    if (number == 0) execute_unknown();
+    puts(number == SIGILL ? "handled" : "wrong cause");
     return 0;
 }
