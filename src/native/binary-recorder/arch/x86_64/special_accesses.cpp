@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "special_accesses.h"
 
+#include <array>
 #include <atomic>
 
 #include "counting_code.h"
@@ -37,16 +38,22 @@ instr_t* behind_of(const Emitter& emit, instr_t* instruction) {
     return next;
 }
 
-// All repeated string instructions, so that faults in them can be handled.
+// All repeated string instructions, so that faults in them can be handled. A list for each
+// remainder of their addresses: programs that generate code have very many.
 struct StringNode {
     PlaceInfo place;
     const RepeatedString* string;
     const StringNode* next;
 };
-std::atomic<const StringNode*> repeated_strings{nullptr};
+std::array<std::atomic<const StringNode*>, 4096> repeated_strings{};
+
+std::atomic<const StringNode*>& strings_at(uint64_t pc) {
+    return repeated_strings[pc % repeated_strings.size()];
+}
 
 void remember(const RepeatedString* string) {
-    const StringNode* first = repeated_strings.load(std::memory_order_acquire);
+    auto& strings = strings_at(string->place.info.pc);
+    const StringNode* first = strings.load(std::memory_order_acquire);
     for (const StringNode* node = first; node != nullptr; node = node->next) {
         if (node->string == string) {
             return;
@@ -55,7 +62,7 @@ void remember(const RepeatedString* string) {
     const StringNode* node = nullptr;
     do {
         node = keep(StringNode{string->place.info, string, first});
-    } while (!repeated_strings.compare_exchange_weak(first, node));
+    } while (!strings.compare_exchange_weak(first, node));
 }
 
 const RepeatedString* describe_string(instr_t* instruction, const SpecialPlace& place) {
@@ -142,7 +149,7 @@ bool masked_write(instr_t* instruction) {
 }
 
 const RepeatedString* repeated_string_at(uint64_t pc) {
-    const StringNode* node = repeated_strings.load(std::memory_order_acquire);
+    const StringNode* node = strings_at(pc).load(std::memory_order_acquire);
     while (node != nullptr && node->place.pc != pc) {
         node = node->next;
     }
