@@ -12,13 +12,14 @@ import polars as pl
 
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined, merged
+from numascape.conversion.names import Names
 from numascape.conversion.parts import Part, convert_group, counted_accesses
 from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
 from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.shared_memory import join_shared
-from numascape.conversion.structures import Names, StructureTable
+from numascape.conversion.structures import StructureTable
 from numascape.conversion.symbol_cache import limit_size, symbol_cache
 from numascape.conversion.threads import thread_table
 from numascape.conversion.transfers import summed
@@ -150,17 +151,17 @@ def _assemble(
         tables["transfers"] = summed(
             renumbered(with_phases(part.transfers, part)) for part in parts
         )
-    tables = {
-        name: frame.select(
-            *SCHEMAS[name].names(),
-            *(column for column in OPTIONAL_COLUMNS.get(name, ()) if column in frame.columns),
-        )
-        for name, frame in tables.items()
-    }
+    tables = {name: _in_order(name, frame) for name, frame in tables.items()}
     tables = join_shared(tables)
     if counts == "accesses":
         tables = join_inherited(tables, _parents(members))
     return Converted(tables, _info(tables, shards, session, counts, begin))
+
+
+def _in_order(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a trace's table in the order of its schema, then the optional ones."""
+    optional = (column for column in OPTIONAL_COLUMNS.get(name, ()) if column in frame.columns)
+    return frame.select(*SCHEMAS[name].names(), *optional)
 
 
 def _instances(parts: list[Part]) -> pl.DataFrame:

@@ -10,12 +10,12 @@ import polars as pl
 
 from numascape.conversion.lines import Samples, Sites, count_lines, samples_in_modules
 from numascape.conversion.module_pages import divide
+from numascape.conversion.names import Names
 from numascape.conversion.phases import ProcessPhases, process_phases
 from numascape.conversion.places import PLACE, last_of_each, sum_of_each
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.shards import SCATTERED
 from numascape.conversion.structures import (
-    Names,
     StructureTable,
     module_structures,
     owner_structures,
@@ -48,69 +48,86 @@ class Part:
     phases: dict[int, ProcessPhases]
 
 
+@dataclass(frozen=True)
+class _Owned:
+    """What owns the pages of a group: `owners` with one structure each, and modules.
+
+    `pages` and `variables` are those of module_structures; `ranks` has the page numbers of small
+    blocks.
+    """
+
+    group: ShardGroup
+    owners: pl.DataFrame
+    pages: pl.DataFrame
+    variables: pl.DataFrame
+    ranks: pl.DataFrame
+
+    def located(self, rows: pl.DataFrame, values: list[str], *, divided: bool) -> pl.DataFrame:
+        """Replace (owner, page) by (structure, instance, page)."""
+        known_owners = self.owners.lazy().select("owner", "kind", "structure", "instance")
+        owned = rows.lazy().join(known_owners, on="owner")
+        scattered = pl.col("kind").is_in(SCATTERED)
+        small = owned.filter(scattered).join(self.ranks.lazy(), on=["structure", "page"])
+        small = small.with_columns(page="rank")
+        whole = owned.filter(~scattered)
+        columns = [*PLACE, *values]
+        frames = (whole, small, self._in_variables(rows, divided=divided))
+        return pl.concat([frame.select(columns) for frame in frames]).collect()
+
+    def _in_variables(self, rows: pl.DataFrame, *, divided: bool) -> pl.LazyFrame:
+        inside = rows.filter(pl.col("owner").is_in(self.group.owners_in_modules))
+        places = self.pages.lazy().drop("bytes")
+        found = (
+            divide(inside, self.pages).lazy()
+            if divided
+            else inside.lazy().join(places, on=["owner", "page"], how="left")
+        )
+        known_variables = self.variables.lazy().select("owner", "variable", "structure")
+        return found.join(known_variables, on=["owner", "variable"], nulls_equal=True).with_columns(
+            instance=pl.lit(0, dtype=pl.UInt32()), page=pl.coalesce("variable_page", "page")
+        )
+
+    def samples(self) -> Samples:
+        """The group's samples, with the structures of those in modules."""
+        group = self.group
+        known = group.owners.select("owner").join(
+            self.owners.select("owner", "structure"), on="owner", how="left", maintain_order="left"
+        )["structure"]
+        inside = group.samples.filter(pl.col("owner").is_in(group.owners_in_modules))
+        return Samples(
+            samples_in_modules(inside, self.pages, self.variables),
+            group.samples,
+            group.shared_samples,
+            group.shares,
+            known,
+        )
+
+    def extents(self) -> pl.DataFrame:
+        """The addresses and sizes of all instances; see Part."""
+        of_variables = self.variables.select(
+            "structure",
+            pl.lit(0, dtype=pl.UInt32()).alias("instance"),
+            "address",
+            "size",
+            "pages",
+            object=pl.lit(""),
+            object_page=pl.lit(0, dtype=pl.UInt64()),
+        )
+        return pl.concat([self.owners.select(*_EXTENT, "object", "object_page"), of_variables])
+
+
 def convert_group(group: ShardGroup, names: Names, table: StructureTable, session: Session) -> Part:
     """Convert the tables of a group's processes; their structures are added to `table`."""
     owners = owner_structures(group, names, table)
     pages, variables = module_structures(group, names, table)
-    ranks = _scattered_pages(group, owners)
-    modules = group.owners_in_modules
-    known_owners = owners.lazy().select("owner", "kind", "structure", "instance")
-    known_variables = variables.lazy().select("owner", "variable", "structure")
-    places_on_pages = pages.lazy().drop("bytes")
-
-    def located(rows: pl.DataFrame, values: list[str], divided: bool) -> pl.DataFrame:
-        """Replace (owner, page) by (structure, instance, page)."""
-        owned = rows.lazy().join(known_owners, on="owner")
-        scattered = pl.col("kind").is_in(SCATTERED)
-        small = owned.filter(scattered).join(ranks.lazy(), on=["structure", "page"])
-        small = small.with_columns(page="rank")
-        whole = owned.filter(~scattered)
-        inside = rows.filter(pl.col("owner").is_in(modules))
-        in_variables = (
-            divide(inside, pages).lazy()
-            if divided
-            else inside.lazy().join(places_on_pages, on=["owner", "page"], how="left")
-        )
-        in_variables = in_variables.join(
-            known_variables, on=["owner", "variable"], nulls_equal=True
-        ).with_columns(
-            instance=pl.lit(0, dtype=pl.UInt32()),
-            page=pl.coalesce("variable_page", "page"),
-        )
-        columns = [*PLACE, *values]
-        return pl.concat(
-            [frame.select(columns) for frame in (whole, small, in_variables)]
-        ).collect()
-
-    # A phase whose counters were retired has several rows for a page: sum them before dividing.
-    counted = ["reads", "writes", *(OPTIONAL_COLUMNS["accesses"] if session.options.cache else ())]
-    known = sum_of_each(group.counts, ["owner", "page", "thread", "phase"], counted)
-    known = known.select("owner", "page", "thread", "phase", *counted)
-    accesses = located(known, ["thread", "phase", *counted], divided=True)
-    accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], counted)
-    accesses = accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
-    touches = located(
+    owned = _Owned(group, owners, pages, variables, _scattered_pages(group, owners))
+    accesses = _accesses(owned, session)
+    touches = owned.located(
         group.touches, ["thread", "phase", "time", "time_ns", "pc", "flags"], divided=False
     )
-    placement = located(group.placement, ["node"], divided=False)
+    placement = owned.located(group.placement, ["node"], divided=False)
     lines = count_lines(
-        Sites(group.sites, _samples(group, owners, pages, variables)),
-        counted_accesses(accesses, session),
-        names.lines,
-    )
-    extents = pl.concat(
-        [
-            owners.select(*_EXTENT, "object", "object_page"),
-            variables.select(
-                "structure",
-                pl.lit(0, dtype=pl.UInt32()).alias("instance"),
-                "address",
-                "size",
-                "pages",
-                object=pl.lit(""),
-                object_page=pl.lit(0, dtype=pl.UInt64()),
-            ),
-        ]
+        Sites(group.sites, owned.samples()), counted_accesses(accesses, session), names.lines
     )
     return Part(
         tuple(member.process for member in group.members),
@@ -118,8 +135,8 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         _first_touches(touches, names),
         last_of_each(placement, PLACE),
         lines,
-        transfer_table(group, owners, (pages, variables), ranks, names.lines),
-        extents,
+        transfer_table(group, owners, (pages, variables), owned.ranks, names.lines),
+        owned.extents(),
         {
             member.process: process_phases(member.shard, names, group.begin)
             for member in group.members
@@ -127,20 +144,14 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
     )
 
 
-def _samples(
-    group: ShardGroup, owners: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFrame
-) -> Samples:
-    known = group.owners.select("owner").join(
-        owners.select("owner", "structure"), on="owner", how="left", maintain_order="left"
-    )["structure"]
-    inside = group.samples.filter(pl.col("owner").is_in(group.owners_in_modules))
-    return Samples(
-        samples_in_modules(inside, pages, variables),
-        group.samples,
-        group.shared_samples,
-        group.shares,
-        known,
-    )
+def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
+    # A phase whose counters were retired has several rows for a page: sum them before dividing.
+    counted = ["reads", "writes", *(OPTIONAL_COLUMNS["accesses"] if session.options.cache else ())]
+    known = sum_of_each(owned.group.counts, ["owner", "page", "thread", "phase"], counted)
+    known = known.select("owner", "page", "thread", "phase", *counted)
+    accesses = owned.located(known, ["thread", "phase", *counted], divided=True)
+    accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], counted)
+    return accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
 
 
 def counted_accesses(accesses: pl.DataFrame, session: Session) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import polars as pl
 
+from numascape.conversion.names import Names
 from numascape.conversion.shards import (
     PHASE_FURTHER,
     PHASE_MARK,
@@ -18,7 +19,6 @@ from numascape.conversion.shards import (
     Shard,
     ShardPhase,
 )
-from numascape.conversion.structures import Names
 from numascape.naming.frames import is_library, outside_marks
 from numascape.trace.schema import SCHEMAS
 

@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 
 import polars as pl
 
-from numascape._native.symbols import Frame, Symbols
-from numascape._native.symbols import Module as NativeModule
 from numascape.conversion import module_pages
-from numascape.conversion.module_pages import Variable, layers, module_name, variables_on_pages
+from numascape.conversion.module_pages import module_name
+from numascape.conversion.names import CallStack, Names
 from numascape.conversion.shard_groups import Member, ShardGroup
 from numascape.conversion.shards import (
     BLOCK,
@@ -28,17 +24,8 @@ from numascape.conversion.shards import (
     SMALL,
     SMALL_REGIONS,
     STACK,
-    MappedModule,
-    Shard,
 )
-from numascape.naming.allocations import (
-    AllocationName,
-    AllocationSite,
-    allocation_site,
-    name_sites,
-)
-from numascape.naming.frames import is_library, is_library_place, outside_marks
-from numascape.naming.python_statements import PythonFrame
+from numascape.naming.allocations import AllocationName
 
 PAGE = module_pages.PAGE
 # Pages of a mapping with separate counters, as addresses are counted modulo 2^40.
@@ -76,151 +63,6 @@ class StructureTable:
         if known == len(self.structures):
             self.structures.append(structure)
         return known
-
-
-_CallStack = tuple[AllocationName, tuple[str, ...], str]
-
-
-@dataclass(frozen=True)
-class _Site:
-    """What is known of a call stack; `module` is that of the frame that gives the name."""
-
-    allocation: AllocationSite
-    words: tuple[str, ...]
-    module: str
-
-
-def _symbols(modules: list[MappedModule], cache: Path | None) -> Symbols:
-    """The symbols of the modules; if modules have the same addresses, those of the first."""
-    return Symbols(
-        [NativeModule(m.path, m.start, m.end, m.load_bias) for m in modules],
-        "" if cache is None else str(cache),
-    )
-
-
-class Names:
-    """Finds names in processes with the same modules, in the same order.
-
-    Opens the modules' files; if one is unreadable, its names are hexadecimal addresses.
-    """
-
-    def __init__(self, shards: Sequence[Shard], cache: Path | None = None) -> None:
-        self._modules = shards[0].modules
-        self._symbols = _symbols(self._modules, cache)
-        self._cache = cache
-        self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
-        # Forked processes have their parents' call stacks.
-        self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
-        self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
-        # By return address; most call stacks have their outer callers in common.
-        self._callers: dict[int, tuple[list[Frame], tuple[str, ...]]] = {}
-
-    def allocations(self, shard: Shard) -> dict[int, _CallStack]:
-        """By call stack: the allocation's name, the stack as text, and the module of the name."""
-        sites = {
-            identifier: self._site(
-                tuple(addresses) or self._unwind(registers, copy),
-                shard.python_stacks.get(identifier, ()),
-            )
-            for identifier, (addresses, registers, copy) in shard.call_stacks.items()
-        }
-        names = name_sites([site.allocation for site in sites.values()])
-        return {
-            identifier: (name, site.words, site.module)
-            for (identifier, site), name in zip(sites.items(), names, strict=True)
-        }
-
-    def save(self) -> None:
-        """Keep what was read from the files in the cache, if there is one."""
-        self._symbols.save()
-
-    def _site(self, addresses: tuple[int, ...], python: tuple[PythonFrame, ...]) -> _Site:
-        """The site of a call stack: return addresses, and Python functions, innermost first."""
-        key = (addresses, python)
-        if key not in self._sites:
-            callers = [self._caller(address) for address in addresses]
-            frames = [frame for own, _ in callers for frame in own]
-            found = allocation_site(frames, python)
-            function = found.name.function
-            of = (f.module for f in frames if f.function == function) if function else ()
-            module = next(iter(of), "")
-            words = (
-                *(f"{frame.function} ({frame.file}:{frame.line})" for frame in python),
-                *(word for _, own in callers for word in own),
-            )
-            self._sites[key] = _Site(found, words, module_name(module))
-        return self._sites[key]
-
-    def _caller(self, address: int) -> tuple[list[Frame], tuple[str, ...]]:
-        """The functions that return to `address`, with what was inlined there; and as text."""
-        if address not in self._callers:
-            frames = self._symbols.frames(address - 1)
-            self._callers[address] = frames, tuple(_words(frame) for frame in frames)
-        return self._callers[address]
-
-    def _unwind(self, registers: Sequence[int], stack: bytes) -> tuple[int, ...]:
-        """The return addresses behind the allocation function, innermost first."""
-        key = (tuple(registers), stack)
-        if key not in self._unwound:
-            addresses = self._symbols.unwind(list(registers), registers[7], stack)
-            self._unwound[key] = tuple(addresses[1:])
-        return self._unwound[key]
-
-    def frames(self, address: int) -> list[Frame]:
-        """The functions at a code address, innermost first."""
-        return self._symbols.frames(address)
-
-    def place(self, address: int) -> tuple[str, str, int]:
-        """Function, file and line of a code address; the innermost that is not a library's."""
-        frames = self.frames(address)
-        # If a library's template was inlined, the program's own line is more useful.
-        frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
-        return frame.function, frame.file, frame.line
-
-    def mark(self, address: int) -> Frame:
-        """The function in which the program marks a phase or a region of memory."""
-        return outside_marks(self.frames(address))[0]
-
-    def lines(self, addresses: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
-        """Number the places of the addresses; and the function, file and line of each number.
-
-        Like `place`, but all unknown addresses are alike.
-        """
-        found = self._symbols.places(pl.DataFrame({"pc": addresses}), is_library_place)
-        texts = pl.Series(found["texts"], dtype=pl.String())
-        places = pl.DataFrame(found["places"])
-        places = places.with_columns(
-            texts.gather(places[name]).alias(name) for name in ("function", "file")
-        )
-        numbers = pl.DataFrame(found["numbers"])["place"]
-        return self._as_compiled(addresses, numbers, places) if self._places else (numbers, places)
-
-    def _as_compiled(
-        self, addresses: pl.Series, numbers: pl.Series, places: pl.DataFrame
-    ) -> tuple[pl.Series, pl.DataFrame]:
-        """Replace the places of the addresses about which the compiler wrote a note."""
-        noted = pl.DataFrame(list(self._places.values()), schema=places.schema, orient="row")
-        further = pl.DataFrame(
-            {"pc": list(self._places), "number": range(len(places), len(places) + len(noted))},
-            schema={"pc": pl.UInt64(), "number": pl.UInt32()},
-        )
-        rows = pl.DataFrame({"pc": addresses, "place": numbers}).join(
-            further, on="pc", how="left", maintain_order="left"
-        )
-        return rows.select(pl.coalesce("number", "place")).to_series(), pl.concat([places, noted])
-
-    @cached_property
-    def variables(self) -> tuple[list[Variable], pl.DataFrame]:
-        """The variables of the modules and their pages; see variables_on_pages."""
-        later = [_symbols(layer, self._cache) for layer in layers(self._modules)[1:]]
-        items = [item for symbols in (self._symbols, *later) for item in symbols.globals()]
-        return variables_on_pages(self._modules, items)
-
-
-def _words(frame: Frame) -> str:
-    if frame.line:
-        return f"{frame.function} ({frame.file}:{frame.line})"
-    return f"{frame.function} ({module_name(frame.module)})" if frame.module else frame.function
 
 
 def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> pl.DataFrame:
@@ -307,9 +149,7 @@ def _local(row: dict[str, int], member: Member) -> Structure:
     )
 
 
-def _structure(
-    row: dict[str, int], member: Member, allocations: dict[int, _CallStack]
-) -> Structure:
+def _structure(row: dict[str, int], member: Member, allocations: dict[int, CallStack]) -> Structure:
     kind, shard, process = row["kind"], member.shard, member.process
     name, call_stack, module = allocations.get(row["stack_id"], (_NO_NAME, (), ""))
     if kind in (BLOCK, SMALL):
