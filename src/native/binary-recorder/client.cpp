@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The DynamoRIO client: options, life of the process and of its threads.
-//
-// Options: -directory DIR  where shards go     -no-stack  leave accesses relative to rsp out
-//          -files SOCKET SECRET  the server of files for a process that may not create them
-//          -no-lines       do not record which instructions touch which structure
-//          -attached       the program was running before
-//          -no-regions     parallel regions are no phases   -no-marks  nor are the program's marks
-//          -every NS       time slices of so many nanoseconds are the phases
-//          -tables N       use at most N tables of counters
-//          -cache W S L    threads have caches of W ways and 2^S sets of 2^L bytes: lines of memory
-//                          are counted, too
-#include <string_view>
+// The DynamoRIO client: life of the process and of its threads. options.cpp has its options.
 
 #include <signal.h>
 
@@ -30,7 +19,6 @@
 
 namespace numascape {
 
-Options options{{0}, true, true, false, true, true, 0, kMaxTables, {}};
 ShardWriter shard;
 MemoryRegions memory_regions(shard);
 
@@ -301,53 +289,6 @@ void process_ended() {
     instrument_exit();
     dr_raw_tls_cfree(slot_offset, static_cast<uint>(ThreadSlot::kCount));
     drmgr_exit();
-}
-
-uint64_t number_of(const char* text) {
-    uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9'; ++text) {
-        number = number * 10 + static_cast<uint64_t>(*text - '0');
-    }
-    return number;
-}
-
-bool parse_options(int argc, const char* argv[]) {
-    for (int i = 1; i < argc; ++i) {
-        const std::string_view option = argv[i];
-        if (option == "-directory" && i + 1 < argc) {
-            dr_snprintf(options.directory, sizeof options.directory, "%s", argv[++i]);
-            options.directory[sizeof options.directory - 1] = '\0';
-        } else if (option == "-files" && i + 2 < argc) {
-            serve_shard_files_by(argv[i + 1], argv[i + 2]);
-            i += 2;
-        } else if (option == "-no-stack") {
-            options.count_stack = false;
-        } else if (option == "-no-lines") {
-            options.lines = false;
-        } else if (option == "-attached") {
-            options.attached = true;
-        } else if (option == "-no-regions") {
-            options.regions = false;
-        } else if (option == "-no-marks") {
-            options.marks = false;
-        } else if (option == "-every" && i + 1 < argc) {
-            options.every_ns = number_of(argv[++i]);
-        } else if (option == "-tables" && i + 1 < argc) {
-            options.max_tables = static_cast<uint32_t>(number_of(argv[++i]));
-        } else if (option == "-cache" && i + 3 < argc) {
-            options.cache.ways = static_cast<uint32_t>(number_of(argv[++i]));
-            options.cache.set_bits = static_cast<uint32_t>(number_of(argv[++i]));
-            options.cache.line_bits = static_cast<uint32_t>(number_of(argv[++i]));
-            if (!modelled_shape(options.cache)) {
-                dr_fprintf(STDERR, "numascape: the recorder cannot model such a cache\n");
-                return false;
-            }
-        } else {
-            dr_fprintf(STDERR, "numascape: the recorder does not know the option %s\n", argv[i]);
-            return false;
-        }
-    }
-    return options.directory[0] != '\0';
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ struct Options {
 };
 
 extern Options options;
+
+// Sets them from the client's arguments; false, with an error printed, if one is not valid.
+bool parse_options(int argc, const char* argv[]);
 extern ShardWriter shard;
 extern MemoryRegions memory_regions;
 extern bool detached;  // the program goes on without us

@@ -68,11 +68,7 @@ std::string describe(const symbols::Global& global) {
     return "Global(" + global.name + ", " + std::to_string(global.size) + " bytes)";
 }
 
-}  // namespace
-
-void bind_symbols(nb::module_& module) {
-    nb::module_ m = module.def_submodule("symbols", "What a recorded program's addresses mean");
-
+void bind_code(nb::module_& m) {
     nb::class_<symbols::Module>(m, "Module", "An ELF file mapped by the recorded process")
         .def(
             "__init__",
@@ -107,7 +103,9 @@ void bind_symbols(nb::module_& module) {
             "call_notes", [](const symbols::Frame& self) { return text(self.call_notes); },
             "Notes of numascape-cc about the calls here, one per line; empty with other compilers")
         .def("__repr__", [](const symbols::Frame& self) { return text(describe(self)); });
+}
 
+void bind_variables(nb::module_& m) {
     nb::class_<symbols::Global>(m, "Global", "A variable with static storage")
         .def_prop_ro("name", [](const symbols::Global& self) { return text(self.name); })
         .def_ro("address", &symbols::Global::address)
@@ -130,7 +128,15 @@ void bind_symbols(nb::module_& module) {
             "What `offset` is counted from: FramePlace::Base of replay.h")
         .def_ro("offset", &symbols::FrameVariable::offset)
         .def_ro("size", &symbols::FrameVariable::size);
+}
 
+}  // namespace
+
+void bind_symbols(nb::module_& module) {
+    nb::module_ m = module.def_submodule("symbols", "What a recorded program's addresses mean");
+
+    bind_code(m);
+    bind_variables(m);
     nb::class_<symbols::Symbols>(m, "Symbols",
                                  "Functions, call stacks and variables of a process' modules")
         .def(nb::init<std::vector<symbols::Module>, std::string>(), "modules"_a, "cache"_a = "")
