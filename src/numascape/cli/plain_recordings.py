@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from numascape.commands._recording import AskedRecording
+from numascape.recording.options import PhaseKind, RecorderName
 
 _SWITCHES: Final[Mapping[str, tuple[str, bool]]] = {
     "-q": ("quiet", True),
@@ -38,9 +39,9 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
     "-o": ("output", Path),
     "--output": ("output", Path),
     "--ranks": ("ranks", str),
-    "--phases": ("phases", _one_of("all", "regions", "marks", "none")),
+    "--phases": ("phases", _one_of(*get_args(PhaseKind))),
     "--every": ("every", float),
-    "--recorder": ("recorder", _one_of("binary", "compiled", "faults", "samples")),
+    "--recorder": ("recorder", _one_of(*get_args(RecorderName))),
     "--event": ("event", str),
     "--cache": ("cache", str),
 }

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,24 +10,7 @@ import typer
 
 from numascape.commands._options import ProgramArgument, output_to
 from numascape.commands._recording import AskedRecording, record_as_asked
-
-
-class Phases(str, Enum):
-    """What begins a phase."""
-
-    ALL = "all"
-    REGIONS = "regions"
-    MARKS = "marks"
-    NONE = "none"
-
-
-class RecorderName(str, Enum):
-    """The ways of observing."""
-
-    BINARY = "binary"
-    COMPILED = "compiled"
-    FAULTS = "faults"
-    SAMPLES = "samples"
+from numascape.recording.options import PhaseKind, RecorderName
 
 
 def record(
@@ -76,7 +58,7 @@ def record(
         ),
     ] = True,
     phases: Annotated[
-        Phases | None,
+        PhaseKind | None,
         typer.Option(
             help="What begins a phase: parallel regions of OpenMP, marks in the program "
             "(numascape/phase.h), both, or nothing.",
@@ -157,9 +139,9 @@ def record(
         seconds,
         stack,
         lines,
-        None if phases is None else phases.value,
+        phases,
         every,
-        None if recorder is None else recorder.value,
+        recorder,
         event,
         traffic,
         cache,
