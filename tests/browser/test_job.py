@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
+from browser.accessibility import violations
 from browser.opened import Open, Opened, settle
-from browser.test_page import AXE
 from numascape.jobs.job import AnalysedJob, analyse_job
 from numascape.report.job_file import render_job
 from numascape.view.job_site import JobSite
@@ -154,9 +154,7 @@ def test_it_is_readable_on_every_screen(
 ) -> None:
     page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.evaluate(AXE.read_text())
-    problems = page.evaluate("axe.run().then(({ violations }) => violations.map(v => v.id))")
-    assert problems == []
+    assert violations(page) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from browser.accessibility import violations
 from browser.opened import Open, settle
-from browser.test_page import AXE
 from numascape.machine import open_machine
 from numascape.report.machine_page import render_machine
 
@@ -53,6 +53,4 @@ def test_it_is_readable_on_every_screen(
 ) -> None:
     page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.evaluate(AXE.read_text())
-    problems = page.evaluate("axe.run().then(({ violations }) => violations.map(v => v.id))")
-    assert problems == []
+    assert violations(page) == []

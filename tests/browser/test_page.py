@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
+from browser.accessibility import violations
 from browser.opened import Open, settle
 from synthetic.patterns import HOSTILE
-
-AXE = Path(__file__).parents[2] / "src" / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.mark.parametrize("name", ["matmul-naive", "hostile", "sparse", "many-threads"])
@@ -220,17 +219,6 @@ def test_nothing_lies_on_anything_else(open_report: Open, width: int) -> None:
         return found;
     }""")
     assert overlapping == []
-
-
-def violations(page: Page) -> list[str]:
-    """The problems that axe-core reports."""
-    page.evaluate(AXE.read_text())
-    result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
-        f"{violation['id']}: {node['html'][:200]}"
-        for violation in result["violations"]
-        for node in violation["nodes"][:3]
-    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "grey"])

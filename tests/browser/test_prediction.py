@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from browser.accessibility import violations
 from browser.opened import Open, Opened, settle
-from browser.test_page import AXE
 from numascape.machine.sources import open_machine
 from numascape.plan.plan import Plan
 from numascape.prediction.layout import laid_out
@@ -90,9 +90,7 @@ def test_it_is_readable_on_every_screen(
 ) -> None:
     page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.evaluate(AXE.read_text())
-    problems = page.evaluate("axe.run().then(({ violations }) => violations.map(v => v.id))")
-    assert problems == []
+    assert violations(page) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:
