@@ -79,6 +79,7 @@ def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 @pytest.fixture
 def tables() -> Tables:
     """Two threads. A: thread 0 writes both pages, thread 1 reads them. B: thread 1 alone."""
+    fill, add = ("fill", "sum.c", 12), ("add", "sum.c", 31)
     heap = (["fill (sum.c:10)", "main (sum.c:20)"], True)
     return {
         "structures": _frame(
@@ -126,27 +127,7 @@ def tables() -> Tables:
             "transfers",
             [
                 (0, 0, 0, -1, 0, 1, 0, "", "", 0, "", "", 0, 0, 0, 64, 0, 0, 0),
-                (
-                    0,
-                    0,
-                    1,
-                    5,
-                    0,
-                    1,
-                    0,
-                    "fill",
-                    "sum.c",
-                    12,
-                    "add",
-                    "sum.c",
-                    31,
-                    255,
-                    65280,
-                    9,
-                    8,
-                    7,
-                    2,
-                ),
+                (0, 0, 1, 5, 0, 1, 0, *fill, *add, 255, 65280, 9, 8, 7, 2),
             ],
         ),
         "sources": _frame("sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),

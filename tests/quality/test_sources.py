@@ -147,3 +147,26 @@ def numascape_imports(path: Path) -> set[str]:
         for name in parts
         if name[0] == "numascape" and len(name) > 1 and (ROOT / "src/numascape" / name[1]).is_dir()
     }
+
+
+def test_files_have_at_most_400_lines() -> None:
+    code = [path for path in sources(*COMMENT) if ROOT / "tests" not in path.parents]
+    long = [path for path in code if path.read_text().count("\n") > 400]
+    assert [str(path.relative_to(ROOT)) for path in long] == []
+
+
+def test_functions_of_python_have_at_most_60_lines() -> None:
+    """The lines of the body: options of a command, and what the function says, are not counted."""
+    long = [
+        f"{path.relative_to(ROOT)}: {function.name}"
+        for path in sources(".py")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (function.end_lineno or 0) - _begin_of_body(function) >= 60
+    ]
+    assert long == []
+
+
+def _begin_of_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    documented = ast.get_docstring(function) is not None and len(function.body) > 1
+    return function.body[documented].lineno

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -96,25 +97,7 @@ def record_running(
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
     watched.look()
-    with (
-        tempfile.TemporaryDirectory(prefix="numascape-") as folder,
-        signals_passed_on() as receiver,
-    ):
-        helper = str(installed_file("_recorder/numascape-faults"))
-        words = [",".join(event.words for event in sampled)] if sampled else []
-        child = subprocess.Popen([helper, folder, "--pid", str(pid), str(seconds or 0), *words])
-        receiver.becomes(child.pid)
-        while child.poll() is None:
-            watched.look()
-            time.sleep(_INTERVAL_S)
-        watched.look()
-        error = Path(folder) / "launch-error"
-        if error.exists():
-            raise NumascapeError(error.read_text(errors="replace").strip())
-        try:
-            log = native.read_events(f"{folder}/faults", pid)
-        except native.ShardError as failure:
-            raise NumascapeError(str(failure)) from failure
+    log = _log_of(watched, seconds, sampled)
     events = pl.DataFrame(log["events"]).with_columns(
         page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
         is_hinting=pl.col("meaning") == native.FAULT_HINTING,
@@ -126,12 +109,7 @@ def record_running(
     kept = events.filter(pl.col("meaning") != native.FAULT_OTHER)
     if counts != "samples":
         kept = kept.filter(~pl.col("is_hinting"))
-    faults = [
-        Sample(pid, tid, cpu, at, _EVENTS[sampled], address, pc, "unknown", node=nodes.get(page))
-        for at, address, pc, tid, cpu, sampled, page in kept.select(
-            "time_ns", "address", "pc", "tid", "cpu", "is_hinting", "page"
-        ).iter_rows()
-    ]
+    faults = _samples(pid, kept, nodes)
     if not faults:
         raise NumascapeError(
             f"process {pid} touched no new page during the recording, so there is nothing to "
@@ -160,6 +138,41 @@ def record_running(
             ],
         )
     )
+
+
+def _log_of(
+    watched: _Watched, seconds: float | None, sampled: Sequence[SampledEvent]
+) -> dict[str, Any]:
+    """What the kernel reports of the process, whose mappings and threads are noted meanwhile."""
+    with (
+        tempfile.TemporaryDirectory(prefix="numascape-") as folder,
+        signals_passed_on() as receiver,
+    ):
+        helper = str(installed_file("_recorder/numascape-faults"))
+        words = [",".join(event.words for event in sampled)] if sampled else []
+        child = subprocess.Popen(
+            [helper, folder, "--pid", str(watched.pid), str(seconds or 0), *words]
+        )
+        receiver.becomes(child.pid)
+        while child.poll() is None:
+            watched.look()
+            time.sleep(_INTERVAL_S)
+        watched.look()
+        error = Path(folder) / "launch-error"
+        if error.exists():
+            raise NumascapeError(error.read_text(errors="replace").strip())
+        try:
+            return native.read_events(f"{folder}/faults", watched.pid)
+        except native.ShardError as failure:
+            raise NumascapeError(str(failure)) from failure
+
+
+def _samples(pid: int, events: pl.DataFrame, nodes: dict[int, int]) -> list[Event]:
+    columns = ("time_ns", "address", "pc", "tid", "cpu", "is_hinting", "page")
+    return [
+        Sample(pid, tid, cpu, at, _EVENTS[sampled], address, pc, "unknown", node=nodes.get(page))
+        for at, address, pc, tid, cpu, sampled, page in events.select(columns).iter_rows()
+    ]
 
 
 def _nodes(pid: int, pages: np.ndarray) -> dict[int, int]:  # type: ignore[type-arg]

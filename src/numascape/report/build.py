@@ -128,21 +128,17 @@ def draft(
     per_thread = per_thread_pages(by_phase, len(phases.phases))
     facts = measure(per_thread, first_touch)
     ranked = ranked_structures(trace.structures, facts, lines_of_structures(by_phase))
-    shown = ranked.head(limits.structures).with_columns(
-        limit=pl.when(pl.col("share") >= MINOR_SHARE).then(COLUMNS).otherwise(MINOR_COLUMNS)
-    )
+    shown = _with_limits(ranked.head(limits.structures))
     position = _positions(ranked, limits.structures)
     lines = shown_lines(trace.lines, position, phases.positions(trace.lines["phase"]))
     places = source_places(first_touch, lines)
+    chosen = chosen_instances(by_phase, first_touch, shown, trace.instances)
     folded = fold_pages(by_phase, first_touch, shown, places, len(ranked))
     folded = limit_columns(folded, shown.select("position", "limit"))
-    chosen = chosen_instances(by_phase, first_touch, shown, trace.instances)
     folded = with_instances(folded, chosen, by_phase, first_touch, places)
     offsets = address_offsets(trace.instances)
     several = len(phases.phases) > 1
-    named = list(zip(places["file"], places["line"], strict=True))
-    loop, loops = loops_around(named, files) if files else ((-1,) * len(named), ())
-    shown_places = _places(places, loop)
+    loop, loops = _loops(places, files)
     used_at = lay_out_lines(lines, places, len(shown))
     everywhere = _Measured(recorded, files, facts, by_phase, position, shown, len(phases.phases))
     here = everywhere.on(machine or recorded.info.machine)
@@ -151,16 +147,12 @@ def draft(
         for row, reading in zip(shown.to_dicts(), here.readings, strict=True)
     )
     return Draft(
-        run={
-            **shown_run(trace, facts),
-            "verdict": here.verdict,
-            "laid_out": here.laid_out,
-        },
+        run={**shown_run(trace, facts), "verdict": here.verdict, "laid_out": here.laid_out},
         threads=shown_threads(trace),
         structures=(*whole, *instance_entries(chosen, whole)),
         findings=here.findings,
         phases=phases.phases,
-        places=shown_places,
+        places=_places(places, loop),
         left_out=(
             *left_out(ranked, limits.structures),
             *phases.folded,
@@ -183,6 +175,20 @@ def draft(
         limits=limits,
         again=lambda other: draft(trace, files, other, others),
     )
+
+
+def _with_limits(shown: pl.DataFrame) -> pl.DataFrame:
+    is_major = pl.col("share") >= MINOR_SHARE
+    return shown.with_columns(limit=pl.when(is_major).then(COLUMNS).otherwise(MINOR_COLUMNS))
+
+
+def _loops(
+    places: pl.DataFrame, files: SourceFiles | None
+) -> tuple[tuple[int, ...], tuple[Loop, ...]]:
+    """The index of each place's loop, -1 without one, and the loops."""
+    if files is None:
+        return (-1,) * places.height, ()
+    return loops_around(list(zip(places["file"], places["line"], strict=True)), files)
 
 
 @dataclasses.dataclass(frozen=True)
