@@ -17,6 +17,11 @@ _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _COUNT_UNITS = ("", "k", "M", "G", "T", "P", "E")
 
 
+def share_of(part: float, whole: float) -> float:
+    """The share of a part in the whole; 0 if there is nothing."""
+    return part / whole if whole else 0.0
+
+
 def share_text(share: float) -> str:
     """Return a share of 0 to 1 in percent, for tables: `98.7 %`, `0.25 %`, `< 0.01 %`."""
     if share <= 0:

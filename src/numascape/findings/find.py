@@ -34,6 +34,7 @@ from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
+from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import knows_touches, only_touches
 
@@ -158,7 +159,7 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
     """Leave out findings whose group as a whole concerns almost no accesses."""
     kept = []
     for members in by_cause(found):
-        share = sum(finding.nearer for finding in members) / max(1, run.accesses)
+        share = share_of(sum(finding.nearer for finding in members), run.accesses)
         # A line that travels costs as much as about a hundred other accesses.
         if not members[0].to_do or share > MIN_GAIN or members[0].kind in LINES_TRAVEL:
             kept += [id(finding) for finding in members]
@@ -169,7 +170,7 @@ def weight(run: Run, finding: Finding) -> float:
     """The rank of a finding: its predicted gain, or else the share that could become local."""
     if finding.gain is not None:
         return finding.gain.share
-    return finding.nearer / max(1, run.accesses)
+    return share_of(finding.nearer, run.accesses)
 
 
 def ranked(run: Run, found: Sequence[Finding]) -> list[Finding]:

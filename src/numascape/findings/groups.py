@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numascape.findings.finding import LINES_TRAVEL, Finding, Gain, Kind
 from numascape.findings.gain import by_cause, joint_gain
 from numascape.findings.subject import Run
-from numascape.quantities import percent
+from numascape.quantities import percent, share_of
 from numascape.trace.counting import only_touches
 
 
@@ -48,7 +48,7 @@ def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
     made = [
         Group(
             members,
-            min(1.0, sum(finding.nearer for finding in members) / max(1, run.accesses)),
+            min(1.0, share_of(sum(finding.nearer for finding in members), run.accesses)),
             joint_gain(run, members),
             only_touches(run.trace),
         )

@@ -10,6 +10,7 @@ from numascape.findings.finding import Gain
 from numascape.findings.gain import seconds_now
 from numascape.findings.subject import Run
 from numascape.prediction.speeds import speeds_of
+from numascape.quantities import share_of
 
 _NS = 1e-9
 _LOW_FACTOR = 0.5
@@ -32,9 +33,9 @@ def gain_without(run: Run, transfers: pl.DataFrame) -> Gain | None:
     every = _seconds(run, run.trace.transfers.filter(pl.col("travelling") > 0))
     saved = _seconds(run, transfers)
     return Gain(
-        share=saved / max(now + every, 1e-12),
-        low=_LOW_FACTOR * saved / max(now + every, 1e-12),
-        high=min(1.0, _HIGH_FACTOR * saved / max(now + _HIGH_FACTOR * every, 1e-12)),
+        share=share_of(saved, now + every),
+        low=_LOW_FACTOR * share_of(saved, now + every),
+        high=min(1.0, share_of(_HIGH_FACTOR * saved, now + _HIGH_FACTOR * every)),
         limit="lines that travel between nodes",
         machine=run.nodes.machine.name,
         limited="" if saved else "At this layout of the threads, no line travels between nodes.",

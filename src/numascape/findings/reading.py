@@ -13,7 +13,7 @@ from numascape.findings.finding import Finding
 from numascape.findings.first_touches import read_first_touches
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_STRUCTURE_SHARE
-from numascape.quantities import counted, percent
+from numascape.quantities import counted, percent, share_of
 from numascape.trace.counting import structure_error
 
 
@@ -66,7 +66,7 @@ def _without_finding(run: Run, structure: int, facts: Facts) -> tuple[str, ...]:
         return ("Memory of a library's own: nothing in the program's source decides on it.",)
     if owner is Owner.STACK:
         return ("A thread's stack is near the CPU on which the thread started: nothing to do.",)
-    share = facts.accesses / max(1, run.accesses)
+    share = share_of(facts.accesses, run.accesses)
     if (
         share < MIN_STRUCTURE_SHARE
         and facts.threads > 1

@@ -22,7 +22,7 @@ from numascape.prediction.load import Tuning
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import SCHEMA, interleave, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
-from numascape.quantities import bytes_text, percent
+from numascape.quantities import bytes_text, percent, share_of
 from numascape.trace.format import PAGE_BYTES
 
 
@@ -160,7 +160,7 @@ class RemediedRun:
                 f"last-level cache ({bytes_text(int(cache))}). Record a larger input."
             )
         busiest = float(self._demand.accesses.sum(axis=0).max(initial=0.0))
-        computing = busiest * self._speeds.core_ns * 1e-9 / max(self.now.seconds, 1e-12)
+        computing = share_of(busiest * self._speeds.core_ns * 1e-9, self.now.seconds)
         if computing >= MIN_COMPUTING_SHARE:
             return (
                 "At this size, almost nothing is saved: the threads compute for "

@@ -29,6 +29,7 @@ from numascape.findings.thresholds import (
 )
 from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
+from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches, only_touches
 from numascape.trace.format import PAGE_BYTES
@@ -208,7 +209,7 @@ class Subject:
     @property
     def share(self) -> float:
         """Its share of the run's accesses."""
-        return self.whole.accesses / max(1, self.run.accesses)
+        return share_of(self.whole.accesses, self.run.accesses)
 
     @cached_property
     def use(self) -> PageUse:

@@ -55,8 +55,8 @@ def _parallel(accesses: pl.DataFrame) -> pl.DataFrame:
     by_thread = accesses.group_by("structure", "phase", "thread").agg(count=_COUNT.sum())
     return (
         by_thread.group_by("structure", "phase")
-        .agg(top=pl.col("count").max(), total=pl.col("count").sum(), threads=pl.len())
-        .filter(pl.col("threads") > 1, pl.col("top") <= MAX_PARALLEL_SHARE * pl.col("total"))
+        .agg(top=pl.col("count").max(), total=pl.col("count").sum())
+        .filter(pl.col("top") <= MAX_PARALLEL_SHARE * pl.col("total"))
         .select("structure", "phase")
     )
 

@@ -49,6 +49,7 @@ from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
 from numascape.prediction.policies import first_touch, observed, placed_by_plan
 from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.quantities import share_of
 from numascape.trace import Trace
 
 TOLERANCE: Final = 0.02
@@ -209,7 +210,7 @@ def _simplest_of_the_best(
     """The first of `offered` whose cost, with the other traffic, is near the lowest cost."""
     seconds = [model.seconds(traffic + choice.traffic, parallelism) for choice in offered]
     own = offered[0].traffic.sum()
-    share = own / max(own + traffic.sum(), 1.0)
+    share = share_of(own, own + traffic.sum())
     enough = min(seconds) + TOLERANCE * share
     return next(choice for choice, took in zip(offered, seconds, strict=True) if took <= enough)
 

@@ -25,6 +25,7 @@ from numascape.prediction.copies import bytes_of_copy, seconds_to_copy
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.load import KERNEL_TIME, Load, Tuning, load_of, placed_on, variations
 from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
+from numascape.quantities import share_of
 from numascape.trace import Trace
 
 LimitKind = Literal["memory", "link", "cores", "thread", "nothing"]
@@ -149,8 +150,8 @@ def predict(
         high=max(relatives),
         limit=limit,
         limit_kind=kind,
-        remote_share=1.0 - float(np.trace(traffic)) / total if total > 0 else 0.0,
-        remote_accesses=1.0 - demand.local_accesses(placed) / made if made > 0 else 0.0,
+        remote_share=share_of(total - float(np.trace(traffic)), total),
+        remote_accesses=share_of(made - demand.local_accesses(placed), made),
         traffic=traffic,
         nodes=speeds.nodes,
         phases=phases,

@@ -111,6 +111,33 @@ def test_parts_share_pages(ends: list[tuple[int, int]], threads: int, meet: bool
     assert parts_share_pages(parts(ends, threads)) == meet
 
 
+@pytest.mark.parametrize(
+    ("ends", "meet"),
+    [
+        # Of ten steps, one goes back; then two.
+        ([*[(0, 1)] * 3, (1, 2), (0, 1), *[(1, 2)] * 2, *[(2, 3)] * 2, *[(3, 4)] * 2], True),
+        ([*[(0, 1)] * 2, (1, 2), (0, 1), (1, 2), (0, 1), (1, 2), *[(2, 3)] * 2, (3, 4), (3, 4)],
+         False),
+        # Of ten steps, three move; then two.
+        ([*[(0, 1)] * 3, *[(1, 2)] * 3, *[(2, 3)] * 3, *[(3, 4)] * 2], True),
+        ([*[(0, 1)] * 4, *[(1, 2)] * 4, *[(2, 3)] * 3], False),
+    ],
+)  # fmt: skip
+def test_parts_are_in_order_and_short(ends: list[tuple[int, int]], meet: bool) -> None:
+    threads = 1 + max(last for _, last in ends)
+    assert parts_share_pages(parts(ends, threads)) == meet
+
+
+@pytest.mark.parametrize(("with_gap", "meet"), [(1, True), (2, False)])
+def test_a_tenth_of_the_accesses_may_leave_a_thread_out(with_gap: int, meet: bool) -> None:
+    ends = [*[(0, 1)] * 3, *[(1, 2)] * 2, *[(2, 3)] * 2, *[(3, 4)] * 3]
+    counts = parts(ends, 5).counts
+    for page in (4, 6)[:with_gap]:  # between the first and the last user, one is missing
+        first = int(counts[page].argmax())
+        counts[page, first + 1], counts[page, first + 2] = 0, 1
+    assert parts_share_pages(use(counts)) == meet
+
+
 def test_a_quarter_of_the_accesses_at_boundaries_matters() -> None:
     rest = [[1, 1, 0], [0, 4, 0], [0, 1, 1], [0, 0, 2]]
     assert boundary_share(use([[6, 0, 0], *rest])) == 0.25
@@ -190,6 +217,9 @@ def test_parts_of_equal_length_and_of_equal_accesses() -> None:
     assert hot_pages.even_parts(found, 4, 2) == pytest.approx((0.0, 0.25, 1.0))
     # Of four parts with three accesses each, two are in the first page.
     assert hot_pages.even_parts(found, 4, 4) == pytest.approx((0.0, 0.125, 0.25, 0.625, 1.0))
+    # Pages without accesses have no boundary, and one access is enough.
+    single = PageUse(np.arange(1), np.zeros(2, int), np.array([0, 3]), np.ones((2, 1)))
+    assert hot_pages.even_parts(single, 4, 2) == pytest.approx((0.0, 0.25, 1.0))
     assert hot_pages.half_of_accesses(found) == 1
     assert hot_pages.half_of_accesses(heavy([2, 2, 2, 2])) == 2
     assert hot_pages.half_of_accesses(heavy([1, 2, 3, 2, 1])) == 2

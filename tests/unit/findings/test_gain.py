@@ -66,6 +66,15 @@ def test_parts_with_equal_accesses_go_to_the_nodes_in_order(
     assert [found[page] for page in range(4)] == on
 
 
+def test_parts_have_the_length_of_their_own_structure() -> None:
+    model = after([(page, 0, 1, 0) for page in range(4)], 1)
+    accesses = model._trace.accesses.with_columns(structure=pl.lit(1, pl.UInt32))
+    model._trace = SimpleNamespace(structures=pl.DataFrame({"pages": [4, 8]}))
+    hot: Any = SimpleNamespace(structure=1, even_parts=(0.0, 0.25, 1.0))
+    found = placed(RemediedRun._in_parts(model, accesses, hot))
+    assert [found[page] for page in range(4)] == [4, 4, 5, 5]
+
+
 def test_the_users_of_pages_initialise_them_in_parallel() -> None:
     # Thread 0 writes all pages in phase 1; then thread 1 uses page 0, and nobody uses page 2.
     trace = trace_of([(0, 0, 0, 512), (0, 1, 900, 0), (1, 0, 700, 512), (2, 0, 0, 512)], 2)

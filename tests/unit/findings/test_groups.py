@@ -74,7 +74,7 @@ def test_groups_with_a_fix_and_a_large_gain_come_first(monkeypatch: pytest.Monke
     monkeypatch.setattr(groups, "joint_gain", lambda *_: None)
     assert [group.share for group in grouped(run, found)] == [1.0, 0.8, 0.1, 0.9]
     run.accesses = 0
-    assert [group.share for group in grouped(run, found)] == [1.0] * 4
+    assert [group.share for group in grouped(run, found)] == [0.0] * 4
 
 
 def test_gains_that_are_predicted_one_by_one_are_added() -> None:

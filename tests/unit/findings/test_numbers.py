@@ -286,16 +286,27 @@ def test_threads_left_their_pages_behind_on_nodes_of_their_own() -> None:
     assert not left((0, 1, 8), (0, 2, 1), (1, 2, 6))
 
 
-def test_threads_that_moved() -> None:
+def moved(accesses: list[int], nodes: list[list[int]]) -> list[Finding]:
+    """Each of four threads uses one page, and was seen on some nodes."""
     pattern = Pattern("moved", 4)
     s = pattern.structure("A", 4)
     page = np.arange(4)
-    pattern.access(s, page, page, np.array([40, 30, 20, 10]) * 1000, 0)
+    pattern.access(s, page, page, np.array(accesses), 0)
     pattern.touch(s, page, page)
     run = run_of(pattern, nodes=True)
-    seen = pl.Series([[0], [0, 1], [2], [3, 0]], dtype=pl.List(pl.UInt32))
+    seen = pl.Series(nodes, dtype=pl.List(pl.UInt32))
     run.trace.__dict__["threads"] = run.trace.threads.with_columns(nodes=seen)
-    (found,) = migrated_threads.diagnose(run)
+    return migrated_threads.diagnose(run)
+
+
+def test_threads_that_moved_matter_if_they_make_a_hundredth_of_the_work() -> None:
+    nodes = [[0], [0, 1], [2], [3]]
+    assert len(moved([33_000, 1_000, 33_000, 33_000], nodes)) == 1
+    assert moved([33_000, 999, 33_000, 33_000], nodes) == []
+
+
+def test_threads_that_moved() -> None:
+    (found,) = moved([40_000, 30_000, 20_000, 10_000], [[0], [0, 1], [2], [3, 0]])
     assert found.threads == (1, 3)
     assert numbers(found) == pytest.approx([2.0, 0.4])
     assert (found.nearer, found.confidence) == (20_000, 1.0)

@@ -11,7 +11,7 @@ import pytest
 
 from numascape.analysis.iterations import ParallelLoop
 from numascape.findings.finding import Place
-from numascape.findings.subject import Subject
+from numascape.findings.subject import Run, Subject
 from numascape.trace.format import PAGE_BYTES
 
 LOOP = ParallelLoop(3, "")
@@ -102,3 +102,11 @@ def test_a_structure_without_work_has_no_phase() -> None:
     assert value("threads", rows=rows) == ()
     run = SimpleNamespace(deals_out_tasks=lambda phase: phase == 0)
     assert [value("in_tasks", main_phase=p, run=run) for p in (None, 0, 1)] == [False, True, False]
+
+
+@pytest.mark.parametrize(("accesses", "least"), [(0, 1.0), (50, 1.0), (1000, 10.0)])
+def test_a_structure_is_examined_from_a_hundredth_of_the_accesses_but_one_at_least(
+    accesses: int, least: float
+) -> None:
+    compute: Any = vars(Run)["_least"].fget
+    assert compute(SimpleNamespace(accesses=accesses)) == least

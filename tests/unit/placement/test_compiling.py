@@ -85,6 +85,12 @@ def test_cpus_and_nodes_that_are_not_there_are_named() -> None:
         check_host(Plan(structures=(StructureRule("a", "bind", nodes=(0, 3)),)), HOST, "p")
 
 
+def test_a_long_name_is_cut_where_it_is_named() -> None:
+    rule = StructureRule("a" * 61, "bind", nodes=(3,))
+    with pytest.raises(NumascapeError, match=rf"rule 1 \({'a' * 60}\) needs memory of node 3;"):
+        check_host(Plan(structures=(rule,)), HOST, "p")
+
+
 def test_the_compiled_plan_is_as_long_as_it_says() -> None:
     plan = Plan(
         threads=(ThreadRule((1, 2), name="w*"), ThreadRule((0,), order="0")),

@@ -13,6 +13,7 @@ from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_IMBALANCE, MIN_PHASE_SHARE, sureness
 from numascape.findings.wording import threads_text
+from numascape.quantities import share_of
 from numascape.trace.phase import loose_phases
 
 
@@ -45,7 +46,7 @@ def diagnose(run: Run) -> list[Finding]:
 
 def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     counts = rows["count"].to_numpy().astype(float)
-    if len(counts) < 2 or counts.sum() < MIN_PHASE_SHARE * run.accesses:
+    if counts.sum() < MIN_PHASE_SHARE * run.accesses:
         return None
     working = counts >= MAX_IDLE_RATIO * counts.mean()
     threads, counts = rows["thread"].to_numpy()[working], counts[working]
@@ -92,7 +93,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
 
 
 def _share(run: Run, counts: np.ndarray) -> float:  # type: ignore[type-arg]
-    return float(counts.sum()) / max(1, run.accesses)
+    return share_of(float(counts.sum()), run.accesses)
 
 
 def _users_change(run: Run, phase: int) -> bool:

@@ -10,6 +10,7 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_STRUCTURE_SHARE, sureness
 from numascape.findings.wording import threads_text
+from numascape.quantities import share_of
 from numascape.trace.counting import only_touches
 
 
@@ -22,7 +23,7 @@ def diagnose(run: Run) -> list[Finding]:
     theirs, all_ = run.work.select(
         count.filter(pl.col("thread").is_in(moved)).sum().alias("theirs"), count.sum().alias("all")
     ).row(0)
-    share = int(theirs) / max(1, int(all_))
+    share = share_of(int(theirs), int(all_))
     if share < MIN_STRUCTURE_SHARE:
         return []
     return [

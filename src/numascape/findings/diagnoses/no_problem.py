@@ -18,7 +18,7 @@ from numascape.findings.gain import best_policy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MAX_SHARED_SHARE, MIN_RELEVANT_GAIN
 from numascape.prediction.model import Prediction
-from numascape.quantities import percent
+from numascape.quantities import percent, share_of
 from numascape.trace.counting import knows_touches
 
 _NAMED = 3
@@ -126,7 +126,7 @@ def _where(run: Run) -> str:
 def private_share(run: Run) -> float:
     """Share of the run's accesses that are by the first toucher of the page."""
     own = sum(facts.own_share * facts.accesses for facts in run.facts.values())
-    return own / max(1, run.accesses)
+    return share_of(own, run.accesses)
 
 
 def _cached_share(run: Run) -> float:
@@ -136,7 +136,7 @@ def _cached_share(run: Run) -> float:
         for subject in run.subjects
         if subject.whole.threads > 1 and is_cache_resident(subject)
     )
-    return shared / max(1, run.accesses)
+    return share_of(shared, run.accesses)
 
 
 def _local_share(run: Run) -> float | None:
@@ -157,4 +157,4 @@ def _by_thread(run: Run) -> list[int]:
 
 def _runtime_share(run: Run) -> float:
     count = sum(f.accesses for s, f in run.facts.items() if run.owners[s] is Owner.RUNTIME)
-    return count / max(1, run.accesses)
+    return share_of(count, run.accesses)

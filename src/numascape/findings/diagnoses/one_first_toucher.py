@@ -21,7 +21,7 @@ def diagnose(subject: Subject) -> Finding | None:
         return None
     threads = run.trace.threads.height
     thread = whole.first_toucher
-    if threads < 2 or thread is None or whole.first_toucher_share < MIN_SERIAL_SHARE:
+    if thread is None or whole.first_toucher_share < MIN_SERIAL_SHARE:
         return None
     # A thread that touches only its own share of the memory is not a problem.
     if run.touched_by(thread) < MIN_FIRST_TOUCH_RATIO * run.accesses / threads:

@@ -27,7 +27,7 @@ from numascape.findings.thresholds import (
     MIN_TRANSFERS_PER_ACCESS,
     sureness,
 )
-from numascape.quantities import counted, percent
+from numascape.quantities import counted, percent, share_of
 
 
 def diagnose(run: Run, divided: Set[int | None]) -> list[Finding]:
@@ -53,7 +53,7 @@ def _finding(
 ) -> Finding | None:
     parts = parts_of_lines(rows)
     false = sums.false_sharing >= MIN_FALSE_SHARING
-    per_access = sums.travelling / max(1, run.accesses)
+    per_access = share_of(sums.travelling, run.accesses)
     if false and not at_borders and (parts is None or not parts.step):
         return None
     sides = _sides(rows, false=false)

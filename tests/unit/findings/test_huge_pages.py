@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What 2 MiB pages would cost: accesses by others than the main user of each whole one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from numascape.findings.diagnoses import huge_page_false_sharing
+from numascape.findings.diagnoses.huge_page_false_sharing import diagnose, loss
+from numascape.findings.page_use import PageUse
+from numascape.findings.pattern import Pattern
+
+
+def subject(pages: int = 2048, address: int = 0, nodes: Any = None, kind: str = "heap") -> Any:
+    """Thread 5 uses every fourth page of a structure, thread 2 the others."""
+    page = np.arange(pages)
+    by_last = (page % 4 == 3)[:, None] == [False, True]
+    use = PageUse(np.array([2, 5]), np.zeros(pages, np.int64), page, by_last * 2.0)
+    instances = pl.DataFrame(
+        {"structure": [0], "instance": [0], "address": [address]},
+        schema={"structure": pl.UInt32, "instance": pl.UInt32, "address": pl.UInt64},
+    )
+    run = SimpleNamespace(nodes=nodes, trace=SimpleNamespace(instances=instances))
+    return SimpleNamespace(
+        use=use, run=run, structure=0, name="A", threads=(2, 5), used_at=None, working=1000,
+        pattern=Pattern.SPLIT, row={"kind": kind},
+    )  # fmt: skip
+
+
+def test_only_whole_huge_pages_count() -> None:
+    assert loss(subject()) == (0.25, 4)
+    assert loss(subject(2047)) == (384 / 2047, 3)
+    assert loss(subject(511)) == (0.0, 0)
+    # The first of 512 pages is the last one of a huge page.
+    assert loss(subject(513, 511 << 12)) == (128 / 513, 1)
+    assert loss(subject(512, 511 << 12)) == (0.0, 0)
+
+
+def test_threads_of_one_node_are_one_user() -> None:
+    near = SimpleNamespace(observed=True, thread_node=np.array([9, 9, 1, 9, 9, 1]))
+    assert loss(subject(nodes=near)) == (0.0, 4)
+    near.thread_node[5] = 0
+    assert loss(subject(nodes=near)) == (0.25, 4)
+    near.observed, near.thread_node = False, None
+    assert loss(subject(nodes=near)) == (0.25, 4)
+
+
+def test_a_quarter_of_the_accesses_on_four_huge_pages_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(huge_page_false_sharing, "pin", lambda _: "")
+    found = diagnose(subject())
+    assert found is not None
+    assert (found.nearer, found.confidence) == (250, pytest.approx(0.45))
+    assert [one.value for one in found.evidence] == [0.25, 4]
+    assert "make 25 % of the accesses. (It has 4 such pages.)" in found.why
+    assert diagnose(subject(kind="mapping")) is not None
+    assert diagnose(subject(kind="global")) is None
+    assert diagnose(subject(2047)) is None
