@@ -56,7 +56,8 @@ def test_a_quarter_of_the_accesses_on_four_huge_pages_is_a_finding(
     monkeypatch.setattr(huge_page_false_sharing, "pin", lambda _: "")
     found = diagnose(subject())
     assert found is not None
-    assert (found.nearer, found.confidence) == (250, pytest.approx(0.45))
+    assert found.nearer == 250
+    assert found.confidence == pytest.approx(0.45)
     assert [one.value for one in found.evidence] == [0.25, 4]
     assert "make 25 % of the accesses. (It has 4 such pages.)" in found.why
     assert diagnose(subject(kind="mapping")) is not None

@@ -107,3 +107,13 @@ def test_the_compiled_plan_is_as_long_as_it_says() -> None:
     assert b"/some" not in compiled.content
     assert compiled.masks[0] == HOST.cpus
     assert set(compiled.masks[1:]) == {(0,), (1,), (2,)}
+
+
+def test_a_mask_of_cpus_has_words_of_64() -> None:
+    def length(cpu: int) -> int:
+        host = Host((0, cpu), {0: (0, cpu)}, (0,))
+        plan = Plan(threads=(ThreadRule((cpu,), order="0"),))
+        return len(compile_plan(plan, host, 0, Path("/s"), Path("/f"), False).content)
+
+    assert length(62) == length(63)
+    assert length(64) == length(127) == length(63) + 2 * 8  # of the host and of the rule
