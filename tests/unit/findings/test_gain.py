@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 from numascape.findings import gain
-from numascape.findings.finding import Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.finding import Figure, Finding, Fix, Gain, Kind, Remedy
 from numascape.findings.gain import _in_order
 from numascape.findings.nodes import Nodes
 from numascape.findings.remedies import RemediedRun
@@ -103,9 +104,28 @@ def test_the_best_fix_comes_first_and_fallbacks_only_if_they_are_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("remedy", "share", "names", "said"),
+    [
+        (Remedy.USERS, 0.25, ("A",), "for A: 25 % of the run time saved."),
+        (Remedy.USERS, -0.1, ("",), "for the run: 0 % of the run time saved."),
+        (Remedy.DIVIDED, 0.25, ("A", "B"), "for all of them: at most 25 % of the run time saved."),
+        (Remedy.COPIED, 0.25, ("A",),
+         "for A: 25 % of the run time saved, including the time to make the copies."),
+    ],
+)  # fmt: skip
+def test_the_gain_of_another_fix_is_said(
+    remedy: Remedy, share: float, names: tuple[str, ...], said: str
+) -> None:
+    members = [dataclasses.replace(finding(), name=name) for name in names]
+    gained = Gain(share, share, share, "links", "m")
+    assert gain._saved(Fix("", remedy), gained, members) == f"Predicted {said}"
+
+
+@pytest.mark.parametrize(
     ("gains", "best"),
     [
         ({Remedy.USERS: 0.3, Remedy.INTERLEAVED: 0.305}, Remedy.USERS),
+        ({Remedy.USERS: 0.25, Remedy.INTERLEAVED: 0.26}, Remedy.USERS),
         ({Remedy.USERS: 0.3, Remedy.INTERLEAVED: 0.32}, Remedy.INTERLEAVED),
         ({Remedy.USERS: -0.19, Remedy.INTERLEAVED: 0.22}, Remedy.INTERLEAVED),
     ],

@@ -2,6 +2,7 @@
 """The time that travelling lines cost: the latency of each one between the nodes of its threads."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from numascape.findings.gain import seconds_now
@@ -37,5 +38,9 @@ def test_the_thread_that_waits_longest_decides() -> None:
     gain = gain_without(run, run.trace.transfers)
     assert gain is not None
     assert gain.share == pytest.approx(seconds / (now + seconds))
+    # Thread 0 waits for the lines that it takes, on the first node, too.
+    into = gain_without(run, run.trace.transfers.filter(pl.col("thread") == 0))
+    assert into is not None
+    assert into.share == pytest.approx(waits[0] / (now + seconds))
     assert gain.low == pytest.approx(0.5 * seconds / (now + seconds))
     assert gain.high == pytest.approx(2 * seconds / (now + 2 * seconds))

@@ -100,6 +100,8 @@ def test_numbers_of_false_and_true_sharing() -> None:
     assert (false.kind, false.threads, false.nearer) == (Kind.LINE_FALSE_SHARING, (2, 3), 1800)
     assert [one.value for one in false.evidence] == [2000, 0.9, 2000 / 400_000]
     assert false.confidence == 1.0
+    (half,) = found(500)
+    assert (half.kind, half.confidence) == (Kind.LINE_FALSE_SHARING, 0.5)
     (true,) = found(700)
     assert (true.kind, true.nearer) == (Kind.LINE_TRUE_SHARING, 2000)
     assert true.confidence == pytest.approx(0.5 + 0.5 * 0.2 / 0.4)
