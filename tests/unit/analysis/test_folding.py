@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages are folded into blocks no wider than the limit of columns needs."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from numascape.analysis.folding import Folded, limit_columns
+
+U32 = pl.UInt32
+
+
+def folded(blocks: int) -> Folded:
+    """One structure, whose blocks of one page each are all used by thread 0."""
+    at = pl.DataFrame({"position": [0] * blocks, "block": range(blocks)}, schema_overrides={
+        "position": U32, "block": U32,
+    })  # fmt: skip
+    cell = at.with_columns(phase=pl.lit(0, U32), row=pl.lit(0, U32))
+    return Folded(
+        touched=at.with_columns(touched=pl.lit(1, U32)),
+        accesses=cell.with_columns(reads=pl.lit(3, pl.UInt64), writes=pl.lit(1, pl.UInt64)),
+        first=cell.with_columns(
+            pages=pl.lit(1, U32), place=pl.lit(0, U32), place_pages=pl.lit(1, U32)
+        ),
+        width=pl.DataFrame({"position": [0], "width": [1], "pages": [blocks]}).cast(U32),
+    )
+
+
+@pytest.mark.parametrize(
+    ("blocks", "limit", "width", "columns"),
+    [(4, 4, 1, 4), (5, 4, 2, 3), (8, 4, 2, 4), (9, 4, 4, 3), (10, 4, 4, 3), (10, 1, 16, 1)],
+)
+def test_blocks_get_as_wide_as_the_limit_needs(
+    blocks: int, limit: int, width: int, columns: int
+) -> None:
+    limits = pl.DataFrame({"position": [0], "limit": [limit]}).cast(U32)
+    found = limit_columns(folded(blocks), limits)
+    assert found.width["width"].to_list() == [width]
+    assert sorted(found.touched["block"]) == list(range(columns))
+    assert found.touched["touched"].sum() == blocks
+    assert found.accesses["reads"].sum() == 3 * blocks
+    assert (found.cell_count(), found.cell_counts()) == (2 * columns, {0: 2 * columns})
