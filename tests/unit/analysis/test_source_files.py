@@ -79,6 +79,15 @@ def test_a_file_has_its_loops(tmp_path: Path) -> None:
     assert sources.loops(file) is loops
 
 
+def test_a_file_that_may_be_read_has_its_parallel_loops(tmp_path: Path) -> None:
+    code = "void f(int n, int *a) {\n  for (int i = 0; i < n; i++)\n    a[i] = 0;\n}\n"
+    file = file_of(tmp_path, 1, "a.c", code)
+    found = SourceFiles(True, 1.0).parallel_loop(file, 3)
+    assert found is not None
+    assert found.line == 2
+    assert SourceFiles(False, 1.0).parallel_loop(file, 3) is None
+
+
 def test_names_of_source_files() -> None:
     assert all(is_source_name(name) for name in ("/src/a.c", "a.F90", "a\nb.hpp", "a.c++"))
     assert not any(is_source_name(name) for name in ("a.py", ".c", "/src.c/passwd", "a.c.bak"))
