@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from interrupts import receive_interrupts
 from numascape.machine import Machine, MachineNode
 from numascape.trace import TraceInfo, write_trace
 from numascape.trace.info import Host, Process, Recorder, Times, Totals
@@ -49,6 +50,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if fitting:
             item.add_marker(_NEEDS[max(fitting, key=len)])
     items.sort(key=lambda item: not item.nodeid.startswith("tests/vm/"))
+
+
+def pytest_configure() -> None:
+    receive_interrupts()
 
 
 @pytest.hookimpl(optionalhook=True)

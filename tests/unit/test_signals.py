@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from interrupts import receive_interrupts
 from numascape.signals import signals_passed_on
 
 PROGRAM = """
@@ -30,6 +31,13 @@ def a_program() -> Iterator[subprocess.Popen[str]]:
             yield it
         finally:
             it.kill()
+
+
+def test_tests_in_the_background_receive_interrupts() -> None:
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    receive_interrupts()
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
 
 
 def test_a_signal_is_sent_on() -> None:
