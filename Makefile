@@ -58,9 +58,10 @@ check-sources:
 	@cd src/viewer && npm run --silent check && npm test --silent
 	@$(BIN)/python -m mypy
 
-# All other folders of tests need what is left out here (tests/conftest.py).
+# All other folders of tests need what is left out here (tests/conftest.py). What Python compiles is
+# kept for the next time, also where PYTHONDONTWRITEBYTECODE is set: compiling takes seconds.
 check-tests:
-	@POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
+	@PYTHONDONTWRITEBYTECODE= POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
 	-m 'not compiler and not program and not guest and not browser and not runtime and not slow' \
 	tests/unit
 

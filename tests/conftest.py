@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ _NEEDS = {
     "tests/unit/figures/test_plot.py": "slow",
     "tests/unit/machine/test_snapshots.py": "slow",
     "tests/unit/containers/": "compiler",
+    "tests/unit/naming/test_symbol_cache.py": "compiler",
 }
 _NEVER_SKIPPED_IN_CI = {"guest", "browser", "runtime"}
 
@@ -81,8 +83,7 @@ def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMAS[table], orient="row")
 
 
-@pytest.fixture
-def tables() -> Tables:
+def _tables() -> Tables:
     """Two threads. A: thread 0 writes both pages, thread 1 reads them. B: thread 1 alone."""
     fill, add = ("fill", "sum.c", 12), ("add", "sum.c", 31)
     heap = (["fill (sum.c:10)", "main (sum.c:20)"], True)
@@ -140,8 +141,7 @@ def tables() -> Tables:
     }
 
 
-@pytest.fixture
-def info() -> TraceInfo:
+def _info() -> TraceInfo:
     return TraceInfo(
         program="/home/ada/sum",
         arguments=("1 000", "-v"),
@@ -160,11 +160,27 @@ def info() -> TraceInfo:
 
 
 @pytest.fixture
-def trace_folder(tmp_path: Path, tables: Tables, info: TraceInfo) -> Path:
-    """The small trace on disk."""
-    folder = tmp_path / "sum.numascape"
-    write_trace(folder, tables, info)
+def tables() -> Tables:
+    return _tables()
+
+
+@pytest.fixture
+def info() -> TraceInfo:
+    return _info()
+
+
+@pytest.fixture(scope="session")
+def small_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small trace on disk, which no test may change."""
+    folder = tmp_path_factory.mktemp("small") / "sum.numascape"
+    write_trace(folder, _tables(), _info())
     return folder
+
+
+@pytest.fixture
+def trace_folder(tmp_path: Path, small_trace: Path) -> Path:
+    """A copy of the small trace."""
+    return Path(shutil.copytree(small_trace, tmp_path / small_trace.name))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,15 +9,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+import pytest
+
 from interrupts import receive_interrupts
 from numascape.signals import signals_passed_on
 
+pytestmark = pytest.mark.program
+
+# A handler in Python would run only after the current call. A signal that arrives shortly before a
+# call that waits would be handled at the end of that call.
 PROGRAM = """
-import signal, sys, time
-signal.signal(signal.SIGUSR1, lambda *_: sys.exit(5))
-signal.signal(signal.SIGINT, lambda *_: sys.exit(6))
+import signal, sys
+statuses = {signal.SIGUSR1: 5, signal.SIGINT: 6}
+signal.pthread_sigmask(signal.SIG_BLOCK, statuses)
 print("ready", flush=True)
-time.sleep(60)
+sys.exit(statuses[signal.sigwait(statuses)])
 """
 
 
@@ -54,14 +60,26 @@ def test_an_interrupt_for_us_alone_is_sent_on() -> None:
         assert program.wait(30) == 6
 
 
-LAUNCHER = """
-import os, subprocess, sys
+# It prints "int" for each interrupt, until a line is typed.
+COUNTING = """
+import os, select, signal
+read, write = os.pipe()
+os.set_blocking(write, False)
+signal.signal(signal.SIGINT, lambda *_: None)
+signal.set_wakeup_fd(write)
+print("ready", flush=True)
+ready = []
+while 0 not in ready:
+    ready = select.select([0, read], [], [])[0]
+    if read in ready:
+        os.write(1, b"int" * len(os.read(read, 100)))
+"""
+LAUNCHER = f"""
+import subprocess, sys
 from numascape.signals import signals_passed_on
 
-program = "import signal, time; signal.signal(2, lambda *_: print('int', flush=True));"
-program += "print('ready', flush=True); input()"
 with signals_passed_on() as receiver:
-    child = subprocess.Popen([sys.executable, "-c", program])
+    child = subprocess.Popen([sys.executable, "-c", {COUNTING!r}])
     receiver.becomes(child.pid)
     child.wait()
 """

@@ -234,9 +234,8 @@ class _Needs:
         self, speeds: Speeds, phases: npt.NDArray[np.int64], seconds: Floats
     ) -> tuple[Floats, Floats]:
         """The seconds that each thread and each node's cores need if these phases take so long."""
-        with np.errstate(invalid="ignore"):  # no time, and so no traffic
-            used = np.nan_to_num(self.memory[phases] / seconds[:, None])
-            crossing = np.nan_to_num(self.link[phases] / seconds[:, None, None])
+        used = _per_second(self.memory[phases], seconds[:, None])
+        crossing = _per_second(self.link[phases], seconds[:, None, None])
         utilisation = np.maximum(used[:, None, :], crossing)
         latency = speeds.latency * speeds.slowdown(utilisation)
         waiting = np.einsum("ptm,ptm->pt", self.waits[phases], latency[:, self.home])
@@ -254,6 +253,11 @@ class _Needs:
         threads, shared = self.threads_and_cores(speeds, phases, seconds)
         alone = threads.max(axis=1, initial=0.0)
         return np.asarray(np.maximum(alone, shared.max(axis=1, initial=0.0)))
+
+
+def _per_second(needed: Floats, seconds: Floats) -> Floats:
+    """The quotient; 0 for a phase without time, which has no traffic."""
+    return np.divide(needed, seconds, out=np.zeros_like(needed), where=seconds > 0)
 
 
 def _needs(load: Load, speeds: Speeds) -> _Needs:

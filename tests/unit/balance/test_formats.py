@@ -161,6 +161,7 @@ def test_metis_itself_agrees_on_a_vertex_without_edges(tmp_path: Path) -> None:
     assert edges(read_graph(path, 2)) == [(0, 2, 1, 0), (2, 0, 1, 0)]
 
 
+@pytest.mark.program
 def test_a_graph_of_scotch_that_scotch_accepts(tmp_path: Path) -> None:
     path = tmp_path / "three.grf"
     path.write_text("0\n3 4\n1 011\n5 1 7 2\n6 2 7 1 9 3\n8 1 9 2\n")

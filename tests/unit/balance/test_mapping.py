@@ -187,6 +187,7 @@ print("sound")
 """
 
 
+@pytest.mark.program
 def test_scotch_keeps_to_its_memory() -> None:
     run = subprocess.run(
         [sys.executable, "-c", REMAPPED],

@@ -19,6 +19,7 @@ from numascape.jobs.findings import job_findings
 from numascape.jobs.job import analyse_job
 from numascape.jobs.merged import open_job, write_merged
 from numascape.jobs.shared import shared_memory
+from numascape.jobs.stored_sums import store_sums
 from synthetic.job import rank_pattern, write_job, write_rank
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -27,7 +28,11 @@ SIZE = 8
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_job(tmp_path_factory.mktemp("job") / "run.numascape", SIZE, pages=32)
+    """Each rank has stored its sums, as after a recording; they are used until its part changes."""
+    job = write_job(tmp_path_factory.mktemp("job") / "run.numascape", SIZE, pages=32)
+    for rank in range(SIZE):
+        store_sums(job, rank)
+    return job
 
 
 @pytest.fixture

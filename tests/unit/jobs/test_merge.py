@@ -44,7 +44,7 @@ def tasks(job: Path) -> list[Task]:
     return [Task(read_job(job), rank, folder) for rank, folder in list_parts(job)[0].items()]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), groups=st.integers(1, SIZE))
 def test_order_and_grouping_do_not_matter(parts: list[JobTables], seed: int, groups: int) -> None:
     draw = random.Random(seed)
@@ -61,8 +61,11 @@ def test_order_and_grouping_do_not_matter(parts: list[JobTables], seed: int, gro
 
 @pytest.mark.parametrize(
     "start",
-    [None, partial(ThreadPoolExecutor, 3), local_engine(SIZE)],
-    ids=["here", "threads", "processes"],
+    [
+        pytest.param(None, id="here"),
+        pytest.param(partial(ThreadPoolExecutor, 3), id="threads"),
+        pytest.param(local_engine(SIZE), id="processes", marks=pytest.mark.program),
+    ],
 )
 def test_engines_give_the_same_result(
     job: Path, parts: list[JobTables], start: Engine | None
@@ -101,6 +104,7 @@ def processes() -> Executor:
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 
+@pytest.mark.program
 def test_tasks_of_killed_workers_are_done_again_and_those_that_kill_are_left_out(
     job: Path, tmp_path: Path
 ) -> None:

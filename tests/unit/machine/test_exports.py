@@ -40,6 +40,7 @@ def test_an_exported_machine_reads_back(name: str, tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.program
 def test_lstopo_shows_latency_and_bandwidth(tmp_path: Path) -> None:
     file = tmp_path / "machine.xml"
     file.write_text(hwloc_xml(open_machine("xeon-6980p-snc3")))
@@ -51,6 +52,7 @@ def test_lstopo_shows_latency_and_bandwidth(tmp_path: Path) -> None:
     assert re.search(r"NUMANode L#0 = 179206 from cpuset", attributes["Bandwidth"])
 
 
+@pytest.mark.program
 def test_memory_without_cpus_is_exported(tmp_path: Path) -> None:
     machine = open_machine("[numa(memory=1073741824)] pack:2 [numa] core:2 pu:1")
     file = tmp_path / "machine.xml"
@@ -59,6 +61,7 @@ def test_memory_without_cpus_is_exported(tmp_path: Path) -> None:
     assert open_machine(str(file)).nodes == machine.nodes
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("name", ["numa16", "numa32", "epyc-9354p-nps4", "xeon-6980p-snc3"])
 def test_scotch_accepts_the_architecture(name: str, tmp_path: Path) -> None:
     if shutil.which("atst") is None:

@@ -47,7 +47,7 @@ HOSTILE = {
 @pytest.mark.parametrize("suffix", [".c", ".cpp", ".f90", ".f", ".rs"])
 @pytest.mark.parametrize("content", HOSTILE)
 def test_any_content_gives_a_printable_name(content, suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PARSE_SECONDS", 0.05)
+    monkeypatch.setattr(sources, "PARSE_SECONDS", 0.02)
     source = tmp_path / f"hostile{suffix}"
     source.write_bytes(HOSTILE[content])
     for line, column in [(1, 0), (1, 1), (1, 16), (1, 30_000), (2, 5), (2**31, 2**31)]:

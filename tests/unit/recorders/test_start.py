@@ -9,6 +9,7 @@ import sys
 import pytest
 
 
+@pytest.mark.program
 @pytest.mark.parametrize(
     "module", ["numascape.recorders.record", "numascape.placement.planned_run"]
 )

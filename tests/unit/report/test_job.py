@@ -78,6 +78,7 @@ def test_the_file_has_pages_of_typical_ranks_and_outliers(job: AnalysedJob, tmp_
     assert "<title>run.numascape" in content
 
 
+@pytest.mark.slow
 def test_the_file_never_exceeds_its_size(
     job: AnalysedJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_the_fields_of_trace_json_are_documented() -> None:
     assert sorted(documented) == sorted(TraceInfo.__dataclass_fields__)
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
 def test_examples_in_python_print_the_sums(code: str, trace_folder: Path) -> None:
     trace_folder.rename(trace_folder.with_name("run.numascape"))

@@ -22,6 +22,7 @@ import pytest
 from numascape.trace import Trace
 from numascape.view.open import shown_in_browser, site_of
 from numascape.view.server import MAX_CONNECTIONS, serving
+from numascape.view.site import Site
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -62,9 +63,14 @@ class Served:
         return self.ask(f"{self.path}detail?{query}")
 
 
+@pytest.fixture(scope="module")
+def site(small_trace: Path) -> Site:
+    return site_of(Trace.read(small_trace))
+
+
 @pytest.fixture
-def served(trace_folder: Path) -> Iterator[Served]:
-    with serving(site_of(Trace.read(trace_folder))) as address:
+def served(site: Site) -> Iterator[Served]:
+    with serving(site) as address:
         yield Served(address)
 
 
