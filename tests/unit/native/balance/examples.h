@@ -3,6 +3,8 @@
 // Problems for tests: small ones by hand, and random ones of any shape.
 #pragma once
 
+#include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "problem.h"
@@ -48,12 +50,15 @@ inline void add_tasks(Example& e, std::vector<double> loads, std::vector<Core> c
     e.core = std::move(cores);
 }
 
-// Messages (from, to, count), sorted by sender.
-inline void add_messages(Example& e, const std::vector<std::tuple<Task, Task, double>>& messages) {
+// Messages (from, to, count), in any order.
+inline void add_messages(Example& e, std::vector<std::tuple<Task, Task, double>> messages) {
+    std::stable_sort(messages.begin(), messages.end(),
+                     [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
     e.offsets.assign(e.load.size() + 1, 0);
+    auto next = messages.begin();
     for (Task t = 0; t < e.load.size(); ++t) {
-        for (const auto& [from, to, count] : messages) {
-            if (from != t) continue;
+        for (; next != messages.end() && std::get<0>(*next) == t; ++next) {
+            const auto& [from, to, count] = *next;
             e.to.push_back(to), e.count.push_back(count), e.bytes.push_back(count * 100.0);
         }
         e.offsets[t + 1] = e.to.size();
