@@ -21,6 +21,7 @@ from numascape.naming.allocations import (
     name_sites,
 )
 from numascape.naming.frames import is_library, is_library_place, outside_marks
+from numascape.naming.known_frames import KnownFrame, known_frame
 from numascape.naming.python_statements import PythonFrame
 
 CallStack = tuple[AllocationName, tuple[str, ...], str]
@@ -59,7 +60,7 @@ class Names:
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
         # By return address; most call stacks have their outer callers in common.
-        self._callers: dict[int, tuple[list[Frame], tuple[str, ...]]] = {}
+        self._callers: dict[int, tuple[list[KnownFrame], tuple[str, ...]]] = {}
 
     def allocations(self, shard: Shard) -> dict[int, CallStack]:
         """By call stack: the allocation's name, the stack as text, and the module of the name."""
@@ -97,10 +98,10 @@ class Names:
             self._sites[key] = _Site(found, words, module_name(module))
         return self._sites[key]
 
-    def _caller(self, address: int) -> tuple[list[Frame], tuple[str, ...]]:
+    def _caller(self, address: int) -> tuple[list[KnownFrame], tuple[str, ...]]:
         """The functions that return to `address`, with what was inlined there; and as text."""
         if address not in self._callers:
-            frames = self._symbols.frames(address - 1)
+            frames = [known_frame(frame) for frame in self._symbols.frames(address - 1)]
             self._callers[address] = frames, tuple(_words(frame) for frame in frames)
         return self._callers[address]
 
@@ -163,7 +164,7 @@ class Names:
         return variables_on_pages(self._modules, items)
 
 
-def _words(frame: Frame) -> str:
+def _words(frame: KnownFrame) -> str:
     if frame.line:
         return f"{frame.function} ({frame.file}:{frame.line})"
     return f"{frame.function} ({module_name(frame.module)})" if frame.module else frame.function

@@ -4,6 +4,7 @@
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 
 LONGEST_NAME = 200
 # Names of temporary variables, which hold a block until it is checked (`tmp = realloc(v->x, n)`).
@@ -71,6 +72,7 @@ def without_subscripts(name: str) -> str:
     return "".join(kept)
 
 
+@lru_cache(maxsize=1 << 14)
 def tidy(text: str) -> str:
     """The source text on one line, without control characters and of bounded length."""
     printable = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_NAME])

@@ -70,6 +70,7 @@ def outside_marks(frames: list[_Frame]) -> list[_Frame]:
     return [frame for frame in frames if not re.search(_MARK_FILE, frame.file)] or frames
 
 
+@lru_cache(maxsize=1 << 10)
 def is_library_module(name: str) -> bool:
     """Whether a module of this file name is a library of a language or of the system."""
     return re.match(_LIBRARY_MODULE, name) is not None
@@ -123,6 +124,7 @@ def source_function(frame: CallFrame) -> str | None:
     return name if re.fullmatch(r"~?[A-Za-z_]\w*", name) and name != "operator" else None
 
 
+@lru_cache(maxsize=1 << 14)
 def is_allocator(function: str) -> bool:
     """Whether a function is an allocator by its name: `xmalloc`, `Memory::srealloc`, `g_malloc0`.
 

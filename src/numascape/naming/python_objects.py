@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from numascape.naming.frames import CallFrame, is_library, is_library_module, module_name
 
@@ -42,7 +43,7 @@ def interpreters_name(frames: Sequence[CallFrame]) -> str | None:
     None if the memory is not of one.
     """
     frame = next((frame for frame in frames if not is_library(frame)), None)
-    name = None if frame is None else _builtin_name(frame)
+    name = None if frame is None else _builtin_name(frame.function, module_name(frame))
     # The C library maps memory for its own purposes, while a function of the interpreter runs.
     maps = frames and is_library_module(module_name(frames[0]))
     return None if name == _OBJECTS and maps else name
@@ -77,11 +78,12 @@ def _numpy_name(own: CallFrame, caller: CallFrame | None) -> str:
     return f"{'numpy.ndarray' if is_method else 'numpy'}.{match[1]}"
 
 
-def _builtin_name(frame: CallFrame) -> str | None:
-    if not re.match(_PYTHON_MODULE, module_name(frame)):
+@lru_cache(maxsize=1 << 14)
+def _builtin_name(function: str, module: str) -> str | None:
+    if not re.match(_PYTHON_MODULE, module):
         return None
     for functions, name in _CPYTHON_FUNCTIONS.items():
-        if re.fullmatch(functions, frame.function):
+        if re.fullmatch(functions, function):
             return name
-    is_known = not frame.function.startswith("0x")  # the interpreter may have few symbols
-    return _OBJECTS if is_known and not re.match(_DATA_FUNCTION, frame.function) else None
+    is_known = not function.startswith("0x")  # the interpreter may have few symbols
+    return _OBJECTS if is_known and not re.match(_DATA_FUNCTION, function) else None
