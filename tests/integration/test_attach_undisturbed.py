@@ -81,6 +81,13 @@ def test_timers_go_on(programs: Path, attach: Attach) -> None:
         assert end(process) == ("right\n", 42)
 
 
+def test_the_red_zone_stays_as_it_is(programs: Path, attach: Attach) -> None:
+    with running(programs / "red_zone") as process:
+        for _ in range(2):
+            attach(process.pid, seconds=0.1)
+        assert end(process) == ("right\n", 42)
+
+
 def test_memory_that_nobody_touched_stays_so(programs: Path, attach: Attach) -> None:
     with running(programs / "unfilled") as process:
         for _ in range(2):
