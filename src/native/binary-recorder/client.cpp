@@ -276,6 +276,7 @@ void process_ended() {
         call_stacks.close();
         allocations_exit();
         memory_regions.close();
+        memory.close();
         block_heads_exit();
         kept_values_exit();
         own_stacks.close();

@@ -119,6 +119,13 @@ class IntervalMap {
     void unlock() { lock_.unlock(); }
     // For the child of a fork, if the lock was not taken before.
     void reset_lock() { lock_.reset(); }
+    // Gives the memory back. Nothing may use the map any more.
+    void close() {
+        if (nodes_ != nullptr) {
+            os::unmap(nodes_, kMaxNodes * sizeof(Node));
+            nodes_ = nullptr;
+        }
+    }
 
   private:
     struct Node {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // registers THREADS: until SIGUSR1, main and THREADS more set what the processor has of the carry
 // flag, x87 and mxcsr's rounding, x87, vector and mask registers, do nothing for a while, and look
-// whether all is as it was. Prints "right" or the first that changed, and ends with status 42.
+// whether all is as it was. It has a System V segment, which the recorder follows. Prints "right"
+// or the first that changed, and ends with status 42.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 
 enum { MOST_THREADS = 16, SPINS = 2000000, VECTORS = 32, MASKS = 8, X87 = 4 };
 
@@ -107,6 +110,9 @@ int main(int count, char* arguments[]) {
     const long others = count > 1 ? atol(arguments[1]) : 0;
     pthread_t threads[MOST_THREADS];
     signal(SIGUSR1, stop);
+    const int segment = shmget(IPC_PRIVATE, 1 << 16, IPC_CREAT | 0600);
+    if (segment < 0 || shmat(segment, NULL, 0) == (void*)-1) return 1;
+    shmctl(segment, IPC_RMID, NULL);
     for (long t = 0; t < others; ++t) pthread_create(&threads[t], NULL, keep, (void*)(t + 1));
     puts("ready");
     fflush(stdout);
