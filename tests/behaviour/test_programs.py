@@ -22,6 +22,7 @@ ATTACHED = (
     "advice",
     "alarm_storm",
     "awaited_signals",
+    "breakpoints",
     "exec_chain",
     "fault_jumps",
     "forks",

@@ -79,11 +79,12 @@ def living(node: int = 0) -> Iterator[Living]:
     """The program, all of whose memory is on one node at first."""
     on_node(node)
     running = Living(PROGRAMS / "living", MODEL)
-    for tid in Path(f"/proc/{running.pid}/task").iterdir():
-        os.sched_setaffinity(int(tid.name), range(os.cpu_count() or 1))
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     while running.passes() < 1:
         pass
+    # All of its threads exist now.
+    for tid in Path(f"/proc/{running.pid}/task").iterdir():
+        os.sched_setaffinity(int(tid.name), range(os.cpu_count() or 1))
     try:
         yield running
     finally:

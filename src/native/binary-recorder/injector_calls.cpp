@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -34,6 +36,8 @@ struct Injection {
     bool fresh = false;
     numascape::Untraced untraced;
     std::vector<int> signals;  // that wait until it is over
+    uint64_t blocked = 0;      // by the main thread
+    bool in_code = false;      // the main thread executes code of the launcher
     std::string masks;         // the file of the held threads' blocked signals
     numascape::HeldThreads others;
 };
@@ -70,6 +74,40 @@ void let_signals_come(user_regs_struct& registers) {
         }
         trace(PTRACE_GETREGS, process, reinterpret_cast<long>(&registers));
     }
+}
+
+constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+
+void set_blocked(uint64_t blocked) {
+    __real_dynamorio_syscall(SYS_ptrace, 4, PTRACE_SETSIGMASK, injection.process, sizeof blocked,
+                             reinterpret_cast<long>(&blocked), 0, 0);
+}
+
+// The launcher's code in the program ends with a breakpoint, so SIGTRAP must not be blocked there:
+// if the main thread blocks it, as it does in a handler of it, the kernel would take the program's
+// handler away. All other signals wait. The code is started by a new program counter, and over when
+// the registers are back.
+void mask_signals_of_code(long request, long place) {
+    if (request == PTRACE_POKEUSER && place == offsetof(user_regs_struct, rip)) {
+        set_blocked(~kTrap);
+        injection.in_code = true;
+    } else if (request == PTRACE_SETREGS && injection.in_code) {
+        set_blocked(injection.blocked);
+        injection.in_code = false;
+    }
+}
+
+bool is_expected(int signal) {
+    return std::find(std::begin(kExpected), std::end(kExpected), signal) != std::end(kExpected);
+}
+
+// Whether the signal that stopped the launcher's code was sent before. DynamoRIO, once started,
+// sends such signals to itself.
+bool was_sent(int signal) {
+    siginfo_t info{};
+    return injection.in_code && signal != SIGSTOP &&
+           trace(PTRACE_GETSIGINFO, injection.process, reinterpret_cast<long>(&info)) == 0 &&
+           info.si_code <= 0;
 }
 
 void cannot_hold() {
@@ -110,11 +148,15 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
         injection.untraced.error = static_cast<int>(-result);
     }
     if (a != PTRACE_GETREGS || result < 0 || !injection.fresh) {
+        mask_signals_of_code(a, c);
         return result;
     }
     auto& registers = *reinterpret_cast<user_regs_struct*>(d);
     let_signals_come(registers);
     injection.fresh = false;  // stopped, and nothing is changed yet
+    __real_dynamorio_syscall(SYS_ptrace, 4, PTRACE_GETSIGMASK, injection.process,
+                             sizeof injection.blocked, reinterpret_cast<long>(&injection.blocked),
+                             0, 0);
     if (!injection.others.hold(injection.process)) {
         cannot_hold();
         return -EUNATCH;
@@ -141,8 +183,7 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
             trace(PTRACE_CONT, found, WSTOPSIG(*status));  // the stop is still to come
             continue;
         }
-        if (!stopped || std::find(std::begin(kExpected), std::end(kExpected), WSTOPSIG(*status)) !=
-                            std::end(kExpected)) {
+        if (!stopped || (is_expected(WSTOPSIG(*status)) && !was_sent(WSTOPSIG(*status)))) {
             return found;
         }
         injection.signals.push_back(WSTOPSIG(*status));
