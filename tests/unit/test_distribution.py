@@ -42,6 +42,7 @@ def test_the_tests_of_a_process_that_dies_run_in_another(tmp_path: Path) -> None
         check=False,
     )
 
+    assert "test session starts" in run.stdout, run.stdout + run.stderr
     results = [tuple(line.split()[:2]) for line in run.stdout.splitlines() if "::" in line]
     assert sorted(row for row in results if row[0] in ("PASSED", "FAILED")) == sorted(
         ("FAILED" if name == "dies" else "PASSED", f"test_{file}.py::test_{name}")
