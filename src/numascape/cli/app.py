@@ -106,10 +106,10 @@ def run_verb(arguments: list[str]) -> int:
     except typer.TyperException as error:
         # If a required command is missing, help is printed and the message is empty.
         reason = error.format_message().rstrip(".") or "a command is missing"
+        reason = reason.replace("Value error, ", "", 1)
         instead = typed_instead(arguments) if reason.startswith("No such command") else None
         if instead is not None:
-            word = terminal.printable(arguments[0])
-            terminal.complain(f"{word} is no verb that does this; use: numascape {instead}")
+            terminal.complain(f"{reason}; use: numascape {instead}")
         else:
             terminal.complain(f"{reason}; see: {_help_command(arguments)}")
         return 2

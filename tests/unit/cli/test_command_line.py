@@ -92,6 +92,7 @@ def test_verbs_are_files() -> None:
         (["record", "--pid", "1", "--seconds", "nan"], "--seconds nan: must be more than 0"),
         (["record", "--pid", "1", "--measure-cost"], "--measure-cost runs the program twice"),
         (["record", "--pid", "one"], "Invalid value for '--pid'"),
+        (["record", "--phases", "x"], "Invalid value for '--phases': 'x' is not one of 'all'"),
     ],
 )
 def test_mistakes_are_one_line(numascape: Numascape, arguments: list[str], message: str) -> None:
