@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -35,10 +36,10 @@ struct Injection {
     int process = 0;  // 0 = none is going on
     bool fresh = false;
     numascape::Untraced untraced;
-    std::vector<int> signals;  // that wait until it is over
-    uint64_t blocked = 0;      // by the main thread
-    bool in_code = false;      // the main thread executes code of the launcher
-    std::string masks;         // the file of the held threads' blocked signals
+    std::vector<int> signals;         // that wait until it is over
+    std::optional<uint64_t> blocked;  // by the main thread, if it is known
+    bool in_code = false;             // the main thread executes code of the launcher
+    std::string masks;                // the file of the held threads' blocked signals
     numascape::HeldThreads others;
 };
 
@@ -83,17 +84,24 @@ void set_blocked(uint64_t blocked) {
                              reinterpret_cast<long>(&blocked), 0, 0);
 }
 
+void end_code() {
+    if (injection.in_code) {
+        set_blocked(*injection.blocked);
+        injection.in_code = false;
+    }
+}
+
 // The launcher's code in the program ends with a breakpoint, so SIGTRAP must not be blocked there:
 // if the main thread blocks it, as it does in a handler of it, the kernel would take the program's
 // handler away. All other signals wait. The code is started by a new program counter, and over when
 // the registers are back.
 void mask_signals_of_code(long request, long place) {
-    if (request == PTRACE_POKEUSER && place == offsetof(user_regs_struct, rip)) {
+    if (request == PTRACE_POKEUSER && place == offsetof(user_regs_struct, rip) &&
+        injection.blocked) {
         set_blocked(~kTrap);
         injection.in_code = true;
-    } else if (request == PTRACE_SETREGS && injection.in_code) {
-        set_blocked(injection.blocked);
-        injection.in_code = false;
+    } else if (request == PTRACE_SETREGS) {
+        end_code();
     }
 }
 
@@ -154,9 +162,11 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
     auto& registers = *reinterpret_cast<user_regs_struct*>(d);
     let_signals_come(registers);
     injection.fresh = false;  // stopped, and nothing is changed yet
-    __real_dynamorio_syscall(SYS_ptrace, 4, PTRACE_GETSIGMASK, injection.process,
-                             sizeof injection.blocked, reinterpret_cast<long>(&injection.blocked),
-                             0, 0);
+    uint64_t blocked = 0;
+    if (__real_dynamorio_syscall(SYS_ptrace, 4, PTRACE_GETSIGMASK, injection.process,
+                                 sizeof blocked, reinterpret_cast<long>(&blocked), 0, 0) == 0) {
+        injection.blocked = blocked;
+    }
     if (!injection.others.hold(injection.process)) {
         cannot_hold();
         return -EUNATCH;
@@ -204,6 +214,7 @@ std::optional<Untraced> watch_injection(int process, const std::string& masks,
         cannot_hold();
     }
     const bool injected = held && inject(argument);
+    end_code();  // if it failed there
     injection.process = 0;
     if (injected) {
         injection.others.wait_for_signals();
