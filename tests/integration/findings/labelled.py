@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zlib
@@ -31,6 +32,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
 THREADS = 4
 _LINE = re.compile(r"^\s*(?://|!|#) (label|action|harm): (.+?) = (.+?)\s*$", re.MULTILINE)
+_WORD = re.compile(r"\b(?:label|action|harm): ")
 IN_PARALLEL = "parallelise the existing loop"
 """The action of a fix that tells to run a loop of the program in parallel."""
 
@@ -119,21 +121,28 @@ class Score:
 
 
 def sources(folder: Path = PROGRAMS) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if p.suffix in (".c", ".cpp", ".f90", ".py"))
+    """The programs' sources; those in Rust only if its compiler is installed."""
+    suffixes = {".c", ".cpp", ".f90", ".py"} | ({".rs"} if shutil.which("rustc") else set())
+    return sorted(path for path in folder.iterdir() if path.suffix in suffixes)
+
+
+def _lines(source: Path) -> list[tuple[str, str, str]]:
+    """The label, action and harm lines of a source, each in its parts."""
+    text = source.read_text()
+    found = _LINE.findall(text)
+    if len(found) != len(_WORD.findall(text)):
+        raise ValueError(f"{source.name} has a label that is not alone on its line.")
+    return found
 
 
 def labels(source: Path) -> frozenset[Label]:
-    return frozenset(
-        (_plain(name), kind)
-        for what, name, kind in _LINE.findall(source.read_text())
-        if what == "label"
-    )
+    return frozenset((_plain(name), kind) for what, name, kind in _lines(source) if what == "label")
 
 
 def labelled_actions(source: Path, word: str) -> Actions:
     """The actions in lines that begin with `word`, `action` or `harm`."""
     actions: dict[str, set[str]] = {}
-    for what, name, text in _LINE.findall(source.read_text()):
+    for what, name, text in _lines(source):
         if what == word:
             # "copy or spread" says that either is right.
             alternatives = re.split(r"\s*\|\s*|\s+or\s+", text)

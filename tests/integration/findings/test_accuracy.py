@@ -10,6 +10,7 @@ import pytest
 
 import numascape
 from integration.findings.labelled import (
+    BLIND,
     Outcome,
     as_labels,
     build,
@@ -54,10 +55,19 @@ def test_programs_are_many_and_of_all_languages() -> None:
     assert all(labels(source) for source in sources())
 
 
+def test_a_label_stands_alone_on_its_line(tmp_path: Path) -> None:
+    for source in sources(BLIND):
+        assert labels(source)
+    joined = tmp_path / "joined.c"
+    joined.write_text("// Sums up. label: a = partitioned\n// action: a = none\n")
+    with pytest.raises(ValueError, match=r"joined\.c has a label that is not alone on its line"):
+        labels(joined)
+
+
 def test_labels_name_findings() -> None:
     kinds = {kind.value for kind in Kind}
     used = {kind for source in sources() for _, kind in labels(source)}
-    assert used <= kinds
+    assert used | {kind for source in sources(BLIND) for _, kind in labels(source)} <= kinds
     # What needs several nodes, or a hundred structures, cannot be planted here:
     # tests/unit/findings/test_nodes.py does. What is found of first touches alone,
     # test_first_touches.py there. Lines that travel need --traffic: tests/integration/

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts sessions, users and items in an access log.
-// The main thread receives the log into one buffer, and puts it into a queue in pieces of 64 KiB.
-// Four workers of a pool take pieces as they become free, parse them byte by byte, and count in a
-// common table. A piece belongs to whichever worker takes it, and neighbouring pieces belong to
-// different workers. label: log_buffer = serial first touch label: log_buffer = false sharing of 2
-// MiB pages action: log_buffer = spread harm: log_buffer = divide label: counters = shared, written
+// Counts sessions, users and items in an access log. The main thread receives the log into one
+// buffer, and puts it into a queue in pieces of 64 KiB. Four workers of a pool take pieces as they
+// become free, parse them byte by byte, and count in a common table. A piece belongs to whichever
+// worker takes it, and neighbouring pieces belong to different workers.
+// label: log_buffer = serial first touch
+// label: log_buffer = false sharing of 2 MiB pages
+// action: log_buffer = spread
+// harm: log_buffer = divide
+// label: counters = shared, written
 // action: counters = spread
 // harm: counters = divide
 #include <pthread.h>

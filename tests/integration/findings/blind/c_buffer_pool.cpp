@@ -3,7 +3,10 @@
 // the writes. The pool and the log buffers of the workers are vectors of the main thread, whose
 // constructors clear them. Each transaction latches a frame at random, reads half a row group and
 // changes a few values. Each worker appends to its own log buffer, and computes a checksum of it
-// before the end. label: frames = shared, written action: frames = spread harm: frames = local
+// before the end.
+// label: frames = shared, written
+// action: frames = spread
+// harm: frames = local
 // harm: frames = divide
 // label: wal = serial first touch
 // action: wal = local

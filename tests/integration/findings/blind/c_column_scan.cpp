@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans a sharded column store: for five ranges of keys it sums the prices of the rows in the
 // range. Each worker thread owns one shard. It allocates and fills the columns of the shard itself,
-// and answers all queries on it. The main thread adds the sums of the shards. label: run = no NUMA
-// problem label: keys = partitioned action: keys = none harm: keys = spread label: prices =
-// partitioned action: prices = none harm: prices = spread
+// and answers all queries on it. The main thread adds the sums of the shards.
+// label: run = no NUMA problem
+// label: keys = partitioned
+// action: keys = none
+// harm: keys = spread
+// label: prices = partitioned
+// action: prices = none
+// harm: prices = spread
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

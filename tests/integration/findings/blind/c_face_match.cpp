@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a batch of face descriptors with a gallery, as the last step of recognition.
-// The main thread loads both. The threads form a grid: a thread takes one half of the queries and
-// one half of the gallery, so that each half of each array has two users. label: queries = shared
-// by groups action: queries = spread | copy or spread | none label: gallery = shared by groups
+// Compares a batch of face descriptors with a gallery, as the last step of recognition. The main
+// thread loads both. The threads form a grid: a thread takes one half of the queries and one half
+// of the gallery, so that each half of each array has two users.
+// label: queries = shared by groups
+// action: queries = spread | copy or spread | none
+// label: gallery = shared by groups
 // action: gallery = spread | copy or spread | none
 #include <cstddef>
 #include <cstdint>

@@ -2,9 +2,14 @@
 // Evaluates four heads of a graph neural network layer: each vertex sums the features of its
 // neighbours. The graph is loaded by the main thread into compressed rows, and the last quarter of
 // the vertices has the most edges. The loop over vertices is divided evenly by number of vertices.
-// Features are read through the neighbour list. label: targets = serial first touch action: targets
-// = local label: features = shared, read-mostly action: features = copy or spread harm: features =
-// divide label: run = load imbalance action: run = balance
+// Features are read through the neighbour list.
+// label: targets = serial first touch
+// action: targets = local
+// label: features = shared, read-mostly
+// action: features = copy or spread
+// harm: features = divide
+// label: run = load imbalance
+// action: run = balance
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

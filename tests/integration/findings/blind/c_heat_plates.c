@@ -2,8 +2,14 @@
 // Solves heat conduction in a stack of plates with Jacobi steps, with four POSIX threads and a
 // barrier. The main thread only allocates the two fields. Each thread sets the start temperatures
 // of its own plates, and computes the same plates in all steps. Threads read one plate of each
-// neighbour. label: run = no NUMA problem label: now = partitioned action: now = none harm: now =
-// spread label: next = partitioned action: next = none harm: next = spread
+// neighbour.
+// label: run = no NUMA problem
+// label: now = partitioned
+// action: now = none
+// harm: now = spread
+// label: next = partitioned
+// action: next = none
+// harm: next = spread
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,9 @@
 // an index join. The main thread builds the tree, and reads the orders from a stream in which each
 // key depends on the previous one. Four workers then scan contiguous parts of the orders, one
 // tenant per round, and look up the keys of the tenant. Half of the comparisons are made in the
-// root node, which is one page. label: orders = serial first touch action: orders = local | spread
+// root node, which is one page.
+// label: orders = serial first touch
+// action: orders = local | spread
 // label: nodes = shared, read-mostly
 // label: nodes = hot pages
 // action: nodes = copy or spread

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the particles of a plasma through a fixed electric field for twelve steps.
-// The vector of particles is sized first, and the start positions are then set in parallel.
-// The field is a small grid beside the particles. Particles lie at random, and read the eight
-// corners of their cell. label: particles = serial first touch action: particles = local label:
-// field = shared, read-mostly action: field = copy or spread harm: field = divide
+// Moves the particles of a plasma through a fixed electric field for twelve steps. The vector of
+// particles is sized first, and the start positions are then set in parallel. The field is a small
+// grid beside the particles. Particles lie at random, and read the eight corners of their cell.
+// label: particles = serial first touch
+// action: particles = local
+// label: field = shared, read-mostly
+// action: field = copy or spread
+// harm: field = divide
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

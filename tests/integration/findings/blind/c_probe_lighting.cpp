@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lights an image with a table of light probes, and accumulates five samples for each pixel.
-// The image is stored in tiles of 64 KiB. In each frame, four threads take tiles from a common
-// counter. The image is allocated without being cleared, and the first frame writes it. Each sample
-// reads four probes at positions that depend on a hash of the pixel. label: framebuffer = pages
-// change users action: framebuffer = divide label: probes = shared, read-mostly action: probes =
-// copy or spread harm: probes = divide
+// Lights an image with a table of light probes, and accumulates five samples for each pixel. The
+// image is stored in tiles of 64 KiB. In each frame, four threads take tiles from a common counter.
+// The image is allocated without being cleared, and the first frame writes it. Each sample reads
+// four probes at positions that depend on a hash of the pixel.
+// label: framebuffer = pages change users
+// action: framebuffer = divide
+// label: probes = shared, read-mostly
+// action: probes = copy or spread
+// harm: probes = divide
 #include <atomic>
 #include <barrier>
 #include <cstddef>

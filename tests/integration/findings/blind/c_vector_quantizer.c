@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a small codebook for vector quantization with two rounds of k-means.
-// The vectors are made in parallel, in blocks of 64 vectors that are dealt out to the threads in
-// turn. The assignment loop gives each thread one contiguous part of the vectors. The codebook is a
-// local array of the main function, and all threads read it. label: points = remote first touch
+// Trains a small codebook for vector quantization with two rounds of k-means. The vectors are made
+// in parallel, in blocks of 64 vectors that are dealt out to the threads in turn. The assignment
+// loop gives each thread one contiguous part of the vectors. The codebook is a local array of the
+// main function, and all threads read it.
+// label: points = remote first touch
 // action: points = local
 // label: centroids = stack shared with other threads
 // action: centroids = local | copy or spread
