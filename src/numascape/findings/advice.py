@@ -191,6 +191,22 @@ def interleave(subject: Subject) -> str:
     )
 
 
+def local_parts(subject: Subject) -> tuple[Fix, ...]:
+    """Let each thread touch its own part first; or if the parts are not its own, spread them."""
+    if subject.is_dealt_out:
+        fixed = (
+            "A thread takes the next part when it is free, so it is not known before which thread "
+            "uses a page. For local pages, give each thread fixed parts, and let it touch them "
+            "first."
+        )
+        return Fix(interleave(subject), Remedy.INTERLEAVED), Fix(fixed)
+    return (
+        Fix(initialise_in_parallel(subject), Remedy.USERS),
+        Fix(pin(subject.run)),
+        interleave_if_better(subject),
+    )
+
+
 def interleave_if_better(subject: Subject) -> Fix:
     """Interleaving as a fix that is advised only if it is predicted to save more."""
     return Fix(interleave(subject), Remedy.INTERLEAVED, fallback=True)

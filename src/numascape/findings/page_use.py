@@ -64,6 +64,17 @@ class PageUse:
         return self.mean(self.shares.max(axis=1))
 
     @property
+    def evenness(self) -> float:
+        """`dominance`, or what it would be if all threads worked equally much, if this is less.
+
+        If one thread has most of the work, and all threads use all pages, it is 1 / T.
+        """
+        by_thread = self.counts.sum(axis=0)
+        parts = self.counts / np.where(by_thread > 0, by_thread, 1.0)
+        parts /= parts.sum(axis=1)[:, None]
+        return min(self.dominance, self.mean(parts.max(axis=1)))
+
+    @property
     def users_per_page(self) -> float:
         """Mean number of threads that use a page."""
         return self.mean(self.users.sum(axis=1))

@@ -13,11 +13,14 @@ from numascape.findings.thresholds import (
     MAX_BOUNDARY_USERS,
     MAX_EVEN_SHARE_RATIO,
     MIN_BOUNDARY_SHARE,
+    MIN_CHANCE_ACCESSES,
     MIN_DOMINANT_SHARE,
     MIN_DRAWN_ACCESSES,
+    MIN_ORDERED_PAGES,
     MIN_ORDERED_SHARE,
     MIN_PART_ENDS,
     MIN_PERIODIC_CORRELATION,
+    MIN_TURN_CORRELATION,
     MIN_USER_DIFFERENCE,
     MIN_USER_SPREAD,
 )
@@ -29,6 +32,7 @@ class Pattern(Enum):
     ONE_THREAD = "one thread"
     SPLIT = "split"
     PARTS_SHARE_PAGES = "contiguous parts that share pages at their ends"
+    PARTS_IN_TURN = "parts in turn, shorter than a page"
     CHANGING = "pages change users"
     SHARED = "shared by all"
     GROUPS = "shared by groups"
@@ -44,9 +48,9 @@ def pattern_of(use: PageUse) -> Pattern:
         return Pattern.PARTS_SHARE_PAGES
     if users_change(use):
         return Pattern.CHANGING
-    if use.dominance <= MAX_EVEN_SHARE_RATIO / len(use.threads):
+    if use.evenness <= MAX_EVEN_SHARE_RATIO / len(use.threads):
         return Pattern.SHARED
-    return Pattern.GROUPS
+    return Pattern.PARTS_IN_TURN if parts_in_turn(use) else Pattern.GROUPS
 
 
 def parts_share_pages(use: PageUse) -> bool:
@@ -66,6 +70,19 @@ def parts_share_pages(use: PageUse) -> bool:
         and use.mean(dense) >= MIN_ORDERED_SHARE
         and use.users_per_page <= min(MAX_BOUNDARY_USERS, len(use.threads) / 2 + 0.5)
         and boundary_share(use) >= MIN_BOUNDARY_SHARE
+    )
+
+
+def parts_in_turn(use: PageUse) -> bool:
+    """Whether parts are dealt out in turn, so that the next page has other users by a rule."""
+    steps = use.together
+    if len(use.page) < MIN_ORDERED_PAGES or not steps.any():
+        return False
+    moved = (use.users[1:] != use.users[:-1]).any(axis=1)
+    return bool(
+        np.mean(moved[steps]) >= MIN_PART_ENDS
+        and use.users_per_page <= MAX_BOUNDARY_USERS
+        and _far_correlation(use) >= MIN_TURN_CORRELATION
     )
 
 
@@ -91,7 +108,7 @@ def users_change(use: PageUse) -> bool:
     has one random user at a time, and r users in total, the variance of the shares is 1/r of the
     variance for pages with a single user.
     """
-    if len(use.page) < 16 * MAX_BLOCK_RUNS:
+    if len(use.page) < MIN_ORDERED_PAGES:
         return False
     return randomness(use) >= MIN_USER_SPREAD and _in_no_order(use)
 
@@ -104,12 +121,12 @@ def randomness(use: PageUse) -> float:
 
 
 def looked_up(use: PageUse) -> bool:
-    """Whether pages that change users are read entry by entry, and not in parts.
+    """Whether random threads use single entries of the pages, and not whole parts.
 
     If each access to a page has a random user, a page with n accesses has n draws.
     """
     per_page = float(use.weight.mean())
-    return randomness(use) * per_page < MIN_DRAWN_ACCESSES
+    return MIN_CHANCE_ACCESSES <= randomness(use) * per_page < MIN_DRAWN_ACCESSES
 
 
 def _in_no_order(use: PageUse) -> bool:
@@ -117,11 +134,16 @@ def _in_no_order(use: PageUse) -> bool:
     runs = int((step[use.together] > MIN_USER_DIFFERENCE).sum())
     if runs <= MAX_BLOCK_RUNS * len(use.threads):
         return False
+    # If threads take chunks in turn by chance, only near pages correlate; with a rule, far ones,
+    # too.
+    return _far_correlation(use) < MIN_PERIODIC_CORRELATION
+
+
+def _far_correlation(use: PageUse) -> float:
+    """The largest correlation of the users of pages that are at a fixed, large distance."""
     centred = use.shares - use.shares.mean(axis=0)
     size = len(centred)
     transformed = np.fft.rfft(centred, 2 * size, axis=0)
     correlation = np.fft.irfft((np.abs(transformed) ** 2).sum(axis=1))[: size // 2]
     correlation /= correlation[0] * (size - np.arange(size // 2)) / size
-    # If threads take chunks in turn by chance, only near pages correlate; with a rule, far ones,
-    # too.
-    return bool(correlation[size // 4 :].max() < MIN_PERIODIC_CORRELATION)
+    return float(correlation[size // 4 :].max())

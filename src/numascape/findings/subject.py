@@ -18,12 +18,11 @@ from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes, nodes_of
 from numascape.findings.page_use import PageUse, page_use
-from numascape.findings.pattern import Pattern, looked_up, pattern_of
+from numascape.findings.pattern import Pattern, looked_up, pattern_of, users_change
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
 from numascape.findings.thresholds import (
     MAX_REMOTE_SHARE,
-    MAX_WRITTEN_SHARE,
     MIN_STRUCTURE_SHARE,
     MIN_WAITING_SHARE,
 )
@@ -223,14 +222,28 @@ class Subject:
             return Pattern.ONE_THREAD
         found = pattern_of(self.use)
         # Which thread looks up an entry next is chance, also if all of them look up all entries.
-        if found is Pattern.CHANGING and self._is_only_read and looked_up(self.use):
+        if found is Pattern.CHANGING and self.looked_up:
             return Pattern.SHARED
         return found
 
-    @property
-    def _is_only_read(self) -> bool:
-        reads, writes = (int(self.rows[column].sum()) for column in ("reads", "writes"))
-        return writes <= MAX_WRITTEN_SHARE * (reads + writes)
+    @cached_property
+    def looked_up(self) -> bool:
+        """Whether random threads use single entries; if a schedule deals out entries, it is not."""
+        dealt_out = self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic)
+        return not dealt_out and looked_up(self.use)
+
+    @cached_property
+    def is_dealt_out(self) -> bool:
+        """Whether threads of a program without OpenMP take the next part when they are free.
+
+        Each page then has one user, but these are in no order.
+        """
+        return (
+            self.pattern is Pattern.SPLIT
+            and not self.run.openmp
+            and self.row["instances"] == 1
+            and users_change(self.use)
+        )
 
     @property
     def threads(self) -> tuple[int, ...]:

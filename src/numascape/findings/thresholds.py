@@ -96,6 +96,10 @@ MIN_ORDERED_SHARE = 0.9
 contiguous. Also the share of a thread's displaced pages that must be on one node for the thread to
 have moved. The rest allows for halos."""
 
+MIN_ORDERED_PAGES = 64
+"""Pages of a structure, from which the order of their users tells a rule from chance: 16 pages for
+each of four threads."""
+
 MIN_PART_ENDS = 0.3
 """Share of the steps from page to page at which the users change, when parts are only a few pages
 long. In longer parts, pages with two users are not boundaries."""
@@ -153,17 +157,27 @@ MIN_USER_SPREAD = 0.015
 which pages change users. A dynamic schedule repeated r times gives 1/r. More than about 60 changes
 are the same as evenly shared."""
 
-MIN_DRAWN_ACCESSES = 64
+MIN_DRAWN_ACCESSES = 128
 """Accesses to a page between two changes of its user, below which threads look up single entries:
-an eighth of the page's words. A schedule or a queue gives a thread a larger part at a time."""
+a quarter of the page's words. A schedule or a queue gives a thread a larger part at a time."""
+
+MIN_CHANCE_ACCESSES = 0.5
+"""The same number, below which threads share pages by a rule: if each access has a random user, it
+is 1 or more, because a user makes at least one access. With a rule, such as every fourth element,
+each page has the same shares, and it is almost 0."""
 
 MIN_WAITING_SHARE = 0.5
 """Share of the accesses to a structure in loops that wait for another thread, from which its
 accesses are no work."""
 
-MAX_BLOCK_RUNS = 4
+MAX_BLOCK_RUNS = 3
 """Runs of pages with the same users, per thread, above which pages are assigned at random and not
-in blocks."""
+in blocks. With blocks, the users change at most three times at a border: before a page with halos,
+at the page with both parts, and after it."""
+
+MIN_TURN_CORRELATION = 0.9
+"""Correlation of the users of pages at a fixed distance, from which parts are dealt out in turn, as
+`schedule(static, 1)` does. It is 1 if all threads have equally many parts."""
 
 MIN_PERIODIC_CORRELATION = 0.5
 """Correlation of the users of pages at a fixed distance, from which pages are assigned in a regular
@@ -177,8 +191,14 @@ MIN_PHASE_WORK = 0.1
 """Share of a structure's parallel work that a phase must have for its users to be compared with
 those of other phases."""
 
-MIN_CHANGED_SHARE = 0.3
-"""Share of the accesses in phases, on pages whose user in the whole run is another thread."""
+MIN_CHANGED_SHARE = 0.4
+"""Share of the use of pages that has one main user in one phase and another in the other phase,
+from which the phases divide the work differently. If two threads divide the rows of a matrix in one
+phase and its columns in the other, half of the pages change their user."""
+
+MIN_DIVIDED_SHARE = 0.5
+"""Share of the accesses in phases in which pages have one user each, from which these phases are
+compared: what happens in the other ones is less important."""
 
 MIN_HUGE_PAGES = 4
 """Whole 2 MiB pages in a structure, from which false sharing of them is reported. Smaller

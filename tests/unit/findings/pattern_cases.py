@@ -16,6 +16,7 @@ from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import (
     looked_up,
+    parts_in_turn,
     parts_share_pages,
     pattern_of,
     randomness,
@@ -48,6 +49,11 @@ def is_shared_by_all(ratio: float) -> bool:
 def are_parts(accesses: float) -> bool:
     """Each page has one user, which makes so many accesses to it."""
     return not looked_up(use(accesses * np.eye(4)))
+
+
+def are_drawn(accesses: float) -> bool:
+    """As for `are_parts`, far below that threshold."""
+    return looked_up(use(accesses * np.eye(4)))
 
 
 def is_user(even_share: float) -> bool:
@@ -95,6 +101,21 @@ def few_users_at_boundaries(users: float) -> bool:
     for page in range(pages):
         counts[page, page : page + (wide if page < others else 3)] = 1
     return parts_share_pages(use(counts))
+
+
+def order_is_known(pages: float) -> bool:
+    return users_change(use(np.eye(4)[np.random.default_rng(3).integers(0, 4, int(pages))]))
+
+
+def parts_come_in_turn(correlation: float) -> bool:
+    """Pages with two users: with a chance of `correlation` the next two, and else any two."""
+    chosen = np.random.default_rng(4)
+    first = np.arange(4096) % 4
+    counts = np.zeros((4096, 4))
+    counts[np.arange(4096), first] = counts[np.arange(4096), (first + 1) % 4] = 1
+    drawn = chosen.random(4096) >= np.sqrt(correlation)
+    counts[drawn] = [chosen.permutation([1, 1, 0, 0]) for _ in range(int(drawn.sum()))]
+    return parts_in_turn(use(counts))
 
 
 def centred(rows: int, seed: int) -> Any:

@@ -16,9 +16,7 @@ import numpy as np
 import polars as pl
 
 from numascape.findings import Finding, Kind, examine, findings_of
-from numascape.findings.diagnoses import (
-    hot_pages,
-)
+from numascape.findings.diagnoses import changing_users, hot_pages
 from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.diagnoses.no_problem import why_none
 from numascape.findings.remedies import RemediedRun
@@ -273,12 +271,27 @@ def changing(by_phase: dict[str, tuple[int, float]]) -> bool:
 
 
 def users_change_enough(share: float) -> bool:
-    return changing({"a": (52, 0.0), "b": (48, share / 0.48)})
+    return changing({"a": (52, 0.0), "b": (48, share)})
 
 
 def phase_counts(share: float) -> bool:
     small = round(100 * share)
-    return changing({"a": (50, 0.0), "c": (50 - small, 0.55), "b": (small, 1.0)})
+    return changing({"a": (100 - small, 0.0), "b": (small, 1.0)})
+
+
+def divided_phases_matter(share: float) -> bool:
+    """Two phases with other users, and one in which all threads use each page."""
+    pattern = Pattern("beside", 4)
+    page = np.arange(600)
+    s = pattern.structure("A", 600)
+    for line, shift in enumerate((0, 1), 3):
+        phase = region(pattern, f"phase {shift}", line)
+        pattern.access(s, page, (page // 150 + shift) % 4, round(50_000 * share), 0, phase=phase)
+    phase = region(pattern, "shared", 9)
+    each = round(25_000 * (1 - share))
+    pattern.access(s, page[None, :], np.arange(4)[:, None], each, 0, phase=phase)
+    pattern.touch(s, page, page // 150, phase=0)
+    return changing_users.diagnose(subject_of(run_of(pattern))) is not None
 
 
 def is_hot(ratio: float) -> bool:

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from numascape.findings.diagnoses import hot_pages, shared_written
-from numascape.findings.diagnoses.changing_users import users_by_phase
+from numascape.findings.diagnoses.changing_users import Change, filled_in, users_by_phase
 from numascape.findings.find import of_structure
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
@@ -49,7 +49,7 @@ def rows(counts: dict[tuple[int, int, int], tuple[int, int]]) -> pl.DataFrame:
         ([[5.0], [1.0]], Pattern.ONE_THREAD),
         ([[3, 1, 0, 0]] * 4, Pattern.SPLIT),  # 0.75 is enough
         ([[7, 4, 4, 4, 4, 3, 3, 3]] * 4, Pattern.SHARED),  # 7 / 32 is 1.75 / 8, still even
-        ([[8, 4, 4, 4, 3, 3, 3, 3]] * 4, Pattern.GROUPS),
+        ([list(np.roll([8, 4, 4, 4, 3, 3, 3, 3], k)) for k in range(8)], Pattern.GROUPS),
     ],
 )
 def test_patterns(counts: list[list[float]], pattern: Pattern) -> None:
@@ -71,9 +71,25 @@ def test_a_tenth_of_the_mean_takes_part_in_the_work() -> None:
     )
 
 
-def test_64_accesses_between_two_users_are_a_part() -> None:
-    assert not looked_up(use([[64, 0], [0, 64]]))
-    assert looked_up(use([[63, 0], [0, 63]]))
+def test_128_accesses_between_two_users_are_a_part() -> None:
+    assert not looked_up(use([[128, 0], [0, 128]]))
+    assert looked_up(use([[127, 0], [0, 127]]))
+
+
+def test_with_less_than_half_an_access_between_two_users_these_follow_a_rule() -> None:
+    # The shares are 3/8 and 5/8, so the variance is 1/16 of the largest one; eight accesses.
+    assert looked_up(use([[3, 5], [5, 3]]))
+    assert not looked_up(use([[4, 4], [4, 4]]))
+
+
+def test_threads_that_work_more_than_others_share_pages_evenly() -> None:
+    # All pages have the same shares; and each of two teams has its pages.
+    uneven = use([[1, 1, 1, 5]] * 4)
+    assert (uneven.dominance, uneven.evenness) == (5 / 8, 1 / 4)
+    assert pattern_of(uneven) is Pattern.SHARED
+    teams = use([[2, 2, 0, 0], [0, 0, 2, 2]] * 2)
+    assert teams.evenness == 1 / 2
+    assert pattern_of(teams) is Pattern.GROUPS
 
 
 def test_means_over_pages_are_weighted_by_accesses() -> None:
@@ -273,23 +289,62 @@ def test_hot_pages_are_said_with_the_ends_of_the_first_parts() -> None:
     assert hot_pages.diagnose(many) is not None
 
 
-def by_phase(counts: dict[tuple[int, int, int], tuple[int, int]]) -> float:
-    table = rows(counts)
-    return users_by_phase(
-        SimpleNamespace(rows=table, use=page_use(table))  # type: ignore[arg-type]
-    )
+Counts = dict[tuple[int, int, int], tuple[int, int]]
+
+# In phase 0, pages 0 and 1 have the users 0 and 1; in phase 1 it is the other way round.
+SWAPPED: Counts = {(0, 0, 0): (54, 0), (0, 1, 1): (54, 0), (1, 0, 1): (0, 36), (1, 1, 0): (36, 0)}
+
+
+def by_phase(counts: Counts, filled_in: int | None = None) -> Change:
+    return users_by_phase(rows(counts), filled_in)
 
 
 def test_a_page_s_user_changes_with_the_phase() -> None:
-    # In phase 0, pages 0 and 1 have the users 0 and 1; in phase 1 it is the other way round.
-    swapped = {(0, 0, 0): (54, 0), (0, 1, 1): (54, 0), (1, 0, 1): (0, 36), (1, 1, 0): (36, 0)}
-    assert by_phase(swapped) == pytest.approx(72 / 180)
-    assert by_phase({key: made for key, made in swapped.items() if key[0] == 0}) == 0.0
-    # A tenth of the work is enough for a phase to count: 20 of 200, but not 19.
-    tenth = {**swapped, (2, 0, 1): (18, 0), (2, 1, 0): (0, 2)}
-    assert by_phase(tenth) == pytest.approx((72 + 20) / 200)
-    less = {**swapped, (0, 0, 0): (55, 0), (2, 0, 1): (17, 0), (2, 1, 0): (1, 1)}
-    assert by_phase(less) == pytest.approx(72 / 181)
+    assert by_phase(SWAPPED) == Change(1.0, 0, 1)
+    assert by_phase({key: made for key, made in SWAPPED.items() if key[0] == 0}) == Change()
+    assert by_phase(SWAPPED, filled_in=0) == Change()
+    # Page 0 keeps its user; it has 54 / 108 of the use in phase 0 and 6 / 42 in phase 2.
+    partly: Counts = {**SWAPPED, (2, 0, 0): (6, 0), (2, 1, 2): (0, 36)}
+    del partly[1, 0, 1], partly[1, 1, 0]
+    assert by_phase(partly) == Change(1 / 2, 0, 2)
+
+
+def test_a_tenth_of_the_work_is_enough_for_a_phase_to_count() -> None:
+    # 12 of 120 accesses, then 12 of 121.
+    tenth: Counts = {(0, 0, 0): (54, 0), (0, 1, 1): (54, 0), (1, 0, 1): (0, 6), (1, 1, 0): (6, 0)}
+    assert by_phase(tenth) == Change(1.0, 0, 1)
+    assert by_phase({**tenth, (0, 0, 0): (55, 0)}) == Change()
+
+
+def test_a_stencil_counts_as_much_as_a_copy() -> None:
+    # In one of two phases each element is read five times, but once from memory.
+    stencil: Counts = {(0, 0, 0): (500, 0), (0, 1, 1): (500, 0), (1, 0, 1): (0, 120)}
+    assert by_phase({**stencil, (1, 1, 0): (0, 120)}) == Change(1.0, 0, 1)
+
+
+def test_phases_in_which_pages_are_shared_decide_if_they_have_most_accesses() -> None:
+    # Half of the accesses are in phases with one user per page; then less.
+    shared: Counts = {(2, page, thread): (45, 0) for page in (0, 1) for thread in (0, 1)}
+    assert by_phase({**SWAPPED, **shared}) == Change(1.0, 0, 1)
+    assert by_phase({**SWAPPED, **shared, (2, 0, 0): (46, 0)}) == Change()
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "reads", "fills"), [(1, 500, True), (2, 0, False), (1, 501, False)]
+)
+def test_what_runs_once_touches_pages_first_and_mainly_writes_fills_a_structure(
+    repetitions: int, reads: int, fills: bool
+) -> None:
+    pattern = patterns.Pattern("filled", 2)
+    pattern.phase("outside")
+    fill = pattern.phase("fill", line=3, repetitions=repetitions)
+    work = pattern.phase("work", line=9, repetitions=2)
+    page = np.arange(64)
+    s = pattern.structure("A", 64)
+    pattern.access(s, page, page % 2, reads, 500, phase=fill)
+    pattern.access(s, page, page // 32, 500, 500, phase=work)
+    pattern.touch(s, page, page % 2, phase=fill)
+    assert (filled_in(subject_of(run_of(pattern))) == fill) is fills
 
 
 def far(own_share: float, remote: float | None = None, toucher: int | None = 0) -> bool:

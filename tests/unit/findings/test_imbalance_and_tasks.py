@@ -78,13 +78,17 @@ def test_users_change_if_most_work_is_on_pages_that_change_them(
     counts = {0: changing, 1: others, 2: 0, 3: 900}
     patterns = {0: Use.CHANGING, 1: Use.SPLIT, 3: Use.CHANGING}
     rows = [(2 if s == 3 else 1, s, n - n // 3, n // 3) for s, n in counts.items()]
-    subjects = {s: SimpleNamespace(pattern=pattern) for s, pattern in patterns.items()}
+    subjects = {
+        s: SimpleNamespace(pattern=pattern, is_dealt_out=False) for s, pattern in patterns.items()
+    }
     run: Any = SimpleNamespace(
         rows=pl.DataFrame(rows, schema=["phase", "structure", "reads", "writes"], orient="row"),
         subject=subjects.get,
     )
     assert _users_change(run, 1) is change
     assert not _users_change(run, 7)
+    subjects[1].is_dealt_out = True
+    assert _users_change(run, 1)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,8 @@ def test_uneven_work_is_divided_where_it_is(
     ("pattern", "in_tasks", "written", "taken"),
     [
         (Use.CHANGING, True, 0.0, True),
-        (Use.GROUPS, True, 0.0, True),
+        (Use.GROUPS, True, 0.02, True),
+        (Use.GROUPS, True, 0.01, False),
         (Use.SHARED, True, 0.02, True),
         (Use.SHARED, True, 0.01, False),
         (Use.SPLIT, True, 0.5, False),

@@ -6,13 +6,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from numascape.analysis.iterations import ParallelLoop
 from numascape.findings.finding import Place
+from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
 from numascape.trace.format import PAGE_BYTES
+from unit.findings.pattern_cases import use
 
 LOOP = ParallelLoop(3, "")
 
@@ -89,10 +92,45 @@ def test_remote_work_is_on_another_node_than_the_thread() -> None:
     assert value("remote", run=observed, traffic=table) is None
 
 
-def test_what_is_hardly_written_is_only_read() -> None:
-    rows = pl.DataFrame({"reads": [50, 49], "writes": [1, 0]})
-    assert value("_is_only_read", rows=rows)
-    assert not value("_is_only_read", rows=rows.with_columns(reads=pl.lit(49)))
+@pytest.mark.parametrize(
+    ("accesses", "tasks", "schedule", "single"),
+    [
+        (127, False, None, True),
+        (128, False, None, False),
+        (127, True, None, False),
+        (127, False, "dynamic", False),
+        (127, False, "static", True),
+    ],
+)
+def test_random_threads_use_single_entries_unless_a_schedule_deals_them_out(
+    accesses: int, tasks: bool, schedule: str | None, single: bool
+) -> None:
+    known = schedule and SimpleNamespace(is_dynamic=schedule == "dynamic")
+    used = use([[accesses, 0], [0, accesses]])
+    assert value("looked_up", use=used, in_tasks=tasks, schedule=known) is single
+
+
+@pytest.mark.parametrize(
+    ("known", "dealt_out"),
+    [
+        ({}, True),
+        ({"pattern": Pattern.CHANGING}, False),
+        ({"run": SimpleNamespace(openmp=True)}, False),
+        ({"row": {"instances": 2}}, False),
+        ({"owner": np.arange(256) // 64}, False),
+    ],
+)
+def test_threads_that_take_the_next_part_have_pages_in_no_order(
+    known: dict[str, Any], dealt_out: bool
+) -> None:
+    owner = known.pop("owner", np.random.default_rng(3).integers(0, 4, 256))
+    given = {
+        "pattern": Pattern.SPLIT,
+        "run": SimpleNamespace(openmp=False),
+        "row": {"instances": 1},
+        "use": use(np.eye(4)[owner]),
+    }
+    assert value("is_dealt_out", **(given | known)) is dealt_out
 
 
 def test_a_structure_without_work_has_no_phase() -> None:

@@ -55,7 +55,10 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         remote=known.pop("remote", None),
         threads=known.pop("threads", (1, 2)),
         use=SimpleNamespace(
-            dominance=known.pop("dominance", 0.75), threads=(1, 2), users_per_page=2.0
+            dominance=known.get("dominance", 0.75),
+            evenness=known.pop("dominance", 0.75),
+            threads=(1, 2),
+            users_per_page=2.0,
         ),
         owner=known.pop("owner", Owner.PROGRAM),
         structure=0,
@@ -65,6 +68,8 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         worked_in=None,
         initial_loop=None,
         in_tasks=False,
+        is_dealt_out=False,
+        looked_up=False,
         schedule=None,
         foreign=75,
         touched_bytes=99,
@@ -163,6 +168,12 @@ def test_a_stack_is_shared_if_others_make_half_of_the_accesses(
         assert own is not None
         assert own.fixes[0].remedy is Remedy.USERS
     assert shared_stack.diagnose(stack(50, toucher=None)) is None
+    # The creator of thread 2 touched its stack first.
+    named = stack(50)
+    named.name = "Stack#2"
+    by_name = shared_stack.diagnose(named)
+    assert by_name is not None
+    assert (by_name.threads, by_name.nearer) == ((0, 1), 55)
     resident = stack(50)
     resident.in_tasks = True
     assert shared_stack.diagnose(resident) is None
@@ -195,6 +206,8 @@ def test_groups_of_threads_share_pages(
     monkeypatch: pytest.MonkeyPatch, own: float, found: bool
 ) -> None:
     monkeypatch.setattr(shared_by_groups, "already_spread", lambda one: one.in_tasks)
+    monkeypatch.setattr(shared_by_groups, "written_share", lambda _: 0.5)
+    monkeypatch.setattr(shared_by_groups, "has_separate_groups", lambda _: True)
     group = subject(Pattern.GROUPS, own=own)
     finding = shared_by_groups.diagnose(group)
     assert (finding is not None) is found

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from itertools import combinations
+
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
@@ -16,6 +18,7 @@ from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
     MIN_CHANGED_SHARE,
+    MIN_DIVIDED_SHARE,
     MIN_DOMINANT_SHARE,
     MIN_PHASE_WORK,
     MIN_USER_SPREAD,
@@ -26,16 +29,16 @@ from numascape.quantities import percent
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    changed = users_by_phase(subject)
-    if changed >= MIN_CHANGED_SHARE:
+    change = users_by_phase(subject.rows, filled_in(subject))
+    if change.share >= MIN_CHANGED_SHARE:
         why = (
-            f"In each phase, a page has one user. But {percent(changed)} of the accesses are in "
-            "phases in which this user is not the main user of the page in the whole run."
+            f"In each phase, a page has one user. But {percent(change.share)} of its pages have "
+            f"one user in {_phase(subject, change.one)}, and another one in "
+            f"{_phase(subject, change.other)}."
         )
-        evidence = Evidence("accesses in phases with another user", changed, "share")
-        return _finding(
-            subject, why, evidence, sureness(changed, MIN_CHANGED_SHARE, 1.0), phases=True
-        )
+        evidence = Evidence("pages with another user in another phase", change.share, "share")
+        sure = sureness(change.share, MIN_CHANGED_SHARE, 1.0)
+        return _finding(subject, why, evidence, sure, phases=True)
     in_tasks = _taken_by_tasks(subject)
     if subject.pattern is not Pattern.CHANGING and not in_tasks and not _taken_by_chunks(subject):
         return None
@@ -71,6 +74,11 @@ def diagnose(subject: Subject) -> Finding | None:
     return _finding(subject, why, evidence, sure, phases=False)
 
 
+def _phase(subject: Subject, phase: int) -> str:
+    name = str(subject.run.trace.phases["name"][phase])
+    return f"phase {name}"
+
+
 def _taken_by_tasks(subject: Subject) -> bool:
     """Whether OpenMP's tasks or sections decide which thread uses a page.
 
@@ -79,15 +87,20 @@ def _taken_by_tasks(subject: Subject) -> bool:
     """
     if not subject.in_tasks:
         return False
-    if subject.pattern is Pattern.SHARED:
+    if subject.pattern in (Pattern.SHARED, Pattern.GROUPS):
         return written_share(subject) > MAX_WRITTEN_SHARE
-    return subject.pattern in (Pattern.CHANGING, Pattern.GROUPS)
+    return subject.pattern is Pattern.CHANGING
 
 
 def _taken_by_chunks(subject: Subject) -> bool:
-    """Whether a dynamic schedule decides, and a page had a few users in the few repetitions."""
+    """Whether a dynamic schedule decides, and a page had a few users in the few repetitions.
+
+    What is only read may be shared within a chunk.
+    """
     schedule = subject.schedule
-    return schedule is not None and schedule.is_dynamic and subject.pattern is Pattern.GROUPS
+    if schedule is None or not schedule.is_dynamic or subject.pattern is not Pattern.GROUPS:
+        return False
+    return written_share(subject) > MAX_WRITTEN_SHARE
 
 
 def _finding(
@@ -122,49 +135,99 @@ def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
         )
         return Fix(together, Remedy.DIVIDED), pinned, spread
     divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
-    if scatters(subject.schedule) or subject.in_tasks:
+    if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):
         return divide, pinned, spread
     return Fix(interleave(subject), Remedy.INTERLEAVED), divide, pinned
+
+
+def _is_pool(subject: Subject) -> bool:
+    """Whether threads without OpenMP take parts, and write them: they could have fixed parts."""
+    return not subject.run.openmp and written_share(subject) > MAX_WRITTEN_SHARE
 
 
 def _small(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def users_by_phase(subject: Subject) -> float:
-    """Share of the accesses to pages whose main user in the phase is not that of the whole run.
+@dataclass(frozen=True)
+class Change:
+    """The share of the use of pages that has one main user in phase `one`, and another in `other`.
 
-    0 if fewer than two phases matter, or if pages have several users even within a phase.
+    Of all pairs of phases, that with the largest share; 0 if there is no pair.
     """
-    rows = subject.rows
+
+    share: float = 0.0
+    one: int = 0
+    other: int = 0
+
+
+def users_by_phase(rows: pl.DataFrame, filled_in: int | None) -> Change:
+    """Compare the main users of pages in each two phases in which pages have one user each.
+
+    The phase `filled_in` only fills the structure. How often a phase accesses a page says little:
+    a stencil reads each element several times, and one of these reads comes from memory. Therefore
+    all phases with at least MIN_PHASE_WORK of the accesses count alike. If most accesses are in
+    phases in which pages have several users, other diagnoses tell more.
+    """
+    rows = rows.filter(pl.col("phase") != (-1 if filled_in is None else filled_in))
     counts = rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
     total = float(counts["count"].sum()) or 1.0
-    phases = counts.filter(pl.col("count") >= MIN_PHASE_WORK * total)["phase"].sort().to_list()
-    if len(phases) < 2 or subject.use.dominance >= MIN_DOMINANT_SHARE:
-        return 0.0
-    owned = [(phase, page_use(rows.filter(pl.col("phase") == phase))) for phase in phases]
-    if any(use.dominance < MIN_DOMINANT_SHARE or len(use.threads) < 2 for _, use in owned):
-        return 0.0
-    keys = PAGE[1:]
-    whole = _owners(rows, keys).rename({"owner": "usual"})
-    changed = all_ = 0.0
-    for phase, _ in owned:
-        part = _owners(rows.filter(pl.col("phase") == phase), keys).join(whole, on=keys)
-        weight = part["weight"].to_numpy().astype(float)
-        other = (part["owner"] != part["usual"]).to_numpy()
-        changed += float(np.sum(weight[other]))
-        all_ += float(np.sum(weight))
-    return changed / all_ if all_ else 0.0
+    matter = counts.filter(pl.col("count") >= MIN_PHASE_WORK * total).sort("phase")
+    owners: dict[int, pl.DataFrame] = {}
+    divided = 0.0
+    for phase, count in matter.select("phase", "count").iter_rows():
+        part = rows.filter(pl.col("phase") == phase)
+        use = page_use(part)
+        if use.dominance >= MIN_DOMINANT_SHARE and len(use.threads) > 1:
+            owners[phase] = _owners(part)
+            divided += count
+    if divided < MIN_DIVIDED_SHARE * total:
+        return Change()
+    changes = (
+        Change(_changed(owners[one], owners[other]), one, other)
+        for one, other in combinations(owners, 2)
+    )
+    return max(changes, key=lambda change: change.share, default=Change())
 
 
-def _owners(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """instance, page, owner, weight: who uses each page most, and its accesses."""
+def _changed(one: pl.DataFrame, other: pl.DataFrame) -> float:
+    """The share of the use that two phases have in common, of pages with different owners."""
+    both = one.join(other, on=PAGE[1:], suffix="_then").filter(
+        pl.col("owner") != pl.col("owner_then")
+    )
+    return float(both.select(pl.min_horizontal("share", "share_then").sum()).item())
+
+
+def _owners(rows: pl.DataFrame) -> pl.DataFrame:
+    """instance, page, owner, share: who uses each page most, and its part of the accesses."""
     return (
-        rows.group_by(*keys, "thread")
+        rows.group_by(*PAGE[1:], "thread")
         .agg(count=(pl.col("reads") + pl.col("writes")).sum())
-        .group_by(keys)
+        .group_by(PAGE[1:])
         .agg(
             owner=pl.col("thread").sort_by("count", "thread", descending=[True, False]).first(),
-            weight=pl.col("count").sum(),
+            count=pl.col("count").sum(),
         )
+        .with_columns(share=pl.col("count") / pl.col("count").sum())
     )
+
+
+def filled_in(subject: Subject) -> int | None:
+    """The phase that only fills it: it runs once, touches most pages first, and mainly writes.
+
+    If the work divides the pages otherwise than it, their first touch is remote. None if there is
+    no such phase.
+    """
+    trace = subject.run.trace
+    touches = trace.first_touch
+    if "phase" not in touches.columns or "repetitions" not in trace.phases.columns:
+        return None
+    own = touches.filter(pl.col("structure") == subject.structure)
+    once = trace.phases.filter(pl.col("repetitions") == 1).select("phase")
+    by_phase = own.group_by("phase").len().join(once, on="phase", how="semi")
+    most = by_phase.filter(pl.col("len") > own.height / 2)
+    if most.is_empty():
+        return None
+    phase = int(most["phase"][0])
+    used = subject.rows.filter(pl.col("phase") == phase)
+    return phase if int(used["reads"].sum()) <= int(used["writes"].sum()) else None

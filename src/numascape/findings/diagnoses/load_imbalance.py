@@ -109,7 +109,9 @@ def _users_change(run: Run, phase: int) -> bool:
     changing = 0
     for structure, count in by_structure.iter_rows():
         subject = run.subject(structure)
-        if subject is not None and subject.pattern is Pattern.CHANGING:
+        if subject is None:
+            continue
+        if subject.pattern is Pattern.CHANGING or subject.is_dealt_out:
             changing += count
     return 2 * changing > int(by_structure["count"].sum())
 

@@ -7,7 +7,12 @@ import polars as pl
 
 from numascape.analysis.line_transfers import PAGE_LINES, shared_lines_of_pages
 from numascape.analysis.sharing import PAGE
-from numascape.findings.advice import initialise_in_parallel, interleave_if_better
+from numascape.findings.advice import (
+    contiguous_parts,
+    initialise_in_parallel,
+    interleave_if_better,
+    scatters,
+)
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern, boundary_share
 from numascape.findings.subject import Subject
@@ -19,6 +24,12 @@ from numascape.findings.thresholds import (
 )
 from numascape.quantities import percent
 from numascape.trace.format import PAGE_BYTES
+
+_TOGETHER = (
+    "Put the parts of one thread together, so that they fill whole pages: divide the work along "
+    "the outer dimension, allocate one block for each thread, or round each part up to a multiple "
+    f"of {PAGE_BYTES} bytes."
+)
 
 
 def diagnose_by_lines(subject: Subject) -> Finding | None:
@@ -42,15 +53,7 @@ def diagnose_by_lines(subject: Subject) -> Finding | None:
             f"{percent(shared)} of the cache lines of these pages have more than one user, so each "
             "thread uses its own parts of a page. The page can be local to only one of the threads."
         ),
-        fixes=(
-            Fix(
-                "Put the parts of one thread together, so that they fill whole pages: divide the "
-                "work along the outer dimension, allocate one block for each thread, or round each "
-                f"part up to a multiple of {PAGE_BYTES} bytes.",
-                Remedy.DIVIDED,
-            ),
-            interleave_if_better(subject),
-        ),
+        fixes=(Fix(_TOGETHER, Remedy.DIVIDED), interleave_if_better(subject)),
         evidence=(
             Evidence("accesses to pages with several users", several, "share"),
             Evidence("lines of these pages that several threads use", shared, "share"),
@@ -86,6 +89,8 @@ def shared_lines(subject: Subject) -> float | None:
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
+    if subject.pattern is Pattern.PARTS_IN_TURN:
+        return _in_turn(subject)
     if subject.pattern is not Pattern.PARTS_SHARE_PAGES:
         return None
     use = subject.use
@@ -120,5 +125,31 @@ def diagnose(subject: Subject) -> Finding | None:
         figure=Figure.ACCESS_DISTRIBUTION,
         confidence=sureness(shared, MIN_BOUNDARY_SHARE, 0.9),
         place=subject.used_at,
+        nearer=subject.foreign,
+    )
+
+
+def _in_turn(subject: Subject) -> Finding:
+    """Each thread has many short parts, as with `schedule(static, 1)`."""
+    use = subject.use
+    together = contiguous_parts(subject) if scatters(subject.schedule) else _TOGETHER
+    return Finding(
+        kind=Kind.PAGE_FALSE_SHARING,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=(
+            "Threads take parts of it in turn, and these are shorter than a page: about "
+            f"{use.users_per_page:.1f} threads use each page, and the next page has other users. "
+            "A page can be local to only one of them."
+        ),
+        fixes=(Fix(together, Remedy.DIVIDED), interleave_if_better(subject)),
+        evidence=(
+            Evidence("threads that use a page", use.users_per_page, "count"),
+            Evidence("share of a page's busiest thread", use.dominance, "share"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=0.9,
+        place=subject.schedule.place if subject.schedule else subject.used_at,
         nearer=subject.foreign,
     )

@@ -3,12 +3,7 @@
 
 from __future__ import annotations
 
-from numascape.findings.advice import (
-    initialise_by,
-    initialise_in_parallel,
-    interleave_if_better,
-    pin,
-)
+from numascape.findings.advice import initialise_by, local_parts
 from numascape.findings.description import who_touched
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
@@ -34,11 +29,7 @@ def diagnose(subject: Subject) -> Finding | None:
     elif subject.pattern in (Pattern.SPLIT, Pattern.PARTS_SHARE_PAGES):
         if facts.first_toucher_share >= MIN_SERIAL_SHARE:
             return None
-        fixes = (
-            Fix(initialise_in_parallel(subject), Remedy.USERS),
-            Fix(pin(subject.run)),
-            interleave_if_better(subject),
-        )
+        fixes = local_parts(subject)
     else:
         return None
     return Finding(

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from numascape.findings.advice import initialise_in_parallel, interleave_if_better, pin
+from numascape.findings.advice import local_parts
 from numascape.findings.description import who_touched
-from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.finding import Evidence, Figure, Finding, Kind
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_SERIAL_SHARE, sureness
@@ -27,11 +27,7 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=others,
         why=who_touched(subject),
-        fixes=(
-            Fix(initialise_in_parallel(subject), Remedy.USERS),
-            Fix(pin(subject.run)),
-            interleave_if_better(subject),
-        ),
+        fixes=local_parts(subject),
         evidence=(
             Evidence("pages touched first by one thread", facts.first_toucher_share, "share"),
             Evidence("work done by other threads", 1 - subject.own_share, "share"),

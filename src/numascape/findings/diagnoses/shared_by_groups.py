@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group of threads uses each page. The threads of a group should run on one node."""
+"""A group of threads uses each page. If groups have no common thread, each can have its node."""
 
 from __future__ import annotations
 
-from numascape.findings.advice import contiguous_parts, interleave_if_better, pin
+from numascape.findings.advice import (
+    contiguous_parts,
+    interleave,
+    interleave_if_better,
+    pin,
+    replicate,
+)
 from numascape.findings.description import who_shares
-from numascape.findings.diagnoses.shared_written import already_spread
+from numascape.findings.diagnoses.shared_written import already_spread, written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import MIN_FOREIGN_SHARE
+from numascape.findings.thread_groups import has_separate_groups
+from numascape.findings.thresholds import MAX_WRITTEN_SHARE, MIN_FOREIGN_SHARE
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -18,21 +25,13 @@ def diagnose(subject: Subject) -> Finding | None:
         return None
     if not subject.far_from(MIN_FOREIGN_SHARE):
         return None
-    together = (
-        "Put the threads that share pages on one node: `numascape balance` finds these groups of "
-        "threads, and a plan (`numascape advise -o plan.toml`) pins them. "
-    )
     return Finding(
         kind=Kind.SHARED_BY_GROUPS,
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
         why=who_shares(subject, "and other pages have other users"),
-        fixes=(
-            Fix(together + pin(subject.run), Remedy.USERS),
-            Fix(contiguous_parts(subject), Remedy.DIVIDED),
-            interleave_if_better(subject),
-        ),
+        fixes=_fixes(subject),
         evidence=(
             Evidence("threads that use a page", subject.use.users_per_page, "count"),
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -42,3 +41,26 @@ def diagnose(subject: Subject) -> Finding | None:
         place=subject.used_at,
         nearer=subject.foreign,
     )
+
+
+def _fixes(subject: Subject) -> tuple[Fix, ...]:
+    """Put each group on one node if its threads are always the same; else spread the pages.
+
+    What is only read can have a copy on each node. What random threads look up cannot be divided.
+    """
+    copies = () if written_share(subject) > MAX_WRITTEN_SHARE else (_copy(subject),)
+    divided = () if subject.looked_up else (Fix(contiguous_parts(subject), Remedy.DIVIDED),)
+    schedule = subject.schedule
+    by_time = subject.in_tasks or (schedule is not None and schedule.is_dynamic)
+    if by_time or not has_separate_groups(subject.run):
+        return Fix(interleave(subject), Remedy.INTERLEAVED), *copies, *divided
+    together = (
+        "Put the threads that share pages on one node: `numascape balance` finds these groups of "
+        "threads, and a plan (`numascape advise -o plan.toml`) pins them. "
+    )
+    local = Fix(together + pin(subject.run), Remedy.USERS)
+    return local, *divided, *copies, interleave_if_better(subject)
+
+
+def _copy(subject: Subject) -> Fix:
+    return Fix(replicate(subject), Remedy.COPIED)

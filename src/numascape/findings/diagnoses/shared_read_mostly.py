@@ -20,7 +20,7 @@ def diagnose(subject: Subject) -> Finding | None:
     if written > MAX_WRITTEN_SHARE:
         return None
     threads = len(subject.threads)
-    even = subject.use.dominance * threads
+    even = subject.use.evenness * threads
     return Finding(
         kind=Kind.SHARED_READ_MOSTLY,
         structure=subject.structure,

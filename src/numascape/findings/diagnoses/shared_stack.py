@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from numascape.findings.diagnoses.cache_resident import is_cache_resident
@@ -13,10 +15,15 @@ from numascape.findings.thresholds import MIN_FOREIGN_SHARE, sureness
 from numascape.findings.wording import threads_text
 from numascape.quantities import percent
 
+_STACK = re.compile(r"Stack#(\d+)")
+"""The name of the stack of a thread, with the number of the thread."""
+
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    owner = subject.whole.first_toucher
+    named = _STACK.fullmatch(subject.name)
+    # The creator of a thread touches the end of its stack first.
+    owner = int(named.group(1)) if named else subject.whole.first_toucher
     if owner is None or is_cache_resident(subject):
         return None
     users = subject.run.rows.filter(

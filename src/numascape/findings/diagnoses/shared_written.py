@@ -33,7 +33,7 @@ def diagnose(subject: Subject) -> Finding | None:
     written = written_share(subject)
     if written <= MAX_WRITTEN_SHARE:
         return None
-    even = subject.use.dominance * len(subject.threads)
+    even = subject.use.evenness * len(subject.threads)
     return Finding(
         kind=Kind.SHARED_WRITTEN,
         structure=subject.structure,
@@ -57,7 +57,12 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     """Spread its pages; where a schedule clause scatters the work, change this first."""
     spread = Fix(interleave(subject), Remedy.INTERLEAVED)
     divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
-    fixes = (divide, spread) if scatters(subject.schedule) else (spread, divide)
+    if scatters(subject.schedule):
+        fixes = (divide, spread)
+    elif subject.looked_up:
+        return (spread,)  # which entry a thread uses next depends on the data
+    else:
+        fixes = (spread, divide)
     trace = subject.run.trace
     lines_known = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
     return fixes if lines_known else (*fixes, Fix(_LINES_TELL))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out whether the threads that share pages form groups without a common thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from numascape.findings.page_use import PageUse
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import Run
+from numascape.findings.thresholds import MIN_ORDERED_SHARE
+
+
+def has_separate_groups(run: Run) -> bool:
+    """Whether the threads of the run can be divided so that no two parts share pages.
+
+    Only structures whose pages are shared by groups count. If two of them have different groups,
+    such as the rows and the columns of a grid of threads, no division fits both.
+    """
+    uses = [one.use for one in run.subjects if one.pattern is Pattern.GROUPS]
+    return groups_of(uses) > 1
+
+
+def groups_of(uses: Iterable[PageUse]) -> int:
+    """The number of groups of threads, if two threads that use the same page are in one group.
+
+    Of each structure, the most usual sets of users count, up to MIN_ORDERED_SHARE of its accesses:
+    a page at the border of two parts joins no groups.
+    """
+    group: dict[int, int] = {}
+    for use in uses:
+        for thread in use.threads.tolist():
+            group.setdefault(thread, thread)
+        for users in _usual_users(use):
+            joined = {group[thread] for thread in users}
+            group = {t: min(joined) if g in joined else g for t, g in group.items()}
+    return len(set(group.values()))
+
+
+def _usual_users(use: PageUse) -> list[list[int]]:
+    """The sets of threads that use a page together, most accesses first, up to the share."""
+    sets, at = np.unique(use.users, axis=0, return_inverse=True)
+    weight = np.bincount(at.ravel(), weights=use.weight, minlength=len(sets))
+    order = np.argsort(-weight, kind="stable")
+    before = np.cumsum(weight[order]) - weight[order]
+    usual = order[before < MIN_ORDERED_SHARE * weight.sum()]
+    return [use.threads[sets[number]].tolist() for number in usual]

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which threads share pages, and what is advised if no groups of them are separate."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numascape.findings import Finding, findings_of
+from numascape.findings.advice import local_parts
+from numascape.findings.diagnoses import changing_users, shared_by_groups, shared_written
+from numascape.findings.finding import Kind, Remedy
+from numascape.findings.pattern import Pattern as Use
+from numascape.findings.pattern import parts_in_turn
+from numascape.findings.thread_groups import groups_of
+from synthetic.patterns import Pattern
+from unit.findings.pattern_cases import use
+from unit.findings.run_cases import run_of, subject_of
+
+ROWS = [[1, 1, 0, 0]] * 50 + [[0, 0, 1, 1]] * 50
+COLUMNS = [[1, 0, 1, 0]] * 50 + [[0, 1, 0, 1]] * 50
+
+
+def test_threads_that_use_the_same_page_are_in_one_group() -> None:
+    assert groups_of([use(ROWS)]) == 2
+    assert groups_of([use(ROWS), use(ROWS)]) == 2
+    assert groups_of([use(ROWS), use(COLUMNS)]) == 1
+    assert groups_of([use([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])]) == 1
+    assert groups_of([]) == 0
+
+
+def test_a_page_at_the_border_of_two_groups_does_not_join_them() -> None:
+    # It has 10 and then 11 of 100 accesses; the usual sets have 90.
+    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 10, 10, 0]])]) == 2
+    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 11, 11, 0]])]) == 1
+
+
+def shared(written: int, *sets: list[list[int]]) -> list[Finding]:
+    """Findings of structures whose pages have these users; thread 4 touched them first."""
+    pattern = Pattern("grid", 5)
+    for number, users in enumerate(sets):
+        s = pattern.structure(f"S{number}", len(users))
+        page, thread = np.nonzero(np.array(users))
+        pattern.access(s, page, thread, 40_000, written)
+        pattern.touch(s, np.arange(len(users)), 4)
+    return [f for f in findings_of(run_of(pattern)) if f.kind is Kind.SHARED_BY_GROUPS]
+
+
+@pytest.mark.parametrize(
+    ("written", "sets", "remedies"),
+    [
+        (900, (ROWS,), ["users", "divided"]),
+        (0, (ROWS,), ["users", "divided", "copied"]),
+        (0, (ROWS, COLUMNS), ["interleaved", "copied", "divided"]),
+        (900, (ROWS, COLUMNS), ["interleaved", "divided"]),
+    ],
+)
+def test_groups_get_a_node_each_only_if_they_are_separate(
+    written: int, sets: tuple[list[list[int]], ...], remedies: list[str]
+) -> None:
+    found = shared(written, *sets)
+    assert len(found) == len(sets)
+    for finding in found:
+        assert [fix.remedy.value for fix in finding.fixes] == remedies
+
+
+@pytest.mark.parametrize("by", ["tasks", "schedule"])
+def test_groups_that_change_with_time_get_no_node(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_by_groups, "has_separate_groups", lambda _: True)
+    monkeypatch.setattr(shared_by_groups, "written_share", lambda _: 1.0)
+    for part in ("interleave", "contiguous_parts"):
+        monkeypatch.setattr(shared_by_groups, part, lambda _: "")
+    subject: Any = SimpleNamespace(
+        in_tasks=by == "tasks",
+        schedule=SimpleNamespace(is_dynamic=True) if by == "schedule" else None,
+        looked_up=False,
+        run=None,
+    )
+    assert shared_by_groups._fixes(subject)[0].remedy is Remedy.INTERLEAVED
+    subject.looked_up = True
+    assert len(shared_by_groups._fixes(subject)) == 1
+
+
+def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in ("interleave", "contiguous_parts"):
+        monkeypatch.setattr(shared_written, part, lambda _: "")
+    trace = SimpleNamespace(accesses=[], transfers=SimpleNamespace(is_empty=lambda: False))
+    subject: Any = SimpleNamespace(schedule=None, looked_up=True, run=SimpleNamespace(trace=trace))
+    monkeypatch.setattr(shared_written, "has_memory_lines", lambda _: True)
+    assert [fix.remedy.value for fix in shared_written._fixes(subject)] == ["interleaved"]
+    subject.looked_up = False
+    assert [fix.remedy.value for fix in shared_written._fixes(subject)] == [
+        "interleaved",
+        "divided",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("openmp", "written", "first"),
+    [(False, 0.02, "divided"), (False, 0.01, "interleaved"), (True, 0.02, "interleaved")],
+)
+def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
+    openmp: bool, written: float, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing_users, "written_share", lambda _: written)
+    for part in ("interleave", "contiguous_parts", "pin"):
+        monkeypatch.setattr(changing_users, part, lambda _: "Do it")
+    run = SimpleNamespace(openmp=openmp)
+    subject: Any = SimpleNamespace(run=run, schedule=None, in_tasks=False)
+    assert changing_users._fixes(subject, phases=False)[0].remedy.value == first
+
+
+def test_pages_of_the_next_free_thread_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that thread 0 touches first, and each of which a random thread uses."""
+    pattern = Pattern("queue", 5)
+    page = np.arange(256)
+    s = pattern.structure("A", 256)
+    pattern.access(s, page, np.random.default_rng(3).integers(1, 5, 256), 4000, 0)
+    pattern.touch(s, page, 0)
+    subject = subject_of(run_of(pattern))
+    assert subject.is_dealt_out
+    assert [fix.remedy.value for fix in local_parts(subject)] == ["interleaved", "none"]
+    monkeypatch.setitem(subject.__dict__, "is_dealt_out", False)
+    assert [fix.remedy.value for fix in local_parts(subject)] == ["users", "none", "interleaved"]
+
+
+def in_turn(bytes_each: int, threads: int = 4, pages: int = 600) -> Any:
+    """Parts of so many bytes, for each thread in turn."""
+    owner = np.arange(pages * 4096) // bytes_each % threads
+    return [np.bincount(part, minlength=threads) for part in owner.reshape(pages, 4096)]
+
+
+def test_parts_in_turn_that_are_shorter_than_a_page() -> None:
+    assert parts_in_turn(use(in_turn(2400)))
+    assert not parts_in_turn(use(in_turn(2400, pages=63)))
+    assert not parts_in_turn(use(in_turn(4096 * 8)))  # whole pages
+    assert not parts_in_turn(use(in_turn(600, 8)))  # more than three users
+    chosen = np.random.default_rng(1).permuted(np.tile([1, 1, 0, 0], (600, 1)), axis=1)
+    assert not parts_in_turn(use(chosen))
+
+
+def test_parts_in_turn_are_false_sharing_of_pages() -> None:
+    pattern = Pattern("turns", 4)
+    counts = np.array(in_turn(2400))
+    s = pattern.structure("A", len(counts))
+    page, thread = np.nonzero(counts)
+    pattern.access(s, page, thread, 20 * counts[page, thread], counts[page, thread])
+    pattern.touch(s, np.arange(len(counts)), 0)
+    subject = subject_of(run_of(pattern))
+    assert subject.pattern is Use.PARTS_IN_TURN
+    (finding,) = [f for f in findings_of(subject.run) if f.kind is Kind.PAGE_FALSE_SHARING]
+    assert finding.fixes[0].remedy is Remedy.DIVIDED
+    assert finding.fixes[0].text.startswith("Put the parts of one thread together")
+    assert "about 2." in finding.why
