@@ -28,6 +28,8 @@ from rich.console import Console
 from rich.text import Text
 
 import numascape
+from numascape.balance.formats import write_graph
+from numascape.balance.generators import jacobi2d
 
 IMAGES = Path(__file__).parent
 ROOT = IMAGES.parents[1]
@@ -133,6 +135,8 @@ def main(wanted: list[str]) -> None:
         )
         for picture in filter(lambda one: chosen(one.name), PICTURES):
             photograph(browser, picture, report_of(picture, folder))
+        if chosen("mappings"):
+            photograph_mappings(browser, folder)
         if chosen("show"):
             photograph_terminal(browser, trace_of(("stencil",), folder))
         browser.close()
@@ -207,6 +211,22 @@ def photograph_page(page: Page, file: Path) -> None:
     height = bottom["y"] + bottom["height"] - top["y"] + 32
     clip = {"x": 0, "y": top["y"] - 16, "width": 1360, "height": height}
     page.screenshot(path=file, full_page=True, clip=clip)
+
+
+def photograph_mappings(browser: Browser, folder: Path) -> None:
+    """The chosen mapping of a stencil; the table above it has times of this machine."""
+    tasks, file = folder / "stencil.json", folder / "mappings.html"
+    write_graph(tasks, jacobi2d(256, 32))
+    command = [NUMASCAPE, "balance", tasks, "-m", "numa32", "-a", "numalb", "-p", file]
+    subprocess.run(command, check=True, capture_output=True)
+    page = browser.new_page(viewport={"width": 1360, "height": 3000}, device_scale_factor=1)
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    page.add_style_tag(content="main > :first-child { display: none }")
+    page.wait_for_timeout(500)
+    page.locator("main").screenshot(path=IMAGES / "mappings.png")
+    page.close()
+    print(IMAGES / "mappings.png")
 
 
 def photograph_terminal(browser: Browser, trace: Path) -> None:

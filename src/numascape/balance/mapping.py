@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from numascape._native import balance as native
+from numascape.balance.between_nodes import traffic_between
 from numascape.balance.graph import Cores, Floats, TaskGraph
 from numascape.balance.target import Target
 from numascape.errors import NumascapeError
@@ -155,14 +156,7 @@ class Problem:
 
     def node_traffic(self, mapping: Cores) -> Floats:
         """Bytes (messages, if bytes are unknown) from each node to each node."""
-        graph, nodes = self.graph, self.target.nodes
-        node = self.target.core_node[mapping].astype(np.int64)
-        weights = graph.bytes if graph.bytes.any() else graph.count
-        if not len(weights):
-            weights = np.ones(graph.messages)
-        pairs = node[graph.senders] * nodes + node[graph.to]
-        traffic: Floats = np.bincount(pairs, weights, nodes * nodes).astype(np.float64)
-        return traffic.reshape(nodes, nodes)
+        return traffic_between(self.graph, self.target, mapping)
 
 
 def compare(

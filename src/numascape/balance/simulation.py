@@ -24,6 +24,8 @@ from numascape.balance.target import Target
 WORK: Final = "work"
 COMMUNICATION: Final = "communication"
 MIGRATION: Final = "migration"
+BEFORE_AND_AFTER: Final = (2, 4)
+"""Iterations that pictures and pages show before the balancing and after it."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ def simulate_balancing(
     after: Cores,
     balancing_s: float,
     costs: Costs | None = None,
-    iterations: tuple[int, int] = (2, 4),
+    iterations: tuple[int, int] = BEFORE_AND_AFTER,
 ) -> Simulation:
     """Simulate iterations, the balancing (its own time and migrations), and iterations after it."""
     first = simulate(graph, target, graph.core, iterations[0], costs)

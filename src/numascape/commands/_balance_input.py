@@ -128,9 +128,14 @@ def _tasks(path: Path, cores: int, form: str | None) -> TaskGraph:
     from numascape.balance.threads import thread_graph
     from numascape.trace import Trace
 
-    if form is None and (path / "trace.json").exists():
+    if form is None and is_trace(path):
         return thread_graph(Trace.read(path), cores)
     return read_graph(path, cores, form)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether this is a trace, whose threads are the tasks."""
+    return (path / "trace.json").exists()
 
 
 def numbers(option: str, text: str, count: int, example: str) -> list[float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verb `balance` does with a problem: groups in other processes, the table, a timeline."""
+"""What the verb `balance` does with a problem: groups in other processes, the table, pictures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ import numpy as np
 from rich.table import Table
 
 from numascape import terminal
+from numascape.commands._balance_input import is_trace
+from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 from numascape.quantities import bytes_text, counted
 
 if TYPE_CHECKING:
     from numascape.balance import Balanced, Metrics, Options, Problem
     from numascape.balance.graph import Cores
+    from numascape.balance.simulation import Costs
     from numascape.commands._balance_input import Hosts
 
-# Simulated: what the command shows, and the most events that take a few seconds.
-_BEFORE_AND_AFTER = (2, 4)
+# The most simulated events that take a few seconds.
 _MAX_EVENTS = 2_000_000
 
 
@@ -118,12 +120,7 @@ def _level_names(where: Hosts) -> list[str]:
 
 def _more(problem: Problem, mapping: Cores, m: Metrics, where: Hosts) -> list[str]:
     """The cells that depend on options: messages by level, and memory."""
-    cells = []
-    if where.by_level:
-        from numascape.balance.levels import messages_by_level
-
-        shares = messages_by_level(problem.graph, mapping, where.plain, where.machine, where.number)
-        cells += [f"{100 * share:.0f}" for share in shares.values()][: len(_level_names(where))]
+    cells = [f"{100 * share:.0f}" for share in _level_shares(problem, mapping, where)]
     if len(problem.target.core_memory):
         cells += [
             bytes_text(m.core_memory),
@@ -132,24 +129,67 @@ def _more(problem: Problem, mapping: Cores, m: Metrics, where: Hosts) -> list[st
     return cells
 
 
+def _level_shares(problem: Problem, mapping: Cores, where: Hosts) -> list[float]:
+    """The shares of messages by level, if their costs depend on it."""
+    from numascape.balance.levels import messages_by_level
+
+    if not where.by_level:
+        return []
+    shares = messages_by_level(problem.graph, mapping, where.plain, where.machine, where.number)
+    return list(shares.values())[: len(_level_names(where))]
+
+
 def save_iterations(problem: Problem, balanced: Balanced, costs: list[float], file: Path) -> None:
     """Simulate iterations before and after the balancing, and draw them. Raises NumascapeError."""
-    from numascape.balance.simulation import Costs, simulate_balancing
+    from numascape.balance.simulation import BEFORE_AND_AFTER, simulate_balancing
     from numascape.figures.timeline_picture import save_timeline
 
     graph = problem.graph
-    events = sum(_BEFORE_AND_AFTER) * (graph.tasks + 2 * graph.messages)
+    events = sum(BEFORE_AND_AFTER) * (graph.tasks + 2 * graph.messages)
     if events > _MAX_EVENTS:
         raise NumascapeError(
             f"a timeline would have {events} events, more than {_MAX_EVENTS}: give fewer tasks"
         )
-    # Messages that are only counted have no known cost: the usual one is assumed.
-    each = Costs() if costs == [1.0, 0.0] else Costs(per_message=costs[0], per_byte=costs[1])
     run = simulate_balancing(
-        graph, problem.target, balanced.mapping, balanced.seconds, each, _BEFORE_AND_AFTER
+        graph, problem.target, balanced.mapping, balanced.seconds, _simulated_costs(costs)
     )
     before, after = run.iteration_times[0], run.iteration_times[-1]
     title = (
         f"{balanced.algorithm}, simulated: {before:.3g} s per iteration before, {after:.3g} s after"
     )
     save_timeline(run, title, file)
+
+
+def _simulated_costs(costs: list[float]) -> Costs:
+    """Messages that are only counted have no known cost: the usual one is assumed."""
+    from numascape.balance.simulation import Costs
+
+    return Costs() if costs == [1.0, 0.0] else Costs(per_message=costs[0], per_byte=costs[1])
+
+
+def write_picture(
+    problem: Problem,
+    rows: list[Balanced],
+    where: Hosts,
+    costs: list[float],
+    graph: Path,
+    file: Path,
+) -> None:
+    """The page of all results, or a picture of the first one, by the end of the file's name."""
+    if file.suffix.lower() != ".html":
+        from numascape.figures.balance_picture import save_balance
+
+        save_balance(problem, rows[0], file)
+        terminal.say(f"wrote {file}")
+        return
+    from numascape.report.balance import Mapped, render_balance
+
+    # The load of a thread is its accesses, so there is no time to simulate.
+    threads = is_trace(graph)
+    names = _level_names(where) if where.by_level else []
+    mappings = [problem.graph.core, *(row.mapping for row in rows)]
+    mapped = Mapped(
+        graph.name, problem, rows, where.plain, None if threads else _simulated_costs(costs),
+        threads, names, [_level_shares(problem, mapping, where) for mapping in mappings],
+    )  # fmt: skip
+    say_written(file, render_balance(mapped, file))

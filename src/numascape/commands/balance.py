@@ -11,7 +11,12 @@ import typer
 
 from numascape import terminal
 from numascape.commands._balance_input import TargetOptions, hosts_and_tasks, numbers
-from numascape.commands._balance_run import by_groups, print_table, save_iterations
+from numascape.commands._balance_run import (
+    by_groups,
+    print_table,
+    save_iterations,
+    write_picture,
+)
 from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
 
@@ -212,7 +217,8 @@ def balance(
             "--picture",
             "-p",
             metavar="FILE",
-            help="Draw loads before and after, traffic and migrations: .html, .svg, .png or .pdf.",
+            help="Write the page of the mappings (.html), or draw loads before and after, traffic "
+            "and migrations (.svg, .png, .pdf).",
             show_default=False,
         ),
     ] = None,
@@ -270,10 +276,7 @@ def balance(
         for file in _write(output, graph, form, problem, rows[0]):
             terminal.say(f"wrote {file}")
     if picture is not None:
-        from numascape.figures.balance_picture import save_balance
-
-        save_balance(problem, rows[0], picture)
-        terminal.say(f"wrote {picture}")
+        write_picture(problem, rows, where, costs, graph, picture)
     if timeline is not None:
         save_iterations(problem, rows[0], costs, timeline)
         terminal.say(f"wrote {timeline}")

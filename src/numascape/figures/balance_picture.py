@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from numascape.appearance.style import SETTINGS, Style
 from numascape.atomic import replacing_file
 from numascape.balance import Balanced, Problem
-from numascape.balance.graph import Cores, Floats
+from numascape.balance.between_nodes import migrations_between
+from numascape.balance.graph import Floats
 from numascape.errors import NumascapeError
 from numascape.figures.drawing import SUFFIXES, encode
 
@@ -25,32 +25,15 @@ _AFTER: Final = "#2c7fb8"
 _MAX_BARS: Final = 256
 """Number of cores up to which each has a bar; of more, the mean of neighbours is drawn."""
 _MAX_CELLS_WITH_NUMBERS: Final = 8
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="Content-Security-Policy"
-content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<style>body {{ font: 15px/1.5 sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }}
-svg {{ width: 100%; height: auto }} td, th {{ padding: 0 1rem 0 0; text-align: right }}
-td:first-child {{ text-align: left }}</style></head>
-<body><h1>{title}</h1>
-<table><tr><th></th><th>before</th><th>after</th></tr>
-{rows}</table>
-{picture}
-</body></html>
-"""
 
 
 def save_balance(problem: Problem, balanced: Balanced, file: Path) -> None:
-    """Draw the mapping to `file`: .html, .svg, .png or .pdf. Raises NumascapeError, OSError."""
+    """Draw the mapping to `file`: .svg, .png or .pdf. Raises NumascapeError, OSError."""
     suffix = file.suffix.lower()
-    if suffix not in (*SUFFIXES, ".html"):
+    if suffix not in SUFFIXES:
         names = ", ".join([*SUFFIXES, ".html"])
         raise NumascapeError(f"{file}: a mapping is drawn to files that end in one of {names}")
-    figure = draw_balance(problem, balanced)
-    if suffix == ".html":
-        content = _page(problem, balanced, encode(figure, ".svg"))
-    else:
-        content = encode(figure, suffix)
+    content = encode(draw_balance(problem, balanced), suffix)
     with replacing_file(file) as beside:
         beside.write_bytes(content)
 
@@ -70,7 +53,7 @@ def draw_balance(problem: Problem, balanced: Balanced) -> Figure:
             ("now", traffic[0], "before"), ("then", traffic[1], "after"),
         ):  # fmt: skip
             draw_node_matrix(panels[name], matrix, most, f"{unit} between nodes, {title}", unit)
-        moves = _moves(problem, before, after)
+        moves = migrations_between(problem.target, before, after)
         draw_node_matrix(panels["moves"], moves, moves.max(initial=0.0), "tasks that migrate", "")
     return figure
 
@@ -78,14 +61,6 @@ def draw_balance(problem: Problem, balanced: Balanced) -> Figure:
 def _off_diagonal(matrix: Floats) -> Floats:
     rest: Floats = matrix[~np.eye(len(matrix), dtype=bool)]
     return rest
-
-
-def _moves(problem: Problem, before: Cores, after: Cores) -> Floats:
-    nodes = problem.target.nodes
-    node = problem.target.core_node.astype(np.int64)
-    moved = before != after
-    pairs = node[before[moved]] * nodes + node[after[moved]]
-    return np.bincount(pairs, minlength=nodes * nodes).reshape(nodes, nodes).astype(float)
 
 
 def _draw_loads(axes: Axes, problem: Problem, balanced: Balanced) -> None:
@@ -128,22 +103,3 @@ def draw_node_matrix(axes: Axes, matrix: Floats, most: float, title: str, unit: 
                 text = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
                 axes.text(j, i, text, ha="center", va="center", fontsize=7,
                           color="white" if dark else "black")  # fmt: skip
-
-
-def _page(problem: Problem, balanced: Balanced, picture: bytes) -> bytes:
-    now, then = problem.measure(problem.graph.core), balanced.metrics
-    lines = [
-        ("longest core over mean", f"{now.imbalance:.3f}", f"{then.imbalance:.3f}"),
-        ("communication cost", f"{now.communication:.6g}", f"{then.communication:.6g}"),
-        ("bytes between nodes", f"{now.off_node_bytes:.6g}", f"{then.off_node_bytes:.6g}"),
-        ("tasks that migrate", "", str(then.migrations)),
-        ("bytes that migrate", "", f"{then.migrated_bytes:.6g}"),
-    ]
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in lines
-    )
-    drawn = picture.decode()
-    title = f"{balanced.algorithm} on {problem.target.name}"
-    return _PAGE.format(
-        title=html.escape(title), rows=rows, picture=drawn[drawn.index("<svg") :]
-    ).encode()

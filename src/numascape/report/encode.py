@@ -39,12 +39,12 @@ TABLES = ("columns", "cells", "first_touches", "spans", "sharing", "traffic", "l
 
 def encode_report(report: Report) -> str:
     """Return the block for ``report`` as base64 text."""
-    return base64.b64encode(zlib.compress(_pack(report), 6)).decode("ascii")
+    return compressed(_pack(report))
 
 
 def encode_text(text: dict[str, Any]) -> str:
     """The block of data without columns as base64 text."""
-    return base64.b64encode(zlib.compress(Planes().block(text), 6)).decode("ascii")
+    return compressed(Planes().block(text))
 
 
 def encode_job(page: JobPage) -> str:
@@ -54,7 +54,12 @@ def encode_job(page: JobPage) -> str:
     for field in dataclasses.fields(page):
         value = getattr(page, field.name)
         text[field.name] = planes.table(value) if dataclasses.is_dataclass(value) else value
-    return base64.b64encode(zlib.compress(planes.block(text), 6)).decode("ascii")
+    return compressed(planes.block(text))
+
+
+def compressed(block: bytes) -> str:
+    """A block as base64 text."""
+    return base64.b64encode(zlib.compress(block, 6)).decode("ascii")
 
 
 def _pack(report: Report) -> bytes:

@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { unpackPage } from "./data/unpack";
 import type { Content } from "./data/unpack";
+import { BalanceApp } from "./views/balance/balance-app";
 import { ComparisonApp } from "./views/comparison/comparison-app";
 import { JobApp } from "./views/job/job-app";
 import { MachineApp } from "./views/machine-page/machine-app";
@@ -19,6 +20,7 @@ import "./styles/job.css";
 import "./styles/comparison.css";
 import "./styles/prediction.css";
 import "./styles/machine-page.css";
+import "./styles/balance.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
@@ -44,6 +46,7 @@ function Shown({ content }: { content: Content }) {
   if ("comparison" in content) return <ComparisonApp comparison={content.comparison} />;
   if ("prediction" in content) return <PredictionApp prediction={content.prediction} />;
   if ("machine" in content) return <MachineApp machine={content.machine} />;
+  if ("balance" in content) return <BalanceApp balance={content.balance} />;
   return <App report={content.report} />;
 }
 

@@ -47,6 +47,7 @@ const EVERYTHING: PageState = {
   rank: -1,
   side: "",
   changes: { key: "foreign", descending: false },
+  results: { key: "migrations", descending: false },
 };
 
 describe("the address", () => {

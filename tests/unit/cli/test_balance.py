@@ -67,22 +67,22 @@ def test_more_tasks_migrate_the_longer_the_mapping_stays(numascape: Numascape, f
     assert int(rows(later)["incumbent"][3]) > int(rows(output)["incumbent"][3])
 
 
-@pytest.mark.slow  # draws
+@pytest.mark.parametrize("suffix", [".html", pytest.param(".svg", marks=pytest.mark.slow)])  # draws
 def test_the_mapping_and_its_picture_are_written(
-    numascape: Numascape, file: Path, tmp_path: Path
+    numascape: Numascape, file: Path, tmp_path: Path, suffix: str
 ) -> None:
-    mapping, page = tmp_path / "to.csv", tmp_path / "to.html"
-    status, output, _ = numascape(
-        "balance", file, "-m", "numa16", "-a", "numalb", "-o", mapping, "-p", page
+    mapping, picture = tmp_path / "to.csv", tmp_path / f"to{suffix}"
+    status, output, said = numascape(
+        "balance", file, "-m", "numa16", "-a", "numalb", "-o", mapping, "-p", picture
     )
     assert status == 0
     with mapping.open() as lines:
         moved = sum(row["before"] != row["core"] for row in csv.DictReader(lines))
     assert moved == int(rows(output)["numalb"][3])
-    text = page.read_text()
-    assert f"{moved} of 64 tasks migrate" in re.sub(r"<!-- (.*?) -->", r"\1", text)
-    assert "default-src 'none'" in text
-    assert "<script" not in text
+    assert f"wrote {picture}" in said
+    drawn = f"{moved} of 64 tasks migrate" in re.sub(r"<!-- (.*?) -->", r"\1", picture.read_text())
+    assert drawn == (suffix == ".svg")
+    assert picture.stat().st_size < 1_000_000
 
 
 def test_a_mapping_goes_back_to_vt_as_its_own_files(numascape: Numascape, tmp_path: Path) -> None:
@@ -145,23 +145,15 @@ def test_time_is_limited(numascape: Numascape, file: Path) -> None:
     assert int(rows(output)["incumbent"][3]) == 0
 
 
-@pytest.mark.slow  # draws
-def test_names_in_a_picture_are_escaped(file: Path, tmp_path: Path) -> None:
-    import dataclasses
-
-    from numascape.balance import Problem, flat_target
-    from numascape.balance.formats import read_graph
-    from numascape.figures.balance_picture import save_balance
-
-    target = dataclasses.replace(flat_target(8, 2, 2.0), name="<script>alert(1)</script>")
-    problem = Problem(read_graph(file, 16), target)
-    save_balance(problem, problem.run("greedy"), tmp_path / "page.html")
-    assert "<script>" not in (tmp_path / "page.html").read_text()
-
-
-def test_threads_of_a_trace_are_tasks(numascape: Numascape, trace_folder: Path) -> None:
-    status, output, _ = numascape("balance", trace_folder, "-m", "numa16", "--migration-price", 0)
+def test_threads_of_a_trace_are_tasks(
+    numascape: Numascape, trace_folder: Path, tmp_path: Path
+) -> None:
+    free = ("--migration-price", 0)
+    status, output, said = numascape(
+        "balance", trace_folder, "-m", "numa16", *free, "-p", tmp_path / "threads.html"
+    )
     assert status == 0
+    assert "wrote" in said
     assert output.startswith("2 tasks, 2 messages")
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the base64 text in the page to a Report; the layout is in src/numascape/report/encode.py.
 
+import type { Balance } from "./balance";
 import type { Comparison } from "./comparison";
 import type { Job } from "./job";
 import type { MachineContent } from "./machine-page";
@@ -12,6 +13,7 @@ const VERSION = 2;
 const JOB = { format: "numascape-job", version: 1, tables: ["ranks", "cells"] };
 const PREDICTION = { format: "numascape-prediction", version: 1, tables: [] };
 const MACHINE = { format: "numascape-machine", version: 1, tables: [] };
+const BALANCE = { format: "numascape-balance", version: 1, tables: ["activity"] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** What of a report has columns. */
@@ -32,11 +34,12 @@ export type Content =
   | { comparison: Comparison }
   | { prediction: Prediction }
   | { machine: MachineContent }
+  | { balance: Balance }
   | { report: Report };
 
 /**
- * What the page shows: a job, two runs compared, predictions, a machine, or the report of one
- * trace. `other` has further data of the page, by its id.
+ * What the page shows: a job, two runs compared, predictions, a machine, mappings of tasks, or the
+ * report of one trace. `other` has further data of the page, by its id.
  */
 export async function unpackPage(base64: string, other: (id: string) => string): Promise<Content> {
   const block = await inflate(decodeBase64(base64));
@@ -46,6 +49,7 @@ export async function unpackPage(base64: string, other: (id: string) => string):
     return { prediction: readBlock(block, PREDICTION) as Prediction };
   }
   if (format === MACHINE.format) return { machine: readBlock(block, MACHINE) as MachineContent };
+  if (format === BALANCE.format) return { balance: readBlock(block, BALANCE) as Balance };
   if (format !== COMPARISON.format) return { report: parseBlock(block) };
   const compared = readBlock(block, COMPARISON) as Omit<Comparison, "reports">;
   const [a, b] = await Promise.all(["run-a", "run-b"].map((id) => unpackReport(other(id))));

@@ -6,6 +6,8 @@
 
 import { CHANGE_KEYS } from "./changes";
 import type { ChangeOrder } from "./changes";
+import { RESULT_KEYS } from "./mappings";
+import type { ResultOrder } from "./mappings";
 import type { SortKey, Wanted } from "./structure-list";
 import type { Measure } from "./matrix";
 import type { CellMeasure, RankOrder } from "./rank-map";
@@ -54,6 +56,8 @@ export interface PageState {
   side: Side;
   /** The order of the structures of a comparison. */
   changes: ChangeOrder;
+  /** The order of mappings of tasks; null: as given. */
+  results: ResultOrder | null;
 }
 
 /** What a report has, so that an address cannot name more. */
@@ -95,6 +99,7 @@ export const START: PageState = {
   rank: -1,
   side: "",
   changes: { key: "share", descending: true },
+  results: null,
 };
 
 const THEMES: readonly Theme[] = ["light", "dark", "grey"];
@@ -167,6 +172,7 @@ export function writeAddress(state: PageState): string {
     ["search", table.search.slice(0, LONGEST_SEARCH), ""],
     ["sort", written(table.order), START.table.order.key],
     ["by", written(state.changes), START.changes.key],
+    ["results", state.results ? written(state.results) : "", ""],
     ["minor", table.minor ? "1" : "", ""],
     ["cells", state.cells, START.cells],
     ["columns", state.columns, START.columns],
@@ -223,6 +229,7 @@ export function readAddress(address: string, extents: Extents): PageState | unde
     rank: start.rank,
     side: start.side,
     changes: readOrder(given.get("by"), CHANGE_KEYS) ?? start.changes,
+    results: readOrder(given.get("results"), RESULT_KEYS) ?? start.results,
   };
 }
 

@@ -4,7 +4,7 @@ import type { Extents } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
 import { PageStateProvider } from "../page/page-state";
 import { useTheme } from "../page/theme";
-import { NodeMatrix } from "./node-matrix";
+import { KnownMatrix } from "./known-matrix";
 
 const NOTHING: Extents = { structures: [], threads: 0, phases: 0 };
 
@@ -43,7 +43,7 @@ function Page({ machine }: { machine: MachineContent }) {
           ))}
         </section>
         {machine.matrices.map((matrix) => (
-          <NodeMatrix key={matrix.title} matrix={matrix} nodes={machine.nodes} />
+          <KnownMatrix key={matrix.title} matrix={matrix} nodes={machine.nodes} />
         ))}
         {machine.matrices.length === 0 && machine.nodes.length > 1 && (
           <p class="how">NUMA factors between the nodes are unknown.</p>

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ShownMatrix } from "../../data/machine-page";
 import type { CsvTable } from "../../saving/csv";
 import { SaveMenu } from "../page/save-menu";
 
+/** Nodes from which on only their numbers fit. */
+const DENSE = 8;
+
 interface Props {
-  matrix: ShownMatrix;
-  nodes: number[];
+  title: string;
+  unit: string;
+  /** By row and column; null: unknown. */
+  values: readonly (readonly (number | null)[])[];
+  text: (value: number) => string;
+  /** From the lightest colour to the strongest one. */
+  strength: (value: number) => number;
+  nodes: readonly (number | string)[];
+  corner: string;
+  /** Columns of the saved table, for rows and columns of this one. */
+  ends: readonly [string, string];
+  notes?: readonly string[];
 }
 
 /** One number for each pair of nodes; a stronger colour is a larger number. */
-export function NodeMatrix({ matrix, nodes }: Props) {
-  const { title, unit, values, sources } = matrix;
-  const known = values.flat().filter((value) => value !== null);
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+export function NodeMatrix(props: Props) {
+  const { title, unit, values, text, strength, nodes, corner, notes = [] } = props;
+  const dense = nodes.length > DENSE;
   const id = `matrix-${title.replace(/\W+/g, "-").toLowerCase()}`;
   return (
     <section class="panel" aria-labelledby={id} data-figure>
@@ -20,18 +31,18 @@ export function NodeMatrix({ matrix, nodes }: Props) {
         <h2 id={id}>
           {title} <small>{unit}</small>
         </h2>
-        <SaveMenu title={title} table={() => matrixTable(matrix, nodes)} />
+        <SaveMenu title={title} table={() => matrixTable(props)} />
       </div>
       <div class="matrix-frame" tabIndex={0} role="group" aria-label={`${title} between nodes`}>
-        <table class="traffic" aria-labelledby={id}>
+        <table class={dense ? "traffic dense" : "traffic"} aria-labelledby={id}>
           <thead>
             <tr>
               <td>
-                <span class="corner">from ↓ to memory of →</span>
+                <span class="corner">{corner}</span>
               </td>
               {nodes.map((node) => (
                 <th key={node} scope="col" class="number">
-                  node {node}
+                  {dense ? node : `node ${node}`}
                 </th>
               ))}
             </tr>
@@ -45,9 +56,9 @@ export function NodeMatrix({ matrix, nodes }: Props) {
                     <td
                       key={j}
                       class={`number ${i === j ? "local" : "remote"}`}
-                      style={{ "--strength": strength(value, low, high).toFixed(3) }}
+                      style={{ "--strength": (value === null ? 0 : strength(value)).toFixed(3) }}
                     >
-                      {value === null ? <span class="zero">–</span> : value.toFixed(matrix.digits)}
+                      {value === null ? <span class="zero">–</span> : text(value)}
                     </td>
                   ))}
                 </tr>
@@ -56,23 +67,18 @@ export function NodeMatrix({ matrix, nodes }: Props) {
           </tbody>
         </table>
       </div>
-      {sources.map((source) => (
-        <p class="how" key={source}>
-          {source}
+      {notes.map((note) => (
+        <p class="how" key={note}>
+          {note}
         </p>
       ))}
     </section>
   );
 }
 
-function strength(value: number | null, low: number, high: number): number {
-  if (value === null) return 0;
-  return high > low ? 0.15 + (0.85 * (value - low)) / (high - low) : 0.5;
-}
-
-function matrixTable({ title, values }: ShownMatrix, nodes: number[]): CsvTable {
+function matrixTable({ title, values, nodes, ends }: Props): CsvTable {
   return {
-    columns: ["cpu_node", "memory_node", title.replace(/\W+/g, "_").toLowerCase()],
+    columns: [...ends, title.replace(/\W+/g, "_").toLowerCase()],
     rows: values.flatMap((row, i) => row.map((value, j) => [nodes[i]!, nodes[j]!, value])),
   };
 }
