@@ -17,6 +17,8 @@ namespace {
 constexpr int kPatience = 25;
 // A round that lowers the cost by less than this share is the last one.
 constexpr double kMinGain = 2e-4;
+// Seeds that are visited one after the other.
+constexpr std::size_t kBlock = 64;
 
 class HillClimbing {
   public:
@@ -37,11 +39,11 @@ class HillClimbing {
             done_[t] = level_.fixed[t];
             if (!done_[t] && on_border(t)) seeds.push_back(t);
         }
-        shuffle(seeds, random_);
-        for (Task seed : seeds) {
-            if (limit.over()) break;
-            if (!done_[seed]) follow(seed);
-        }
+        visit_shuffled_blocks(seeds.size(), kBlock, random_, [&](std::size_t i, std::size_t end) {
+            for (; i < end && !limit.over(); ++i) {
+                if (!done_[seeds[i]]) follow(seeds[i]);
+            }
+        });
         return before - state_.cost();
     }
 

@@ -4,7 +4,11 @@
 // not.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace numascape::balance {
 
@@ -35,6 +39,19 @@ void shuffle(T& items, Random& random) {
         auto kept = items[i - 1];
         items[i - 1] = items[j];
         items[j] = kept;
+    }
+}
+
+// Visits ranges [begin, end) of `block` numbers below `size` each, in random order. Numbers that
+// are close often are neighbours in the graph, and what is read of neighbours stays in the cache.
+template <typename Visit>
+void visit_shuffled_blocks(std::size_t size, std::size_t block, Random& random, Visit&& visit) {
+    std::vector<std::uint32_t> blocks((size + block - 1) / block);
+    std::iota(blocks.begin(), blocks.end(), 0U);
+    shuffle(blocks, random);
+    for (std::uint32_t chosen : blocks) {
+        const std::size_t begin = chosen * block;
+        visit(begin, std::min(size, begin + block));
     }
 }
 

@@ -251,17 +251,12 @@ void shorten_cores(SearchState& state, const TimeLimit& limit) {
 void improve(SearchState& state, Random& random, int passes, const TimeLimit& limit) {
     const Level& level = state.level();
     Refinement refinement(state);
-    // In many graphs, tasks that are close in memory are neighbours; blocks keep some of this.
     constexpr std::size_t kBlock = 256;
-    std::vector<std::uint32_t> blocks(level.size() / kBlock + 1);
-    std::iota(blocks.begin(), blocks.end(), 0U);
     for (int pass = 0; pass < passes; ++pass) {
         std::size_t moves = 0;
-        shuffle(blocks, random);
-        for (std::uint32_t block : blocks) {
+        visit_shuffled_blocks(level.size(), kBlock, random, [&](std::size_t t, std::size_t end) {
             if (limit.over()) return;
-            const std::size_t end = std::min(level.size(), (block + std::size_t{1}) * kBlock);
-            for (std::size_t t = block * kBlock; t < end; ++t) {
+            for (; t < end; ++t) {
                 if (level.fixed[t] || refinement.settled(Task(t))) continue;
                 const Place place = refinement.best(Task(t), false);
                 // A gain below the rounding error does not count.
@@ -269,7 +264,8 @@ void improve(SearchState& state, Random& random, int passes, const TimeLimit& li
                 refinement.move(Task(t), place.core);
                 ++moves;
             }
-        }
+        });
+        if (limit.over()) return;
         if (moves * 1000 <= level.size()) return;
     }
 }
