@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The experiment: how a file's page cache displaces a later program's pages, and what helps.
 
-For each size of the file and each way of running, it empties the cache, writes the file from the
-first node, and runs a vector triad that fills a part of the memory, with at least one worker per
+For each size of the file and each way of running, it empties the cache, reads the file on the first
+node, and runs a vector triad that fills a part of the memory, with at least one worker per
 node.
 """
 
@@ -127,10 +127,11 @@ def empty_cache(nodes: list[int]) -> None:
 
 @contextmanager
 def cached_file(folder: Path, size: int, node: int) -> Iterator[None]:
-    """Provide a file with clean cache, written from the node's CPUs, while the context is entered.
+    """Provide a file with clean cache, read by the node's CPUs, while the context is entered.
 
-    The file has no name, so it disappears even if this process is killed. Raises NumascapeError if
-    the disk does not have enough space.
+    Its blocks are only reserved: the kernel fills their pages with zeros and need not wait for the
+    disk. The file has no name, so it disappears even if this process is killed. Raises
+    NumascapeError if the disk does not have enough space.
     """
     free = os.statvfs(folder)
     if size > free.f_bavail * free.f_frsize:
@@ -140,16 +141,16 @@ def cached_file(folder: Path, size: int, node: int) -> Iterator[None]:
         )
     with tempfile.TemporaryFile(dir=folder, prefix=".numascape-", buffering=0) as file:
         with _running_on(node):
-            block = os.urandom(_BLOCK)
-            written = 0
             try:
-                while written < size:
-                    written += file.write(block[: size - written]) or 0
+                if size:
+                    os.posix_fallocate(file.fileno(), 0, size)
                 os.fsync(file.fileno())
+                block = bytearray(_BLOCK)
+                while file.readinto(block):
+                    pass
             except OSError as error:
                 raise NumascapeError(
-                    f"{folder}: writing {bytes_text(size)} failed after {bytes_text(written)}: "
-                    f"{error.strerror}"
+                    f"{folder}: a file of {bytes_text(size)} failed: {error.strerror}"
                 ) from error
         yield
 

@@ -75,7 +75,7 @@ def experiment(
 ) -> None:
     """Measure the effect of a file in the page cache on the placement and speed of a program.
 
-    For each size, it empties the page cache, writes the file from the first node, syncs, and runs a
+    For each size, it empties the page cache, reads a file of zeros on the first node, and runs a
     vector triad that fills half of the memory. The triad runs with first touch, strictly bound,
     after a sweep, after a drop, and interleaved. Run nothing else at the same time.
 
