@@ -15,10 +15,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds; CPU is user and system time of the command and of its awaited children."""
+    """Seconds; CPU is user and system time of the command and of its awaited children.
+
+    The peak is the resident set of the largest of these processes.
+    """
 
     cpu_s: float
     wall_s: float
+    peak_bytes: int = 0
 
 
 class CommandError(Exception):
@@ -40,7 +44,7 @@ def run(command: Sequence[str]) -> Cost:
             errors.seek(0)
             tail = errors.read()[-500:].decode(errors="replace")
             raise CommandError(f"{' '.join(command)}: status {process.returncode}\n{tail}")
-    return Cost(usage.ru_utime + usage.ru_stime, wall_s)
+    return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
 
 
 def _descendants(pid: int) -> list[int]:
