@@ -168,6 +168,11 @@ def command_of(peer: Peer, program: Program) -> list[str]:
     return [str(compiled.build(program, 1).counted), *program.arguments]
 
 
+def built_by_clang(program: Program) -> list[str]:
+    """The program without the compiled recorder; `command_of` has built it."""
+    return [str(compiled.BUILD / f"{compiled.source_of(program).stem}-clang"), *program.arguments]
+
+
 def measure(peers: Sequence[Peer], rounds: int) -> dict[str, Measured]:
     programs = [program for program in PROGRAMS if program.name in CHOSEN]
     starts = {}
@@ -186,6 +191,8 @@ def measure(peers: Sequence[Peer], rounds: int) -> dict[str, Measured]:
                 if peer.slow:
                     runs = [NATIVE.run(commands[peer.name]).cpu_s for _ in range(9)]
                     native_s = statistics.median(runs)
+                elif peer.compiled:
+                    native_s = NATIVE.run(built_by_clang(program)).cpu_s
                 seen = observed(peer, commands[peer.name])
                 found[peer.name].add(program.name, seen, native_s, starts[peer.name])
     return found
@@ -199,8 +206,7 @@ def exact_counts(peers: Sequence[Peer], found: dict[str, Measured]) -> dict[str,
             if peer.slow:
                 seen = observed(PEERS[0], program.command(reduced=True))
             elif peer.compiled:
-                same = compiled.BUILD / f"{compiled.source_of(program).stem}-clang"
-                seen = observed(PEERS[0], [str(same), *program.arguments])
+                seen = observed(PEERS[0], built_by_clang(program))
             elif PEERS[0].name in found:
                 seen = found[PEERS[0].name].last[program.name]
             else:
