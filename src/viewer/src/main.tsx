@@ -4,6 +4,7 @@ import { unpackPage } from "./data/unpack";
 import type { Content } from "./data/unpack";
 import { BalanceApp } from "./views/balance/balance-app";
 import { ComparisonApp } from "./views/comparison/comparison-app";
+import { ExperimentApp } from "./views/experiment/experiment-app";
 import { JobApp } from "./views/job/job-app";
 import { MachineApp } from "./views/machine-page/machine-app";
 import { App } from "./views/page/app";
@@ -21,6 +22,7 @@ import "./styles/comparison.css";
 import "./styles/prediction.css";
 import "./styles/machine-page.css";
 import "./styles/balance.css";
+import "./styles/experiment.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
@@ -47,6 +49,7 @@ function Shown({ content }: { content: Content }) {
   if ("prediction" in content) return <PredictionApp prediction={content.prediction} />;
   if ("machine" in content) return <MachineApp machine={content.machine} />;
   if ("balance" in content) return <BalanceApp balance={content.balance} />;
+  if ("experiment" in content) return <ExperimentApp experiment={content.experiment} />;
   return <App report={content.report} />;
 }
 

@@ -17,6 +17,7 @@ from numascape.figures.experiment_picture import draw_experiment
 from numascape.host.experiment import Result, results_csv
 from numascape.host.triads import Triad
 from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
+from synthetic.page_cache import page_cache_results
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 from unit.host.conftest import MIB
@@ -245,6 +246,28 @@ def test_the_experiments_results_are_drawn(tmp_path: Path) -> None:
     )
     assert rows[1] == "0,first touch,150,100,200,0.7500,5,7,3,1,1,2"
     assert len(rows) == 7
+
+
+@pytest.mark.slow  # draws
+def test_the_experiment_writes_a_table_a_plot_and_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {(one.size, one.way): one for one in page_cache_results()}
+    monkeypatch.setattr(
+        "numascape.host.experiment.measure", lambda _plan, size, way: known[size, way]
+    )
+    words = ["host", "experiment", "--sizes", "0,4G", "--ways", "first touch,swept", "--quiet"]
+    words += ["--fill", "0.001", "--folder", str(tmp_path), "-o", str(tmp_path / "cache")]
+    assert run(words) == 0
+    printed = capsys.readouterr()
+    assert "first touch" in printed.out
+    assert f"wrote {tmp_path}/cache.html" in printed.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "cache.csv",
+        "cache.html",
+        "cache.svg",
+    ]
+    assert len((tmp_path / "cache.csv").read_text().splitlines()) == 1 + 4
 
 
 def test_check_asks_for_as_much_as_a_trace_had(

@@ -14,12 +14,15 @@ from rich.table import Table
 
 from numascape import terminal
 from numascape.commands._options import NoProgressOption, output_to
+from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
     from numascape.host.experiment import Plan, Result
+    from numascape.report.experiment import Experiment
 
 _SAMPLES: Final = 5
+_NO_TIMES: Final = "in a virtual machine, placement is meaningful, but times are not"
 
 
 def experiment(
@@ -69,7 +72,8 @@ def experiment(
         Path, typer.Option("--folder", help="The folder for the file; the file has no name.")
     ] = Path(),
     output: Annotated[
-        Path | None, output_to("Write NAME.csv, and a plot NAME.svg.", metavar="NAME")
+        Path | None,
+        output_to("Write NAME.csv, a page NAME.html, and a plot NAME.svg.", metavar="NAME"),
     ] = None,
     quiet: NoProgressOption = False,
 ) -> None:
@@ -81,7 +85,7 @@ def experiment(
 
     Example: `numascape host experiment --mpi 16 --folder /scratch -o cache`
     """  # fmt: skip
-    from numascape.host.experiment import measure, results_csv
+    from numascape.host.experiment import measure
     from numascape.machine.conditions import conditions
 
     notes = conditions(Path("/"))
@@ -90,7 +94,7 @@ def experiment(
     for sentence in notes:
         terminal.say(f"note: {sentence}")
     if virtual:
-        terminal.say("note: in a virtual machine, placement is meaningful, but times are not")
+        terminal.say(f"note: {_NO_TIMES}")
     points = [(size, way) for size in plan.sizes for way in plan.ways]
     results = [
         measure(plan, size, way)
@@ -98,7 +102,12 @@ def experiment(
     ]
     _print(results)
     if output is not None:
-        _write(output, results, results_csv(results), virtual)
+        from numascape.report.experiment import Experiment
+
+        if virtual:
+            notes = [*notes, _NO_TIMES]
+        done = Experiment(results, plan.bytes, plan.workers, plan.mpi, notes)
+        _write(output, done, virtual)
 
 
 def _plan(
@@ -157,13 +166,19 @@ def _print(results: list[Result]) -> None:
     terminal.output().print(table)
 
 
-def _write(output: Path, results: list[Result], text: str, virtual: bool) -> None:
+def _write(output: Path, done: Experiment, virtual: bool) -> None:
     from numascape.atomic import replacing_file
     from numascape.figures.drawing import save
     from numascape.figures.experiment_picture import draw_experiment
+    from numascape.host.experiment import results_csv
+    from numascape.report.experiment import render_experiment
 
-    table, plot = (output.with_name(f"{output.name}{suffix}") for suffix in (".csv", ".svg"))
+    table, plot, page = (
+        output.with_name(f"{output.name}{suffix}") for suffix in (".csv", ".svg", ".html")
+    )
+    results = list(done.results)
     with replacing_file(table) as beside:
-        beside.write_text(text)
+        beside.write_text(results_csv(results))
     save(draw_experiment(results, " (virtual machine: times are not meaningful)" * virtual), plot)
     terminal.say(f"wrote {table} and {plot}")
+    say_written(page, render_experiment(done, page))

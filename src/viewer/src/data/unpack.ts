@@ -3,6 +3,7 @@
 
 import type { Balance } from "./balance";
 import type { Comparison } from "./comparison";
+import type { Experiment } from "./experiment";
 import type { Job } from "./job";
 import type { MachineContent } from "./machine-page";
 import type { Prediction } from "./prediction";
@@ -14,6 +15,7 @@ const JOB = { format: "numascape-job", version: 1, tables: ["ranks", "cells"] };
 const PREDICTION = { format: "numascape-prediction", version: 1, tables: [] };
 const MACHINE = { format: "numascape-machine", version: 1, tables: [] };
 const BALANCE = { format: "numascape-balance", version: 1, tables: ["activity"] };
+const EXPERIMENT = { format: "numascape-experiment", version: 1, tables: [] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** What of a report has columns. */
@@ -35,11 +37,12 @@ export type Content =
   | { prediction: Prediction }
   | { machine: MachineContent }
   | { balance: Balance }
+  | { experiment: Experiment }
   | { report: Report };
 
 /**
- * What the page shows: a job, two runs compared, predictions, a machine, mappings of tasks, or the
- * report of one trace. `other` has further data of the page, by its id.
+ * What the page shows: a job, two runs compared, predictions, a machine, mappings of tasks,
+ * measurements of the page cache, or the report of one trace. `other` has further data of the page, by its id.
  */
 export async function unpackPage(base64: string, other: (id: string) => string): Promise<Content> {
   const block = await inflate(decodeBase64(base64));
@@ -50,6 +53,9 @@ export async function unpackPage(base64: string, other: (id: string) => string):
   }
   if (format === MACHINE.format) return { machine: readBlock(block, MACHINE) as MachineContent };
   if (format === BALANCE.format) return { balance: readBlock(block, BALANCE) as Balance };
+  if (format === EXPERIMENT.format) {
+    return { experiment: readBlock(block, EXPERIMENT) as Experiment };
+  }
   if (format !== COMPARISON.format) return { report: parseBlock(block) };
   const compared = readBlock(block, COMPARISON) as Omit<Comparison, "reports">;
   const [a, b] = await Promise.all(["run-a", "run-b"].map((id) => unpackReport(other(id))));
