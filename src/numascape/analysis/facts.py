@@ -152,7 +152,7 @@ def _places(first: pl.LazyFrame) -> pl.LazyFrame:
         first.group_by("structure", "function", "file", "line")
         .agg(pages=pl.len())
         .sort("pages", "function", "file", "line", descending=[True, False, False, False])
-        .group_by("structure", maintain_order=True)
+        .group_by("structure")
         .first()
     )
 

@@ -49,7 +49,7 @@ class LoopsOfFile:
         # Loops are nested, so the innermost loop around a line is the one that starts last.
         nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
         self._loops = [
-            (node.start_point.row + 1, _last_row(node) + 1, _kind(node, kinds)) for node in nodes
+            (node.start_point.row + 1, node.end_point.row + 1, _kind(node, kinds)) for node in nodes
         ]
         self._waits = [_only_waits(node) for node in nodes]
         self._first = np.array([loop[0] for loop in self._loops], np.int64)
@@ -84,12 +84,6 @@ def _changes(expression: Node) -> bool:
     """Whether the expression assigns to something, as a loop over the characters of a text does."""
     changing = {"update_expression", "assignment_expression"}
     return expression.type in changing or any(_changes(child) for child in expression.children)
-
-
-def _last_row(loop: Node) -> int:
-    """The row of the last character; a grammar may end a statement at the next row's start."""
-    end = loop.end_point
-    return end.row - 1 if end.column == 0 and end.row > loop.start_point.row else end.row
 
 
 def _kind(loop: Node, kinds: dict[str, str]) -> str:

@@ -124,5 +124,5 @@ def source_files(info: TraceInfo, host: Host, *, anywhere: bool) -> SourceFiles:
     try:
         before = datetime.fromisoformat(info.started).timestamp()
     except (ValueError, OverflowError, OSError):
-        before = 0.0
+        before = float("-inf")
     return SourceFiles(anywhere or info.host == host, before)

@@ -23,7 +23,7 @@ def worth_copying(trace: Trace) -> list[int]:
     predicted time.
     """
     made = pl.col("reads") + pl.col("writes")
-    least = 0.01 * float(trace.accesses.select(made.sum()).item() or 0)
+    least = 0.01 * float(trace.accesses.select(made.sum()).item())
     repeated = trace.phases.filter(pl.col("repetitions") > 1)["phase"]
     pages = (
         trace.accesses.lazy()

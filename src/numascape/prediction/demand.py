@@ -112,11 +112,12 @@ class Demand:
         """Phases x threads x nodes: `amount` (per row) times the share of its page on each node."""
         phases, threads = self.accesses.shape
         key = self.phase * threads + self.thread
+        nodes = placed.share.shape[1]
         columns: list[Floats] = [
             _summed(key, amount * placed.of(self.page, self.thread, node), phases * threads)
-            for node in range(placed.share.shape[1])
+            for node in range(nodes)
         ]
-        return np.stack(columns, axis=-1).reshape(phases, threads, -1)
+        return np.stack(columns, axis=-1).reshape(phases, threads, nodes)
 
     def local_accesses(self, placed: Placed) -> float:
         """The number of accesses to pages on the node of the thread."""
@@ -175,7 +176,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     least = most = 1.0
     # A written line is fetched and written back. If a line is read more often than written, only a
     # part counts as written back.
-    back = np.divide(writes, reads, out=np.ones_like(writes), where=reads > writes)
+    back = writes / np.maximum(reads, writes)
     repetitions = np.maximum(trace.phases["repetitions"].to_numpy(), 1).astype(np.float64)
     counted = "memory_lines" in rows.columns
     if counted:

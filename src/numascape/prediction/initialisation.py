@@ -110,8 +110,8 @@ def initialised_by_users(
     user = (
         work.group_by("page", "thread")
         .agg(pl.col("count").sum())
-        .sort("page", "count", "thread", descending=[False, True, False])
-        .unique("page", keep="first", maintain_order=True)
+        .group_by("page")
+        .agg(pl.col("thread").sort_by("count", "thread", descending=[True, False]).first())
     )
     users = np.full(demand.pages.height, -1, np.int64)
     users[user["page"].to_numpy()] = user["thread"].to_numpy()

@@ -116,7 +116,7 @@ def read_thread_map(path: Path, threads: int) -> Nodes:
     nodes = np.full(threads, -1, np.int64)
     for number, row in enumerate(rows):
         try:
-            values = [int(word) for word in row[:3]]
+            values = [int(word) for word in row]
         except ValueError:
             values = []
         thread, node = (number, values[0]) if len(values) == 1 else (*values, -1, -1)[:2]

@@ -88,8 +88,8 @@ def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> L
         if placed.copied.any():
             # Writes go to the copies on the other nodes, too.
             back = np.where(placed.copied[demand.page], demand.moved - demand.lines, 0.0)
-            runs = Placed(np.zeros_like(placed.share), 1.0 * (speeds.cpus > 0) - placed.on,
-                          placed.copied)  # fmt: skip
+            others = (speeds.cpus > 0).astype(np.float64) - placed.on
+            runs = Placed(np.zeros_like(placed.share), others, placed.copied)
             found = found + demand.by_node(runs, back)
         return found * (LINE_BYTES * tuning.lines)
 

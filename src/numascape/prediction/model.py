@@ -157,7 +157,7 @@ def predict(
         phases=phases,
         variants=seconds,
         assumed=speeds.assumed,
-        extra_bytes=copy * max(len(speeds.cpu_nodes) - 1, 0),
+        extra_bytes=copy * (len(speeds.cpu_nodes) - 1),
         structure_pages=demand.structure_pages(placed) if with_pages else None,
         copied=tuple(copied),
     )

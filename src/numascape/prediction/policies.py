@@ -40,9 +40,9 @@ def touched_pages(trace: Trace) -> pl.DataFrame:
         .group_by(*PAGE, "thread")
         .agg((pl.col("reads") + pl.col("writes")).sum().alias("count"))
         .join(trace.first_touch.lazy().select(PAGE), on=PAGE, how="anti")
-        .sort(*PAGE, "count", "thread", descending=[False, False, False, True, False])
-        .unique(PAGE, keep="first", maintain_order=True)
-        .select(*PAGE, "thread")
+        .group_by(PAGE)
+        .agg(pl.col("thread").sort_by("count", "thread", descending=[True, False]).first())
+        .sort(PAGE)
     )
     seen = trace.first_touch.lazy().sort("order", *PAGE).select(*PAGE, "thread")
     return pl.concat([unseen, seen]).collect()
@@ -103,7 +103,7 @@ def observed(trace: Trace, machine: Machine, thread_nodes: npt.NDArray[np.int64]
         return fallback
     known = (
         trace.placement.filter(pl.col("node").is_in([node.node for node in machine.nodes]))
-        .unique(PAGE, keep="first", maintain_order=True)
+        .unique(PAGE, keep="first")
         .select(*PAGE, "node", share=pl.lit(1.0))
     )
     known = known.join(touched_pages(trace).select(PAGE), on=PAGE, how="semi")
@@ -250,7 +250,7 @@ def _parts(
         sizes = np.where(known > 0, known, sizes)
     middle = np.minimum((pages["page"].to_numpy() + 0.5) * PAGE_BYTES / sizes, 1.0)
     part = np.searchsorted(np.asarray(rule.parts), middle, side="right") - 1
-    node = np.asarray(rule.nodes, np.int64)[np.clip(part, 0, len(rule.nodes) - 1)]
+    node = np.asarray(rule.nodes, np.int64)[np.minimum(part, len(rule.nodes) - 1)]
     return np.asarray(node)
 
 

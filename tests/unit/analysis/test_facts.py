@@ -64,6 +64,12 @@ def test_of_equals_the_first_counts() -> None:
     assert (alike.first_toucher, alike.place) == (1, ("f", "a.c", 8))
 
 
+def test_of_equal_places_the_first_file_counts() -> None:
+    rows = [(0, 0, page, 0, 0, page, 0, "f", f"{'ba'[page]}.c", 4 - page) for page in range(2)]
+    first = pl.DataFrame(rows, schema=SCHEMAS["first_touch"], orient="row")
+    assert measure(pl.DataFrame(schema=SCHEMAS["accesses"]), first)[0].place == ("f", "a.c", 3)
+
+
 def test_what_is_not_known_is_zero() -> None:
     touched = facts([], [(3, 0, 1, "f", 1)])[3]
     assert (touched.reads, touched.writes, touched.threads, touched.writers) == (0, 0, 0, 0)

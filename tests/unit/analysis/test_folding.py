@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from numascape.analysis.folding import Folded, limit_columns
+from numascape.analysis.folding import Folded, fold_pages, limit_columns
 
 U32 = pl.UInt32
 
@@ -41,3 +41,39 @@ def test_blocks_get_as_wide_as_the_limit_needs(
     assert found.touched["touched"].sum() == blocks
     assert found.accesses["reads"].sum() == 3 * blocks
     assert (found.cell_count(), found.cell_counts()) == (2 * columns, {0: 2 * columns})
+
+
+@pytest.mark.parametrize(
+    ("touched", "instances", "limit", "width"),
+    [
+        (4, 1, 4, 1),
+        (5, 1, 4, 2),
+        (9, 1, 4, 4),
+        (9, 3, 4, 1),
+        (0, 0, 4, 1),
+        (1 << 40, 1, 1, 1 << 31),
+    ],
+)
+def test_blocks_begin_as_wide_as_the_pages_need(
+    touched: int, instances: int, limit: int, width: int
+) -> None:
+    """Instances may have the same page numbers, so only their mean number of pages is needed."""
+    accesses = pl.DataFrame(
+        {"structure": [0, 0], "page": [0, 5], "thread": [1, 1], "phase": [0, 0]}
+    ).cast(U32)
+    accesses = accesses.with_columns(reads=pl.lit(2, pl.UInt64), writes=pl.lit(0, pl.UInt64))
+    names = {"function": pl.String, "file": pl.String, "line": U32}
+    first = accesses.select("structure", "page", "thread", "phase").clear()
+    first = first.with_columns(pl.lit(None, kind).alias(name) for name, kind in names.items())
+    shown = pl.DataFrame(
+        {"structure": [0], "position": [0], "pages": [10], "touched": [touched]}
+        | {"instances": [instances], "limit": [limit]}
+    ).with_columns(pl.col("structure", "position", "pages").cast(U32))
+    places = pl.DataFrame(schema=names | {"place": U32})
+    found = fold_pages(accesses, first, shown, places, 1)
+    assert found.width.rows() == [(0, width, 10)]
+    blocks = sorted({0, 5 // width})
+    assert sorted(found.accesses["block"]) == blocks
+    assert sorted(found.touched.select("block", "touched").rows()) == [
+        (block, 2 // len(blocks)) for block in blocks
+    ]

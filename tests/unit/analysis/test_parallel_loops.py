@@ -21,6 +21,8 @@ INDEPENDENT = {
     "for (int i = 0; i < n; i++) { int own[2]; own[0] = b[i]; a[i] = own[0]; }": 1,
     "for (int i = 0; i < n; i++) { a[i][0] = 1; a[i][1] = b[i][1] + a[i][0]; }": 1,
     "for (int i = 0; i < n; i += 2) { a[i] = f(i); a[i + 1] = g(i, n); }": 1,
+    "int k = 0; for (int i = 0; i < n; i++) a[i] = k; k = 1;": 1,
+    "for (int i = 0; i < n; i++) { fill(&a[i], i); b[i] = f(*p, i); }": 1,
     "for (i = 0; i < n; i = i + 1) { grid[i].pressure = 1.0; grid[i].mass = mass(i); }": 1,
     "for (int i = 0; i < n; i++) { for (int k = 0; k < 3; k++) if (k > 1) break; a[i] = 1; }": 1,
 }

@@ -36,7 +36,7 @@ def test_a_file_is_read_unless_it_was_changed_after_the_start(tmp_path: Path) ->
 
 
 def test_a_start_that_is_no_time_is_before_all_files(tmp_path: Path, info: TraceInfo) -> None:
-    file = file_of(tmp_path, 1)
+    file = file_of(tmp_path, 0)
     for started in ("yesterday", "0001-01-01T00:00:00"):
         wrong = dataclasses.replace(info, started=started)
         assert source_files(wrong, info.host, anywhere=True).lines(file) is None
@@ -95,7 +95,8 @@ def test_names_of_source_files() -> None:
 
 def test_lines_are_shown_without_what_cannot_be_seen() -> None:
     assert shown_line("\ta = 1;\r") == "        a = 1;"
-    assert len(shown_line("x" * (LONGEST_LINE + 1))) == LONGEST_LINE
+    assert shown_line("x" * LONGEST_LINE) == "x" * LONGEST_LINE
+    assert shown_line("x" * (LONGEST_LINE + 1)) == "x" * (LONGEST_LINE - 1) + "…"
 
 
 def test_it_is_said_that_sources_are_left_out() -> None:

@@ -110,6 +110,8 @@ def test_a_fault_waits_for_lines_that_other_threads_had() -> None:
     assert cost(0, 1) == pytest.approx(4 * 0.5 * 150e-9)
     # ... or surely this one.
     assert cost(0, 0) == pytest.approx(4 * 0.5 * 100e-9)
+    # A thread without a node is on both: 3/4 of all faults are on node 0.
+    assert cost(0, -1) == pytest.approx(4 * 0.5 * (10 / 16 * 100e-9 + 6 / 16 * 200e-9))
 
 
 def test_what_handling_a_fault_costs_is_in_the_interval() -> None:

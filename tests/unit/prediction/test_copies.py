@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import polars as pl
 import pytest
 
 from numascape.prediction import demand_of, first_touch, predict, speeds_of
@@ -50,13 +52,15 @@ def test_a_copy_on_each_node_is_read_there_and_costs_its_memory() -> None:
 
 
 def test_what_is_written_goes_to_every_copy() -> None:
-    machine = machine_of(3)
+    machine = machine_of(4, without_cpus=(3,))  # it has no copy
     trace = trace_of([(0, 0, 0, 64)], 1, lines=[64])
     demand = demand_of(trace, speeds_of(machine))
     placed = first_touch(trace, machine, nodes(1))
     found = predict(demand, machine, placed, nodes(1), label="", copied=[0])
     # Read here, and written back here and on both others.
-    assert found.traffic.tolist() == [[0.0] * 3, [4096.0, 8192.0, 4096.0], [0.0] * 3]
+    assert found.traffic.tolist() == [
+        *([0.0] * 4, [4096.0, 8192.0, 4096.0, 0.0], [0.0] * 4, [0.0] * 4)
+    ]
 
 
 def test_replication_is_a_policy_where_there_is_something_to_copy() -> None:
@@ -67,3 +71,19 @@ def test_replication_is_a_policy_where_there_is_something_to_copy() -> None:
     assert (found.label, found.extra_bytes, found.remote_accesses) == ("replicate", 4096, 0.0)
     written = trace_of([(0, 0, 1, 512), (0, 1, 1, 1)], 2, machine=machine)
     assert Scenarios(written, machine, nodes(0, 1)).predict(["replicate"]) == []
+
+
+def test_a_run_without_accesses_has_nothing_to_copy() -> None:
+    assert worth_copying(trace_of([], 2, first_touch=[(0, 0)])) == []
+
+
+@pytest.mark.parametrize(("others", "worth"), [(99 * 1000, [0]), (99 * 1000 + 1, [])])
+def test_a_hundredth_of_the_accesses_is_worth_copying(others: int, worth: list[int]) -> None:
+    """Structure 1 has the others, by one thread."""
+    trace: Any = trace_of([(0, 0, 500, 0), (0, 1, 500, 0), (0, 0, others, 0)], 2)
+    owner = pl.Series("structure", [0, 0, 1], pl.UInt32)
+    trace.accesses = trace.accesses.with_columns(owner)
+    trace.structures = pl.concat(
+        [trace.structures, trace.structures.with_columns(structure=pl.lit(1, pl.UInt32))]
+    )
+    assert worth_copying(trace) == worth

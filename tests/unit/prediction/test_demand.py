@@ -73,6 +73,11 @@ def test_lines_beyond_once_per_repetition_come_again() -> None:
     assert replace(demand, counted=False).again.tolist() == [0.0] * 3
 
 
+def test_a_phase_ran_once_at_least() -> None:
+    trace = trace_of([(0, 0, 640, 0)], 1, lines=[640], repetitions=0)
+    assert demand_of(trace, EMPTY).once.tolist() == [64.0]
+
+
 def test_a_phase_is_taken_alone() -> None:
     demand = two_phases()
     second = demand.of_phases([1])

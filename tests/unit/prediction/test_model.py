@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, open_machine
 from numascape.prediction import Speeds, demand_of, first_touch, interleave, predict, speeds_of
+from numascape.prediction.load import Tuning
 from numascape.prediction.model import calibrated
 from numascape.prediction.policies import weighted_interleave
 from numascape.trace import Trace
@@ -275,6 +276,20 @@ def test_a_measured_run_calibrates_threads_time_or_the_lines(gb_s: float, second
     assert found.seconds == pytest.approx(seconds, rel=1e-6)
     lines, thread_time = (seconds / 6.4, 1.0) if gb_s == 1.0 else (1.0, seconds / 1.5)
     assert (tuning.lines, tuning.thread_time) == pytest.approx((lines, thread_time))
+
+
+def test_nothing_is_tuned_if_the_measured_time_is_the_predicted_one() -> None:
+    machine = machine_of(1, 1)
+    speeds = speeds_of(machine)
+    trace = one_page(0, lines=1000)
+    demand, placed = demand_of(trace, speeds), interleave(trace, machine)
+    seconds = predict(demand, speeds, placed, nodes(0), label="").seconds
+    assert calibrated(demand, speeds, placed, nodes(0), seconds) == Tuning()
+    # Memory alone needs all of the time: no line less.
+    alone = predict(demand, speeds, placed, nodes(0), label="", tuning=Tuning(thread_time=0.0))
+    tuned = calibrated(demand, speeds, placed, nodes(0), alone.seconds)
+    assert tuned.lines == 1.0
+    assert tuned.thread_time == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["xeon-x7550", "numa16", "grace-cpu-superchip", "opteron-6174"])

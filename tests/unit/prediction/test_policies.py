@@ -42,6 +42,13 @@ def test_an_unseen_first_touch_is_its_main_users() -> None:
     assert share_of(first_touch(trace, machine_of(2), nodes(0, 1)), 0) == {1: 1.0}
 
 
+def test_pages_with_an_unseen_first_touch_come_first_in_their_order() -> None:
+    accesses: list[Access] = [(page, thread, 5, 0) for page in (2, 1) for thread in (1, 0)]
+    trace = trace_of([(0, 1, 1, 0), *accesses], 2, first_touch=[(0, 1)])
+    # Of equal users, the first.
+    assert touched_pages(trace).select("page", "thread").rows() == [(1, 0), (2, 0), (0, 1)]
+
+
 def test_a_full_node_spills_to_the_nearest_with_room_in_the_order_of_touch() -> None:
     trace = trace_of(
         [(p, 0, 1, 0) for p in range(5)], 1, first_touch=[(p, 0) for p in (4, 3, 2, 1, 0)]
@@ -50,6 +57,17 @@ def test_a_full_node_spills_to_the_nearest_with_room_in_the_order_of_touch() -> 
     assert [share_of(placed, page) for page in (4, 3, 2, 1, 0)] == [
         {0: 1.0}, {0: 1.0}, {1: 1.0}, {2: 1.0}, {2: 1.0},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "nodes_of_pages"), [(4096, [0, 1]), (0, [0, 0]), (8192, [0, 0])]
+)
+def test_a_node_holds_what_its_memory_does_or_all_if_that_is_unknown(
+    memory_bytes: int, nodes_of_pages: list[int]
+) -> None:
+    trace = trace_of([(0, 0, 1, 0), (1, 0, 1, 0)], 1)
+    placed = first_touch(trace, machine_of(2, memory_bytes=memory_bytes), nodes(0))
+    assert placed.sort("page")["node"].to_list() == nodes_of_pages
 
 
 def test_a_threads_page_that_runs_anywhere_is_anywhere_with_cpus() -> None:
@@ -75,6 +93,8 @@ def test_what_was_observed_counts_and_first_touch_fills_the_rest() -> None:
     assert [share_of(placed, page) for page in range(4)] == [
         {1: 1.0}, {0: 1.0}, {1: 1.0}, {0: 1.0},
     ]  # fmt: skip
+    moved = trace_of(FOUR_PAGES, 2, placement=[(2, 1), (2, 0)], machine=machine)
+    assert share_of(observed(moved, machine, nodes(0, 1)), 2) == {1: 1.0}  # the first counts
     elsewhere = observed(trace, machine_of(3), nodes(0, 2))
     assert share_of(elsewhere, 3) == {2: 1.0}
 

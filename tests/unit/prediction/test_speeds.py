@@ -52,6 +52,11 @@ def test_what_is_not_known_is_as_documented() -> None:
     )
 
 
+def test_an_unknown_node_is_said_with_the_first_16_that_exist() -> None:
+    with pytest.raises(NumascapeError, match=r"no node 17; its nodes are (\d+, ){15}15$"):
+        speeds_of(machine(*[1] * 17)).positions(np.array([16, -1, 17]))
+
+
 def test_what_is_known_is_taken_and_nothing_assumed() -> None:
     cpus = (0, 1), (2, 3)
     speeds = speeds_of(

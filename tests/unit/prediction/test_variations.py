@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from numascape.prediction import demand_of, interleave, predict, speeds_of
+from numascape.prediction.load import Tuning, load_of, placed_on
 from numascape.prediction.model import Prediction
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
@@ -99,3 +100,16 @@ def test_a_memory_limits_from_85_percent_of_the_time(others: float, kind: str) -
     found = predict(trace, speeds, interleave(trace, machine), nodes(0), label="")
     assert found.seconds == pytest.approx(1e-3)
     assert found.limit_kind == kind
+
+
+def test_bounds_that_are_the_same_are_computed_once() -> None:
+    machine = machine_of(2, 4)
+    trace = trace_of([(0, 0, 640, 0), (0, 1, 640, 0)], 2, lines=[640, 640])
+    for sharers, same in ((1, True), (4, False)):
+        speeds = replace(speeds_of(machine), sharers=sharers)
+        demand = demand_of(trace, speeds)
+        placed = placed_on(demand, speeds, interleave(trace, machine), nodes(0, 0))
+        load = load_of(demand, speeds, placed, Tuning())
+        assert (load.bytes is load.max_bytes) is same
+        assert (load.min_bytes is load.max_bytes) is same
+        assert load.waits is load.min_waits is load.max_waits

@@ -63,7 +63,7 @@ def _loops_around(root: Node, row: int, kinds: frozenset[str]) -> list[Node]:
             if child.start_point.row <= row <= child.end_point.row
         ]
         # Several statements may share the row; the last loop among them has the written code.
-        node = next((c for c in inside if _has_loop(c, kinds, row)), inside[-1] if inside else None)
+        node = next((child for child in inside if _has_loop(child, kinds, row)), None)
         if node is not None and node.type in kinds:
             found.append(node)
     return found
