@@ -37,22 +37,21 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     loose = pl.col("phase").is_in(loose_phases(trace))
     used = accesses.filter(_COUNT > 0)
     initialisers = _initialisers(trace, used)
-    bound = used.filter(~loose).join(
-        _parallel(used).filter(~loose), on=["structure", "phase"], how="semi"
-    )
+    parallel = _parallel(used).filter(~loose).collect()
+    bound = used.filter(~loose).join(parallel, on=["structure", "phase"], how="semi")
     free = used.filter(loose)
     free = free.join(initialisers, on=["structure", "thread"], how="anti")
     free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
     # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
-    beside = beside.join(_parallel(beside), on=["structure", "phase"], how="semi")
+    beside = beside.join(_parallel(beside).collect(), on=["structure", "phase"], how="semi")
     alone = free.join(bound.select("structure").unique(), on="structure", how="anti")
     return pl.concat([bound, beside, alone])
 
 
-def _parallel(accesses: pl.DataFrame) -> pl.DataFrame:
+def _parallel(accesses: pl.DataFrame) -> pl.LazyFrame:
     """The pairs of structure and phase in which several threads work on the structure."""
-    by_thread = accesses.group_by("structure", "phase", "thread").agg(count=_COUNT.sum())
+    by_thread = accesses.lazy().group_by("structure", "phase", "thread").agg(count=_COUNT.sum())
     return (
         by_thread.group_by("structure", "phase")
         .agg(top=pl.col("count").max(), total=pl.col("count").sum())
@@ -61,12 +60,13 @@ def _parallel(accesses: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
+def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     """structure, thread: threads that touched nearly all pages first, and work unlike others.
 
     Only for structures that other threads use, too.
     """
-    touched = trace.first_touch.join(used.select("structure").unique(), on="structure", how="semi")
+    used = accesses.lazy()
+    touched = trace.first_touch.lazy().join(used, on="structure", how="semi")
     touchers = touched.group_by("structure", "thread").agg(pages=pl.len())
     serial = touchers.filter(
         pl.col("pages") >= MIN_SERIAL_SHARE * pl.col("pages").sum().over("structure")
@@ -88,13 +88,14 @@ def _initialisers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
             | (beside > MAX_WORK_OF_INITIALISER * pl.col("mean"))
         )
         .select("structure", "thread")
+        .collect()
     )
 
 
 def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
     """structure, thread: the main thread, if it uses nearly all pages and others a part each."""
     main = trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
-    pages = used.select("structure", "thread", *PAGE[1:]).unique()
+    pages = used.lazy().select("structure", "thread", *PAGE[1:]).unique()
     is_main = pl.col("thread").is_in(main)
     of_others = pages.filter(~is_main)
     all_pages = of_others.select(PAGE).unique()
@@ -118,4 +119,5 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
             pl.col("mean") < MAX_PART_OF_PAGES * pl.col("total"),
         )
         .select("structure", "thread")
+        .collect()
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -14,23 +14,29 @@ from numascape.prediction.demand import demand_of
 from numascape.prediction.load import Tuning
 from numascape.prediction.scenarios import POLICY_NAMES, Scenarios
 from numascape.prediction.speeds import speeds_of
+from numascape.trace import Trace
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
 MACHINE = machine_of(2, memory_gb_s=20.0)
-# Thread 1 uses the page that thread 0 touched; the kernel had moved it by the end of the run.
-TRACE: Any = trace_of(
-    [(0, 1, 10**10, 0)],
-    2,
-    lines=[10**10],
-    first_touch=[(0, 0)],
-    placement=[(0, 1)],
-    machine=MACHINE,
-)
-TRACE.threads = TRACE.threads.with_columns(nodes=pl.Series([[0], [1]]))
 
 
-def test_each_policy_places_the_page_as_it_is_called() -> None:
-    found = Scenarios(TRACE, MACHINE, nodes(0, 1)).predict(POLICY_NAMES)
+@pytest.fixture
+def trace() -> Trace:
+    """Thread 1 uses the page that thread 0 touched; the kernel moved it during the run."""
+    made: Any = trace_of(
+        [(0, 1, 10**10, 0)],
+        2,
+        lines=[10**10],
+        first_touch=[(0, 0)],
+        placement=[(0, 1)],
+        machine=MACHINE,
+    )
+    made.threads = made.threads.with_columns(nodes=pl.Series([[0], [1]]))
+    return cast(Trace, made)
+
+
+def test_each_policy_places_the_page_as_it_is_called(trace: Trace) -> None:
+    found = Scenarios(trace, MACHINE, nodes(0, 1)).predict(POLICY_NAMES)
     remote = {one.label: one.remote_accesses for one in found}
     balancing = remote.pop("balancing")
     assert remote == pytest.approx(
@@ -41,9 +47,9 @@ def test_each_policy_places_the_page_as_it_is_called() -> None:
     assert all(one.structure_pages is None for one in found)
 
 
-def test_a_plan_is_a_policy_and_pages_are_counted_if_wanted() -> None:
+def test_a_plan_is_a_policy_and_pages_are_counted_if_wanted(trace: Trace) -> None:
     plan = Plan(structures=(StructureRule("a", "bind", nodes=(0,)),))
-    found = Scenarios(TRACE, MACHINE, nodes(0, 1), with_pages=True).predict(
+    found = Scenarios(trace, MACHINE, nodes(0, 1), with_pages=True).predict(
         ["observed"], {"p": plan}
     )
     assert [(one.label, one.remote_accesses) for one in found] == [("observed", 0.0), ("p", 1.0)]
@@ -51,16 +57,16 @@ def test_a_plan_is_a_policy_and_pages_are_counted_if_wanted() -> None:
     assert [table.tolist() for table in pages] == [[[0.0, 1.0]], [[1.0, 0.0]]]
 
 
-def test_a_measured_time_tunes_the_observed_run() -> None:
-    assert Scenarios(TRACE, MACHINE, nodes(0, 1)).tuning == Tuning()
-    tuned = Scenarios(TRACE, MACHINE, nodes(0, 1), seconds=4000.0)
+def test_a_measured_time_tunes_the_observed_run(trace: Trace) -> None:
+    assert Scenarios(trace, MACHINE, nodes(0, 1)).tuning == Tuning()
+    tuned = Scenarios(trace, MACHINE, nodes(0, 1), seconds=4000.0)
     (found,) = tuned.predict(["observed"])
     assert found.seconds == pytest.approx(4000.0)
 
 
-def test_only_the_wanted_phases_are_predicted() -> None:
-    demand = demand_of(TRACE, speeds_of(MACHINE))
-    (whole,) = Scenarios(TRACE, MACHINE, nodes(0, 1), phases=[0]).predict(["observed"])
+def test_only_the_wanted_phases_are_predicted(trace: Trace) -> None:
+    demand = demand_of(trace, speeds_of(MACHINE))
+    (whole,) = Scenarios(trace, MACHINE, nodes(0, 1), phases=[0]).predict(["observed"])
     assert [phase.name for phase in whole.phases] == list(demand.phase_names)
     with pytest.raises(NumascapeError, match="has no accesses to predict from"):
-        Scenarios(TRACE, MACHINE, nodes(0, 1), phases=[]).predict(["observed"])
+        Scenarios(trace, MACHINE, nodes(0, 1), phases=[]).predict(["observed"])
