@@ -80,6 +80,7 @@ def test_a_finding_is_told_once_with_the_worst_rank(job: Path, numascape: Numasc
         pages = 1024 if rank == 6 else 512
         pattern = rank_pattern(rank, SIZE, threads=64, pages=pages, parallel=False, fields=1)
         write_rank(job, rank, SIZE, pattern)
+        store_sums(job, rank)
     found = job_findings(analyse_job(job).tables)
     (one,) = [one for one in found if one.kind is Kind.SERIAL_FIRST_TOUCH]
     assert (one.name, one.to_do) == ("field0", True)
@@ -107,6 +108,8 @@ def test_memory_that_rank_0_filled_is_one_structure_and_one_finding(
 
 def test_memory_that_each_rank_filled_is_no_finding(tmp_path: Path, numascape: Numascape) -> None:
     job = write_job(tmp_path / "run.numascape", SIZE, pages=32, serial_window=False)
+    for rank in range(SIZE):
+        store_sums(job, rank)
     (shared,) = shared_memory(analyse_job(job).tables)
     assert (shared.foreign_share, shared.serial) == (0.0, False)
     assert "first touch by one rank" not in numascape("advise", job)[1]
