@@ -18,7 +18,7 @@ from numascape.analysis.page_columns import Cells, Column, Columns, FirstTouches
 from numascape.trace.counting import MEMORY_LINES, counted, has_memory_lines
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Folded:
     """Tables at page or block resolution; ``block`` is page // width of the structure.
 

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PageUse:
     """Accesses of P pages, in order of instance and page, by T threads (P x T).
 

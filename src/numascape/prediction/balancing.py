@@ -89,11 +89,10 @@ def numa_balancing(
     placed = start.join(index, on=PAGE, how="left")
     at = speeds.positions(placed["node"].to_numpy().astype(np.int64))
     held = _matrix(placed["row"].to_numpy(), at, placed["share"].to_numpy(), shape)
-    users, again = _users(
-        trace, index, speeds.positions(thread_nodes), speeds.cpus, shape, kernel.deferred_faults
-    )
+    on = speeds.shares_of_threads(speeds.positions(thread_nodes))
+    users, again = _users(trace, index, on, kernel.deferred_faults)
     resident = resident_bytes or float(index.height * PAGE_BYTES)
-    waits = _LINES_OF_A_FAULT * _line_s(speeds, speeds.positions(thread_nodes))
+    waits = _LINES_OF_A_FAULT * _line_s(speeds, on)
     costly = replace(kernel, fault_s=kernel.fault_s + waits)
     mean, cost, passes = _walks(held, users, again, seconds, resident, costly)
     frames = [
@@ -110,16 +109,15 @@ def numa_balancing(
     return BalancedPages(pages, cost * scale / max(at_once, 1.0), passes)
 
 
-def _line_s(speeds: Speeds, position: npt.NDArray[np.int64]) -> float:
+def _line_s(speeds: Speeds, on: Floats) -> float:
     """Seconds to get a line that a random thread wrote last; 0 for the same thread.
 
     A line from another CPU's cache takes about as long as from the memory of its node.
     """
-    threads = len(position)
-    on = np.bincount(position[position >= 0], minlength=len(speeds.nodes)).astype(np.float64)
-    on += (threads - on.sum()) * speeds.cpus / speeds.cpus.sum()
-    on /= max(threads, 1)
-    return (1.0 - 1.0 / max(threads, 1)) * float(on @ speeds.latency @ on) * 1e-9
+    if len(on) < 2:
+        return 0.0
+    any_thread = on.mean(axis=0)
+    return (1.0 - 1.0 / len(on)) * float(any_thread @ speeds.latency @ any_thread) * 1e-9
 
 
 def _matrix(
@@ -130,14 +128,7 @@ def _matrix(
     return np.asarray(np.bincount(flat, values, shape[0] * shape[1]), np.float64).reshape(shape)
 
 
-def _users(
-    trace: Trace,
-    index: pl.DataFrame,
-    position: npt.NDArray[np.int64],
-    cpus: npt.NDArray[np.int64],
-    shape: tuple[int, int],
-    deferred: int,
-) -> tuple[Floats, Floats]:
+def _users(trace: Trace, index: pl.DataFrame, on: Floats, deferred: int) -> tuple[Floats, Floats]:
     """Two matrices of pages x nodes: the users of a page, and where its later faults move it.
 
     The first is the share of a page's accesses by each node's CPUs, or 0 if it is unused. The
@@ -151,11 +142,8 @@ def _users(
     )
     row, thread = (used[name].to_numpy().astype(np.int64) for name in ("row", "thread"))
     count = used["count"].to_numpy()
-    part = count / np.bincount(row, count, shape[0])[row]
-    on = np.zeros((len(position), shape[1]))
-    fixed = np.flatnonzero(position >= 0)
-    on[fixed, position[fixed]] = 1.0
-    on[position < 0] = cpus / cpus.sum()
+    part = count / np.bincount(row, count, index.height)[row]
+    shape = (index.height, on.shape[1])
     # Each entry is for one page, thread and node.
     entry, node = np.nonzero(on[thread])
     row, thread = row[entry], thread[entry]
@@ -163,7 +151,7 @@ def _users(
     users = _matrix(row, node, part, shape)
     # The previous fault was from the same node, by the same thread or by another one.
     other = users[row, node] - part
-    free = _not_deferred(thread, part, 1.0 - users[row, node], other, len(position), deferred)
+    free = _not_deferred(thread, part, 1.0 - users[row, node], other, len(on), deferred)
     return users, _matrix(row, node, part * (part + other * free[thread]), shape)
 
 

@@ -28,7 +28,7 @@ parallel initialisation by two threads gives 0.5. The rest up to 1 allows for ha
 that are filled later."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WithInitialisation(DerivedTrace):
     """The trace `whole` with one more phase: writes of serial touchers to others' pages."""
 

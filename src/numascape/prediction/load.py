@@ -68,12 +68,7 @@ def placed_on(
     copied: Sequence[int] = (),
 ) -> Placed:
     """The placement of pages by the frame, with copies of some structures, and of threads."""
-    position = speeds.positions(np.asarray(thread_nodes, np.int64))
-    on = np.zeros((demand.threads, len(speeds.nodes)))
-    fixed = np.flatnonzero(position >= 0)
-    on[fixed, position[fixed]] = 1.0
-    cpus = np.asarray(speeds.cpus, float)
-    on[position < 0] = cpus / cpus.sum()
+    on = speeds.shares_of_threads(speeds.positions(np.asarray(thread_nodes, np.int64)))
     chosen = demand.pages["structure"].is_in(list(copied)).to_numpy()
     return Placed(demand.shares(pages, speeds), on, chosen)
 

@@ -85,6 +85,13 @@ class Speeds:
         found = np.array([place[number] for number in distinct.tolist()], np.int64)
         return np.asarray(found[inverse], np.int64)
 
+    def shares_of_threads(self, position: npt.NDArray[np.int64]) -> Floats:
+        """Threads x nodes, by the positions of nodes; of a thread at -1, each CPU has a share."""
+        on = np.zeros((len(position), len(self.nodes)))
+        on[np.arange(len(position)), position] = 1.0
+        on[position < 0] = self.cpus / self.cpus.sum()
+        return on
+
     def slowdown(self, utilisation: Floats) -> Floats:
         """Loaded latency over idle latency at a utilisation; constant above 1."""
         return np.asarray(np.interp(utilisation, self.curve[0], self.curve[1]))

@@ -39,6 +39,7 @@ DEPENDENT = {
     "for (int i = 0; i < n; i++) a[i] = random_r(&state, i);": "takes random numbers",
     "for (int i = 0; i < n; i++) { int k = key[i]; a[k][i] = a[i][k]; }": "reads `a[i][k]`",
     "for (int i = 0; i < n; i++) (s) += b[i];": "carries `s`",
+    "for (int i = 0; i < n; i++) (s /* all */) += b[i];": "carries `s`",
     "for (int i = 0; i < n; i++) a[f(i)] = 1;": "where two iterations may meet",
     "for (i[0] = 0; i[0] < n; i[0]++) a[0] = 1;": "has no counter",
     "for (int i = 1; i < n; i *= 2) a[i] = 1;": "has no counter",

@@ -118,6 +118,8 @@ def parts(ends: list[tuple[int, int]], threads: int) -> PageUse:
         ([(0, 2)], 3, False),  # of one page nothing is known
         ([(0, 1), (1, 1), (1, 1), (1, 2)], 3, True),
         ([(1, 2), (0, 1)] * 4, 3, False),
+        # One end goes back, and the other one does not.
+        ([(0, 1), *[(2, 3), (1, 4)] * 4, (4, 5)], 6, False),
         ([(0, 3), (1, 3), (1, 4), (2, 4)], 5, False),  # more than three users
         ([(0, 2), (1, 3), (2, 4)], 5, True),  # three users are few enough for five threads
         ([(0, 2), (1, 3)], 4, False),  # but not for four

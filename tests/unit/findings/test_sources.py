@@ -110,6 +110,8 @@ def test_the_schedule_of_a_loop(
         ("#pragma omp for \\\n nowait \\\n schedule(dynamic)\nfor (;;) ;\n", "dynamic"),
         ("!$omp do &\n!$omp schedule(guided)\ndo i = 1, n\n", "guided"),
         ("!$omp do\n!$omp&schedule(guided)\ndo i = 1, n\n", "guided"),
+        # Text below the continuation.
+        ("#pragma omp for \\\n nowait\n// schedule(dynamic)\n#pragma omp do schedule(dynamic)", ""),
         # The clause of the next loop.
         ("#pragma omp for\nfor (;;) ;\n#pragma omp for schedule(dynamic)\nfor (;;) ;\n", ""),
     ],

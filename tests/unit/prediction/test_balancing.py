@@ -34,7 +34,7 @@ def test_a_private_page_moves_at_its_first_fault() -> None:
 
 def test_a_shared_page_goes_by_two_faults_in_a_row_after_the_first_walk() -> None:
     # Node 1 makes three quarters of the accesses.
-    trace = trace_of([(0, 0, 1, 0), (0, 1, 3, 0)], 2)
+    trace = trace_of([(0, 0, 1, 0), (0, 1, 2, 1)], 2)
     moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 1e6, kernel=KERNEL)
     # In the long run in proportion to the squares: 9/16 over 9/16 + 1/16.
     assert share_of(moved.pages, 0)[1] == pytest.approx(0.9, abs=1e-3)

@@ -11,6 +11,7 @@ import pytest
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, MachineNode
 from numascape.plan import Plan, ThreadRule
+from numascape.prediction import layout
 from numascape.prediction.layout import laid_out, nodes_by_plan, observed_nodes, read_thread_map
 from numascape.trace import Trace
 from unit.prediction.made_up import machine_of, trace_of
@@ -109,3 +110,10 @@ def test_a_map_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         sparse.truncate((16 << 20) + 1)
     with pytest.raises(NumascapeError, match="larger than 16 MiB"):
         read_thread_map(file, 1)
+
+
+def test_a_map_may_have_the_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "map"
+    file.write_text("7\n")
+    monkeypatch.setattr(layout, "_LARGEST_MAP", 2)
+    assert read_thread_map(file, 1).tolist() == [7]

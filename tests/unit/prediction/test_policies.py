@@ -38,7 +38,7 @@ def test_a_page_lies_where_its_first_toucher_runs() -> None:
 
 
 def test_an_unseen_first_touch_is_its_main_users() -> None:
-    trace = trace_of([(0, 0, 1, 0), (0, 1, 5, 0)], 2, first_touch=[])
+    trace = trace_of([(0, 0, 3, 0), (0, 1, 2, 2)], 2, first_touch=[])
     assert share_of(first_touch(trace, machine_of(2), nodes(0, 1)), 0) == {1: 1.0}
 
 

@@ -95,7 +95,7 @@ def diagnose(subject: Subject) -> Finding | None:
         return None
     use = subject.use
     shared = boundary_share(use)
-    part = subject.touched_bytes // max(1, len(use.threads))
+    part = subject.touched_bytes // len(use.threads)
     padded = -(-max(1, part) // PAGE_BYTES) * PAGE_BYTES
     cost = (padded - part) * len(use.threads)
     return Finding(
@@ -111,7 +111,7 @@ def diagnose(subject: Subject) -> Finding | None:
         fixes=(
             Fix(
                 f"Start each thread's part on its own page: align the allocation to {PAGE_BYTES} "
-                f"bytes and round each part up to {padded} bytes ({max(0, cost)} bytes more), or "
+                f"bytes and round each part up to {padded} bytes ({cost} bytes more), or "
                 "allocate each part separately.",
                 Remedy.USERS,
             ),
