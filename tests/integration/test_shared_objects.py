@@ -31,11 +31,13 @@ def shared(record: Any) -> Recording:
     ("name", "skipped"),
     [
         ("anonymous", 0),
+        ("scratch", 0),
         ("system_v", 0),
         (POSIX[1:], 1),  # pages that the second child did not map
         ("memfd:unnamed (deleted)", 2),
     ],
-    ids=["anonymous", "system_v", "posix", "memfd"],  # the same in every process of pytest
+    # The same in every process of pytest.
+    ids=["anonymous", "scratch", "system_v", "posix", "memfd"],
 )
 def test_processes_share_one_structure(shared: Recording, name: str, skipped: int) -> None:
     structures = shared.trace.structures.filter(pl.col("name") == name)

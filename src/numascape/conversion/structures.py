@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -31,6 +32,8 @@ PAGE = module_pages.PAGE
 # Pages of a mapping with separate counters, as addresses are counted modulo 2^40.
 _WINDOW_PAGES = 1 << 28
 _NO_NAME = AllocationName("", "", "", 0)
+_NAMELESS = re.compile(r"/#[0-9]+ \(deleted\)")
+"""The end of the path of a file that was opened without a name (O_TMPFILE)."""
 
 
 @dataclass(frozen=True)
@@ -177,20 +180,21 @@ def _structure(row: dict[str, int], member: Member, allocations: dict[int, CallS
         return Structure(process, "allocator's own memory and free blocks", "heap", named=False)
     if path.startswith("["):
         return Structure(process, path, "mapping")
-    if path:
-        shared = bool(row["flags"] & MAP_SHARED)
-        return Structure(process, module_name(path), "mapping", module=path, shared=shared)
-    if name.name:
+    shared = bool(path and row["flags"] & MAP_SHARED)
+    if name.name and (not path or _NAMELESS.search(path)):
         return Structure(
             process,
             name.name,
             "mapping",
-            module,
+            path or module,
             name.function,
             name.file,
             name.line,
             call_stack=call_stack,
+            shared=shared,
         )
+    if path:
+        return Structure(process, module_name(path), "mapping", module=path, shared=shared)
     return Structure(process, "anonymous mapping", "mapping", named=False)
 
 

@@ -41,6 +41,11 @@ int main(int argc, char** argv) {
     uint64_t* posix = map_file(named, 0);
     uint64_t* memory = map_file(unnamed, 0);
     uint64_t* system_v = shmat(segment, 0, 0);
+    // A file that never had a name: only the variable tells what it is.
+    const int temporary = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+    if (ftruncate(temporary, kBytes) != 0) return 4;
+    uint64_t* scratch = mmap(0, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, temporary, 0);
+    if (scratch == MAP_FAILED) return 5;
     uint64_t* own = mmap(0, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (anonymous == MAP_FAILED || !posix || !memory || system_v == (void*)-1) return 3;
     fill(anonymous);
@@ -48,6 +53,7 @@ int main(int argc, char** argv) {
     fill(memory);
     fill(system_v);
     fill(own);
+    fill(scratch);
     int failed = 0;
     for (int child = 0; child < 2; ++child) {
         if (fork() == 0) {
@@ -62,6 +68,7 @@ int main(int argc, char** argv) {
             read_words(system_v, kPages);
             read_words(posix, kPages - child);
             read_words(memory, kPages - 2 * child);
+            read_words(scratch, kPages);
             own[0] = 1;
             _exit(0);
         }
