@@ -31,6 +31,7 @@ from numascape.findings.diagnoses import (
 )
 from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
+from numascape.findings.python_advice import is_python
 from numascape.findings.subject import Run, Subject, examine
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
@@ -139,11 +140,22 @@ def of_structure(subject: Subject) -> list[Finding]:
     if cache_resident.is_cache_resident(subject):
         return _present([resident])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
+    if first is not None and not first.to_do and _is_temporary(subject):
+        first = None
     huge = huge_page_false_sharing.diagnose(subject)
     if first is not None and first.to_do and huge is not None:
         # It is the next obstacle after the first fix, and no second cause.
         first, huge = replace(first, fixes=(*first.fixes, Fix(_then(huge)))), None
     return _present([first, hot_pages.diagnose(subject), huge])
+
+
+def _is_temporary(subject: Subject) -> bool:
+    """Whether it is an array that no variable of a Python program ever had, as in `a + b + c`.
+
+    It has the name of its statement. If nothing is wrong with it, nobody wants to know.
+    """
+    row = subject.row
+    return is_python(row["file"]) and subject.name.endswith(f"+{row['line']}")
 
 
 def _then(huge: Finding) -> str:

@@ -378,3 +378,24 @@ def test_only_memory_that_the_user_can_place_has_findings(name: str, is_the_user
     pattern.access(s, np.arange(64)[None, :], np.arange(4)[:, None], 20_000, 20_000)
     pattern.touch(s, np.arange(64), 0)
     assert bool(of_structure(subject_of(run_of(pattern)))) is is_the_users
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "local", "told"),
+    [
+        ("work+41", "/src/a.py", True, False),
+        ("work+41", "/src/a.py", False, True),  # something is wrong with it
+        ("strip", "/src/a.py", True, True),
+        ("work+42", "/src/a.py", True, True),  # a variable may have such a name in other lines
+        ("work+41", "/src/a.c", True, True),
+    ],
+)
+def test_an_array_without_a_variable_is_told_only_if_something_is_wrong(
+    name: str, file: str, local: bool, told: bool
+) -> None:
+    pattern = patterns.Pattern("numpy", 4)
+    s = pattern.structure(name, 64, file=file, line=41)
+    page = np.arange(64)
+    pattern.access(s, page, page // 16, 2000, 2000)
+    pattern.touch(s, page, page // 16 if local else 0)
+    assert bool(of_structure(subject_of(run_of(pattern)))) is told

@@ -201,7 +201,7 @@ def test_what_all_use_is_read_mostly_or_written(
     assert shared_read_mostly.diagnose(of_all) is shared_written.diagnose(of_all) is None
 
 
-@pytest.mark.parametrize(("own", "found"), [(0.5, True), (0.51, False)])
+@pytest.mark.parametrize(("own", "found"), [(0.75, True), (0.76, False)])
 def test_groups_of_threads_share_pages(
     monkeypatch: pytest.MonkeyPatch, own: float, found: bool
 ) -> None:
