@@ -31,7 +31,9 @@ class Chosen(str, Enum):
     def groups(self, results: list[Outcome]) -> list[tuple[str, list[Outcome]]]:
         """The results that are counted together, with their titles."""
         if self is Chosen.BLIND:
-            return [("programs that were labelled before the tool saw them", results)]
+            by_set = {set_: [r for r in results if r.program.startswith(set_)] for set_ in SETS}
+            named = [(f"set {set_}", chosen) for set_, chosen in by_set.items()]
+            return [*named, ("programs that were labelled before the tool saw them", results)]
         return [
             ("programs that thresholds were chosen with", [r for r in results if not r.held_back]),
             ("programs held back", [r for r in results if r.held_back]),
@@ -70,6 +72,7 @@ def table_of(chosen: Chosen, rounds: list[list[Outcome]]) -> ResultTable:
     )
 
 
+SETS = ("a_", "b_", "c_", "d_")
 SCORES = ("precision", "recall", "right action", "harmful")
 MACHINES = ("numa16", "xeon-x7550", "epyc-9354p-nps4", "xeon-6980p-snc3")
 

@@ -2,6 +2,7 @@
 # Image pyramids with a strip of the picture per thread. Each thread allocates its strip and the two
 # smaller levels, fills them, and works on them in several rounds; the ufuncs let go of the
 # interpreter lock. The threads only share a list for their results.
+# label: run = no NUMA problem
 # label: strip = partitioned
 # action: strip = none
 # label: half = partitioned

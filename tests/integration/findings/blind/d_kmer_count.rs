@@ -2,6 +2,7 @@
 // Counting k-mers of a genome. Each thread makes its own bases (in the real program: reads its own
 // file) and counts in a table of its own; both are allocated, written and read in that thread only.
 // Main receives one number from each thread.
+// label: run = no NUMA problem
 // label: bases = partitioned
 // action: bases = none
 // label: counts = partitioned

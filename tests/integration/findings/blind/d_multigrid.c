@@ -3,6 +3,7 @@
 // set the grids first as well, divide the rows in the same static way, and coarse row r belongs to
 // the fine rows 2r and 2r + 1, so a thread has the same region in all four arrays. Only the rows at
 // the borders between threads are read by a neighbour.
+// label: run = no NUMA problem
 // label: fine = partitioned
 // action: fine = none
 // label: fine_rhs = partitioned

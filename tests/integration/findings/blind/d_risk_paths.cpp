@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Value at risk by Monte Carlo: each std::thread owns a batch of paths. It allocates, fills and
 // uses its own vectors, and only hands its two sums over at the end. Nothing of size is shared.
+// label: run = no NUMA problem
 // label: spots = partitioned
 // action: spots = none
 // label: averages = partitioned

@@ -3,6 +3,7 @@
 // once; the file has no pages yet, so those of a shard are made when the thread of the shard writes
 // its sorted runs. The thread then looks keys up in its own runs only. The table in memory that
 // collects records is also allocated and used by one thread.
+// label: run = no NUMA problem
 // label: segments = partitioned
 // action: segments = none
 // label: memtable = partitioned

@@ -3,6 +3,7 @@
 // reads in, searches and keeps the pixels of its rows: the two frames are allocated without being
 // touched. A search looks at most four pixel rows into the band of a neighbour, 256 rows high with
 // 4 threads.
+// label: run = no NUMA problem
 // label: current = partitioned
 // action: current = none
 // label: reference = partitioned

@@ -2,6 +2,7 @@
 ! An acoustic wave through layered ground, in leapfrog steps. Columns are divided statically in all
 ! loops, from the one that sets the three fields on; of the columns of others a thread only reads the
 ! two next to its own. The shot is one cell.
+! label: run = no NUMA problem
 ! label: pressure = partitioned
 ! action: pressure = none
 ! label: before = partitioned
