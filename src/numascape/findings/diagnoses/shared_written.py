@@ -54,18 +54,23 @@ def diagnose(subject: Subject) -> Finding | None:
 
 
 def _fixes(subject: Subject) -> tuple[Fix, ...]:
-    """Spread its pages; where a schedule clause scatters the work, change this first."""
-    spread = Fix(interleave(subject), Remedy.INTERLEAVED)
-    divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
+    """Spread its pages; where a schedule clause scatters the work, change this first.
+
+    If random threads look up entries, it depends on the data which entry a thread uses next: the
+    work cannot be divided.
+    """
+    fixes: tuple[Fix, ...] = (Fix(interleave(subject), Remedy.INTERLEAVED),)
     if scatters(subject.schedule):
-        fixes = (divide, spread)
-    elif subject.looked_up:
-        return (spread,)  # which entry a thread uses next depends on the data
-    else:
-        fixes = (spread, divide)
+        fixes = (_divide(subject), *fixes)
+    elif not subject.looked_up:
+        fixes = (*fixes, _divide(subject))
     trace = subject.run.trace
     lines_known = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
     return fixes if lines_known else (*fixes, Fix(_LINES_TELL))
+
+
+def _divide(subject: Subject) -> Fix:
+    return Fix(contiguous_parts(subject), Remedy.DIVIDED)
 
 
 def written_share(subject: Subject) -> float:
