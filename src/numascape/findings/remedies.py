@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.finding import Finding, Gain, Remedy
+from numascape.findings.finding import Finding, Gain, Kind, Remedy
 from numascape.findings.nodes import Nodes
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_COMPUTING_SHARE, MIN_RELEVANT_GAIN
@@ -81,7 +81,12 @@ class RemediedRun:
             for finding in found:
                 rows = self._trace.accesses.filter(pl.col("structure") == finding.structure)
                 pages = replaced_where_known(pages, self._in_parts(rows, finding))
-        return self._predict(demand, pages, label, self.now)
+        then = self._predict(demand, pages, label, self.now)
+        if remedy is Remedy.USERS and found[0].kind is Kind.SHARED_BY_GROUPS:
+            # The threads that share pages are put on one node: then they find their pages there.
+            together = self.predict(found, Remedy.DIVIDED, label)
+            return min(then, together, key=lambda prediction: prediction.relative)
+        return then
 
     def best_policy(self) -> Prediction:
         """The fastest of: as it is, all pages interleaved, all read-only structures copied."""

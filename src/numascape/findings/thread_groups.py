@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,14 +18,17 @@ def has_separate_groups(run: Run) -> bool:
     """Whether the threads of the run can be divided so that no two parts share pages.
 
     Only structures whose pages are shared by groups count. If two of them have different groups,
-    such as the rows and the columns of a grid of threads, no division fits both.
+    such as the rows and the columns of a grid of threads, no division fits both. If the nodes are
+    known, each group must fit on one.
     """
-    uses = [one.use for one in run.subjects if one.pattern is Pattern.GROUPS]
-    return groups_of(uses) > 1
+    sizes = groups_of(one.use for one in run.subjects if one.pattern is Pattern.GROUPS)
+    nodes = run.nodes.machine.nodes if run.nodes else ()
+    room = max((len(node.cpus) for node in nodes), default=sizes[0] if sizes else 0)
+    return len(sizes) > 1 and sizes[0] <= room
 
 
-def groups_of(uses: Iterable[PageUse]) -> int:
-    """The number of groups of threads, if two threads that use the same page are in one group.
+def groups_of(uses: Iterable[PageUse]) -> list[int]:
+    """The sizes of groups of threads, largest first; threads that use the same page are in one.
 
     Of each structure, the most usual sets of users count, up to MIN_ORDERED_SHARE of its accesses:
     a page at the border of two parts joins no groups.
@@ -36,7 +40,7 @@ def groups_of(uses: Iterable[PageUse]) -> int:
         for users in _usual_users(use):
             joined = {group[thread] for thread in users}
             group = {t: min(joined) if g in joined else g for t, g in group.items()}
-    return len(set(group.values()))
+    return sorted(Counter(group.values()).values(), reverse=True)
 
 
 def _usual_users(use: PageUse) -> list[list[int]]:

@@ -15,7 +15,7 @@ from numascape.findings.diagnoses import changing_users, shared_by_groups, share
 from numascape.findings.finding import Kind, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import parts_in_turn
-from numascape.findings.thread_groups import groups_of
+from numascape.findings.thread_groups import groups_of, has_separate_groups
 from synthetic.patterns import Pattern
 from unit.findings.pattern_cases import use
 from unit.findings.run_cases import run_of, subject_of
@@ -25,17 +25,30 @@ COLUMNS = [[1, 0, 1, 0]] * 50 + [[0, 1, 0, 1]] * 50
 
 
 def test_threads_that_use_the_same_page_are_in_one_group() -> None:
-    assert groups_of([use(ROWS)]) == 2
-    assert groups_of([use(ROWS), use(ROWS)]) == 2
-    assert groups_of([use(ROWS), use(COLUMNS)]) == 1
-    assert groups_of([use([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])]) == 1
-    assert groups_of([]) == 0
+    assert groups_of([use(ROWS)]) == [2, 2]
+    assert groups_of([use(ROWS), use(ROWS)]) == [2, 2]
+    assert groups_of([use(ROWS), use(COLUMNS)]) == [4]
+    assert groups_of([use([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])]) == [4]
+    assert groups_of([use([[0, 1, 1, 1], [1, 0, 0, 0]])]) == [3, 1]
+    assert groups_of([]) == []
 
 
 def test_a_page_at_the_border_of_two_groups_does_not_join_them() -> None:
-    # It has 10 and then 11 of 100 accesses; the usual sets have 90.
-    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 10, 10, 0]])]) == 2
-    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 11, 11, 0]])]) == 1
+    # It has 20 and then 22 of 200 or 202 accesses; the usual sets have nine tenths.
+    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 10, 10, 0]])]) == [2, 2]
+    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 11, 11, 0]])]) == [4]
+
+
+@pytest.mark.parametrize(("cpus", "fit"), [(2, True), (1, False), (None, True)])
+def test_a_group_must_fit_on_a_node(cpus: int | None, fit: bool) -> None:
+    nodes = [SimpleNamespace(cpus=[]), SimpleNamespace(cpus=list(range(cpus or 0)))]
+    run: Any = SimpleNamespace(
+        subjects=[SimpleNamespace(use=use(ROWS), pattern=Use.GROUPS)],
+        nodes=None if cpus is None else SimpleNamespace(machine=SimpleNamespace(nodes=nodes)),
+    )
+    assert has_separate_groups(run) is fit
+    run.subjects[0].pattern = Use.SHARED
+    assert not has_separate_groups(run)
 
 
 def shared(written: int, *sets: list[list[int]]) -> list[Finding]:
@@ -155,3 +168,22 @@ def test_parts_in_turn_are_false_sharing_of_pages() -> None:
     assert finding.fixes[0].remedy is Remedy.DIVIDED
     assert finding.fixes[0].text.startswith("Put the parts of one thread together")
     assert "about 2." in finding.why
+
+
+def test_the_threads_of_a_group_are_predicted_on_one_node() -> None:
+    """Eight groups of threads, each of which has threads on all four nodes."""
+    pattern = Pattern("strided", 65)
+    page = np.arange(1024)
+    s = pattern.structure("A", 1024)
+    for member in range(8):
+        pattern.access(s, page, page // 128 + 8 * member, 400_000, 40_000)
+    pattern.touch(s, page, 64)
+    (found,) = [
+        finding
+        for finding in findings_of(run_of(pattern, nodes=True))
+        if finding.kind is Kind.SHARED_BY_GROUPS
+    ]
+    gains = {fix.remedy: fix.gain.share for fix in found.fixes if fix.gain is not None}
+    assert found.remedy is Remedy.USERS
+    assert gains[Remedy.USERS] == pytest.approx(gains[Remedy.DIVIDED])
+    assert gains[Remedy.USERS] > 0
