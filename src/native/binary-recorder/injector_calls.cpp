@@ -23,6 +23,7 @@
 
 #include "held_threads.h"
 #include "interrupted_call.h"
+#include "thread_signals.h"
 
 namespace {
 
@@ -60,15 +61,34 @@ long trace(int request, int thread, long data) {
     return __real_dynamorio_syscall(SYS_ptrace, 4, request, thread, 0, data, 0, 0);
 }
 
-// A signal that ends the main thread's system call comes before the thread is made to execute
-// something else: the thread goes on until the kernel has ended the call, and stops again. A signal
-// that is of the process may go to another thread instead.
+constexpr auto kPoll = std::chrono::microseconds(100);
+constexpr int kPollsForSignal = 100;
+
+// The signal with which the main thread stops for a handler; 0 if another thread took the signal.
+int stop_for_signal(int process) {
+    for (int i = 0; i < kPollsForSignal; ++i) {
+        int status = 0;
+        if (__real_waitpid(process, &status, WNOHANG) == process) {
+            return WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+        }
+        std::this_thread::sleep_for(kPoll);
+    }
+    return 0;
+}
+
+// A signal that waits for the main thread comes before the thread is made to execute something
+// else: its handler is entered, and the thread stops again. Later the kernel would tell the handler
+// another sender. A signal that is of the process may go to another thread instead.
 void let_signals_come(user_regs_struct& registers) {
     const int process = injection.process;
     int status = 0;
-    for (int i = 0; i < kMaxSignals && numascape::signal_ends_call(process, process, registers);
-         ++i) {
+    for (int i = 0; i < kMaxSignals && numascape::signal_comes(process, process); ++i) {
         trace(PTRACE_CONT, process, 0);
+        if (const int signal = stop_for_signal(process); signal != 0 && signal != SIGSTOP) {
+            trace(PTRACE_CONT, process, signal);
+        } else if (signal == SIGSTOP) {
+            continue;
+        }
         syscall(SYS_tgkill, process, process, SIGSTOP);
         if (waitpid(process, &status, 0) != process || !WIFSTOPPED(status)) {
             return;
@@ -77,7 +97,10 @@ void let_signals_come(user_regs_struct& registers) {
     }
 }
 
-constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+constexpr uint64_t bit_of(int signal) {
+    return uint64_t{1} << (signal - 1);
+}
+constexpr uint64_t kFaults = bit_of(SIGTRAP) | bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL);
 
 void set_blocked(uint64_t blocked) {
     __real_dynamorio_syscall(SYS_ptrace, 4, PTRACE_SETSIGMASK, injection.process, sizeof blocked,
@@ -91,31 +114,33 @@ void end_code() {
     }
 }
 
-// The launcher's code in the program ends with a breakpoint, so SIGTRAP must not be blocked there:
-// if the main thread blocks it, as it does in a handler of it, the kernel would take the program's
-// handler away. All other signals wait. The code is started by a new program counter, and over when
-// the registers are back.
+// The launcher's code in the program ends with a breakpoint, or with a fault if it fails. These
+// signals must not be blocked there, as the main thread blocks them in a handler of them: the
+// kernel would take the program's handler away. All other signals wait. The code is started by a
+// new program counter, and over when the registers are back.
 void mask_signals_of_code(long request, long place) {
     if (request == PTRACE_POKEUSER && place == offsetof(user_regs_struct, rip) &&
         injection.blocked) {
-        set_blocked(~kTrap);
+        set_blocked(~kFaults);
         injection.in_code = true;
     } else if (request == PTRACE_SETREGS) {
         end_code();
     }
 }
 
-bool is_expected(int signal) {
-    return std::find(std::begin(kExpected), std::end(kExpected), signal) != std::end(kExpected);
+// Whether the main thread stopped because of the instruction that it came to, and not because a
+// signal was sent. DynamoRIO, once started, sends such signals to itself.
+bool is_fault() {
+    siginfo_t info{};
+    return trace(PTRACE_GETSIGINFO, injection.process, reinterpret_cast<long>(&info)) == 0 &&
+           info.si_code > 0;
 }
 
-// Whether the signal that stopped the launcher's code was sent before. DynamoRIO, once started,
-// sends such signals to itself.
-bool was_sent(int signal) {
-    siginfo_t info{};
-    return injection.in_code && signal != SIGSTOP &&
-           trace(PTRACE_GETSIGINFO, injection.process, reinterpret_cast<long>(&info)) == 0 &&
-           info.si_code <= 0;
+bool is_expected(int signal) {
+    if (injection.in_code && signal != SIGSTOP) {
+        return (bit_of(signal) & kFaults) != 0 && is_fault();
+    }
+    return std::find(std::begin(kExpected), std::end(kExpected), signal) != std::end(kExpected);
 }
 
 void cannot_hold() {
@@ -124,8 +149,6 @@ void cannot_hold() {
         injection.untraced.reason = "has a thread that cannot be stopped now: try again";
     }
 }
-
-constexpr auto kPoll = std::chrono::microseconds(100);
 
 // As waitpid. If the process is killed, its held threads must be collected first.
 pid_t wait_for(pid_t thread, int* status, int options) {
@@ -193,7 +216,7 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
             trace(PTRACE_CONT, found, WSTOPSIG(*status));  // the stop is still to come
             continue;
         }
-        if (!stopped || (is_expected(WSTOPSIG(*status)) && !was_sent(WSTOPSIG(*status)))) {
+        if (!stopped || is_expected(WSTOPSIG(*status))) {
             return found;
         }
         injection.signals.push_back(WSTOPSIG(*status));

@@ -28,4 +28,10 @@ bool read_signals(int process, int thread, ThreadSignals& signals) {
     return found;
 }
 
+bool signal_comes(int process, int thread) {
+    ThreadSignals signals;
+    return read_signals(process, thread, signals) &&
+           (signals.pending & signals.caught & ~signals.blocked) != 0;
+}
+
 }  // namespace numascape

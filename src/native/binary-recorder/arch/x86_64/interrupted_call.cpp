@@ -96,9 +96,7 @@ void sleep_what_is_left(uint64_t number, user_regs_struct& registers) {
 }  // namespace
 
 bool signal_ends_call(int process, int thread, const user_regs_struct& registers) {
-    ThreadSignals signals;
-    return is_ended(registers) && read_signals(process, thread, signals) &&
-           (signals.pending & signals.caught & ~signals.blocked) != 0;
+    return is_ended(registers) && signal_comes(process, thread);
 }
 
 bool restart_call(int process, user_regs_struct& registers) {

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorders that cannot enter a process leave it as it was."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from integration.attaching import end, expect_refusal, running
+
+
+def state(pid: int) -> tuple[list[str], list[str], set[str]]:
+    """Return what a process has: its signals, its mappings without the heap's, its files."""
+    folder = Path(f"/proc/{pid}")
+    signals = [
+        line for line in (folder / "status").read_text().splitlines() if line.startswith("Sig")
+    ]
+    maps = [line for line in (folder / "maps").read_text().splitlines() if "[heap]" not in line]
+    return signals, maps, {entry.name for entry in (folder / "fd").iterdir()}
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_NOFILE", "RLIMIT_AS"])
+def test_a_process_at_its_limits_goes_on(programs: Path, tmp_path: Path, limit: str) -> None:
+    with running(programs / "attached", "2") as process:
+        before = state(process.pid)
+        kind = getattr(resource, limit)
+        least = {resource.RLIMIT_NOFILE: len(before[2]), resource.RLIMIT_AS: 1 << 20}[kind]
+        limits = resource.prlimit(process.pid, kind)
+        resource.prlimit(process.pid, kind, (least, limits[1]))
+        expect_refusal(process.pid, tmp_path, f"cannot be put into process {process.pid}")
+        resource.prlimit(process.pid, kind, limits)
+        assert state(process.pid) == before
+        assert end(process) == ("right\n", 42)
+
+
+def test_a_process_without_a_stack_goes_on(programs: Path, tmp_path: Path) -> None:
+    with running(programs / "no_stack") as process:
+        before = state(process.pid)
+        expect_refusal(process.pid, tmp_path, f"cannot be put into process {process.pid}")
+        assert state(process.pid) == before
+        output, _ = process.communicate("x", timeout=300)
+        assert (output, process.returncode) == ("", 42)
