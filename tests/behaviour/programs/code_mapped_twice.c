@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that a program writes through one mapping of its pages and executes through another, or that
-// a child writes.
+// a child writes: shared mappings, segments of System V, private mappings of a file.
 #define _GNU_SOURCE
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 
 #include "rounds.h"
@@ -53,6 +55,52 @@ static void in_a_file(void) {
     CHECK(close(file) == 0);
 }
 
+// The kernel copies a page of a private mapping only when it is written there.
+static void in_a_private_mapping(void) {
+    const int file = memfd_create("code", MFD_CLOEXEC);
+    unsigned char code[6];
+    CHECK(file >= 0 && ftruncate(file, PAGE) == 0);
+    unsigned char* written = map(PROT_READ | PROT_WRITE, file);
+    unsigned char* executed = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    CHECK(executed != MAP_FAILED);
+    write_and_run(written, executed);
+    for (int i = 0; i < TIMES; i++) {
+        generate(code, 7 * i);
+        CHECK(pwrite(file, code, sizeof code, 0) == sizeof code);
+        run(executed, 7 * i);
+    }
+    unmap(written, executed);
+    CHECK(close(file) == 0);
+}
+
+static unsigned char* attach_segment(int segment, int flags) {
+    unsigned char* memory = shmat(segment, NULL, flags);
+    CHECK(memory != (void*)-1);
+    return memory;
+}
+
+// Other code may be at the place of a segment later.
+static void in_a_segment(void) {
+    const int segment = shmget(IPC_PRIVATE, PAGE, 0700);
+    CHECK(segment >= 0);
+    unsigned char* written = attach_segment(segment, 0);
+    unsigned char* executed = attach_segment(segment, SHM_EXEC);
+    CHECK(shmctl(segment, IPC_RMID, NULL) == 0);
+    write_and_run(written, executed);
+    write_and_run(executed, executed);
+    CHECK(mprotect(executed, PAGE, PROT_READ | PROT_EXEC) == 0);
+    write_and_run(written, executed);
+    CHECK(shmdt(executed) == 0 && shmdt(executed) != 0);
+    unsigned char* other = mmap(executed, PAGE, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (other == executed) {
+        generate(other, 3);
+        CHECK(mprotect(other, PAGE, PROT_READ | PROT_EXEC) == 0);
+        run(other, 3);
+    }
+    CHECK(shmdt(written) == 0 && (other == MAP_FAILED || munmap(other, PAGE) == 0));
+}
+
 // Both mappings of the memory are writable and executable.
 static void in_turn(void) {
     unsigned char* one = map(PROT_READ | PROT_WRITE | PROT_EXEC, -1);
@@ -84,6 +132,8 @@ static void by_a_child(void) {
 
 static long work(void) {
     in_a_file();
+    in_a_private_mapping();
+    in_a_segment();
     in_turn();
     by_a_child();
     return TIMES;
