@@ -9,7 +9,7 @@
 
 #include "rounds.h"
 
-enum { TIMES = 100, AGAIN = 20, CHILDREN = 3 };
+enum { TIMES = 40, AGAIN = 10, CHILDREN = 3 };
 
 // mov eax, value; ret
 static void generate(unsigned char* code, int value) {

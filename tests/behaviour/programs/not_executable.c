@@ -10,7 +10,7 @@
 
 #include "rounds.h"
 
-enum { EACH = 20, ANY = PROT_READ | PROT_WRITE, CODE = PROT_READ | PROT_EXEC };
+enum { EACH = 4, ANY = PROT_READ | PROT_WRITE, CODE = PROT_READ | PROT_EXEC };
 
 static sigjmp_buf before;
 static int faults, goes_on;
