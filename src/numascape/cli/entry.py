@@ -9,6 +9,7 @@ import sys
 from typing import Final, NoReturn
 
 from numascape import terminal
+from numascape.cli.ending import end_process
 from numascape.cli.first_words import understood
 from numascape.cli.plain_recordings import plainly_asked
 from numascape.commands._recording import record_as_asked
@@ -74,4 +75,4 @@ def main() -> NoReturn:
     except OSError:
         # The reader has ended or the disk is full: the rest of the output is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(status)
+    end_process(status)
