@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names an allocation by its call stack and the sources of the functions in it."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from numascape.naming import compiled_destination, python_objects, runtime_objects
 from numascape.naming.destination import Destination, Kind, Wanted, tidy
@@ -17,8 +20,10 @@ from numascape.naming.frames import (
     module_name,
     source_function,
 )
-from numascape.naming.python_statements import PythonFrame, statement_name
 from numascape.naming.sources import Source, read_source
+
+if TYPE_CHECKING:
+    from numascape.naming.python_statements import PythonFrame, StatementName
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,12 @@ def _resolve(
     wanted = Wanted()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
     asking: tuple[CallFrame, Wanted] | None = None  # whose caller decides, and is not there
+    skipped: CallFrame | None = None  # the last one without a source, which the next one called
     for number, frame in enumerate(frames, start=1):
-        if not is_library(frame) and frame.file and frame.line:
+        if frame.file and frame.line and not is_library(frame):
+            if skipped is not None:
+                wanted = Wanted(callee=base_name(skipped.function), suffix=wanted.suffix)
+                skipped = None
             destination = _destination(frame, wanted)
             if destination is None and base_name(frame.function) == wanted.callee:
                 continue  # gcc may split a function and inline the rest into its start
@@ -133,7 +142,7 @@ def _resolve(
             wanted = _asked_of_caller(destination, frame)
             asking = frame, wanted
         elif wanted.argument < 0 and not wanted.member:
-            wanted = Wanted(callee=base_name(frame.function), suffix=wanted.suffix)
+            skipped = frame
     launched = None if asking is None else _launched(*asking)
     return launched or best or _without_source(frames, python), (), 0
 
@@ -207,7 +216,7 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
     interpreters = python_objects.interpreters_name(frames)
     if interpreters is not None:
         return AllocationName(interpreters, "", "", 0)  # one structure for all of this type
-    statement = statement_name(python)
+    statement = _python_statement(python) if python else None
     if statement is not None:
         of = statement.frame
         return AllocationName(statement.name, of.function, of.file, of.line)
@@ -216,13 +225,20 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
         return _placed(*numpys)
     if not frames:
         return AllocationName("unknown", "", "", 0)
-    users = [f for f in frames if not is_library(f)] or [frames[0]]
-    frame = next((f for f in users if not is_allocator(f.function)), users[0])
+    first = next((frame for frame in frames if not is_library(frame)), frames[0])
+    frame = next((f for f in frames if not (is_library(f) or is_allocator(f.function))), first)
     if frame.function.startswith("0x"):
-        frame = users[0]
+        frame = first
     function = tidy(frame.function)
     if frame.line:
         return _placed(f"{function}+{frame.line}", frame)
     if function.startswith("0x"):
         return _placed(f"{module_name(frame)}+{function}".lstrip("+"), frame)
     return _placed(f"{function}+{getattr(frame, 'offset', 0):#x}", frame)
+
+
+def _python_statement(frames: Sequence[PythonFrame]) -> StatementName | None:
+    # Imported here, because programs that are not in Python do not need Python's parser.
+    from numascape.naming.python_statements import statement_name
+
+    return statement_name(frames)

@@ -59,7 +59,12 @@ class _Destination:
 
 def is_library(frame: PythonFrame) -> bool:
     """Whether the frame belongs to Python's library or an installed package, or has no file."""
-    return frame.file.startswith("<frozen") or bool(re.search(_LIBRARY_FILE, frame.file))
+    return _is_library_file(frame.file)
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_library_file(file: str) -> bool:
+    return file.startswith("<frozen") or bool(re.search(_LIBRARY_FILE, file))
 
 
 def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:

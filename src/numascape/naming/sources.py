@@ -54,10 +54,14 @@ def read_source(path: str) -> Source | None:
 def file_version(path: str) -> FileVersion | None:
     """What changes when the file changes; None if it is missing."""
     try:
-        status = Path(path).stat()
+        status = _path(path).stat()
     except (OSError, ValueError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+# Many frames are in the same files, and to make a path takes longer than to look at the file.
+_path = lru_cache(maxsize=1 << 10)(Path)
 
 
 @lru_cache(maxsize=64)
