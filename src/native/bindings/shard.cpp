@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // numascape._native.shard: a replayed shard as tables.
+#include <malloc.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -22,6 +25,9 @@ namespace nb = nanobind;
 using namespace numascape;
 
 namespace {
+
+// Rows of a replay after which the C library keeps much memory that is not needed any more.
+constexpr size_t kLargeReplay = size_t{1} << 16;
 
 Table owners(Owners&& columns) {
     Table out;
@@ -195,9 +201,19 @@ nb::list modules(const std::vector<ModuleRow>& rows) {
 
 nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     nb::dict out;
+    // Call stacks have their outer callers in common: one object per address.
+    std::unordered_map<uint64_t, nb::object> known;
     for (const auto& [id, stack] : stacks) {
+        nb::list frames;
+        for (const uint64_t address : stack.frames) {
+            nb::object& number = known[address];
+            if (!number.is_valid()) {
+                number = nb::cast(address);
+            }
+            frames.append(number);
+        }
         out[nb::cast(id)] = nb::make_tuple(
-            stack.frames, stack.registers,
+            nb::tuple(frames), stack.registers,
             nb::bytes(reinterpret_cast<const char*>(stack.stack.data()), stack.stack.size()));
     }
     return out;
@@ -283,6 +299,9 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
             log = read_faults(faults_path, shard.header().pid, shard.header().start_ns);
         }
         result = replay(shard, parents, log.faults, frame_places(frames));
+    }
+    if (result.samples.site.size() + result.counts.page.size() > kLargeReplay) {
+        malloc_trim(0);
     }
     nb::dict out;
     out["header"] = header(shard.header());

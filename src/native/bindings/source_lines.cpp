@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -105,26 +106,41 @@ std::vector<T> column_of(const std::vector<LineCount>& lines, Get get) {
     return values;
 }
 
-Table count(const nb::object& accesses, const nb::object& samples,
-            const nb::object& samples_of_owners, const nb::object& shared_samples,
-            const nb::object& shares, const nb::object& structures, const nb::object& totals,
-            uint32_t nowhere) {
-    auto of_sites = read_accesses(GivenTable(accesses));
-    auto of_structures = read_samples(GivenTable(samples));
+// Samples of structures, until they are counted.
+struct StructureSamples {
+    std::vector<SiteSample> rows;
+    bool are_counted = false;
+};
+
+StructureSamples read_structure_samples(const nb::object& samples,
+                                        const nb::object& samples_of_owners,
+                                        const nb::object& shared_samples, const nb::object& shares,
+                                        const nb::object& structures) {
+    StructureSamples found{read_samples(GivenTable(samples))};
     GivenTable owners(samples_of_owners);
     const OwnerSamples of_owners = view_owner_samples(owners);
     auto of_groups = read_shared_samples(GivenTable(shared_samples));
     auto of_shares = read_shares(GivenTable(shares));
-    auto of_all = read_totals(GivenTable(totals));
     GivenTable by_owner(structures);
     const std::span known(by_owner.column<uint32_t>("structure"), by_owner.rows());
+    nb::gil_scoped_release unlocked;
+    add_owned(of_owners, known, found.rows);
+    add_shared(std::move(of_groups), std::move(of_shares), known, found.rows);
+    return found;
+}
+
+Table count(const nb::object& accesses, StructureSamples& samples, const nb::object& totals,
+            uint32_t nowhere) {
+    auto of_sites = read_accesses(GivenTable(accesses));
+    auto of_all = read_totals(GivenTable(totals));
+    if (std::exchange(samples.are_counted, true)) {
+        throw std::invalid_argument("these samples were counted before");
+    }
     std::vector<LineCount> lines;
     {
         nb::gil_scoped_release unlocked;
-        add_owned(of_owners, known, of_structures);
-        add_shared(std::move(of_groups), std::move(of_shares), known, of_structures);
         lines =
-            count_lines(std::move(of_sites), std::move(of_structures), std::move(of_all), nowhere);
+            count_lines(std::move(of_sites), std::move(samples.rows), std::move(of_all), nowhere);
     }
     Table out;
     out.add("structure",
@@ -144,8 +160,11 @@ Table count(const nb::object& accesses, const nb::object& samples,
 
 void bind_source_lines(nb::module_& module) {
     nb::module_ m = module.def_submodule("source_lines", "Which lines use which structure");
-    m.def("count_lines", &count, nb::arg("accesses"), nb::arg("samples"),
+    nb::class_<StructureSamples>(m, "StructureSamples",
+                                 "Samples of structures, which are counted once.");
+    m.def("structure_samples", &read_structure_samples, nb::arg("samples"),
           nb::arg("samples_of_owners"), nb::arg("shared_samples"), nb::arg("shares"),
-          nb::arg("structures"), nb::arg("totals"), nb::arg("nowhere"),
-          "The accesses of source lines to structures; see line_counts.h.");
+          nb::arg("structures"), "Samples of structures; see structure_samples.h.");
+    m.def("count_lines", &count, nb::arg("accesses"), nb::arg("samples"), nb::arg("totals"),
+          nb::arg("nowhere"), "The accesses of source lines to structures; see line_counts.h.");
 }

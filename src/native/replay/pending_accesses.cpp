@@ -5,11 +5,6 @@
 
 namespace numascape {
 
-void PendingAccesses::add(const SampleRecord& sample, uint32_t page, uint8_t flags) {
-    samples_[page].push_back({sample.site, sample.phase, static_cast<double>(sample.weight),
-                              sample.time, (flags & kSampleWhole) != 0});
-}
-
 void PendingAccesses::add(const Fault& fault, uint32_t page) {
     faults_[page].push_back(fault);
 }
@@ -49,8 +44,11 @@ void PendingAccesses::attribute_accesses(WindowPages pages, uint64_t time) {
 void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
     auto at = samples_.lower_bound(pages.first);
     for (; at != samples_.end() && at->first < pages.end; at = samples_.erase(at)) {
-        for (const Sample& sample : at->second) {
-            attribute(sample, at->first, time);
+        for (const SampleRecord* sample : at->second) {
+            const bool whole = (sample->header.flags & kSampleWhole) != 0;
+            attribute(Sample{sample->site, sample->phase, static_cast<double>(sample->weight),
+                             sample->time, whole},
+                      at->first, time);
         }
     }
     auto taken = transfers_.lower_bound(pages.first);

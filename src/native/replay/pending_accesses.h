@@ -25,7 +25,10 @@ class PendingAccesses {
           shares_(shares),
           transfers_out_(transfers) {}
 
-    void add(const SampleRecord& sample, uint32_t page, uint8_t flags);
+    // The record must stay in memory.
+    void add_sample(const SampleRecord& sample, uint32_t page) {
+        samples_[page].push_back(&sample);
+    }
 
     struct Fault {
         uint32_t thread;
@@ -67,7 +70,7 @@ class PendingAccesses {
     ShareColumns& shares_;
     std::unordered_map<uint32_t, uint32_t> groups_;  // by page
     TransferColumns& transfers_out_;
-    std::map<uint32_t, std::vector<Sample>> samples_;
+    std::map<uint32_t, std::vector<const SampleRecord*>> samples_;
     std::map<uint32_t, std::vector<Fault>> faults_;
     std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;
 };

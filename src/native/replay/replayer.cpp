@@ -54,9 +54,8 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
                record.type() == RecordType::kBlock || record.type() == RecordType::kPlace ||
                record.type() == RecordType::kRegionName;
     });
-    std::stable_sort(records.begin(), records.end(), [](const RecordView& a, const RecordView& b) {
-        return time_of(a) < time_of(b);
-    });
+    std::stable_sort(records.begin(), records.end(),
+                     [](const RecordView& a, const RecordView& b) { return a.time < b.time; });
     const double ns = static_cast<double>(header.last_ns - header.start_ns);
     const double ticks = static_cast<double>(header.last_ticks - header.start_ticks);
     const auto in_ticks = [&](uint64_t time_ns) {
@@ -76,7 +75,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
         }
     };
     for (const RecordView& record : records) {
-        apply_faults(time_of(record));
+        apply_faults(record.time);
         apply(record);
     }
     apply_faults(kForever);
@@ -104,7 +103,7 @@ void Replayer::apply(const RecordView& record) {
             count_blocks_of_code(record);
             break;
         case RecordType::kSample:
-            pending_.add(record.as<SampleRecord>(), record.header->id, record.header->flags);
+            pending_.add_sample(record.as<SampleRecord>(), record.header->id);
             break;
         case RecordType::kTransfers:
             pending_.add_transfers(record.as<TransfersRecord>(), record.header->id);
@@ -223,6 +222,7 @@ void Replayer::finish(const ShardReader& shard) {
             sites_.add_counter(counter.number, counter.phase, counter.words);
         });
     pending_.attribute(WindowPages::all(), shard.header().last_ticks);
+    shard.release_pages();
     sites_.finish(out_.sites, out_.samples, out_.shared_samples);
     touches_.emit_remaining(WindowPages::all());
     out_.damaged = shard.damaged();

@@ -71,7 +71,7 @@ void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples, SharedSample
         sites.executions.push_back(reads.count);
     }
     samples.reserve(samples_.size());
-    samples_.each([&](const Sample& sample, const Weights& weights) {
+    samples_.take([&](const Sample& sample, const Weights& weights) {
         samples.site.push_back(sample.site);
         samples.phase.push_back(sample.phase);
         samples.owner.push_back(sample.owner);
@@ -79,15 +79,13 @@ void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples, SharedSample
         samples.weight.push_back(weights.all);
         samples.whole.push_back(weights.whole);
     });
-    samples_.clear();
     shared.reserve(shared_.size());
-    shared_.each([&](const SharedSample& sample, double weight) {
+    shared_.take([&](const SharedSample& sample, double weight) {
         shared.site.push_back(sample.site);
         shared.phase.push_back(sample.phase);
         shared.group.push_back(sample.group);
         shared.weight.push_back(weight);
     });
-    shared_.clear();
 }
 
 }  // namespace numascape

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "block_counters.h"
@@ -30,9 +31,17 @@ class SiteCounts {
     void finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared);
 
   private:
+    // Samples of eight blocks are in one list.
+    static uint32_t list_of(uint32_t site) { return site >> (kPlaceBits + 3); }
     struct Sample {
         uint32_t site, phase, owner, page;
-        auto operator<=>(const Sample&) const = default;
+        // Compared by two words, because millions of rows are sorted.
+        auto operator<=>(const Sample& other) const { return words() <=> other.words(); }
+        bool operator==(const Sample&) const = default;
+        std::pair<uint64_t, uint64_t> words() const {
+            return {uint64_t{site} << 32 | phase, uint64_t{owner} << 32 | page};
+        }
+        uint32_t list() const { return list_of(site); }
     };
     // The two words are sums of executions or of accesses, as the block's description says.
     struct Sums {
@@ -55,6 +64,7 @@ class SiteCounts {
     struct SharedSample {
         uint32_t site, phase, group;
         auto operator<=>(const SharedSample&) const = default;
+        uint32_t list() const { return list_of(site); }
     };
     SummedRows<Sample, Weights> samples_;
     SummedRows<SharedSample, double> shared_;

@@ -109,7 +109,7 @@ bool pages_fit(uint64_t first, uint64_t pages) {
 
 // Whether lengths in the record agree with its size, and pages are in the window.
 bool consistent(const RecordView& record, uint32_t threads) {
-    const size_t size = record.bytes.size();
+    const size_t size = record.bytes().size();
     switch (record.type()) {
         case RecordType::kFirstTouch:
             return record.header->id < kWindowPages;
@@ -168,6 +168,23 @@ bool consistent(const RecordView& record, uint32_t threads) {
     }
 }
 
+bool has_time(RecordType type) {
+    switch (type) {
+        case RecordType::kSmallBlocks:
+        case RecordType::kCallStack:
+        case RecordType::kCallFrames:
+        case RecordType::kPythonFrames:
+        case RecordType::kPythonCode:
+        case RecordType::kBlock:
+        case RecordType::kPlace:
+        case RecordType::kWriter:
+        case RecordType::kRegionName:
+            return false;
+        default:
+            return true;  // directly after the header
+    }
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
@@ -193,21 +210,14 @@ MappedFile::~MappedFile() {
     }
 }
 
-uint64_t time_of(const RecordView& record) {
-    switch (record.type()) {
-        case RecordType::kSmallBlocks:
-        case RecordType::kCallStack:
-        case RecordType::kCallFrames:
-        case RecordType::kBlock:
-        case RecordType::kPlace:
-        case RecordType::kWriter:
-        case RecordType::kRegionName:
-            return 0;
-        default:
-            // All other records have the time directly after the header.
-            return record.as<FirstTouchRecord>().time;
+void MappedFile::release_pages() const {
+    if (data_ != nullptr) {
+        madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
     }
 }
+
+RecordView::RecordView(const RecordHeader* record, uint32_t writer)
+    : header(record), time(has_time(type()) ? as<FirstTouchRecord>().time : 0), thread(writer) {}
 
 std::string_view text_of(std::span<const std::byte> bytes) {
     const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -268,7 +278,7 @@ void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<Recor
             damaged_ += 1;
             return;
         }
-        const RecordView record{header, writer, chunk.subspan(at, length)};
+        const RecordView record(header, writer);
         if (!consistent(record, header_.threads)) {
             damaged_ += 1;
         } else if (record.type() == RecordType::kWriter) {

@@ -30,31 +30,37 @@ class MappedFile {
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
     std::span<const std::byte> bytes() const { return {data_, size_}; }
+    // Takes no memory for what was read until now; it can be read again.
+    void release_pages() const;
 
   private:
     const std::byte* data_ = nullptr;
     size_t size_ = 0;
 };
 
+// A record of at least the fixed size of its type. A replay has millions of them, so they are
+// small.
 struct RecordView {
+    RecordView(const RecordHeader* record, uint32_t writer);
+
     const RecordHeader* header;
+    uint64_t time;    // in ticks; 0 for records without
     uint32_t thread;  // who wrote it
-    std::span<const std::byte> bytes;
 
     RecordType type() const { return static_cast<RecordType>(header->type); }
+    std::span<const std::byte> bytes() const {
+        return {reinterpret_cast<const std::byte*>(header), size_t{header->words} * 8};
+    }
     template <typename Record>
     const Record& as() const {
-        return *reinterpret_cast<const Record*>(bytes.data());
+        return *reinterpret_cast<const Record*>(header);
     }
     // What follows the fixed part.
     template <typename Record>
     std::span<const std::byte> rest() const {
-        return bytes.subspan(sizeof(Record));
+        return bytes().subspan(sizeof(Record));
     }
 };
-
-// Time of a record in ticks; 0 for those without.
-uint64_t time_of(const RecordView& record);
 
 // Text up to the first NUL, or all of it.
 std::string_view text_of(std::span<const std::byte> bytes);
@@ -68,6 +74,8 @@ class ShardReader {
     const ShardHeader& header() const { return header_; }
     // All well-formed records, in file order.
     std::vector<RecordView> records() const;
+    // Views of records stay valid.
+    void release_pages() const { file_.release_pages(); }
     // Chunks that could not be read to their end.
     uint64_t damaged() const { return damaged_; }
 

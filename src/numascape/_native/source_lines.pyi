@@ -5,22 +5,29 @@ import polars as pl
 
 from numascape._native import Table
 
-def count_lines(
-    accesses: pl.DataFrame,
+class StructureSamples:
+    """Samples of structures, which are counted once."""
+
+def structure_samples(
     samples: pl.DataFrame,
     samples_of_owners: pl.DataFrame,
     shared_samples: pl.DataFrame,
     shares: pl.DataFrame,
     structures: pl.DataFrame,
-    totals: pl.DataFrame,
-    nowhere: int,
+) -> StructureSamples:
+    """Samples of structures.
+
+    `samples`: site, phase, structure, weight, whole. `samples_of_owners`: site, phase, owner,
+    weight, whole. `shared_samples`: site, phase, group, weight. `shares`: group, owner, share.
+    `structures`: structure of each owner, or 2^32 - 1 if it has none, and its samples do not count.
+    """
+
+def count_lines(
+    accesses: pl.DataFrame, samples: StructureSamples, totals: pl.DataFrame, nowhere: int
 ) -> Table:
     """The accesses of source lines to structures, in order of structure, phase and place.
 
-    `accesses`: site, phase, place, reads, writes, executions. `samples`: site, phase, structure,
-    weight, whole. `samples_of_owners`: site, phase, owner, weight, whole. `shared_samples`: site,
-    phase, group, weight. `shares`: group, owner, share. `structures`: structure of each owner,
-    or 2^32 - 1 if it has none, and its samples do not count. `totals`: structure, phase, reads,
+    `accesses`: site, phase, place, reads, writes, executions. `totals`: structure, phase, reads,
     writes.
 
     The result: structure, phase, place, reads, writes, estimated.

@@ -12,7 +12,7 @@ import polars as pl
 
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined, merged
-from numascape.conversion.names import Names
+from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import Part, convert_group, counted_accesses
 from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
@@ -216,7 +216,7 @@ def _structures(
             "function": [_valid(s.function) for s in rows],
             "file": [_valid(s.file) for s in rows],
             "line": [s.line for s in rows],
-            "call_stack": [[_valid(word) for word in s.call_stack] for s in rows],
+            "call_stack": [_words(s.call_stack) for s in rows],
             "named": [s.named for s in rows],
             "shared": [s.shared for s in rows],
         },
@@ -226,6 +226,10 @@ def _structures(
     for new, old in enumerate(summed["structure"]):
         numbers[old] = new
     return structures, pl.Series(numbers, dtype=pl.UInt32())
+
+
+def _words(stack: CallStack | None) -> list[str]:
+    return [] if stack is None else [_valid(word) for word in stack.words()]
 
 
 def _parents(members: list[Member]) -> dict[int, int]:

@@ -40,6 +40,17 @@ class Samples:
     shares: pl.DataFrame
     structures: pl.Series
 
+    def by_structure(self) -> native.StructureSamples:
+        """The samples of structures, which need much less memory."""
+        structures = pl.DataFrame({"structure": self.structures.fill_null(_NO_STRUCTURE)})
+        return native.structure_samples(
+            _with_wide_sites(self.located),
+            _with_wide_sites(self.owned.select(_OF_OWNERS)),
+            _with_wide_sites(self.shared),
+            self.shares,
+            structures,
+        )
+
 
 @dataclass(frozen=True)
 class Sites:
@@ -51,7 +62,7 @@ class Sites:
     """
 
     counts: pl.DataFrame
-    samples: Samples
+    samples: native.StructureSamples
 
 
 def samples_in_modules(
@@ -87,17 +98,7 @@ def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl
     totals = accesses.group_by("structure", "phase").agg(pl.col("reads", "writes").sum())
     places, numbers, nowhere = _numbered(*places_of(sites.counts["pc"]))
     counts = sites.counts.with_columns(numbers.alias("place"))
-    samples = sites.samples
-    lines = native.count_lines(
-        _with_wide_sites(counts.drop("pc")),
-        _with_wide_sites(samples.located),
-        _with_wide_sites(samples.owned.select(_OF_OWNERS)),
-        _with_wide_sites(samples.shared),
-        samples.shares,
-        pl.DataFrame({"structure": samples.structures.fill_null(_NO_STRUCTURE)}),
-        totals,
-        nowhere,
-    )
+    lines = native.count_lines(_with_wide_sites(counts.drop("pc")), sites.samples, totals, nowhere)
     found = pl.DataFrame(lines)
     return found.with_columns(places[found["place"]].get_columns()).select(_SCHEMA.names())
 

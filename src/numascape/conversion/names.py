@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,18 +24,39 @@ from numascape.naming.allocations import (
 )
 from numascape.naming.frames import is_library, is_library_place, outside_marks
 from numascape.naming.known_frames import KnownFrame, known_frame
-from numascape.naming.python_statements import PythonFrame
 
-CallStack = tuple[AllocationName, tuple[str, ...], str]
-"""The allocation's name, the call stack as text, and the module of the name."""
+if TYPE_CHECKING:
+    from numascape.naming.python_statements import PythonFrame
+
+_Caller = tuple[list[KnownFrame], tuple[str, ...]]
+"""The functions that return to an address, innermost first; and as text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class CallStack:
+    """A call stack: Python functions, and callers of the allocation function, innermost first."""
+
+    python: tuple[PythonFrame, ...]
+    callers: list[_Caller]
+
+    def words(self) -> tuple[str, ...]:
+        """The call stack as text. Most are never printed: a structure has one of its stacks."""
+        return (
+            *(f"{frame.function} ({frame.file}:{frame.line})" for frame in self.python),
+            *(word for _, own in self.callers for word in own),
+        )
+
+
+Allocation = tuple[AllocationName, CallStack | None, str]
+"""The allocation's name, its call stack, and the module of the name."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Site:
     """What is known of a call stack; `module` is that of the frame that gives the name."""
 
     allocation: AllocationSite
-    words: tuple[str, ...]
+    stack: CallStack
     module: str
 
 
@@ -60,20 +83,20 @@ class Names:
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
         # By return address; most call stacks have their outer callers in common.
-        self._callers: dict[int, tuple[list[KnownFrame], tuple[str, ...]]] = {}
+        self._callers: dict[int, _Caller] = {}
 
-    def allocations(self, shard: Shard) -> dict[int, CallStack]:
-        """By call stack: the allocation's name, the stack as text, and the module of the name."""
+    def allocations(self, shard: Shard) -> dict[int, Allocation]:
+        """By call stack: the allocation."""
         sites = {
             identifier: self._site(
-                tuple(addresses) or self._unwind(registers, copy),
+                addresses or self._unwind(registers, copy),
                 shard.python_stacks.get(identifier, ()),
             )
             for identifier, (addresses, registers, copy) in shard.call_stacks.items()
         }
         names = name_sites([site.allocation for site in sites.values()])
         return {
-            identifier: (name, site.words, site.module)
+            identifier: (name, site.stack, site.module)
             for (identifier, site), name in zip(sites.items(), names, strict=True)
         }
 
@@ -85,25 +108,22 @@ class Names:
         """The site of a call stack: return addresses, and Python functions, innermost first."""
         key = (addresses, python)
         if key not in self._sites:
-            callers = [self._caller(address) for address in addresses]
-            frames = [frame for own, _ in callers for frame in own]
+            known = self._callers
+            callers = [known.get(address) or self._caller(address) for address in addresses]
+            frames = list(chain.from_iterable(own for own, _ in callers))
             found = allocation_site(frames, python)
             function = found.name.function
             of = (f.module for f in frames if f.function == function) if function else ()
             module = next(iter(of), "")
-            words = (
-                *(f"{frame.function} ({frame.file}:{frame.line})" for frame in python),
-                *(word for _, own in callers for word in own),
-            )
-            self._sites[key] = _Site(found, words, module_name(module))
+            self._sites[key] = _Site(found, CallStack(python, callers), module_name(module))
         return self._sites[key]
 
-    def _caller(self, address: int) -> tuple[list[KnownFrame], tuple[str, ...]]:
-        """The functions that return to `address`, with what was inlined there; and as text."""
-        if address not in self._callers:
-            frames = [known_frame(frame) for frame in self._symbols.frames(address - 1)]
-            self._callers[address] = frames, tuple(_words(frame) for frame in frames)
-        return self._callers[address]
+    def _caller(self, address: int) -> _Caller:
+        """Read the functions that return to `address`, with what was inlined there."""
+        frames = [known_frame(frame) for frame in self._symbols.frames(address - 1)]
+        caller = frames, tuple(_words(frame) for frame in frames)
+        self._callers[address] = caller
+        return caller
 
     def _unwind(self, registers: Sequence[int], stack: bytes) -> tuple[int, ...]:
         """The return addresses behind the allocation function, innermost first."""

@@ -126,9 +126,9 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         group.touches, ["thread", "phase", "time", "time_ns", "pc", "flags"], divided=False
     )
     placement = owned.located(group.placement, ["node"], divided=False)
-    lines = count_lines(
-        Sites(group.sites, owned.samples()), counted_accesses(accesses, session), names.lines
-    )
+    sites = Sites(group.sites, owned.samples().by_structure())
+    group.free_samples()
+    lines = count_lines(sites, counted_accesses(accesses, session), names.lines)
     return Part(
         tuple(member.process for member in group.members),
         accesses,

@@ -93,6 +93,15 @@ class ShardGroup:
         """The pages that sites accessed, by samples."""
         return self._merged("samples")
 
+    def free_samples(self) -> None:
+        """Free the memory of the samples, the largest table of a large process.
+
+        Groups of several processes are small; they keep them, to tell which shard is damaged.
+        """
+        if len(self.members) == 1:
+            self.__dict__.pop("samples", None)
+            self.members[0].shard.tables.pop("samples", None)
+
     @cached_property
     def shared_samples(self) -> pl.DataFrame:
         """Samples on pages that the owners of a group share."""

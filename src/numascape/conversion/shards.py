@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -19,8 +19,9 @@ from numascape.conversion.frame_variables import (
     frame_variables,
 )
 from numascape.errors import NumascapeError
-from numascape.naming.python_code import PythonCode, python_stacks
-from numascape.naming.python_statements import PythonFrame
+
+if TYPE_CHECKING:
+    from numascape.naming.python_statements import PythonFrame
 
 # OwnerKind of src/native/replay/replay.h.
 BLOCK, SMALL, STACK, MODULE, MAPPING, UNKNOWN, REGION, SMALL_REGIONS, FRAME_VARIABLE = range(9)
@@ -121,7 +122,7 @@ class Shard:
     path: Path
     header: Mapping[str, Any]
     program: str
-    tables: Mapping[str, pl.DataFrame]
+    tables: dict[str, pl.DataFrame]
     places: Mapping[int, tuple[str, str, int]]
     threads: list[ShardThread]
     modules: list[MappedModule]
@@ -129,7 +130,7 @@ class Shard:
     switches: list[tuple[int, int]]
     paths: list[str]
     # By identifier: return addresses, or registers and a copy of the stack.
-    call_stacks: Mapping[int, tuple[list[int], list[int], bytes]]
+    call_stacks: Mapping[int, tuple[tuple[int, ...], list[int], bytes]]
     # By identifier: the Python functions of the call stack, innermost first.
     python_stacks: Mapping[int, tuple[PythonFrame, ...]]
     # By identifier, which owners have as stack_id: the name of regions, and its code address.
@@ -256,10 +257,7 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         switches=pl.DataFrame(raw["switches"]).rows(),
         paths=[_text(name) for name in raw["paths"]],
         call_stacks=raw["call_stacks"],
-        python_stacks=python_stacks(
-            raw["python_stacks"],
-            {code: PythonCode(*row) for code, row in raw["python_functions"].items()},
-        ),
+        python_stacks=_python_stacks(raw["python_stacks"], raw["python_functions"]),
         region_names={
             number: (_text(name), place) for number, (name, place) in raw["region_names"].items()
         },
@@ -272,3 +270,14 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         hinting=pl.DataFrame(raw["hinting"])["time"],
         hinting_counted=raw["hinting_counted"],
     )
+
+
+def _python_stacks(
+    stacks: Mapping[int, Any], functions: Mapping[int, Any]
+) -> Mapping[int, tuple[PythonFrame, ...]]:
+    if not stacks:
+        return {}
+    # Imported here, because most programs are not in Python.
+    from numascape.naming.python_code import PythonCode, python_stacks
+
+    return python_stacks(stacks, {code: PythonCode(*row) for code, row in functions.items()})

@@ -10,7 +10,7 @@ import polars as pl
 
 from numascape.conversion import module_pages
 from numascape.conversion.module_pages import module_name
-from numascape.conversion.names import CallStack, Names
+from numascape.conversion.names import Allocation, CallStack, Names
 from numascape.conversion.shard_groups import Member, ShardGroup
 from numascape.conversion.shards import (
     BLOCK,
@@ -48,7 +48,7 @@ class Structure:
     file: str = ""
     line: int = 0
     named: bool = True
-    call_stack: tuple[str, ...] = field(default=(), compare=False)
+    call_stack: CallStack | None = field(default=None, compare=False)
     shared: bool = False
     """Whether it is a file mapped shared: other processes may use the same pages."""
 
@@ -101,8 +101,8 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     scattered = pl.col("kind").is_in(SCATTERED)
     pages = pages.clip(upper_bound=_WINDOW_PAGES)
     objects = [
-        group.members[index].shard.paths[row["object"]]
-        for index, row in zip(members, owners.iter_rows(named=True), strict=True)
+        group.members[index].shard.paths[path]
+        for index, path in zip(members, owners["object"], strict=True)
     ]
     return owners.select(
         "owner",
@@ -152,9 +152,11 @@ def _local(row: dict[str, int], member: Member) -> Structure:
     )
 
 
-def _structure(row: dict[str, int], member: Member, allocations: dict[int, CallStack]) -> Structure:
+def _structure(
+    row: dict[str, int], member: Member, allocations: dict[int, Allocation]
+) -> Structure:
     kind, shard, process = row["kind"], member.shard, member.process
-    name, call_stack, module = allocations.get(row["stack_id"], (_NO_NAME, (), ""))
+    name, call_stack, module = allocations.get(row["stack_id"], (_NO_NAME, None, ""))
     if kind in (BLOCK, SMALL):
         return Structure(
             process,
@@ -208,10 +210,13 @@ def module_structures(
     variable covers.
     """
     variables, pages = names.variables
-    used = pl.concat(
-        frame.select("owner", "page")
-        for frame in (group.counts, group.touches, group.placement, group.samples)
-    ).unique()
+    in_module = pl.col("owner").is_in(group.owners_in_modules)
+    tables = (group.counts, group.touches, group.placement, group.samples)
+    used = (
+        pl.concat(table.lazy().select("owner", "page").filter(in_module) for table in tables)
+        .unique()
+        .collect()
+    )
     order = ["member", "order", "owner"]
     pages = (
         pages.with_row_index("order")

@@ -38,15 +38,20 @@ def sites(
     samples: Sequence[tuple[float, ...]],
     shared: Sequence[tuple[float, ...]] = (),
     shares: Sequence[tuple[float, ...]] = (),
+    *,
+    in_pieces: bool = False,
 ) -> Sites:
     """Columns of Sites.counts and Samples.owned; without the last one, that is 0.
 
-    Owner n has structure n.
+    Owner n has structure n. With `in_pieces`, the samples are in two parts of a table.
     """
     u32, u64 = pl.UInt32, pl.UInt64
     of_counts = {"site": u32, "phase": u32, "pc": u64, "reads": u64, "writes": u64}
     rows = [(*row, 0.0)[:5] for row in samples]
     owned = pl.DataFrame(rows, schema=OF_SAMPLES, orient="row")
+    if in_pieces:
+        owned = pl.concat([owned[:1], owned[1:]], rechunk=False)
+        assert owned.n_chunks() == 2
     return Sites(
         pl.DataFrame(
             [(*row, 0)[:6] for row in counts],
@@ -59,7 +64,7 @@ def sites(
             pl.DataFrame(shared, schema=OF_SHARED, orient="row"),
             pl.DataFrame(shares, schema=OF_SHARES, orient="row"),
             pl.Series(range(10), dtype=u32),
-        ),
+        ).by_structure(),
     )
 
 
@@ -75,14 +80,19 @@ def test_a_site_of_one_structure_keeps_its_counts() -> None:
 
 
 def test_tables_in_several_pieces_give_the_same_lines() -> None:
-    known = sites([(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)], [(1, 0, 5, 2.0), (1, 0, 6, 1.0)])
+    counts = [(1, 0, 10, 70, 0), (1, 0, 11, 0, 30)]
+    samples = [(1, 0, 5, 2.0), (1, 0, 6, 1.0)]
     wanted = accesses([(5, 0, 50, 20), (6, 0, 20, 10)])
-    owned = known.samples.owned
-    pieces = pl.concat([owned[:1], owned[1:]], rechunk=False)
-    assert pieces.n_chunks() == 2
-    apart = Sites(known.counts, dataclasses.replace(known.samples, owned=pieces))
+    apart = sites(counts, samples, in_pieces=True)
     in_pieces = count_lines(apart, pl.concat([wanted[:1], wanted[1:]], rechunk=False), places)
-    assert in_pieces.equals(count_lines(known, wanted, places))
+    assert in_pieces.equals(count_lines(sites(counts, samples), wanted, places))
+
+
+def test_samples_are_counted_once() -> None:
+    known = sites([(1, 0, 10, 70, 0)], [(1, 0, 5, 2.0)])
+    count_lines(known, accesses([(5, 0, 70, 0)]), places)
+    with pytest.raises(ValueError, match="these samples were counted before"):
+        count_lines(known, accesses([(5, 0, 70, 0)]), places)
 
 
 def test_a_table_without_a_needed_column_is_refused() -> None:
@@ -133,8 +143,8 @@ def test_followed_accesses_that_a_structure_does_not_have_are_estimates() -> Non
 
 def test_counts_that_add_up_prove_that_samples_missed_nothing() -> None:
     counts = [(1, 0, 10, 70, 0), (2, 0, 20, 30, 0)]
-    known = sites(counts, [(1, 0, 5, 1.0), (2, 0, 5, 1.0)])
     for total, estimated in [(100, 0), (101, 101)]:
+        known = sites(counts, [(1, 0, 5, 1.0), (2, 0, 5, 1.0)])
         lines = count_lines(known, accesses([(5, 0, total, 0)]), places)
         assert lines["reads"].sum() == total
         assert lines["estimated"].sum() == estimated
