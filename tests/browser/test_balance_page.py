@@ -25,7 +25,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     problem = Problem(jacobi2d(64, 16), target)
     results = [problem.run(name) for name in ("greedy", "numalb")]
     path = tmp_path_factory.mktemp("mapped") / "mappings.html"
-    mapped = Mapped("<b>tasks</b>.json", problem, results, target, Costs())
+    mapped = Mapped("<b>tasks</b>.json", problem, results, [50, 20], target, Costs())
     assert render_balance(mapped, path) < 1_000_000
     return path
 

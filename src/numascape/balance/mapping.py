@@ -154,6 +154,10 @@ class Problem:
         """The mapping with cores exchanged: equal loads and communication, fewest migrations."""
         return native.relabel(self._native, np.ascontiguousarray(mapping, np.uint32))
 
+    def relabelled_migrations(self, mapping: Cores) -> int:
+        """The number of tasks that still migrate after `relabel`."""
+        return self.measure(self.relabel(mapping)).migrations
+
     def node_traffic(self, mapping: Cores) -> Floats:
         """Bytes (messages, if bytes are unknown) from each node to each node."""
         return traffic_between(self.graph, self.target, mapping)

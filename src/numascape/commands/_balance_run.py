@@ -63,7 +63,9 @@ def _processes(groups: int) -> Executor:
     return process_engine(workers)() if workers > 1 else ThreadPoolExecutor(1)
 
 
-def print_table(problem: Problem, rows: list[Balanced], where: Hosts) -> None:
+def print_table(
+    problem: Problem, rows: list[Balanced], relabelled: list[int], where: Hosts
+) -> None:
     """The metrics of the present mapping and of each result."""
     graph, target = problem.graph, problem.target
     nodes = counted(where.plain.nodes, "node")
@@ -80,11 +82,10 @@ def print_table(problem: Problem, rows: list[Balanced], where: Hosts) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     now = problem.measure(graph.core)
     table.add_row("now", *_cells(now), "0", "", "", *_more(problem, graph.core, now, where))
-    for row in rows:
+    for row, least in zip(rows, relabelled, strict=True):
         m = row.metrics
-        relabelled = problem.measure(problem.relabel(row.mapping)).migrations
         table.add_row(
-            row.algorithm, *_cells(m), str(m.migrations), str(relabelled),
+            row.algorithm, *_cells(m), str(m.migrations), str(least),
             f"{1000 * row.seconds:.3f}", *_more(problem, row.mapping, m, where),
         )  # fmt: skip
     terminal.output().print(table)
@@ -170,6 +171,7 @@ def _simulated_costs(costs: list[float]) -> Costs:
 def write_picture(
     problem: Problem,
     rows: list[Balanced],
+    relabelled: list[int],
     where: Hosts,
     costs: list[float],
     graph: Path,
@@ -186,10 +188,11 @@ def write_picture(
 
     # The load of a thread is its accesses, so there is no time to simulate.
     threads = is_trace(graph)
+    simulated = None if threads else _simulated_costs(costs)
     names = _level_names(where) if where.by_level else []
     mappings = [problem.graph.core, *(row.mapping for row in rows)]
     mapped = Mapped(
-        graph.name, problem, rows, where.plain, None if threads else _simulated_costs(costs),
-        threads, names, [_level_shares(problem, mapping, where) for mapping in mappings],
+        graph.name, problem, rows, relabelled, where.plain, simulated, threads, names,
+        [_level_shares(problem, mapping, where) for mapping in mappings],
     )  # fmt: skip
     say_written(file, render_balance(mapped, file))

@@ -271,12 +271,13 @@ def balance(
     names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
     left = (names if compare else names[:1])[len(rows) :]
     rows += [problem.run(name, options) for name in left]
-    print_table(problem, rows, where)
+    relabelled = [problem.relabelled_migrations(row.mapping) for row in rows]
+    print_table(problem, rows, relabelled, where)
     if output is not None:
         for file in _write(output, graph, form, problem, rows[0]):
             terminal.say(f"wrote {file}")
     if picture is not None:
-        write_picture(problem, rows, where, costs, graph, picture)
+        write_picture(problem, rows, relabelled, where, costs, graph, picture)
     if timeline is not None:
         save_iterations(problem, rows[0], costs, timeline)
         terminal.say(f"wrote {timeline}")

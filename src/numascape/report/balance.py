@@ -48,6 +48,7 @@ _LONGEST_NAME: Final = 400
 class Mapped:
     """Mappings of the tasks of a problem, without the present one, which is always shown.
 
+    `relabelled` are the migrations of each after its cores are renumbered (slow for many cores).
     `nodes` is the target without costs by level: its nodes are those of the hosts. `level_shares`
     are the shares of messages by level of each mapping, also of the present one, if there are
     costs by level. `costs` are those of the simulation; without them, nothing is simulated.
@@ -56,6 +57,7 @@ class Mapped:
     file: str
     problem: Problem
     results: Sequence[Balanced]
+    relabelled: Sequence[int]
     nodes: Target
     costs: Costs | None
     are_threads: bool = False
@@ -122,14 +124,13 @@ def _with_present(mapped: Mapped) -> list[Balanced]:
 def _result(mapped: Mapped, one: Balanced, number: int) -> dict[str, Any]:
     problem, nodes = mapped.problem, mapped.nodes
     before, m = problem.graph.core, one.metrics
-    relabelled = problem.measure(problem.relabel(one.mapping)).migrations if number else 0
     return {
         "label": _name(one.algorithm),
         "imbalance": m.imbalance,
         "communication": m.communication,
         "off_node": m.off_node_bytes,
         "migrations": m.migrations,
-        "relabelled": relabelled,
+        "relabelled": mapped.relabelled[number - 1] if number else 0,
         "migrated_bytes": m.migrated_bytes,
         "milliseconds": 1000 * one.seconds,
         "core_memory": m.core_memory,

@@ -29,7 +29,8 @@ from numascape.report.encode import Planes
 
 def mapped_of(problem: Problem, *algorithms: str, costs: Costs | None = None) -> Mapped:
     results = [problem.run(name) for name in algorithms]
-    return Mapped("tasks.json", problem, results, problem.target, costs)
+    relabelled = [problem.relabelled_migrations(one.mapping) for one in results]
+    return Mapped("tasks.json", problem, results, relabelled, problem.target, costs)
 
 
 def data_of(mapped: Mapped, parts: int = 100) -> dict[str, Any]:
