@@ -104,6 +104,7 @@ PICTURES = (
         structure="w->vx",
         part="section:has(#source-lines)",
     ),
+    Picture("call-paths", ("seismic", "serial", "-t", "16"), structure="w->vx", part=".call-paths"),
     Picture(
         "memory-lines",
         ("matmul", "naive", "-t", "16"),

@@ -12,6 +12,7 @@ import { chosenPhases } from "../../model/phase-selection";
 import { listed, structureRows } from "../../model/structure-list";
 import type { Wanted } from "../../model/structure-list";
 import { arrange } from "../../model/thread-order";
+import { CallPathsPanel } from "../call-paths/call-paths-panel";
 import { CountChoice } from "../figures/count-choice";
 import { MachineChoice } from "../machine/machine-choice";
 import { MachinePanel } from "../machine/machine-panel";
@@ -134,6 +135,7 @@ function Page({ report: written }: { report: Report }) {
             )}
           </div>
         )}
+        <CallPathsPanel report={recorded} phases={phases} selected={whole} onSelect={select} />
         {seen && (
           <ReadWritePanel
             report={recorded}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flame graph of the calls that allocated memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from browser.accessibility import violations
+from browser.opened import Open, settle
+from numascape.report import draft, render
+from synthetic.patterns import HOSTILE, seismic
+from synthetic.write import write_pattern
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stencil whose arrays are allocated by a function that main calls; one name is hostile."""
+    folder = tmp_path_factory.mktemp("paths")
+    pattern = seismic(600, 8)
+    pattern.structures[1]["call_stack"] = [f"{HOSTILE[0]} (evil.c:1)", "main (seismic.c:300)"]
+    path = folder / "paths.html"
+    render(draft(write_pattern(pattern, folder / "paths.numascape")), path)
+    return path
+
+
+def test_frames_are_walked_enlarged_and_searched(open_file: Open, file: Path) -> None:
+    opened = open_file(file)
+    page = opened.page
+    panel = page.locator(".call-paths")
+    told = panel.locator(".flame-told")
+
+    def width(name: str) -> float:
+        box = panel.locator(".flame-frame").filter(has_text=name).first.bounding_box()
+        assert box
+        return box["width"]
+
+    whole = width("main (seismic.c:300)")
+    first = panel.locator(".frame-structure.flame-frame").first
+    assert width(first.inner_text()) < whole / 2
+    panel.locator(".flame").focus()
+    page.keyboard.press("ArrowDown")
+    assert told.inner_text().startswith("main (seismic.c:300): ")
+    page.keyboard.press("ArrowDown")
+    called = told.inner_text().split(" (")[0]
+    page.keyboard.press("Enter")
+    assert width(called) == pytest.approx(width("main (seismic.c:300)"), abs=2)
+    page.keyboard.press("Escape")
+    assert width(called) < whole / 2
+    panel.get_by_label("Search call paths").fill("main")
+    match = panel.locator("[role=status]").get_by_text("match").inner_text().replace("\u202f", " ")
+    share = width("main (seismic.c:300)") / width("seismic")
+    assert float(match.split(" %")[0].strip(">< ")) == pytest.approx(100 * share, abs=1)
+    assert page.evaluate("window.pwned") is None
+    assert panel.locator("i, img, script").count() == 0
+    assert opened.requests == [opened.file.as_uri()]
+    assert opened.complaints == []
+
+
+def test_a_structure_is_chosen_and_first_touches_have_places(open_file: Open, file: Path) -> None:
+    page = open_file(file).page
+    panel = page.locator(".call-paths")
+    second = panel.locator(".frame-structure.flame-frame").nth(1)
+    name = second.inner_text()
+    assert page.locator("tr[aria-selected=true] .name").inner_text() != name
+    second.click()
+    assert page.locator("tr[aria-selected=true] .name").inner_text() == name
+    panel.get_by_label("chosen structure").check(force=True)
+    assert panel.locator(".frame-structure.flame-frame").all_inner_texts() == [name]
+    assert panel.locator(".frame-place.flame-frame").count() == 0
+    panel.get_by_label("first touches").check(force=True)
+    assert panel.locator(".frame-place.flame-frame").count() > 0
+    panel.get_by_label("Save: Call paths of allocations").click()
+    with page.expect_download() as csv:
+        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
+    lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+    assert lines[0] == "path,kind,first_touches"
+    assert len(lines) == 1 + panel.locator(".flame-frame").count()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "grey"])
+def test_frames_can_be_read_in_each_theme(open_file: Open, file: Path, theme: str) -> None:
+    page = open_file(file, address=f"#v=1&theme={theme}").page
+    page.locator(".call-paths").get_by_label("first touches").check(force=True)
+    assert violations(page) == []
+    page.emulate_media(media="print")
+    settle(page)
+    assert not page.locator(".call-paths .flame-told").is_visible()
