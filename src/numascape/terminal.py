@@ -139,7 +139,15 @@ def amounts(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
 
 def _bars(console: Console) -> Progress:
     # Imported here, because without a terminal nothing needs it.
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    left = (TextColumn("left:"), TimeRemainingColumn())
+    description = TextColumn("{task.description}", markup=False)
+    columns = (description, BarColumn(), TimeElapsedColumn(), *left)
     return Progress(*columns, console=console, transient=True)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from a trace cannot steer the terminal."""
+"""Names from a trace cannot steer the terminal; progress is for terminals only."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
+from numascape import terminal
 from numascape.terminal import printable
 from numascape.trace import TraceInfo, write_trace
 
@@ -48,3 +51,15 @@ def test_show_escapes_hostile_names(
     assert "\x1b" not in out
     assert "\x07" not in out
     assert "[red]x[/red]" in out
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_progress_has_the_time_left(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=100)
+    monkeypatch.setattr(terminal, "messages", lambda: console)
+    assert list(terminal.track([1, 2], 2, "Measuring [all]")) == [1, 2]
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert ("Measuring [all]" in shown) == is_terminal
+    assert ("left:" in shown) == is_terminal
+    assert bool(shown) == is_terminal
