@@ -55,7 +55,7 @@ export function CoreLoads({ balance, selected, theme }: Props) {
         </div>
         <NodeAxis spans={nodeSpans(nodes)} />
       </div>
-      <p class="core-reading" aria-live="polite">
+      <p class="core-reading not-saved" aria-live="polite">
         {coresOf(balance, bar * size, size)}: <b>{after[bar]!.toFixed(3)}</b>
         {selected > 0 && <>, before {before[bar]!.toFixed(3)}</>}
       </p>

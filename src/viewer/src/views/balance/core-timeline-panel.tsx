@@ -101,7 +101,7 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Timeli
           <span>{show.seconds(longest)}</span>
         </div>
       </div>
-      <p class="core-reading" aria-live="polite">
+      <p class="core-reading not-saved" aria-live="polite">
         {activityText(balance, timeline, row, cell.part)}
       </p>
       <p class="how">

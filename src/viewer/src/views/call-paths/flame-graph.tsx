@@ -117,7 +117,7 @@ function Box({ frame: { name, depth }, marks, left, width, onClick, onPoint }: B
 function Told({ frame, frames, unit }: Props & { frame: Frame }) {
   const share = frame.value / Math.max(1, frames[0]!.value);
   return (
-    <p class="flame-told" aria-live="polite">
+    <p class="flame-told not-saved" aria-live="polite">
       <bdi class="mono">{frame.title.slice(0, 400)}</bdi>: {show.share(share)} (
       {show.count(frame.value)} {unit})
     </p>
