@@ -97,7 +97,7 @@ def test_the_table_has_both_runs_and_the_change(opened: Opened) -> None:
     page.get_by_role("button", name="Name").click()
     assert opened.names()[-1] == "table"
     page.wait_for_url("**by=name-up")
-    page.get_by_role("searchbox").fill("solver.c came")
+    page.get_by_label("Search structures").fill("solver.c came")
     assert opened.names() == ["came"]
 
 

@@ -71,7 +71,7 @@ def test_structures_are_sorted(open_report: Open) -> None:
 
 def test_structures_are_searched_by_name_and_place(open_report: Open) -> None:
     report = open_report("bucketsort")
-    search = report.page.get_by_role("searchbox")
+    search = report.page.get_by_label("Search structures")
     search.fill("key")
     assert report.names() == ["key_buff", "key_array"]
     search.fill("stack 17")
