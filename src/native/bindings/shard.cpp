@@ -201,15 +201,12 @@ nb::list modules(const std::vector<ModuleRow>& rows) {
 
 nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     nb::dict out;
-    // Call stacks have their outer callers in common: one object per address.
-    std::unordered_map<uint64_t, nb::object> known;
+    std::unordered_map<uint64_t, nb::object> known;  // by address; stacks have many in common
     for (const auto& [id, stack] : stacks) {
         nb::list frames;
         for (const uint64_t address : stack.frames) {
             nb::object& number = known[address];
-            if (!number.is_valid()) {
-                number = nb::cast(address);
-            }
+            if (!number.is_valid()) number = nb::cast(address);
             frames.append(number);
         }
         out[nb::cast(id)] = nb::make_tuple(
@@ -300,9 +297,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
         }
         result = replay(shard, parents, log.faults, frame_places(frames));
     }
-    if (result.samples.site.size() + result.counts.page.size() > kLargeReplay) {
-        malloc_trim(0);
-    }
+    if (result.samples.site.size() + result.counts.page.size() > kLargeReplay) malloc_trim(0);
     nb::dict out;
     out["header"] = header(shard.header());
     out["owners"] = nb::cast(owners(std::move(result.owners)));
