@@ -167,6 +167,14 @@ def test_prometheus_gets_gauges(numascape: Numascape, living: Living, tmp_path: 
         assert re.fullmatch(r"# (HELP|TYPE) .*|[a-z_]+\{[^\n]*\} \d+", line), line
 
 
+def test_a_page_is_written_and_named(numascape: Numascape, living: Living, tmp_path: Path) -> None:
+    file = tmp_path / "memory.html"
+    status, output, errors = numascape("pages", "--pid", living.pid, "-o", file)
+    assert (status, output) == (0, "")
+    assert f"wrote {file}" in errors
+    assert f"<title>Memory of living ({living.pid}) · Numascape</title>" in file.read_text()
+
+
 def test_watching_ends_with_the_process(program: Path, model: Path) -> None:
     running = Living(program, model)
     command = [sys.executable, "-m", "numascape", "pages", "-p", str(running.pid), "--watch", "0.2"]
@@ -187,6 +195,8 @@ def test_watching_ends_with_the_process(program: Path, model: Path) -> None:
         (("--pid", "4194303"), "there is no process 4194303"),
         (("--pid", "2"), "thread of the kernel"),
         (("--pid", "1", "--json", "--watch", "1"), "--json cannot be used"),
+        (("--pid", "1", "--json", "-o", "a.html"), "-o cannot be used with --json"),
+        (("--pid", "1", "-o", "a.svg"), "a file that ends in .html"),
     ],
 )
 def test_errors_are_one_line(numascape: Numascape, options: tuple[str, ...], message: str) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console, Group
 from numascape import terminal
 from numascape.commands._metrics import write_metrics
 from numascape.commands._options import JsonOption
+from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -60,6 +61,16 @@ def pages(
             show_default=False,
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write a page for the browser (.html).",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     prometheus: Annotated[
         Path | None,
@@ -77,6 +88,8 @@ def pages(
     safetensors files. The process is not stopped, and none of its pages is touched.
 
     Example: `numascape pages --pid llama-server --watch 2`
+
+    Example: `numascape pages --pid postgres -o postgres.html`
     """
     from numascape.live.parts import Namer
     from numascape.live.targets import find_targets
@@ -85,11 +98,17 @@ def pages(
         raise NumascapeError("no process given: use numascape pages --pid PROCESS")
     if as_json and (watch is not None or prometheus is not None):
         raise NumascapeError("--json cannot be used with --watch or --prometheus")
+    if output is not None:
+        _check_page(output, as_json or watch is not None or prometheus is not None)
     watched = [(target, Namer(target)) for target in find_targets(pid)]
     if as_json:
         from numascape.live.document import pages_document
 
         print(json.dumps(pages_document(_look(watched, exact)), indent=1))
+    elif output is not None:
+        from numascape.report.process_page import render_processes
+
+        say_written(output, render_processes(_look(watched, exact), detail, output))
     elif prometheus is not None:
         _export(prometheus, watched, exact, watch)
     elif watch is None:
@@ -98,6 +117,13 @@ def pages(
             console.print(_drawn([snapshot], console, top, detail))
     else:
         _watch(watched, exact, watch, top, detail)
+
+
+def _check_page(file: Path, has_other_output: bool) -> None:
+    if has_other_output:
+        raise NumascapeError("-o cannot be used with --json, --watch or --prometheus")
+    if file.suffix.lower() != ".html":
+        raise NumascapeError(f"{file}: a page for the browser is a file that ends in .html")
 
 
 def _look(watched: Watched, exact: bool) -> list[Snapshot]:

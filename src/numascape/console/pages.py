@@ -12,8 +12,9 @@ from rich.text import Text
 from numascape.appearance.palette import CATEGORIES
 from numascape.console.tables import name, table_of
 from numascape.live.mapping_names import file_name
+from numascape.live.notes import notes_of
 from numascape.live.snapshot import Snapshot
-from numascape.live.structures import Structure, node_uses, structures_of, swapped_bytes
+from numascape.live.structures import Structure, node_uses, structures_of
 from numascape.machine.kernel_lists import format_cpu_list
 from numascape.quantities import bytes_text, counted
 
@@ -27,7 +28,7 @@ def drawn(snapshot: Snapshot, console: Console, top: int, in_detail: bool) -> Gr
     """The process: its nodes, its `top` largest structures, its threads by node."""
     lines: list[RenderableType] = [_title(snapshot), _nodes(snapshot)]
     lines.append(_structures(snapshot, console, top, in_detail))
-    lines += [Text(name(line), "dim") for line in _notes(snapshot)]
+    lines += [Text(name(line), "dim") for line in notes_of(snapshot)]
     return Group(*lines)
 
 
@@ -123,19 +124,3 @@ def _colour(table: Table, nodes: list[int]) -> None:
                 )  # fmt: skip
                 if number is not None:
                     cell.stylize(CATEGORIES[number % len(CATEGORIES)], at, at + 1)
-
-
-def _notes(snapshot: Snapshot) -> list[str]:
-    notes = []
-    swapped = swapped_bytes(snapshot)
-    if swapped:
-        notes.append(f"{bytes_text(swapped)} more are in swap")
-    if snapshot.every > 1:
-        notes.append(
-            f"estimated: one block of 2 MiB in {snapshot.every} was examined; --exact examines all"
-        )
-    if not snapshot.huge_told:
-        notes.append(
-            "this kernel does not tell which pages are transparent huge pages (Linux 6.7 does)"
-        )
-    return notes

@@ -9,6 +9,7 @@ import { JobApp } from "./views/job/job-app";
 import { MachineApp } from "./views/machine-page/machine-app";
 import { App } from "./views/page/app";
 import { PredictionApp } from "./views/prediction/prediction-app";
+import { ProcessApp } from "./views/process/process-app";
 import "./styles/page.css";
 import "./styles/run-header.css";
 import "./styles/card.css";
@@ -33,6 +34,7 @@ import "./styles/prediction.css";
 import "./styles/machine-page.css";
 import "./styles/balance.css";
 import "./styles/experiment.css";
+import "./styles/process.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
@@ -60,6 +62,7 @@ function Shown({ content }: { content: Content }) {
   if ("machine" in content) return <MachineApp machine={content.machine} />;
   if ("balance" in content) return <BalanceApp balance={content.balance} />;
   if ("experiment" in content) return <ExperimentApp experiment={content.experiment} />;
+  if ("processes" in content) return <ProcessApp {...content.processes} />;
   return <App report={content.report} />;
 }
 

@@ -7,6 +7,7 @@ import type { Experiment } from "./experiment";
 import type { Job } from "./job";
 import type { MachineContent } from "./machine-page";
 import type { Prediction } from "./prediction";
+import type { Processes } from "./processes";
 import type { Column, Report } from "./report";
 
 const FORMAT = "numascape-report";
@@ -16,6 +17,7 @@ const PREDICTION = { format: "numascape-prediction", version: 1, tables: [] };
 const MACHINE = { format: "numascape-machine", version: 1, tables: [] };
 const BALANCE = { format: "numascape-balance", version: 1, tables: ["activity"] };
 const EXPERIMENT = { format: "numascape-experiment", version: 1, tables: [] };
+const PROCESSES = { format: "numascape-processes", version: 1, tables: [] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** What of a report has columns. */
@@ -38,11 +40,13 @@ export type Content =
   | { machine: MachineContent }
   | { balance: Balance }
   | { experiment: Experiment }
+  | { processes: Processes }
   | { report: Report };
 
 /**
  * What the page shows: a job, two runs compared, predictions, a machine, mappings of tasks,
- * measurements of the page cache, or the report of one trace. `other` has further data of the page, by its id.
+ * measurements of the page cache, running processes, or the report of one trace. `other` has
+ * further data of the page, by its id.
  */
 export async function unpackPage(base64: string, other: (id: string) => string): Promise<Content> {
   const block = await inflate(decodeBase64(base64));
@@ -56,6 +60,7 @@ export async function unpackPage(base64: string, other: (id: string) => string):
   if (format === EXPERIMENT.format) {
     return { experiment: readBlock(block, EXPERIMENT) as Experiment };
   }
+  if (format === PROCESSES.format) return { processes: readBlock(block, PROCESSES) as Processes };
   if (format !== COMPARISON.format) return { report: parseBlock(block) };
   const compared = readBlock(block, COMPARISON) as Omit<Comparison, "reports">;
   const [a, b] = await Promise.all(["run-a", "run-b"].map((id) => unpackReport(other(id))));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Policy, PredictedStructure, Prediction } from "../../data/prediction";
 import type { Theme } from "../../draw/colour";
-import { nodeColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 import { nodeParts, pagesTable } from "../../model/policies";
+import { NodeBar } from "../elements/node-bar";
 import { SaveMenu } from "../page/save-menu";
 
 interface Props {
@@ -79,9 +79,6 @@ function Name({ structure: { name, kind, file, line } }: { structure: PredictedS
   );
 }
 
-/** Most nodes whose numbers are also written. */
-const WRITTEN = 4;
-
 interface NodesProps {
   policy: Policy;
   structure: number;
@@ -92,25 +89,6 @@ function Nodes({ policy, structure, theme }: NodesProps) {
   if (policy.copied.includes(structure)) return <>a copy on each node</>;
   const parts = nodeParts(policy, structure);
   if (parts.length === 0) return <>?</>;
-  const name = (node: number) => `node ${policy.nodes[node]}`;
-  const told = parts.map(({ node, share }) => `${name(node)}: ${show.percent(share)}`);
-  const most = told.slice(0, WRITTEN).join(", ");
-  return (
-    <>
-      <span class="node-bar" title={told.join(", ")} aria-hidden="true">
-        {parts.map(({ node, share }) => (
-          <span
-            key={node}
-            style={{
-              width: `${100 * share}%`,
-              background: nodeColour(node, policy.nodes.length, theme),
-            }}
-          />
-        ))}
-      </span>
-      <span class="origin">
-        {parts.length > WRITTEN ? `${parts.length} nodes: ${most} …` : most}
-      </span>
-    </>
-  );
+  const named = parts.map((part) => ({ ...part, name: `node ${policy.nodes[part.node]}` }));
+  return <NodeBar parts={named} nodes={policy.nodes.length} theme={theme} />;
 }

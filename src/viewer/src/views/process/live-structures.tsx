@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState } from "preact/hooks";
+import type { LiveProcess, LiveStructure } from "../../data/processes";
+import type { Theme } from "../../draw/colour";
+import * as show from "../../model/format";
+import {
+  found,
+  knownNodes,
+  liveStructureTable,
+  nodeShares,
+  residentBytes,
+} from "../../model/live-memory";
+import { NodeBar } from "../elements/node-bar";
+import { SaveMenu } from "../page/save-menu";
+
+interface Props {
+  process: LiveProcess;
+  theme: Theme;
+}
+
+/** Rows that are shown before more are asked for. */
+const STEP = 50;
+
+/** On which nodes the structures are, the largest first. */
+export function LiveStructures({ process, theme }: Props) {
+  const [search, setSearch] = useState("");
+  const [most, setMost] = useState(STEP);
+  const listed = found(process, search);
+  const left = listed.length - most;
+  return (
+    <section aria-labelledby="live-structures">
+      <div class="heading">
+        <h2 id="live-structures">Structures</h2>
+        <div class="controls">
+          <input
+            type="search"
+            placeholder="Search name, kind, file"
+            aria-label="Search structures"
+            value={search}
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+          <SaveMenu title="Structures" table={() => liveStructureTable(process)} picture={false} />
+        </div>
+      </div>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Structures">
+        <table class="job-table" aria-labelledby="live-structures">
+          <Head />
+          <tbody>
+            {listed.slice(0, most).map((i) => (
+              <Row key={i} structure={process.structures[i]!} process={process} theme={theme} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {left > 0 && (
+        <button type="button" class="link" onClick={() => setMost(most + 10 * STEP)}>
+          Show more ({left} left)
+        </button>
+      )}
+      {listed.length === 0 && <p class="how">No structure has this text.</p>}
+      {process.more_structures > 0 && (
+        <p class="how">{process.more_structures} smaller structures are not in this page.</p>
+      )}
+    </section>
+  );
+}
+
+function Head() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Structure</th>
+        <th scope="col" class="number">
+          In memory
+        </th>
+        <th scope="col" class="number">
+          In huge pages
+        </th>
+        <th scope="col" class="wide">
+          By node
+        </th>
+        <th scope="col">Policy</th>
+      </tr>
+    </thead>
+  );
+}
+
+interface RowProps {
+  structure: LiveStructure;
+  process: LiveProcess;
+  theme: Theme;
+}
+
+function Row({ structure, process, theme }: RowProps) {
+  const { name, kind, source, swapped, huge, policy } = structure;
+  return (
+    <tr>
+      <th scope="row">
+        <bdi class="name">{name}</bdi>{" "}
+        <span class="origin">
+          {kind}
+          {source && ` · ${show.fileName(source)}`}
+          {swapped > 0 && ` · ${show.bytes(swapped)} in swap`}
+        </span>
+      </th>
+      <td class="number">{show.bytes(residentBytes(structure))}</td>
+      <td class="number">{huge > 0 ? show.bytes(huge) : "–"}</td>
+      <td>
+        <NodeBar
+          parts={nodeShares(process, structure.nodes)}
+          nodes={knownNodes(process)}
+          theme={theme}
+        />
+      </td>
+      <td>
+        <bdi>{policy}</bdi>
+      </td>
+    </tr>
+  );
+}
