@@ -187,7 +187,8 @@ def test_users_evict_their_own_files(two: Seen) -> None:
 def test_tmpfs_is_named_and_no_sweep_frees_it(two: Seen) -> None:
     causes = json.loads(two["shared"]["out"])["causes"]
     (cause,) = [cause for cause in causes if cause["what"].startswith("tmpfs")]
-    assert 150 * MIB <= cause["size"] < 160 * MIB
+    # The kernel counts in each CPU first, and adds up later.
+    assert 149 * MIB <= cause["size"] < 160 * MIB
     assert "/run/place/tmpfs (150 MiB)" in cause["fix"]
     (file,) = json.loads(two["shared files"]["out"])
     assert file["nodes"] == {"0": 150 * MIB // PAGE}
