@@ -6,6 +6,7 @@
 #   make setup    only install what is missing, into .venv
 #   make docs     the documents as a site, in build/site/pages
 #   make wheel    the wheel for pip, in dist/, and its proof in bare systems (see packaging/)
+#   make deb      the Debian package, in dist/, from the wheel there, and its proof in a bare system
 #   make native   after a change in C++ or the viewer: rebuild and install just that
 #   make format   format all sources
 #
@@ -22,7 +23,7 @@ SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
 	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
 	-o -type f -print 2>/dev/null)
 
-.PHONY: demo test docs wheel check check-sources check-tests setup native format clean
+.PHONY: demo test docs wheel deb check check-sources check-tests setup native format clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -75,6 +76,14 @@ wheel: $(STAMP)
 	command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null; \
 	$(BIN)/python -m pytest --timeout 3600 packaging/wheel; \
 	else echo "The wheel is made, but not proved in bare systems: this needs root."; fi
+
+deb: $(STAMP)
+	@packaging/debian/build $(BIN)/python
+	@$(MAKE) --no-print-directory -C examples
+	@if [ "$$(id -u)" = 0 ]; then \
+	command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null; \
+	$(BIN)/python -m pytest --timeout 3600 packaging/debian; \
+	else echo "The package is made, but not proved in a bare system: this needs root."; fi
 
 demo: $(STAMP)
 	@$(MAKE) --no-print-directory -C examples

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+from bare_system import System, make_system
 
 ROOT = Path(__file__).parents[2]
 _MIB = 1 << 20
@@ -33,48 +33,6 @@ def _wheel() -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class System:
-    """A bare Debian in a folder, with a user who has no privileges."""
-
-    root: Path
-
-    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command as the user, in the user's folder."""
-        inside = (
-            f'mount -t proc proc "{self.root}/proc" && mount --rbind /sys "{self.root}/sys" && \
-mount --rbind /dev "{self.root}/dev" && \
-exec chroot --userspec=1000:1000 "{self.root}" sh -c \'cd /home/user && exec "$@"\' sh "$@"'
-        )
-        result = subprocess.run(
-            ["unshare", "--mount", "--fork", "--pid", "sh", "-c", inside, "sh", *command],
-            env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/user", "LANG": "C.UTF-8"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert result.returncode == 0 or not check, result.stdout
-        return result
-
-    @property
-    def home(self) -> Path:
-        """The user's folder, from outside."""
-        return self.root / "home/user"
-
-
-def _repository() -> str:
-    """Return where this system gets Debian's packages from."""
-    targets = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return next(uri for uri in targets.stdout.split() if re.search(r"/debian/?$", uri))
-
-
 @pytest.fixture(scope="session", params=["bookworm", "trixie"])
 def system(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -83,15 +41,7 @@ def system(
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         pytest.skip("needs root and the package debootstrap")
     folder = tmp_path_factory.mktemp(request.param)
-    subprocess.run(
-        ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", request.param,
-         folder / "root", _repository()],
-        check=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    system = System(folder / "root")
-    subprocess.run(["chroot", system.root, "useradd", "--create-home", "user"], check=True)
+    system = make_system(request.param, folder)
     _download(system)
     for program in ("matmul", "seismic"):
         shutil.copy(ROOT / "examples/build" / program, system.home)
