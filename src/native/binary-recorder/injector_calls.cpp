@@ -84,14 +84,15 @@ void let_signals_come(user_regs_struct& registers) {
     int status = 0;
     for (int i = 0; i < kMaxSignals && numascape::signal_comes(process, process); ++i) {
         trace(PTRACE_CONT, process, 0);
-        if (const int signal = stop_for_signal(process); signal != 0 && signal != SIGSTOP) {
-            trace(PTRACE_CONT, process, signal);
-        } else if (signal == SIGSTOP) {
-            continue;
-        }
-        syscall(SYS_tgkill, process, process, SIGSTOP);
-        if (waitpid(process, &status, 0) != process || !WIFSTOPPED(status)) {
-            return;
+        const int signal = stop_for_signal(process);
+        if (signal != SIGSTOP) {
+            if (signal != 0) {
+                trace(PTRACE_CONT, process, signal);
+            }
+            syscall(SYS_tgkill, process, process, SIGSTOP);
+            if (waitpid(process, &status, 0) != process || !WIFSTOPPED(status)) {
+                return;
+            }
         }
         trace(PTRACE_GETREGS, process, reinterpret_cast<long>(&registers));
     }
