@@ -15,7 +15,10 @@ def state(pid: int) -> tuple[list[str], list[str], set[str]]:
     """Return what a process has: its signals, its mappings without the heap's, its files."""
     folder = Path(f"/proc/{pid}")
     signals = [
-        line for line in (folder / "status").read_text().splitlines() if line.startswith("Sig")
+        line
+        for line in (folder / "status").read_text().splitlines()
+        # SigQ counts the signals that wait in all processes of the user.
+        if line.startswith("Sig") and not line.startswith("SigQ")
     ]
     maps = [line for line in (folder / "maps").read_text().splitlines() if "[heap]" not in line]
     return signals, maps, {entry.name for entry in (folder / "fd").iterdir()}
