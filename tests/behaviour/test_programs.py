@@ -40,6 +40,7 @@ ATTACHED = (
     "segment_bases",
     "shared_memory",
     "short_threads",
+    "small_stacks",
     "thread_without_storage",
     "unmapped_places",
     "user_faults",

@@ -36,12 +36,3 @@ def test_a_process_at_its_limits_goes_on(programs: Path, tmp_path: Path, limit: 
         resource.prlimit(process.pid, kind, limits)
         assert state(process.pid) == before
         assert end(process) == ("right\n", 42)
-
-
-def test_a_process_without_a_stack_goes_on(programs: Path, tmp_path: Path) -> None:
-    with running(programs / "no_stack") as process:
-        before = state(process.pid)
-        expect_refusal(process.pid, tmp_path, f"cannot be put into process {process.pid}")
-        assert state(process.pid) == before
-        output, _ = process.communicate("x", timeout=300)
-        assert (output, process.returncode) == ("", 42)

@@ -88,6 +88,16 @@ def test_the_red_zone_stays_as_it_is(programs: Path, attach: Attach) -> None:
         assert end(process) == ("right\n", 42)
 
 
+def test_a_stack_pointer_may_be_a_number_and_sigtrap_blocked(
+    programs: Path, attach: Attach
+) -> None:
+    with running(programs / "no_stack") as process:
+        for _ in range(2):
+            attach(process.pid, seconds=0.2)
+        output, _ = process.communicate("x", timeout=300)
+        assert (output, process.returncode) == ("", 42)
+
+
 def test_memory_that_nobody_touched_stays_so(programs: Path, attach: Attach) -> None:
     with running(programs / "unfilled") as process:
         for _ in range(2):
