@@ -7,6 +7,9 @@
 #include "range_counter.h"
 #include "runtime.h"
 
+// What own_stack.S calls.
+#define CALLED extern "C" __attribute__((visibility("hidden")))
+
 namespace numascape {
 namespace {
 
@@ -118,7 +121,9 @@ void begin_this_thread(void*) {
     begin_thread();
 }
 
-void* enter(CompiledModule* module) {
+}  // namespace
+
+CALLED void* numascape_enter(CompiledModule* module) {
     const Writing writing;
     if (writing.nested()) {
         return spare_counters();
@@ -138,7 +143,7 @@ void* enter(CompiledModule* module) {
     return const_cast<void*>(word->table);
 }
 
-void touch(void* table, uint64_t counter_offset, uint64_t place, const void* pc) {
+CALLED void numascape_touch(void* table, uint64_t counter_offset, uint64_t place, const void* pc) {
     ThreadRecorder* recorder = counted_thread();
     if (recorder == nullptr) {
         return;
@@ -162,6 +167,8 @@ void touch(void* table, uint64_t counter_offset, uint64_t place, const void* pc)
     }
 }
 
+namespace {
+
 // The block's counter reached zero. Returns whether this execution is sampled.
 bool begin_sample(ThreadRecorder* recorder, PageCounter* page_counters, const Site* site,
                   const CompiledModule& module) {
@@ -174,7 +181,9 @@ bool begin_sample(ThreadRecorder* recorder, PageCounter* page_counters, const Si
     return shard.begin_sample(*recorder, page_counters, number);
 }
 
-void* block(void* table, const Site* site, CompiledModule* module) {
+}  // namespace
+
+CALLED void* numascape_block(void* table, const Site* site, CompiledModule* module) {
     const Writing writing;
     auto* page_counters = static_cast<PageCounter*>(table);
     ThreadRecorder* recorder = writing.nested() ? nullptr : counted_thread();
@@ -182,7 +191,8 @@ void* block(void* table, const Site* site, CompiledModule* module) {
     return sampled ? recorder->sampling.table : page_counters;
 }
 
-void note(void* table, const Site* site, uint64_t address, CompiledModule* module) {
+CALLED void numascape_note(void* table, const Site* site, uint64_t address,
+                           CompiledModule* module) {
     const Writing writing;
     ThreadRecorder* recorder = writing.nested() ? nullptr : counted_thread();
     if (begin_sample(recorder, static_cast<PageCounter*>(table), site, *module)) {
@@ -190,6 +200,8 @@ void note(void* table, const Site* site, uint64_t address, CompiledModule* modul
                           recorder->sampling.weight, false);
     }
 }
+
+namespace {
 
 // --- Ranges: the accesses of whole loops.
 
@@ -224,15 +236,17 @@ void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* s
     }
 }
 
-void range(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
-           CompiledModule* module) {
+}  // namespace
+
+CALLED void numascape_range(const NestCounts* nest, uint64_t start, const Site* site,
+                            const void* pc, CompiledModule* module) {
     Run run;
     if (!normalise(*nest, start, run)) {
         return;
     }
     const Writing writing;
     if (module->thread()->table == nullptr) {
-        enter(module);
+        numascape_enter(module);
     }
     ThreadRecorder* recorder = counted_thread();
     if (recorder == nullptr) {
@@ -260,9 +274,9 @@ void range(const NestCounts* nest, uint64_t start, const Site* site, const void*
 
 // --- Phases
 
-std::atomic<uint32_t> threads_in_regions{0};
+static std::atomic<uint32_t> threads_in_regions{0};
 
-void mark(const char* name, const void* pc) {
+CALLED void numascape_mark(const char* name, const void* pc) {
     const Writing writing;
     ThreadRecorder* recorder = thread_state.recorder;
     if (options.marks && recorder != nullptr && !writing.nested() && shard.makes_calls()) {
@@ -273,7 +287,7 @@ void mark(const char* name, const void* pc) {
 
 // If regions are nested, or if several threads begin regions at the same time, the first one is the
 // phase until all have ended.
-void region(const void* function, const void* pc) {
+CALLED void numascape_region(const void* function, const void* pc) {
     const Writing writing;
     ThreadRecorder* recorder = thread_state.recorder;
     if (!options.regions || recorder == nullptr || writing.nested() || !shard.makes_calls()) {
@@ -290,7 +304,8 @@ void region(const void* function, const void* pc) {
     }
 }
 
-void memory_region(const char* name, uint64_t address, uint64_t bytes, const void* pc) {
+CALLED void numascape_memory_region(const char* name, uint64_t address, uint64_t bytes,
+                                    const void* pc) {
     const Writing writing;
     if (writing.nested() || !shard.makes_calls() || !recording()) {
         return;
@@ -304,8 +319,6 @@ void memory_region(const char* name, uint64_t address, uint64_t bytes, const voi
                             reinterpret_cast<uint64_t>(name), address, bytes);
     }
 }
-
-}  // namespace
 
 void* spare_counters() {
     PageCounter* known = spare_table.load();
@@ -358,13 +371,20 @@ void forget_compiled_modules(uint64_t start, uint64_t end) {
 
 }  // namespace numascape
 
+// The functions above, on the thread's own stack (own_stack.S).
+#define ON_OWN_STACK(function) CALLED decltype(numascape::function) function##_on_own_stack
+ON_OWN_STACK(numascape_enter);
+ON_OWN_STACK(numascape_touch);
+ON_OWN_STACK(numascape_block);
+ON_OWN_STACK(numascape_range);
+ON_OWN_STACK(numascape_note);
+ON_OWN_STACK(numascape_mark);
+ON_OWN_STACK(numascape_region);
+ON_OWN_STACK(numascape_memory_region);
+
 NUMASCAPE_EXPORTED const numascape::CompiledRuntime numascape_compiled_runtime = {
-    numascape::kCompiledVersion,
-    numascape::enter,
-    numascape::touch,
-    numascape::block,
-    numascape::range,
-    numascape::note,
-    numascape::mark,
-    numascape::region,
-    numascape::memory_region};
+    numascape::kCompiledVersion,         numascape_enter_on_own_stack,
+    numascape_touch_on_own_stack,        numascape_block_on_own_stack,
+    numascape_range_on_own_stack,        numascape_note_on_own_stack,
+    numascape_mark_on_own_stack,         numascape_region_on_own_stack,
+    numascape_memory_region_on_own_stack};

@@ -5,6 +5,7 @@
 // mappings.cpp replace functions of the C library to follow threads and memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "abi.h"
@@ -12,6 +13,7 @@
 #include "call_stack_log.h"
 #include "heap_blocks.h"
 #include "memory_regions.h"
+#include "own_stack.h"
 #include "phase_choice.h"
 #include "shard_writer.h"
 
@@ -40,11 +42,12 @@ struct QueuedSignal {
 constexpr uint32_t kDelayedSignals = 8;
 
 struct ThreadState {
+    char* own_stack_top;       // null while the thread has none (own_stack.h)
+    bool deferred;             // signals wait until nothing is half written
     ThreadRecorder* recorder;  // null before the thread's begin and after its end
     bool ended;
     bool inside;       // one of our replacements: what it calls is not the program's
     bool looking;      // for a real function: dlsym allocates and frees
-    bool deferred;     // signals wait until nothing is half written
     bool forking;      // with all locks held
     uint32_t writing;  // scopes of Writing, one inside the other
     uint32_t regions;  // parallel regions, one inside the other
@@ -53,7 +56,15 @@ struct ThreadState {
     QueuedSignal delayed[kDelayedSignals];
     uint32_t delayed_count;
 };
+static_assert(offsetof(ThreadState, own_stack_top) == NUMASCAPE_OWN_STACK_TOP);
+static_assert(offsetof(ThreadState, deferred) == NUMASCAPE_DEFERRED);
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+// Whether this stack pointer of this thread is on its own stack.
+inline bool is_on_own_stack(uint64_t stack_pointer) {
+    const auto top = reinterpret_cast<uint64_t>(thread_state.own_stack_top);
+    return top - stack_pointer < NUMASCAPE_OWN_STACK_BYTES;
+}
 
 // --- process.cpp
 const char* program_path();
@@ -97,7 +108,8 @@ long call_for_process(long number, const long (&arguments)[6]);
 long call_that_forbids_calls(long number, const long (&arguments)[6]);
 
 // --- signals.cpp
-// Delivers the signals that arrived while this thread wrote.
+// Delivers the signals that arrived while this thread wrote; on its own stack, they wait until it
+// has left that.
 void let_signals_in();
 // From now on, the program's handlers, including existing ones, wait while we write.
 void take_over_handlers();

@@ -157,9 +157,12 @@ void keep_for_once(int number) {
 void handle(int number, siginfo_t* info, void* context) {
     ThreadState& state = thread_state;
     const bool of_this_instruction = (kFaults & bit_of(number)) != 0 && info->si_code > 0;
-    if (state.writing != 0 && !of_this_instruction && shard.makes_calls()) {
+    auto* interrupted = static_cast<ucontext_t*>(context);
+    const auto stack_pointer = static_cast<uint64_t>(interrupted->uc_mcontext.gregs[REG_RSP]);
+    const bool in_recorder = state.writing != 0 || is_on_own_stack(stack_pointer);
+    if (in_recorder && !of_this_instruction && shard.makes_calls()) {
         const int error = errno;
-        defer(number, *info, static_cast<ucontext_t*>(context));
+        defer(number, *info, interrupted);
         keep_for_once(number);
         errno = error;
         return;
@@ -171,7 +174,7 @@ void handle(int number, siginfo_t* info, void* context) {
     // The interrupted code may be the malloc of the C library, called by us. What the handler does
     // belongs to the program.
     const bool inside = state.inside;
-    state.inside = inside && state.writing != 0;
+    state.inside = inside && in_recorder;
     reinterpret_cast<Handler>(handler)(number, info, context);
     state.inside = inside;
 }
@@ -179,6 +182,9 @@ void handle(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 void let_signals_in() {
+    if (is_on_own_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) {
+        return;
+    }
     while (thread_state.deferred) {
         const uint64_t mask = ~thread_state.let_in;
         thread_state.let_in = 0;

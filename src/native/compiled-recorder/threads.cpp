@@ -31,6 +31,20 @@ MappingRange find_stack() {
     return {reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(start) + bytes};
 }
 
+void map_own_stack() {
+    void* memory = os::map_sparse(NUMASCAPE_OWN_STACK_BYTES);
+    if (!os::failed(memory)) {
+        thread_state.own_stack_top = static_cast<char*>(memory) + NUMASCAPE_OWN_STACK_BYTES;
+    }
+}
+
+void free_own_stack() {
+    if (char* top = thread_state.own_stack_top) {
+        thread_state.own_stack_top = nullptr;
+        os::unmap(top - NUMASCAPE_OWN_STACK_BYTES, NUMASCAPE_OWN_STACK_BYTES);
+    }
+}
+
 void end_thread() {
     ThreadRecorder* recorder = thread_state.recorder;
     if (recorder == nullptr || !shard.makes_calls()) {
@@ -51,6 +65,7 @@ void end_thread() {
     thread_state.recorder = nullptr;
     thread_state.ended = true;
     shard.end_thread(recorder, name);
+    free_own_stack();
 }
 
 // Destructors of other keys may access memory, too, so ours runs in the last round.
@@ -94,6 +109,7 @@ ThreadRecorder* begin_thread() {
     thread_state.recorder = shard.start_thread(stack.start, stack.end);
     if (thread_state.recorder != nullptr) {
         thread_state.recorder->thread_pointer = os::thread_pointer();
+        map_own_stack();
     }
     pthread_once(&end_key_once, make_end_key);
     if (have_end_key) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What compiled code calls (CompiledRuntime): the functions of counting.cpp, on the thread's own
+// stack if it has one and is not on it already. Signals that came meanwhile are let in on the
+// program's stack.
+
+#include "own_stack.h"
+
+#define THREAD_STATE _ZN9numascape12thread_stateE
+#define LET_SIGNALS_IN _ZN9numascape14let_signals_inEv
+
+.macro ON_OWN_STACK name, function
+    .globl \name
+    .hidden \name
+    .type \name, @function
+    .balign 16
+\name:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    movq THREAD_STATE@gottpoff(%rip), %r10
+    movq %fs:NUMASCAPE_OWN_STACK_TOP(%r10), %r10
+    movq %r10, %r11
+    subq %rsp, %r11
+    cmpq $NUMASCAPE_OWN_STACK_BYTES, %r11
+    jb 1f                               // it is on it
+    testq %r10, %r10
+    cmovnzq %r10, %rsp
+1:  andq $-16, %rsp
+    call \function
+    leave
+    .cfi_def_cfa rsp, 8
+    movq THREAD_STATE@gottpoff(%rip), %r10
+    cmpb $0, %fs:NUMASCAPE_DEFERRED(%r10)
+    jne .L_let_in
+    ret
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    .text
+    .type .L_let_in, @function
+.L_let_in:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    pushq %rax
+    pushq %rax
+    andq $-16, %rsp
+    call LET_SIGNALS_IN
+    movq -8(%rbp), %rax
+    leave
+    .cfi_def_cfa rsp, 8
+    ret
+    .cfi_endproc
+
+    ON_OWN_STACK numascape_enter_on_own_stack, numascape_enter
+    ON_OWN_STACK numascape_touch_on_own_stack, numascape_touch
+    ON_OWN_STACK numascape_block_on_own_stack, numascape_block
+    ON_OWN_STACK numascape_range_on_own_stack, numascape_range
+    ON_OWN_STACK numascape_note_on_own_stack, numascape_note
+    ON_OWN_STACK numascape_mark_on_own_stack, numascape_mark
+    ON_OWN_STACK numascape_region_on_own_stack, numascape_region
+    ON_OWN_STACK numascape_memory_region_on_own_stack, numascape_memory_region
+
+    .section .note.GNU-stack,"",@progbits
