@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of six languages' runtimes, with threads, collectors and generated code."""
+"""Programs of seven languages' runtimes, with threads, collectors and generated code."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "openmp": (),
     "fields": ("gfortran",),
     "concurrent": ("go",),
+    "workers": ("rustc",),
     "Concurrent.class": ("javac", "java"),
     "events.js": ("node",),
     "threads.py": (),
@@ -27,7 +28,7 @@ COMPILERS_PROGRAMS = ("openmp", "fields")
 # No library can be loaded into a static program.
 REFUSED = {(PLAN, "concurrent"): "is linked statically"}
 # A recorder attaches to these and detaches while they work.
-ATTACHED = ("openmp", "fields", "threads.py")
+ATTACHED = ("openmp", "fields", "workers", "threads.py")
 CELLS = [(way, program) for way in (BINARY, FAULTS, PLAN) for program in LANGUAGES] + [
     (ATTACH, program) for program in ATTACHED
 ]
