@@ -17,6 +17,7 @@ from numascape.environment import users_environment
 from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults, samples
 from numascape.recorders.attach import attach, command_of_process
+from numascape.recorders.executable import check_executable
 from numascape.recorders.running import run_natively
 from numascape.recording.job_place import Place, place_of
 from numascape.recording.launchers import Launch
@@ -131,6 +132,8 @@ def observe(
     NumascapeError if the program cannot be recorded.
     """
     recorder, why = _choose(request, program)
+    if request.pid is None:
+        check_executable(program[0])
     native_cpu_s = None
     if request.measure_cost:
         progress(f"Running {request.program[0]} without recording first, to compare")
