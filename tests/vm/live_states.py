@@ -14,13 +14,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 # Imported before any fork becomes a user who may not read where Python lies.
 from integration.living import Living
@@ -33,26 +30,15 @@ from numascape.live import file_cache as _file_cache  # noqa: F401
 from numascape.live import moving as _moving  # noqa: F401
 from numascape.live import plans as _plans  # noqa: F401
 from numascape.live import undo as _undo  # noqa: F401
-from numascape.live.mappings import parse_numa_maps
-from numascape.live.plans import Move, Scope, move_by_policy
-from numascape.live.targets import Target, target_of
-from numascape.prediction.model import Prediction
-from numascape.tuning.advice import Advice
-from numascape.tuning.loop import Effects, Outcome, Request, apply
-from numascape.tuning.metric import Metric
-from numascape.tuning.metric import measure as measure_metric
-from numascape.tuning.printing import outcome_lines
 from vm.host_states import NOBODY, as_nobody, command, on_node
+from vm.limit_states import limits
+from vm.live_target import asked, cpus, in_mid_move, living
+from vm.restless_states import restless
+from vm.tune_states import tuned, tuned_whole
 
 MIB = 1 << 20
 PROGRAMS, MODEL = Path(sys.argv[1]), Path(sys.argv[2])
-MOVES = 8
-# Measures that fall or rise with each run, and one that fails after three.
-FALLS = "echo x >>falls; expr 10 - $(wc -l <falls)"
-RISES = "echo x >>rises; wc -l <rises"
-BREAKS = "echo x >>breaks; wc -l <breaks; test $(wc -l <breaks) -le 3"
-NOTHING = Prediction("", 1.0, 1.0, 1.0, 1.0, "", "nothing", 0.0, 0.0, np.zeros((2, 2)), (0, 1), (),
-                     ())  # fmt: skip
+LIVING = PROGRAMS / "living"
 HELD = 64 * MIB
 PLAN = """format = "numascape-plan"
 version = 1
@@ -74,34 +60,6 @@ nodes = [1]
 """
 
 
-@contextmanager
-def living(node: int = 0) -> Iterator[Living]:
-    """The program, all of whose memory is on one node at first."""
-    on_node(node)
-    running = Living(PROGRAMS / "living", MODEL)
-    os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    while running.passes() < 1:
-        pass
-    # All of its threads exist now.
-    for tid in Path(f"/proc/{running.pid}/task").iterdir():
-        os.sched_setaffinity(int(tid.name), range(os.cpu_count() or 1))
-    try:
-        yield running
-    finally:
-        if running.process.poll() is None:
-            running.process.kill()
-            running.process.communicate()
-
-
-def asked(running: Living, *words: str) -> dict[str, Any]:
-    """Run `numascape move` on it: its account, and where the program then is told its pages are."""
-    before = running.passes()
-    result = command("move", "--json", "--pid", str(running.pid), *words)
-    while running.passes() < before + 1:
-        pass
-    return {**result, "where": running.where()}
-
-
 def anonymous(running: Living) -> str:
     """The name of its anonymous mapping; the kernel merges mappings, so it may begin below."""
     wanted = running.areas["anonymous"].start
@@ -115,7 +73,7 @@ def anonymous(running: Living) -> str:
 def looked_at_and_moved() -> dict[str, Any]:
     """Everything on one program, which checks its data all the time."""
     seen: dict[str, Any] = {}
-    with living() as running:
+    with living(LIVING, MODEL) as running:
         pid = str(running.pid)
         seen["areas"] = {name: [area.start, area.pages] for name, area in running.areas.items()}
         seen["first where"] = running.where()
@@ -149,57 +107,23 @@ def looked_at_and_moved() -> dict[str, Any]:
     return seen
 
 
-def cpus(running: Living) -> list[list[int]]:
-    tids = sorted(int(path.name) for path in Path(f"/proc/{running.pid}/task").iterdir())
-    return [sorted(os.sched_getaffinity(tid)) for tid in tids]
-
-
-def on_node_1(pid: int) -> int:
-    """The pages of a process on node 1."""
-    text = Path(f"/proc/{pid}/numa_maps").read_text()
-    return sum(line.pages.get(1, 0) for line in parse_numa_maps(text).values())
-
-
 def interrupted(running: Living, number: int, *words: str) -> dict[str, Any]:
     """A slow move, which a signal interrupts as soon as something has been moved."""
     asked(running, "--policy", "bind:0", *words)
-    before = on_node_1(running.pid)
-
-    ended = threading.Event()
-
-    def interrupt() -> None:
-        while not ended.wait(0.05):
-            if on_node_1(running.pid) >= before + 64:
-                os.kill(os.getpid(), number)
-                return
-
-    helper = threading.Thread(target=interrupt)
-    helper.start()
-    result = asked(running, "--policy", "bind:1", *words, "--rate", "0.5")
-    ended.set()
-    helper.join()
-    return result
+    with in_mid_move(running.pid, lambda: os.kill(os.getpid(), number)):
+        return asked(running, "--policy", "bind:1", *words, "--rate", "0.5")
 
 
 def ended_meanwhile() -> dict[str, Any]:
     """The target is killed in mid-move."""
-    with living() as running:
-        before = on_node_1(running.pid)
-        ended = threading.Event()
 
-        def kill() -> None:
-            while not ended.wait(0.05) and on_node_1(running.pid) < before + 64:
-                pass
-            running.process.kill()
-            running.process.communicate()
+    def kill() -> None:
+        running.process.kill()
+        running.process.communicate()
 
-        helper = threading.Thread(target=kill)
-        helper.start()
+    with living(LIVING, MODEL) as running, in_mid_move(running.pid, kill):
         words = ("--pid", str(running.pid), "--policy", "bind:1", "--rate", "0.5")
-        result = command("move", "--json", *words, "-o", "ended.undo")
-        ended.set()
-        helper.join()
-    return result
+        return command("move", "--json", *words, "-o", "ended.undo")
 
 
 @contextmanager
@@ -235,26 +159,6 @@ def full_node() -> dict[str, Any]:
         node = read_nodes(Path("/"))[1]
         assert node.watermarks is not None
     return {**result, "free": node.free, "minimum": node.watermarks.minimum}
-
-
-def restless() -> dict[str, Any]:
-    """All memory of a program that forks and maps all the time is moved to and fro meanwhile."""
-    program = subprocess.Popen([PROGRAMS / "restless"], stdout=subprocess.PIPE, text=True)
-    assert program.stdout is not None
-    program.stdout.readline()
-    moved = 0
-    errors = []
-    for number in range(MOVES):
-        words = ["--policy", f"bind:{(number + 1) % 2}", "-o", "restless.undo"]
-        words += ["--shared"] if number % 4 < 2 else []
-        result = command("move", "--json", "--pid", str(program.pid), *words)
-        if result["status"] in {0, 1}:
-            moved += sum(row["bytes"] for row in json.loads(result["out"])["moved"])
-        else:
-            errors.append(result["err"])
-    program.terminate()
-    out = program.communicate()[0]
-    return {"status": program.returncode, "out": out, "moved": moved, "errors": errors}
 
 
 HUGE = """
@@ -307,52 +211,9 @@ def of_nobody() -> dict[str, Any]:
     return {"own": own, "shared": shared}
 
 
-def tuned() -> dict[str, Any]:
-    """The part of `tune` that changes the program: move, measure, and take back what got worse.
-
-    What it moves is given. Polars, with which it observes and plans, computes wrongly or crashes in
-    an emulated guest: QEMU 7.2 executes some gathers of AVX2 wrongly (see CONTRIBUTING.md).
-    """
-    seen: dict[str, Any] = {}
-    with living() as running:
-        target = target_of(running.pid)
-        assert target is not None
-        for name, measure in (("worse", FALLS), ("failed", BREAKS), ("kept", RISES)):
-            seen[f"before {name}"] = running.where()
-            move = move_by_policy(target, "spread", Scope(("table",), threads=True))
-            outcome = applied(target, move, Metric(measure, 3), f"{name}.undo")
-            done, back = outcome.done, outcome.taken_back
-            assert done is not None
-            seen[name] = {
-                "moved": done.account.moved_bytes,
-                "verified": done.account.verified,
-                "taken back": None if back is None else back.account.verified,
-                "failure": outcome.failure,
-                "measured": [one and one.median for one in (outcome.metric_before,
-                                                            outcome.metric_after)],
-                "lines": list(outcome_lines(outcome)),
-                "where": running.where(),
-                "CPUs": cpus(running),
-            }  # fmt: skip
-        seen["end"] = running.end()
-    return seen
-
-
-def applied(target: Target, move: Move, metric: Metric, undo: str) -> Outcome:
-    """The outcome of the move just before the process would be observed again."""
-    request = Request(target, 1.0, "binary", Path(), True, metric, undo=Path(undo))
-    effects = Effects(lambda _line: None, lambda: False, lambda _of, _done: None)
-    before = measure_metric(metric, effects.is_stopped)
-    outcome = Outcome(advice=Advice(move, (), NOTHING, NOTHING), metric_before=before)
-    for outcome in apply(request, effects, outcome):  # noqa: B020
-        if outcome.metric_after is not None or outcome.taken_back is not None:
-            return outcome
-    raise AssertionError
-
-
 def policies() -> dict[str, Any]:
     """A variable under each policy, on a machine with more than two nodes."""
-    with living() as running:
+    with living(LIVING, MODEL) as running:
         seen = {
             policy: asked(running, "--policy", policy, "--structure", "table", "-o", "any.undo")
             for policy in ("interleave", "spread", "bind:2,3", "interleave:1,3", "spread:3")
@@ -386,10 +247,12 @@ STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "moved": looked_at_and_moved,
     "ended meanwhile": ended_meanwhile,
     "full": full_node,
-    "restless": restless,
+    "restless": lambda: restless(PROGRAMS / "restless", 100),
     "huge": huge_pages,
     "nobody": of_nobody,
-    "tuned": tuned,
+    "limits": lambda: limits(LIVING, MODEL),
+    "tuned": lambda: tuned(LIVING, MODEL),
+    "tuned whole": lambda: tuned_whole(LIVING),
     "policies": policies,
     "cache": cache,
 }

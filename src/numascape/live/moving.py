@@ -241,7 +241,13 @@ def _can_be_retried(results: Nodes) -> npt.NDArray[np.bool_]:
 
 
 def _of_call(error: int, found: Nodes) -> Nodes:
-    """The results of pages of a call that failed: those without a result have the call's error."""
+    """The results of pages of a call that failed: those without a result have the call's error.
+
+    EACCES of a page means that other processes map it; of the call, that the cpuset of the process
+    does not allow the node (mm/migrate.c, do_pages_move).
+    """
+    if error == errno.EACCES:
+        error = errno.ENODEV
     return np.where(found == native.NOT_TRIED, -error, found).astype(np.int32)
 
 

@@ -4,9 +4,9 @@
 //
 // In each round, a new mapping is written, a child checks and changes its copy of it and of `kept`,
 // this process checks that its own are as before, and unmaps. In every eighth round, the child
-// executes this program with an argument, which then ends at once. Prints "ready", and at the end
-// "N rounds" with status 0; ends with status 1 at the first word that is not what it was written
-// as.
+// executes this program with an argument, which then ends at once. Prints "ready", then a line
+// after every 100 rounds, and at the end "N rounds" with status 0; ends with status 1 at the first
+// word that is not what it was written as.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -70,6 +70,10 @@ int main(int argc, char** argv) {
         if (!is_as_filled(mapped, MAPPED, (uint64_t)round)) return 1;
         if (!is_as_filled(kept, KEPT, 7)) return 1;
         munmap(mapped, MAPPED * PAGE);
+        if (round % 100 == 0) {
+            puts("100 more");
+            fflush(stdout);
+        }
     }
     printf("%ld rounds\n", round - 1);
     return 0;

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a move ends early. tests/vm/test_live.py moves pages between nodes."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from numascape.live.mappings import PAGE
+from numascape.live.moving import LARGEST_STEP, Pace, move_pages
+from numascape.live.page_sets import PageSet, query
+from numascape.live.targets import Target, target_of
+
+STEPS = 4
+
+
+@pytest.fixture
+def target() -> Target:
+    found = target_of(os.getpid())
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def pages(target: Target) -> Iterator[PageSet]:
+    """Pages of this process for at least STEPS steps, which are on the nodes that they want."""
+    size = STEPS * LARGEST_STEP
+    with mmap.mmap(-1, size) as area:
+        area[:] = b"x" * size
+        first = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        addresses = first + PAGE * np.arange(size // PAGE, dtype=np.uint64)
+        nodes = query(target, addresses)
+        sizes = np.full(len(addresses), PAGE, np.uint32)
+        yield PageSet("area", "", 0, PAGE, addresses, sizes, nodes, nodes)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_a_stop_ends_a_move_after_the_present_step(
+    target: Target, pages: PageSet, steps: int
+) -> None:
+    asked = itertools.count()
+    account = move_pages(target, [pages], Pace(is_stopped=lambda: next(asked) >= steps))
+    assert account.ending == "interrupted"
+    assert account.steps == steps
+    assert account.tried == account.verified <= steps * LARGEST_STEP < pages.total
+
+
+def test_a_stop_ends_the_waiting_for_the_rate(target: Target, pages: PageSet) -> None:
+    asked = itertools.count()
+    # At a byte per second, a step would be a matter of weeks.
+    pace = Pace(bytes_per_s=1.0, is_stopped=lambda: next(asked) >= 2)
+    account = move_pages(target, [pages], pace)
+    assert (account.ending, account.steps) == ("interrupted", 1)

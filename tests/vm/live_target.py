@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In a guest: the program living.c as the target of moves, and what happens to it in mid-move."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from integration.living import Living
+from numascape.live.mappings import parse_numa_maps
+from vm.host_states import command, on_node
+
+# A move counts as begun when so many pages have arrived.
+BEGUN = 64
+
+
+@contextmanager
+def living(program: Path, model: Path, node: int = 0) -> Iterator[Living]:
+    """The program, all of whose memory is on one node at first."""
+    on_node(node)
+    running = Living(program, model)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    while running.passes() < 1:
+        pass
+    # All of its threads exist now.
+    for tid in Path(f"/proc/{running.pid}/task").iterdir():
+        os.sched_setaffinity(int(tid.name), range(os.cpu_count() or 1))
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+            running.process.communicate()
+
+
+def asked(running: Living, *words: str) -> dict[str, Any]:
+    """Run `numascape move` on it: its account, and where the program then is told its pages are."""
+    before = running.passes()
+    result = command("move", "--json", "--pid", str(running.pid), *words)
+    while running.passes() < before + 1:
+        pass
+    return {**result, "where": running.where()}
+
+
+def cpus(running: Living) -> list[list[int]]:
+    tids = sorted(int(path.name) for path in Path(f"/proc/{running.pid}/task").iterdir())
+    return [sorted(os.sched_getaffinity(tid)) for tid in tids]
+
+
+def on_node_1(pid: int) -> int:
+    """The pages of a process on node 1."""
+    text = Path(f"/proc/{pid}/numa_maps").read_text()
+    return sum(line.pages.get(1, 0) for line in parse_numa_maps(text).values())
+
+
+@contextmanager
+def in_mid_move(pid: int, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act` as soon as the block has moved some pages of the process to node 1."""
+    before = on_node_1(pid)
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.05):
+            if on_node_1(pid) >= before + BEGUN:
+                act()
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    yield
+    ended.set()
+    watcher.join()

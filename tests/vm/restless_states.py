@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In a guest: moves of a program that maps, unmaps, forks and executes all the time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+from vm.host_states import command
+
+MOVES = 8
+
+
+def restless(program: Path, rounds: int) -> dict[str, Any]:
+    """Move all of its memory to and fro, at least MOVES times, and until it has done the rounds."""
+    running = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    output = running.stdout
+    output.readline()
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(iter(output.readline, "")))
+    reader.start()
+    moved = number = 0
+    errors: list[str] = []
+    while running.poll() is None and (number < MOVES or len(lines) < rounds // 100):
+        words = ["--policy", f"bind:{(number + 1) % 2}", "-o", "restless.undo"]
+        words += ["--shared"] if number % 4 < 2 else []
+        result = command("move", "--json", "--pid", str(running.pid), *words)
+        if result["status"] in {0, 1}:
+            moved += sum(row["bytes"] for row in json.loads(result["out"])["moved"])
+        else:
+            errors.append(result["err"])
+        number += 1
+    running.terminate()
+    reader.join()
+    return {"status": running.wait(), "out": lines[-1] if lines else "", "moves": number,
+            "moved": moved, "errors": errors}  # fmt: skip
