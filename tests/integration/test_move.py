@@ -91,6 +91,44 @@ def test_a_dry_run_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+# A child touches all pages of a shared mapping; its parent maps the one that it reads.
+SEGMENT = """
+import mmap, os, time
+area = mmap.mmap(-1, 256 * 4096)
+if os.fork() == 0:
+    area[:] = b"x" * len(area)
+    os._exit(0)
+os.wait()
+area[0]
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="opening the file of a segment needs root")
+def test_a_segment_is_moved_whole(
+    numascape: Numascape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = [sys.executable, "-c", SEGMENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        words = ("move", "--json", "--pid", process.pid, "--policy", "bind:0")
+        segment = ("--structure", "shared mapping*")
+        found = [
+            json.loads(numascape(*words, *segment, *more)[1])
+            for more in (("--shared", "--dry-run"), ("--dry-run",), ("--shared",))
+        ]
+        process.kill()
+    whole, mapped, moved = (one["to_move"] + one["in_place"] for one in found)
+    assert whole == moved == 256 * 4096
+    assert 0 < mapped < whole
+    assert found[0]["pid"] == process.pid
+    assert found[2]["not_moved"] == {}
+    assert list(tmp_path.iterdir()) == []  # no undo file
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

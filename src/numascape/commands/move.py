@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numascape.live.affinity import ThreadResults
     from numascape.live.moving import Account
     from numascape.live.plans import Move, Scope
+    from numascape.live.targets import Target
 
 
 def move(
@@ -85,7 +86,8 @@ def move(
         bool,
         typer.Option(
             "--shared",
-            help="Also pages that other processes map; needs CAP_SYS_NICE, as root has.",
+            help="Also pages that other processes map; needs CAP_SYS_NICE, as root has. With "
+            "--structure and shared memory: the whole segment.",
         ),
     ] = False,
     rate: Annotated[
@@ -121,11 +123,11 @@ def move(
     scope = Scope(tuple(structure or ()), file, tensor, threads)
     _check(pid, policy, plan, undo, scope)
     _check_scope(scope, policy)
-    with _wanted(pid, policy, plan, undo, scope) as wanted:
+    with _wanted(pid, policy, plan, undo, scope, shared) as wanted:
         if dry_run:
             _print_plan(wanted, as_json)
             return
-        if undo is None and wanted.file is None and (wanted.pages.sets or wanted.threads):
+        if undo is None and wanted.can_be_undone and (wanted.pages.sets or wanted.threads):
             _write_undo(wanted, output)
         account, results = _move_and_account(wanted, rate, shared, quiet)
     _print_account(wanted, account, results, as_json)
@@ -159,9 +161,14 @@ def _check_scope(scope: Scope, policy: str | None) -> None:
 
 @contextmanager
 def _wanted(
-    pid: str | None, policy: str | None, plan: Path | None, undo: Path | None, scope: Scope
+    pid: str | None,
+    policy: str | None,
+    plan: Path | None,
+    undo: Path | None,
+    scope: Scope,
+    shared: bool,
 ) -> Iterator[Move]:
-    from numascape.live.plans import move_back, move_by_plan, move_by_policy
+    from numascape.live.plans import move_back, move_by_plan
 
     if undo is not None:
         from numascape.live.undo import read_undo
@@ -177,7 +184,22 @@ def _wanted(
 
         yield move_by_plan(one_target(pid or ""), read_plan(plan), scope.threads)
     else:
-        yield move_by_policy(one_target(pid or ""), policy or "", scope)
+        with _of_process(one_target(pid or ""), policy or "", scope, shared) as move:
+            yield move
+
+
+@contextmanager
+def _of_process(target: Target, policy: str, scope: Scope, shared: bool) -> Iterator[Move]:
+    from numascape.live.plans import move_by_policy
+    from numascape.live.segments import segments_move, segments_of
+
+    are_all_wanted = shared and scope.structures and not scope.threads
+    segments = segments_of(target, scope.structures) if are_all_wanted else []
+    if segments:
+        with segments_move(target, segments, policy) as move:
+            yield move
+    else:
+        yield move_by_policy(target, policy, scope)
 
 
 def _write_undo(wanted: Move, output: Path | None) -> None:
@@ -221,7 +243,7 @@ def _planned(wanted: Move) -> dict[str, Any]:
     return {
         "format": "numascape move",
         "version": 1,
-        "pid": wanted.target.pid if wanted.file is None else None,
+        "pid": (wanted.owner or wanted.target).pid if wanted.file is None else None,
         "file": None if wanted.file is None else str(wanted.file),
         "to_move": wanted.pages.total,
         "in_place": wanted.pages.in_place,

@@ -30,6 +30,18 @@ def cache_move(path: Path, tensors: str | None, text: str) -> Iterator[Move]:
     """
     target = target_of(os.getpid())
     assert target is not None
+    with cached_mapping(path) as mapping:
+        usable = usable_nodes(target)
+        policy = parse_policy(text, usual_nodes(target, usable), ())
+        check_nodes(policy.nodes, usable)
+        parts = Namer(target).parts([mapping], [])
+        selection = select_file(parts, [mapping], path, tensors, policy)
+        yield Move(target, find_pages(target, [mapping], selection.chosen), (), file=path)
+
+
+@contextmanager
+def cached_mapping(path: Path) -> Iterator[Mapping]:
+    """Map the cached pages of a file into this process. Raises NumascapeError."""
     try:
         status = path.stat()
         cached = CachedFile(str(path))
@@ -37,15 +49,9 @@ def cache_move(path: Path, tensors: str | None, text: str) -> Iterator[Move]:
         whole = path.resolve()
     except OSError as error:
         raise NumascapeError(_why_not(path, error)) from error
-    usable = usable_nodes(target)
-    policy = parse_policy(text, usual_nodes(target, usable), ())
-    check_nodes(policy.nodes, usable)
     end = cached.start + cached.bytes
-    mapping = Mapping(cached.start, end, "r--s", 0, "", status.st_ino, str(whole))
-    parts = Namer(target).parts([mapping], [])
-    selection = select_file(parts, [mapping], path, tensors, policy)
     try:
-        yield Move(target, find_pages(target, [mapping], selection.chosen), (), file=path)
+        yield Mapping(cached.start, end, "r--s", 0, "", status.st_ino, str(whole))
     finally:
         cached.close()
 

@@ -42,6 +42,7 @@ class Move:
     """The pages and threads to move. `unmet` are rules of a plan that fit nothing here.
 
     `file`: the pages are those of a file's page cache, which this process maps for the move.
+    `owner`: they are all of a segment of shared memory of that process, mapped likewise.
     """
 
     target: Target
@@ -49,11 +50,19 @@ class Move:
     threads: tuple[ThreadMove, ...]
     unmet: tuple[str, ...] = ()
     file: Path | None = None
+    owner: Target | None = None
 
     @property
     def subject(self) -> str:
         """What is moved."""
+        if self.owner is not None:
+            return f"shared memory of {self.owner}"
         return str(self.target) if self.file is None else f"page cache of {self.file}"
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether an undo file can name the pages: not if this process maps them."""
+        return self.file is None and self.owner is None
 
 
 def move_by_policy(target: Target, text: str, scope: Scope) -> Move:

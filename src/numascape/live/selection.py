@@ -39,6 +39,11 @@ def select_all(parts: Sequence[Part], mappings: Sequence[Mapping], policy: Polic
 
 def select_structures(parts: Sequence[Part], names: Sequence[str], policy: Policy) -> Selection:
     """The parts with these names (globs). Raises NumascapeError if a name fits none."""
+    return Selection(tuple((part, policy) for part in parts_named(parts, names)))
+
+
+def parts_named(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
+    """The parts with these names (globs), ascending. Raises NumascapeError if a name fits none."""
     chosen: dict[tuple[int, int], Part] = {}
     for name in names:
         fitting = [part for part in parts if part.name == name]
@@ -48,7 +53,7 @@ def select_structures(parts: Sequence[Part], names: Sequence[str], policy: Polic
                 f"the process has no structure {name!r}: `numascape pages --detail` lists them"
             )
         chosen |= {(part.start, part.end): part for part in fitting}
-    return Selection(tuple((part, policy) for _, part in sorted(chosen.items())))
+    return [part for _, part in sorted(chosen.items())]
 
 
 def select_file(

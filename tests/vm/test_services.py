@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services answer rightly while `numascape move` moves their memory: Python, Java, PostgreSQL.
+
+One boot with two nodes; service_states.py says what is done there.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from behaviour.servers import SERVERS
+from integration.conftest import make
+from vm.conftest import Boot
+from vm.guest import GuestNode
+from vm.service_states import BLOCK, BLOCKS, CLIENTS, ENOUGH, TRANSACTIONS
+
+PROGRAMS = Path(__file__).parent / "programs"
+STEPS = Path(__file__).with_name("service_states.py")
+TESTS = Path(__file__).parents[1]
+LIMIT_S = 400
+Seen = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def services(
+    request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
+) -> Seen:
+    server = SERVERS["postgres"]
+    for program in ("javac", *server.programs):
+        if shutil.which(program) is None:
+            pytest.skip(f"no guest: {program} is not installed")
+    build = request.config.cache.mkdir("guest-programs")
+    make(PROGRAMS, f"BUILD={build}", f"{build}/Service.class")
+    folder = tmp_path_factory.mktemp("services")
+    server.prepare(folder)
+    words = shlex.join([sys.executable, str(STEPS), str(build), "/run/work/data"])
+    job = f"set -e\nexport PYTHONPATH={shlex.quote(str(TESTS))}\n{words} >result.json"
+    boot([GuestNode(1, 448)] * 2, job, folder, LIMIT_S)
+    seen: Seen = json.loads((folder / "result.json").read_text())
+    return seen
+
+
+def bytes_moved(account: Seen) -> int:
+    return sum(row["bytes"] for row in account["moved"])
+
+
+@pytest.mark.parametrize("language", ["python", "java"])
+def test_a_service_answers_rightly_while_it_moves(services: Seen, language: str) -> None:
+    seen = services[language]
+    assert seen["wrong"] == []
+    assert seen["answers"] >= ENOUGH
+    _, *others = seen["accounts"]  # the first one gathers all of its data on a node
+    assert others
+    for account in others:
+        assert account["ended_early"] is None
+        assert bytes_moved(account) >= BLOCKS * BLOCK
+        assert account["verified"] >= bytes_moved(account)
+
+
+def test_no_transaction_fails_while_shared_buffers_move(services: Seen) -> None:
+    seen = services["postgres"]
+    count = CLIENTS * TRANSACTIONS
+    assert seen["status"] == 0
+    assert f"actually processed: {count}/{count}" in seen["printed"]
+    assert "failed transactions: 0 " in seen["printed"]
+    *sums, rows = seen["sums"]
+    assert len(set(sums)) == 1
+    assert int(rows) == count
+    assert any(bytes_moved(account) > 0 for account in seen["accounts"])
+
+
+def test_shared_buffers_are_interleaved_whole(services: Seen) -> None:
+    """Also the pages that the server's first process, which is named, never touched."""
+    last, checked = services["postgres"]["interleaved"], services["postgres"]["checked"]
+    assert last["not_moved"] == {}
+    assert last["verified"] == last["to_move"]
+    assert min(last["to_move"], last["in_place"]) > 0
+    assert checked["to_move"] == 0
+    assert checked["in_place"] >= last["to_move"] + last["in_place"]
+    mapped = services["postgres"]["mapped"]
+    assert checked["in_place"] > mapped["to_move"] + mapped["in_place"] > 0
