@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves the memory of programs in guests with several nodes, for longer than the tests have time.
+
+A program that maps, forks and executes all the time, and a language model that llama.cpp serves. It
+checks facts: answers, and where the kernel has the pages. A guest tells nothing about speed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from bench.measure import machine
+from bench.model_server import LAYERS, model_server, write_random_model
+from bench.tables import ResultTable, print_table, write_results
+
+TESTS: Final = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+from integration.conftest import make  # noqa: E402
+from vm.guest import GuestNode, run_in_guest  # noqa: E402
+from vm.kernel import guest_kernel  # noqa: E402
+
+GUEST: Final = Path(__file__).with_name("live_guest.py")
+LLAMA: Final = Path(__file__).parents[1] / "build/llama"
+MIB: Final = 1 << 20
+NODE_MIB: Final = 320
+# Of each tensor, the nodes have equal parts, to within a page and the pages that two tensors share.
+CLOSE: Final = 0.02
+LIMIT_S: Final = 3600
+Seen = dict[str, Any]
+Fact = tuple[str, bool]
+
+
+def in_guest(nodes: int, folder: Path, *words: str) -> Seen:
+    """The result of live_guest.py in a guest with so many nodes."""
+    path = f"{TESTS}:{GUEST.parents[1]}"
+    job = [
+        f"export PYTHONPATH={shlex.quote(path)}",
+        f"{shlex.join([sys.executable, str(GUEST), *words])} >result.json",
+    ]
+    guest = [GuestNode(1, NODE_MIB)] * nodes
+    run_in_guest(guest, "\n".join(job), folder, guest_kernel(), LIMIT_S)
+    seen: Seen = json.loads((folder / "result.json").read_text())
+    return seen
+
+
+def restless(nodes: int, rounds: int, folder: Path) -> Iterator[Fact]:
+    programs = TESTS / "vm/programs"
+    make(programs, f"BUILD={folder}", f"{folder}/restless")
+    seen = in_guest(nodes, folder, "restless", str(folder / "restless"), str(rounds))
+    done = int(seen["out"].split()[0]) if seen["out"] else 0
+    moved = seen["moved"] / MIB
+    yield f"restless: {done} rounds, {seen['moves']} moves, {moved:.0f} MiB moved", done >= rounds
+    yield "restless: no word was lost", seen["status"] == 0
+    yield "restless: each move gave its account", seen["errors"] == []
+
+
+def is_spread(layers: dict[str, dict[str, int]], nodes: int) -> bool:
+    """Whether each node has an equal part of each layer."""
+    return len(layers) == LAYERS and all(
+        len(layer) == nodes
+        and max(layer.values()) - min(layer.values()) <= CLOSE * sum(layer.values())
+        for layer in layers.values()
+    )
+
+
+def are_on(layers: dict[str, dict[str, int]], *nodes: str) -> bool:
+    return len(layers) == LAYERS and all(set(layer) <= set(nodes) for layer in layers.values())
+
+
+def verified(account: Seen) -> bool:
+    wanted: bool = account["status"] == 0 and account["verified"] == account["to_move"] > 0
+    return wanted
+
+
+def model(nodes: int, folder: Path) -> Iterator[Fact]:
+    server = model_server(LLAMA)
+    write_random_model(folder / "model.gguf")
+    stale = folder / "stale"
+    stale.touch()
+    os.truncate(stale, NODE_MIB * MIB)
+    words = (str(server), "/run/work/model.gguf", "/run/work/stale")
+    seen = in_guest(nodes, folder, "model", *words)
+    yield from cold_facts(seen["cold"], nodes)
+    yield from stale_facts(seen["stale"], nodes, seen["cold"]["first"])
+
+
+def cold_facts(cold: Seen, nodes: int) -> Iterator[Fact]:
+    begin, end, whole = cold["words"]
+    cached = cold["cached"]
+    yield "cold: all page cache of the model is on node 0", set(cold["read"]) == {"0"}
+    yield "cold: the server has all layers on node 0", are_on(cold["before"], "0")
+    yield f"cold: words {begin} to {end} of {whole} came while it moved", begin < end <= whole
+    yield "cold: the kernel has all pages where they should be", verified(cold["done"])
+    yield "cold: each node has an equal part of each layer", is_spread(cold["after"], nodes)
+    yield (
+        "cold: as many pages are cached as before",
+        (len(cached) == nodes and sum(cached.values()) == sum(cold["read"].values())),
+    )
+    yield (
+        "cold: the text of the server is the same",
+        (
+            cold["first"] != ""
+            and cold["meanwhile"].startswith(cold["first"])
+            and cold["last"] == cold["first"]
+        ),
+    )
+    yield "cold: undo puts all back", verified(cold["undone"]) and are_on(cold["after undo"], "0")
+
+
+def stale_facts(stale: Seen, nodes: int, text: str) -> Iterator[Fact]:
+    others = [str(node) for node in range(1, nodes)]
+    full = stale["full"]["not_moved"]
+    yield (
+        "stale: part of the model is not on node 0, which is full",
+        not are_on(stale["before"], "0")
+        and any(set(layer) & set(others) for layer in stale["before"].values()),
+    )
+    yield (
+        "stale: what does not fit above the watermarks stays, and is told",
+        set(full) == {"the node has no free memory above its watermarks"},
+    )
+    yield (
+        "stale: after a sweep the kernel has all pages where they should be",
+        (stale["swept"] == 0 and verified(stale["done"])),
+    )
+    yield "stale: each node has an equal part of each layer", is_spread(stale["after"], nodes)
+    yield "stale: the text of the server is the same", stale["first"] == stale["last"] == text
+
+
+def main(
+    rounds: Annotated[int, typer.Option(min=100, help="Of the program that forks.")] = 1000,
+    nodes: Annotated[int, typer.Option(min=2, max=8, help="Of the guest.")] = 2,
+    only: Annotated[str, typer.Option(help="restless or model; both by default.")] = "",
+    write: Annotated[bool, typer.Option(help="Write bench/results/live.md, .json.")] = True,
+) -> None:
+    """Move, and check. Exit status 1 if a fact is not as it should be."""
+    begin = time.monotonic()
+    facts: list[Fact] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if only in {"", "restless"}:
+            facts += restless(nodes, rounds, folder)
+        if only in {"", "model"}:
+            facts += model(nodes, folder)
+    minutes = (time.monotonic() - begin) / 60
+    table = ResultTable(
+        f"Moved live, in a guest with {nodes} nodes",
+        ["fact", "true"],
+        [[fact, "yes" if is_true else "NO"] for fact, is_true in facts],
+        f"{minutes:.0f} minutes; the load was {os.getloadavg()[0]:.0f} at the end. The guest is "
+        "emulated, so this says nothing about speed.",
+    )
+    print_table(table)
+    if write:
+        for path in write_results("live", machine(), [table]):
+            print(f"wrote {path}")
+    if not all(is_true for _, is_true in facts):
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
