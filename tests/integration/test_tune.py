@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from integration.conftest import make
@@ -29,9 +30,13 @@ from numascape.live.targets import target_of
 from numascape.live.threads import read_threads
 from numascape.machine import open_machine
 from numascape.placement.planning import make_plan
+from numascape.prediction.demand import demand_of
 from numascape.prediction.layout import nodes_by_plan
+from numascape.prediction.model import predict
 from numascape.prediction.policies import placed_by_plan
+from numascape.prediction.speeds import speeds_of
 from numascape.tuning.addresses import living_trace
+from numascape.tuning.advice import is_worth_moving
 from numascape.tuning.document import outcome_document
 from numascape.tuning.loop import Effects, Outcome, Request, tune
 from numascape.tuning.observing import observe
@@ -125,6 +130,14 @@ def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Pat
                 wanted[inside] = placement.wanted(part, at[inside], now)
         half = area.pages // 2
         assert wanted.tolist() == [nodes[workers[0]]] * half + [nodes[workers[1]]] * half, name
+    # From either node, whichever thread has near memory there.
+    speeds = speeds_of(machine)
+    demand = demand_of(known, speeds)
+    for node in (0, 1):
+        pages = planned.with_columns(pl.lit(node, planned.schema["node"]).alias("node"))
+        before = predict(demand, speeds, pages, nodes, label="before")
+        after = predict(demand, speeds, planned, nodes, label="after", reference=before)
+        assert is_worth_moving(before, after), (before, after)
 
 
 def loop(pid: int, folder: Path, stopped: threading.Event | None = None) -> tuple[Request, Outcome]:

@@ -59,7 +59,7 @@ class Prediction:
     order of `nodes`. `variants` are the seconds with each variation; the first has none.
     `extra_bytes` is the memory of copies. `structure_pages` (structures x nodes) is the number of
     pages of each structure on each node, if it was asked for. Of the `copied` structures, each node
-    has a copy instead.
+    has a copy instead. `all_threads` is the sum of the seconds that each thread needs.
     """
 
     label: str
@@ -79,6 +79,7 @@ class Prediction:
     extra_bytes: int = 0
     structure_pages: Floats | None = None
     copied: tuple[int, ...] = ()
+    all_threads: float = 0.0
 
     def __repr__(self) -> str:
         """One line: the fields that a reader compares."""
@@ -160,6 +161,7 @@ def predict(
         extra_bytes=copy * (len(speeds.cpu_nodes) - 1),
         structure_pages=demand.structure_pages(placed) if with_pages else None,
         copied=tuple(copied),
+        all_threads=float(timing.thread.sum()),
     )
 
 

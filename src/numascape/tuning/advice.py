@@ -48,6 +48,27 @@ class Advice:
     after: Prediction | None
 
 
+def saves_time(after: Prediction) -> bool:
+    """Whether the slowest thread or memory needs less time after the move."""
+    return after.relative <= 1.0 - MIN_RELEVANT_GAIN
+
+
+def share_of_threads(now: Prediction, after: Prediction) -> float:
+    """The time of all threads together after the move, relative to that before it."""
+    return after.all_threads / now.all_threads if now.all_threads else 1.0
+
+
+def is_worth_moving(now: Prediction, after: Prediction) -> bool:
+    """Whether the move saves time, or lets threads that do not wait for each other do more.
+
+    While it was observed, each such thread did as much as it could. One whose memory is near did
+    more than others. It then is the slowest one for the same work, and gains nothing.
+    """
+    threads_gain = share_of_threads(now, after) <= 1.0 - MIN_RELEVANT_GAIN
+    nobody_loses = after.relative < 1.0 + MIN_RELEVANT_GAIN
+    return saves_time(after) or (threads_gain and nobody_loses)
+
+
 def check_nodes(target: Target) -> None:
     """Raise NumascapeError if the process can use one node only."""
     usable = usable_nodes(target)
@@ -75,7 +96,7 @@ def advise(trace: Trace, target: Target) -> Advice:
     demand = demand_of(living, speeds)
     now = predict(demand, speeds, is_now, seen, label="as it is")
     after = predict(demand, speeds, then, nodes, label="after the move", reference=now)
-    if after.relative > 1.0 - MIN_RELEVANT_GAIN:
+    if not is_worth_moving(now, after):
         return Advice(Move(target, Wanted((), 0), ()), (), now, None)
     pages = find_pages(target, mappings, list(placements(living, mappings, rules, planned)))
     moved = {one.name for one in pages.sets}

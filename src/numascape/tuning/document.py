@@ -9,7 +9,7 @@ from typing import Any
 from numascape.comparison.measures import RunMeasures
 from numascape.live.moving import by_pair
 from numascape.prediction.model import Prediction
-from numascape.tuning.advice import Advice
+from numascape.tuning.advice import Advice, share_of_threads
 from numascape.tuning.loop import Done, Outcome, Request
 from numascape.tuning.metric import Measured
 
@@ -73,6 +73,9 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "threads": [{"tid": one.tid, "cpus": list(one.wanted)} for one in advice.move.threads],
         "predicted_now": _prediction(advice.now),
         "predicted_after": None if advice.after is None else _prediction(advice.after),
+        "predicted_share_of_threads": (
+            None if advice.after is None else share_of_threads(advice.now, advice.after)
+        ),
     }
 
 

@@ -11,7 +11,7 @@ from numascape.console.moves import account_lines, planned_lines
 from numascape.plan.plan import StructureRule
 from numascape.prediction.model import Prediction
 from numascape.quantities import bytes_text, percent
-from numascape.tuning.advice import Advice
+from numascape.tuning.advice import Advice, saves_time, share_of_threads
 from numascape.tuning.loop import Outcome
 from numascape.tuning.metric import Measured
 from numascape.tuning.placements import StructureAdvice
@@ -82,9 +82,17 @@ def _rule(rule: StructureRule) -> str:
 
 
 def _prediction(now: Prediction, after: Prediction) -> str:
-    return (
-        f"predicted: {after.relative:.2f} of the time ({after.low:.2f} to {after.high:.2f}), "
+    remote = (
         f"{percent(now.remote_accesses)} remote accesses become {percent(after.remote_accesses)}"
+    )
+    if saves_time(after):
+        return (
+            f"predicted: {after.relative:.2f} of the time ({after.low:.2f} to {after.high:.2f}), "
+            f"{remote}"
+        )
+    return (
+        f"predicted: {share_of_threads(now, after):.2f} of the time of all threads together, if "
+        f"they do not wait for each other, {remote}"
     )
 
 
