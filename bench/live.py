@@ -131,7 +131,7 @@ def stale_facts(stale: Seen, nodes: int, text: str) -> Iterator[Fact]:
         set(full) == {"the node has no free memory above its watermarks"},
     )
     yield (
-        "stale: after a sweep the kernel has all pages where they should be",
+        "stale: after a sweep of all nodes the kernel has all pages where they should be",
         (stale["swept"] == 0 and verified(stale["done"])),
     )
     yield "stale: each node has an equal part of each layer", is_spread(stale["after"], nodes)

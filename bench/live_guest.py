@@ -148,7 +148,7 @@ def cold(server: str, model: str) -> dict[str, Any]:
 
 
 def stale(server: str, model: str, other: str) -> dict[str, Any]:
-    """Page cache of another file fills node 0: the model does not get there until it is freed."""
+    """Page cache of another file fills node 0, and part of the others, until it is freed."""
     file = os.open(model, os.O_RDONLY)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)
@@ -158,7 +158,7 @@ def stale(server: str, model: str, other: str) -> dict[str, Any]:
         words = ("--pid", str(pid), "--policy", "interleave", "--file", model)
         begin = layers(pid)
         full = account("move", "--json", *words, "-o", "full.undo")
-        swept = command("host", "sweep", "--node", "0")
+        swept = command("host", "sweep")
         done = account("move", "--json", *words, "-o", "swept.undo")
         return {"first": first, "before": begin, "full": full, "swept": swept["status"],
                 "done": done, "after": layers(pid), "last": Generation(WORDS).text()}  # fmt: skip

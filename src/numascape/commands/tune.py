@@ -107,7 +107,7 @@ def tune(
 
     Example: `numascape tune --pid llama-server`
 
-    Example: `numascape tune --pid postgres --apply --metric "./transactions-per-second"`
+    Example: `numascape tune --pid java --apply --metric "./requests-per-second"`
     """
     if pid is None:
         raise NumascapeError("no process given: use numascape tune --pid PROCESS")
