@@ -37,7 +37,7 @@ struct Injection {
     int process = 0;  // 0 = none is going on
     bool fresh = false;
     numascape::Untraced untraced;
-    std::vector<int> signals;         // that wait until it is over
+    std::vector<siginfo_t> signals;   // that wait until it is over
     std::optional<uint64_t> blocked;  // by the main thread, if it is known
     bool in_code = false;             // the main thread executes code of the launcher
     std::string masks;                // the file of the held threads' blocked signals
@@ -129,12 +129,25 @@ void mask_signals_of_code(long request, long place) {
     }
 }
 
+// Of the present stop.
+siginfo_t signal_that_came() {
+    siginfo_t info{};
+    trace(PTRACE_GETSIGINFO, injection.process, reinterpret_cast<long>(&info));
+    return info;
+}
+
+// The kernel accepts what a timer, a queue or sigqueue sent as it is, but no other cause from us.
+void send_again(int process, const siginfo_t& info) {
+    if (info.si_code >= 0 || info.si_code == SI_TKILL ||
+        syscall(SYS_rt_tgsigqueueinfo, process, process, info.si_signo, &info) != 0) {
+        syscall(SYS_tgkill, process, process, info.si_signo);
+    }
+}
+
 // Whether the main thread stopped because of the instruction that it came to, and not because a
 // signal was sent. DynamoRIO, once started, sends such signals to itself.
 bool is_fault() {
-    siginfo_t info{};
-    return trace(PTRACE_GETSIGINFO, injection.process, reinterpret_cast<long>(&info)) == 0 &&
-           info.si_code > 0;
+    return signal_that_came().si_code > 0;
 }
 
 bool is_expected(int signal) {
@@ -220,7 +233,7 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
         if (!stopped || is_expected(WSTOPSIG(*status))) {
             return found;
         }
-        injection.signals.push_back(WSTOPSIG(*status));
+        injection.signals.push_back(signal_that_came());
         trace(PTRACE_CONT, found, 0);
     }
 }
@@ -244,8 +257,8 @@ std::optional<Untraced> watch_injection(int process, const std::string& masks,
         injection.others.wait_for_signals();
     }
     injection.others.release(injected);
-    for (const int signal : injection.signals) {
-        syscall(SYS_tgkill, process, process, signal);
+    for (const siginfo_t& signal : injection.signals) {
+        send_again(process, signal);
     }
     return injected ? std::nullopt : std::optional(injection.untraced);
 }
