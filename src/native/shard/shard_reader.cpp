@@ -292,10 +292,7 @@ void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<Recor
 
 std::vector<RecordView> ShardReader::records() const {
     std::vector<RecordView> out;
-    const auto bytes = file_.bytes();
-    for (uint64_t at = kLogOffset; at + sizeof(ChunkHeader) <= bytes.size(); at += kChunkBytes) {
-        read_chunk(bytes.subspan(at, std::min<uint64_t>(kChunkBytes, bytes.size() - at)), out);
-    }
+    each_record([&](const RecordView& record) { out.push_back(record); });
     return out;
 }
 

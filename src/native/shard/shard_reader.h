@@ -4,6 +4,7 @@
 // is checked. A chunk is skipped from its first invalid record on, and counted as damaged.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -74,6 +75,9 @@ class ShardReader {
     const ShardHeader& header() const { return header_; }
     // All well-formed records, in file order.
     std::vector<RecordView> records() const;
+    // The same, but only the records of one chunk are in memory at a time.
+    template <typename OnRecord>
+    void each_record(OnRecord on_record) const;
     // Views of records stay valid.
     void release_pages() const { file_.release_pages(); }
     // Chunks that could not be read to their end.
@@ -117,6 +121,19 @@ class ShardReader {
     std::vector<TableOwner> owners_;
     mutable uint64_t damaged_ = 0;
 };
+
+template <typename OnRecord>
+void ShardReader::each_record(OnRecord on_record) const {
+    std::vector<RecordView> of_chunk;
+    const auto bytes = file_.bytes();
+    for (uint64_t at = kLogOffset; at + sizeof(ChunkHeader) <= bytes.size(); at += kChunkBytes) {
+        of_chunk.clear();
+        read_chunk(bytes.subspan(at, std::min<uint64_t>(kChunkBytes, bytes.size() - at)), of_chunk);
+        for (const RecordView& record : of_chunk) {
+            on_record(record);
+        }
+    }
+}
 
 template <typename OnCount, typename OnCounter>
 void ShardReader::each_table_entry(OnCount on_count, OnCounter on_counter) const {

@@ -27,6 +27,12 @@ FRAME_OF_DATA: int
 def read_header(path: str) -> dict[str, Any]:
     """The shard's header; raises ShardError."""
 
+def counts_so_far(path: str) -> tuple[int, int, int, int]:
+    """The sums of a shard that is being written; raises ShardError.
+
+    They are reads, writes, pages with at least one access, and threads that have not ended.
+    """
+
 def frame_sites(path: str) -> dict[str, Any]:
     """The places in the code that make large frames on stacks; raises ShardError.
 

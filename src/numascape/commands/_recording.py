@@ -71,6 +71,8 @@ def record_as_asked(asked: AskedRecording) -> int:
         asked.measure_cost,
         launch,
         asked.ranks,
+        # The terminal of a job belongs to all its ranks.
+        show_status=not asked.quiet and launch is None,
     )
     if not records(launch, asked.ranks):
         start_untouched(request)

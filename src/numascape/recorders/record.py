@@ -18,6 +18,7 @@ from numascape.errors import NumascapeError
 from numascape.recorders import binary, compiled, faults, samples
 from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.executable import check_executable
+from numascape.recorders.live_status import live_status, place_on_terminal
 from numascape.recorders.running import run_natively
 from numascape.recording.job_place import Place, place_of
 from numascape.recording.launchers import Launch
@@ -34,7 +35,8 @@ class RecordRequest:
     """What to record: either `program` or `pid` for `seconds` (None: until it ends).
 
     With `measure_cost`, the program first runs once without recording. `launch` is the place of
-    this process in a job, and `ranks` the list of the ranks that are recorded; None: all.
+    this process in a job, and `ranks` the list of the ranks that are recorded; None: all. With
+    `show_status`, a terminal shows what was counted so far.
     """
 
     program: list[str]
@@ -45,6 +47,7 @@ class RecordRequest:
     measure_cost: bool = False
     launch: Launch | None = None
     ranks: str | None = None
+    show_status: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,13 +145,16 @@ def observe(
         target, program, dataclasses.replace(request.options, recorder=recorder), part
     )
     failure = ""
+    shown = place_on_terminal(request.pid) if request.show_status else None
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")
-            ended, failure = attach(session, request.pid, request.seconds)
+            with live_status(session.folder, shown):
+                ended, failure = attach(session, request.pid, request.seconds)
         else:
             progress(f"Recording {request.program[0]} with the {recorder} recorder: {why}")
-            ended = _RUN[recorder](session)
+            with live_status(session.folder, shown):
+                ended = _RUN[recorder](session)
     except BaseException:
         session.discard_if_empty()
         raise

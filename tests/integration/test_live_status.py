@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `record` shows on a terminal while the program runs."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import polars as pl
+
+import numascape
+from numascape.recorders.live_status import count_so_far
+from numascape.recorders.record import RecordRequest, convert_session, observe
+
+_STATUS = re.compile(rb"numascape: recording \d+:\d\d, [\d.]+ [kMG] accesses, .+ used, 1 thread")
+_LINE = re.compile(rb"\r\x1b\[K(" + _STATUS.pattern + rb")")
+_TITLE = re.compile(rb"\x1b\]2;(" + _STATUS.pattern + rb")\x07")
+
+# Makes standard error the controlling terminal of a new session, as a shell's terminal is.
+_ON_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+class Terminal:
+    """A terminal of which all output is kept."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = pty.openpty()
+        self.output = b""
+
+    def read_until(self, pattern: re.Pattern[bytes]) -> None:
+        while not pattern.search(self.output):
+            self.output += os.read(self.ours, 4096)
+
+    def read_to_end(self) -> bytes:
+        """All output, once nobody else has the terminal open."""
+        with suppress(OSError):
+            while True:
+                self.output += os.read(self.ours, 4096)
+        return self.output
+
+
+@contextmanager
+def recording(
+    command: Path, trace: Path, *options: str, output_on_terminal: bool = False
+) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
+    """Record `cat` on a terminal, until its input is closed."""
+    terminal = Terminal()
+    words = [str(command), "record", *options, "-o", str(trace), "--", "cat"]
+    with subprocess.Popen(
+        [sys.executable, "-c", _ON_TERMINAL, *words],
+        stdin=subprocess.PIPE,
+        stdout=terminal.theirs if output_on_terminal else subprocess.PIPE,
+        stderr=terminal.theirs,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(terminal.theirs)
+        yield terminal, process
+    os.close(terminal.ours)
+    assert process.returncode == 0
+
+
+def send(process: subprocess.Popen[bytes], text: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(text)
+    process.stdin.flush()
+
+
+def close_input(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+def test_a_status_line_appears_where_the_program_does_not_write(
+    command: Path, tmp_path: Path
+) -> None:
+    with recording(command, tmp_path / "cat.numascape") as (terminal, process):
+        send(process, b"before\n")
+        terminal.read_until(_LINE)
+        close_input(process)
+        shown = terminal.read_to_end()
+        assert process.stdout is not None
+        assert process.stdout.read() == b"before\n"
+    # The line is removed before the next message.
+    assert b"\r\x1b[Knumascape: Converting" in shown
+
+
+def test_the_title_shows_the_status_where_the_program_writes(command: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "cat.numascape"
+    with recording(command, trace, output_on_terminal=True) as (terminal, process):
+        send(process, b"begun, ")
+        terminal.read_until(_TITLE)
+        send(process, b"ended\n")
+        close_input(process)
+        shown = terminal.read_to_end()
+    assert shown.count(b"\x1b[22;2t") == shown.count(b"\x1b[23;2t") == 1
+    # Without what sets the title, the output of the program is as it wrote it.
+    assert b"\nbegun, ended\r\nnumascape: Converting" in re.sub(
+        rb"\x1b\]2;[^\x07]*\x07|\x1b\[2[23];2t", b"", shown
+    )
+
+
+def test_a_quiet_recording_shows_nothing(command: Path, tmp_path: Path) -> None:
+    with recording(command, tmp_path / "cat.numascape", "--quiet") as (terminal, process):
+        time.sleep(2.5)  # longer than until the first status
+        close_input(process)
+        assert terminal.read_to_end() == b""
+
+
+def test_the_sums_are_those_of_the_trace(programs: Path, tmp_path: Path) -> None:
+    request = RecordRequest([str(programs / "thread_waves"), "20", "4"])
+    target = tmp_path / "run.numascape"
+    session, _, _ = observe(request, request.program, target, lambda _: None)
+    shown = count_so_far(session.folder, 1.0)
+    convert_session(session, target, lambda _: None)
+    trace = numascape.open(target)
+    totals = trace.accesses.select(pl.col("reads", "writes").sum()).row(0)
+    assert shown.accesses == sum(totals) > 0
+    assert shown.processes == 1
