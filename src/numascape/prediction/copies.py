@@ -12,8 +12,10 @@ from numascape.prediction.demand import Demand
 from numascape.prediction.speeds import CORE_GB_S, Speeds
 from numascape.trace import Trace
 from numascape.trace.format import PAGE_BYTES
+from numascape.trace.once import once_per_trace
 
 
+@once_per_trace
 def worth_copying(trace: Trace) -> list[int]:
     """The ids of the structures that several threads read, and that no thread writes after filling.
 

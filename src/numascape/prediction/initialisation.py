@@ -20,6 +20,7 @@ from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
 from numascape.trace.format import PAGE_BYTES
+from numascape.trace.once import once_per_trace
 from numascape.trace.phase import loose_phases
 
 SERIAL_SHARE: Final = 0.8
@@ -75,6 +76,7 @@ class WithInitialisation(DerivedTrace):
         )
 
 
+@once_per_trace
 def with_initialisation(trace: Trace) -> Trace:
     """The trace; if it has serial initialisations, they are in a separate phase, the last one."""
     touchers = (

@@ -23,12 +23,14 @@ from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.layout import nodes_by_plan
 from numascape.trace import Trace
 from numascape.trace.format import PAGE_BYTES
+from numascape.trace.once import once_per_trace
 
 SCHEMA: Final = pl.Schema(
     {**{name: pl.UInt32() for name in PAGE}, "node": pl.Int32(), "share": pl.Float64()}
 )
 
 
+@once_per_trace
 def touched_pages(trace: Trace) -> pl.DataFrame:
     """The pages that the run used, in the order of their first touch: PAGE and thread.
 

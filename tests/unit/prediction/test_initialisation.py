@@ -59,13 +59,13 @@ def test_the_additional_phase_is_the_last_and_runs_once() -> None:
     assert made.accesses.height == trace.accesses.height
 
 
-def test_accesses_in_a_parallel_region_are_work() -> None:
+@pytest.mark.parametrize(("phase", "moved"), [(0, [(0, 0)]), (1, [])])
+def test_accesses_in_a_parallel_region_are_work(phase: int, moved: list[tuple[int, int]]) -> None:
     trace: Any = trace_of([(0, 0, 0, 9), (0, 1, 99, 0)], 2, first_touch=[(0, 0)])
     phases = [(0, "run", "", 0, 0, 1, 1), (1, "region", "a.c", 3, 0, 1, 1)]
     trace.phases = pl.DataFrame(phases, schema=SCHEMAS["phases"], orient="row")
-    assert initial(trace) == [(0, 0)]
-    trace.accesses = trace.accesses.with_columns(phase=pl.lit(1, pl.UInt32))
-    assert initial(trace) == []
+    trace.accesses = trace.accesses.with_columns(phase=pl.lit(phase, pl.UInt32))
+    assert initial(trace) == moved
 
 
 def moved_to(accesses: list[tuple[int, int, int, int]]) -> dict[int, int]:
