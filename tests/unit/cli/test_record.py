@@ -33,13 +33,23 @@ def requests(monkeypatch: pytest.MonkeyPatch, trace_folder: Path) -> list[Record
     return received
 
 
+def test_a_quiet_recording_shows_no_status(
+    numascape: Numascape, requests: list[RecordRequest]
+) -> None:
+    for options in ([], ["-q"]):
+        numascape("record", *options, "ls")
+    assert [request.show_status for request in requests] == [True, False]
+
+
 def test_options_after_the_program_are_the_programs(
     numascape: Numascape, requests: list[RecordRequest]
 ) -> None:
     words = ["ls", "--quiet", "-o", "x", "--", "--help"]
     for separator in ([], ["--"]):
         numascape("record", "-o", "run.numascape", "--no-stack", *separator, *words)
-    expected = RecordRequest(words, Path("run.numascape"), RecordOptions(stack=False))
+    expected = RecordRequest(
+        words, Path("run.numascape"), RecordOptions(stack=False), show_status=True
+    )
     assert requests == [expected, expected]
 
 
