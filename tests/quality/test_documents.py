@@ -27,6 +27,17 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_explained_errors_are_those_of_the_source() -> None:
+    sources = [*ROOT.glob("src/numascape/**/*.py"), *ROOT.glob("src/native/**/*.cpp")]
+    # Parts of a string on several lines, joined.
+    said = "".join(re.sub(r'"\s*\n\s*f?"', "", path.read_text()) for path in sources)
+    table = (ROOT / "docs/questions.md").read_text().split("## When it fails")[1]
+    explained = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    texts = [text for cell in explained for text in re.findall("`([^`]+)`", cell)]
+    assert len(texts) >= len(explained) > 10
+    assert [text for text in texts if text not in said] == []
+
+
 @pytest.mark.parametrize("path", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_folders_and_files_that_are_named_exist(path: str) -> None:
     text = (ROOT / path).read_text()
