@@ -40,6 +40,25 @@ for thread in threads: thread.join()
 print("right" if len(results) == 1 else results)
 """
 
+SPAWNING: Final = """
+import os, signal, threading
+stop = threading.Event()
+signal.signal(signal.SIGUSR1, lambda *_: stop.set())
+wrong = []
+def work():
+    while not stop.is_set():
+        child = os.posix_spawn("/bin/true", ["true"], os.environ)
+        status = os.waitpid(child, 0)[1]
+        if status:
+            wrong.append(status)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+print("ready", flush=True)
+work()
+for thread in threads: thread.join()
+print(wrong or "right")
+"""
+
 FORTRAN: Final = """
 program soak
   use iso_c_binding
@@ -203,6 +222,11 @@ def python_threads() -> Running:
     return _started([sys.executable, "-X", "faulthandler", "-c", PYTHON], _signal)
 
 
+def spawning_threads() -> Running:
+    """Start four Python threads that start children with posix_spawn."""
+    return _started([sys.executable, "-X", "faulthandler", "-c", SPAWNING], _signal)
+
+
 def fortran_openmp() -> Running:
     """Start a Fortran program of parallel loops."""
     folder = Path(tempfile.mkdtemp())
@@ -306,6 +330,7 @@ PROGRAMS: Final[dict[str, Callable[[], Running | None]]] = {
     "C: thirteen calls that wait": lambda: test_program("waits"),
     "C: timers": lambda: test_program("timers"),
     "Python, four threads": python_threads,
+    "Python, threads that start children": spawning_threads,
     "Fortran, OpenMP": fortran_openmp,
     "Go": go,
     "Java": java,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,25 @@ def test_memory_that_nobody_touched_stays_so(programs: Path, attach: Attach) -> 
         assert end(process) == ("right\n", 42)
 
 
+# Threads that start children, which share the memory until they execute a program.
+SPAWNING = """
+import os, signal, threading
+stop = threading.Event()
+signal.signal(signal.SIGUSR1, lambda *_: stop.set())
+wrong = []
+def work():
+    while not stop.is_set():
+        child = os.posix_spawn("/bin/true", ["true"], {})
+        wrong.extend(status for status in [os.waitpid(child, 0)[1]] if status)
+thread = threading.Thread(target=work)
+thread.start()
+print("ready", flush=True)
+work()
+thread.join()
+print(wrong or "right")
+"""
+
+
 def held(pid: int) -> tuple[int, int, int]:
     """Descriptors, mappings, and pages of address space."""
     process = Path(f"/proc/{pid}")
@@ -113,6 +133,17 @@ def held(pid: int) -> tuple[int, int, int]:
         len((process / "maps").read_text().splitlines()),
         int((process / "statm").read_text().split()[0]),
     )
+
+
+def test_nothing_is_left_of_children_that_executed_programs(attach: Attach) -> None:
+    with running(Path(sys.executable), "-c", SPAWNING) as process:
+        shards = []
+        for _ in range(2):
+            attach(process.pid, seconds=0.5)
+            maps = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+            shards.append([line for line in maps if ".shard" in line])
+        assert end(process) == ("right\n", 0)
+    assert shards == [[], []]
 
 
 def test_nothing_more_is_left_after_more_attaches(programs: Path, attach: Attach) -> None:

@@ -272,6 +272,11 @@ void process_ended() {
         if (detach_writer != nullptr) {
             shard.end_writer(detach_writer);
         }
+        while (idle_children != nullptr) {
+            ThreadRecorder* child = idle_children;
+            idle_children = child->next;
+            shard.end_writer(child);
+        }
         shard.close();
         call_stacks.close();
         allocations_exit();

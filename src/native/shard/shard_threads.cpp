@@ -182,7 +182,8 @@ bool ShardWriter::give_cache(ThreadRecorder& writer) {
 
 void ShardWriter::end_writer(ThreadRecorder* self) {
     close_chunk(self->chunk);
-    os::unmap(self, sizeof(ThreadRecorder));
+    self->chunk = nullptr;
+    unmap_recorder(self);
 }
 
 void ShardWriter::publish_table(ThreadRecorder& self, const void** word) {
