@@ -45,6 +45,35 @@ def test_folders_and_files_that_are_named_exist(path: str) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.parametrize("path", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_files_that_are_named_without_their_folder_exist(path: str) -> None:
+    """Such as `page_use.py` in the table of a folder: some folder has a file of this name."""
+    suffixes = ("py", "cpp", "c", "h", "hpp", "S", "ts", "tsx", "toml", "txt", "md", "cmake")
+    named = set(re.findall(rf"`([\w./-]+\.(?:{'|'.join(suffixes)}))`", (ROOT / path).read_text()))
+    folders = [path for path in ROOT.iterdir() if path.name not in {"build", ".git", ".venv"}]
+    existing = {
+        f"/{file.relative_to(ROOT)}"
+        for folder in folders
+        for file in ([folder] if folder.is_file() else folder.rglob("*.*"))
+        if "node_modules" not in file.parts
+    }
+    assert len(named) > 5
+    assert [
+        name for name in sorted(named) if not any(file.endswith(f"/{name}") for file in existing)
+    ] == []
+
+
+def test_every_file_of_an_architecture_is_in_the_table_of_what_a_port_adds() -> None:
+    table = (ROOT / "ARCHITECTURE.md").read_text().split("## Another architecture")[1]
+    code = [
+        path
+        for path in ROOT.glob("src/native/*/arch/x86_64/*")
+        if path.suffix != ".h" or not path.with_suffix(".cpp").exists()
+    ]
+    assert code
+    assert [path.name for path in code if f"`{path.name}`" not in table] == []
+
+
 def verb_and_words(words: list[str]) -> list[str]:
     """The verb, of two words where it has verbs of its own, and what follows it."""
     if words[0] in {"machine", "host"} and len(words) > 1:

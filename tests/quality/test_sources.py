@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import sysconfig
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from quality.external import ROOT, expect_success
@@ -133,15 +135,49 @@ def test_imports_point_one_way() -> None:
     assert wrong == []
 
 
-def numascape_imports(path: Path) -> set[str]:
-    """The packages of numascape that a file imports, at any depth and also for types only."""
+def test_the_order_of_the_packages_is_documented() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text().split("from the lowest to the highest,")[1]
+    assert tuple(re.findall(r"`(\w+)`", text.split(". A package")[0])) == PACKAGES
+
+
+def test_files_do_not_import_each_other_in_a_circle() -> None:
+    """Also inside a package, and also for types or inside a function."""
+    modules = {module_name(path): path for path in (ROOT / "src" / "numascape").rglob("*.py")}
+    imports = {
+        name: {module_of(imported, modules) for imported in imported_names(path)} - {name, ""}
+        for name, path in modules.items()
+    }
+    try:
+        order = list(TopologicalSorter(imports).static_order())
+    except CycleError as error:
+        raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
+    assert order.index("numascape.jobs.task") < order.index("numascape.jobs.engines")
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def module_of(name: str, modules: dict[str, Path]) -> str:
+    """The module that has this name, or that defines it; "" if it is not one of ours."""
+    return next((one for one in (name, name.rpartition(".")[0]) if one in modules), "")
+
+
+def imported_names(path: Path) -> set[str]:
+    """What a file imports, at any depth: modules, and names in modules."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {f"{node.module}.{name.name}" for name in node.names}
         elif isinstance(node, ast.Import):
             names |= {name.name for name in node.names}
-    parts = [name.split(".") for name in names]
+    return names
+
+
+def numascape_imports(path: Path) -> set[str]:
+    """The packages of numascape that a file imports, at any depth and also for types only."""
+    parts = [name.split(".") for name in imported_names(path)]
     return {
         name[1]
         for name in parts
@@ -150,6 +186,7 @@ def numascape_imports(path: Path) -> set[str]:
 
 
 def test_files_have_at_most_400_lines() -> None:
+    """In every language, with comments and empty lines. A header and its source are two files."""
     code = [path for path in sources(*COMMENT) if ROOT / "tests" not in path.parents]
     long = [path for path in code if path.read_text().count("\n") > 400]
     assert [str(path.relative_to(ROOT)) for path in long] == []

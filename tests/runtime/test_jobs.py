@@ -21,9 +21,10 @@ from numascape.balance.formats import write_graph
 from numascape.balance.generators import mesh
 from numascape.findings import Kind
 from numascape.jobs.engines import dask_engine
-from numascape.jobs.job import Task, analyse_job
+from numascape.jobs.job import analyse_job
 from numascape.jobs.stored_sums import read_stored
 from numascape.jobs.tables import merge
+from numascape.jobs.task import Task
 from synthetic.job import write_job
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))

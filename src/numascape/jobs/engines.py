@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from numascape.errors import NumascapeError
 from numascape.jobs.stored_sums import read_stored
 from numascape.jobs.tables import JobTables, merge
-
-if TYPE_CHECKING:
-    from numascape.jobs.job import Task
+from numascape.jobs.task import Task
 
 FAN_IN = 16
 """Parts of a task, and results that are merged at a time. Each merge copies its rows once, so with
@@ -53,7 +51,7 @@ def reduce_in_tree(
         if attempt == _MAX_ATTEMPTS - 2:
             groups = [(task,) for group in groups for task in group]
     results += [
-        task.left_out("its analysis was killed, maybe for want of memory")
+        task.left_out("its analysis was killed, probably because memory was short")
         for group in groups
         for task in group
     ]

@@ -12,31 +12,14 @@ import polars as pl
 
 from numascape.errors import NumascapeError
 from numascape.jobs.engines import Engine, local_engine, reduce_in_tree
-from numascape.jobs.part import sum_up
 from numascape.jobs.stored_sums import read_stored
 from numascape.jobs.tables import JobTables, merge
+from numascape.jobs.task import Task
 from numascape.quantities import ranges_text
 from numascape.trace.job import JobInfo, LeftOut, list_parts, missing_ranks, read_job
 
 MAX_SECONDS_APART = 60
 """Launchers start the ranks of all hosts within seconds."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """Sums up one part, in any process that can read its folder."""
-
-    job: JobInfo
-    rank: int
-    folder: Path
-
-    def __call__(self) -> JobTables:
-        """The tables of the part."""
-        return sum_up(self.job, self.rank, self.folder)
-
-    def left_out(self, reason: str) -> JobTables:
-        """The tables without the part."""
-        return JobTables.of(left_out=[(self.rank, self.folder.name, reason)])
 
 
 @dataclass(frozen=True, eq=False)

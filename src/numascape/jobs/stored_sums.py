@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -23,13 +23,11 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 from numascape.jobs.part import sum_up
 from numascape.jobs.tables import SCHEMAS, JobTables, merge, problem_of
+from numascape.jobs.task import Task
 from numascape.trace.files import table_path
 from numascape.trace.info import FILE_NAME
 from numascape.trace.job import Part, part_folder, read_job, read_part
 from numascape.trace.schema import SCHEMAS as TRACE_TABLES
-
-if TYPE_CHECKING:
-    from numascape.jobs.job import Task
 
 SUMS_FILE: Final = "sums.json"
 _TABLES: Final = ("ranks", "sums", "findings", "shared")

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numascape.jobs.engines import Engine, local_engine, merge_in_tree, reduce_in_tree
-from numascape.jobs.job import Task, analyse_job
+from numascape.jobs.job import analyse_job
 from numascape.jobs.part import sum_up
 from numascape.jobs.tables import JobTables, merge
+from numascape.jobs.task import Task
 from numascape.trace.job import list_parts, part_folder, read_job
 from synthetic.job import rank_pattern, write_job, write_rank
 
@@ -132,5 +133,5 @@ def test_tasks_of_killed_workers_are_done_again_and_those_that_kill_are_left_out
     result = reduce_in_tree(some, processes)
     assert result.ranks["rank"].to_list() == [0, 1]
     assert result.left_out.rows() == [
-        (2, "rank=2", "its analysis was killed, maybe for want of memory")
+        (2, "rank=2", "its analysis was killed, probably because memory was short")
     ]

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from numascape.jobs import job as jobs
-from numascape.jobs.job import Task, analyse_job
+from numascape.jobs import task as task_module
+from numascape.jobs.job import analyse_job
 from numascape.jobs.stored_sums import SUMS_FILE, read_stored, store_sums
 from numascape.jobs.tables import JobTables, merge
+from numascape.jobs.task import Task
 from numascape.trace.job import list_parts, read_job
 from synthetic.job import write_job
 
@@ -61,7 +62,7 @@ def test_stored_sums_are_those_that_are_computed(job: Path, computed: JobTables)
 def test_reading_a_job_opens_no_table_of_its_parts(
     job: Path, computed: JobTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "sum_up", lambda *_: pytest.fail("a part was summed up"))
+    monkeypatch.setattr(task_module, "sum_up", lambda *_: pytest.fail("a part was summed up"))
     finished: list[int] = []
     assert analyse_job(job, done=finished.append).tables.equals(computed)
     assert sum(finished) == SIZE
