@@ -29,5 +29,6 @@ export default defineConfig({
   esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
   build: { target: "es2022", outDir: "dist", cssCodeSplit: false, assetsInlineLimit: 1 << 24 },
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), allowOwnScript()],
-  test: { include: ["test/**/*.test.ts"] },
+  // The tests leave nothing behind in a module, so files share a thread with all that it has loaded.
+  test: { include: ["test/**/*.test.ts"], pool: "threads", isolate: false },
 });

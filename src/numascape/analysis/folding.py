@@ -65,7 +65,7 @@ def fold_pages(
     least = pl.col("touched") / pl.col("instances").clip(lower_bound=1) / pl.col("limit")
     width = shown.select(
         "position",
-        width=(2 ** least.clip(lower_bound=1).log(2).ceil().clip(0, 31)).cast(pl.UInt32),
+        width=(2 ** least.clip(lower_bound=1).log(2).ceil().clip(upper_bound=31)).cast(pl.UInt32),
         pages="pages",
     )
     place = _Whereabouts(shown["structure"], width["width"], structures)

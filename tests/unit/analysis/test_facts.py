@@ -64,6 +64,12 @@ def test_of_equals_the_first_counts() -> None:
     assert (alike.first_toucher, alike.place) == (1, ("f", "a.c", 8))
 
 
+def test_of_equal_places_the_first_function_counts() -> None:
+    touches = [(0, 0, 0, "g", 4), (0, 1, 0, "f", 9)]
+    assert facts([], touches)[0].place == ("f", "a.c", 9)
+    assert facts([], touches[::-1])[0].place == ("f", "a.c", 9)
+
+
 def test_of_equal_places_the_first_file_counts() -> None:
     rows = [(0, 0, page, 0, 0, page, 0, "f", f"{'ba'[page]}.c", 4 - page) for page in range(2)]
     first = pl.DataFrame(rows, schema=SCHEMAS["first_touch"], orient="row")

@@ -43,6 +43,27 @@ def test_blocks_get_as_wide_as_the_limit_needs(
     assert (found.cell_count(), found.cell_counts()) == (2 * columns, {0: 2 * columns})
 
 
+def test_what_is_within_its_limit_stays_as_it_is() -> None:
+    """Structure 0 has five blocks, and structure 1 two, which are the third and fourth."""
+    five = folded(5)
+    two = pl.DataFrame({"position": [1, 1], "block": [2, 3]}).cast(U32)
+    tables = {}
+    for name in ("touched", "accesses", "first"):
+        table = getattr(five, name)
+        more = pl.concat([two, table[:2].drop("position", "block")], how="horizontal")
+        tables[name] = pl.concat([table, more])
+    width = pl.concat([five.width, pl.DataFrame([(1, 4, 16)], five.width.schema, orient="row")])
+    both = Folded(**tables, width=width)
+    limits = pl.DataFrame({"position": [0, 1], "limit": [4, 2]}).cast(U32)
+    found = limit_columns(both, limits)
+    assert found.width.sort("position").rows() == [(0, 2, 5), (1, 4, 16)]
+    for table in (found.touched, found.accesses, found.first):
+        assert sorted(table.select("position", "block").rows()) == [
+            *((0, 0), (0, 1), (0, 2)),
+            *((1, 2), (1, 3)),
+        ]
+
+
 @pytest.mark.parametrize(
     ("touched", "instances", "limit", "width"),
     [
