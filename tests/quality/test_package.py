@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from quality.external import ROOT
+from quality.external import ROOT, expect_success
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,15 @@ def test_what_is_loaded_into_programs_runs_on_older_systems(installed: Path) -> 
 
 def test_one_build_serves_every_python(installed: Path) -> None:
     assert (installed / "numascape/_native.abi3.so").is_file()
+
+
+def test_a_project_finds_the_headers_of_the_package(installed: Path, tmp_path: Path) -> None:
+    consumer = ROOT / "tests/unit/containers/consumer"
+    found_in = f"-DCMAKE_PREFIX_PATH={installed / 'numascape'}"
+    expect_success("cmake", "-S", consumer, "-B", tmp_path, "-G", "Ninja", found_in)
+    expect_success("cmake", "--build", tmp_path)
+    for program in ("consumer", "single"):
+        subprocess.run([tmp_path / program], check=True, timeout=60)
 
 
 def test_the_package_runs_without_the_checkout(installed: Path, tmp_path: Path) -> None:
