@@ -87,10 +87,8 @@ def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
     more = len(to_do) - len(lines)
     if more:
         lines.append(f"  and {more} more")
-    head = (
-        f"{counted(len(to_do), 'finding')}; causes and fixes: numascape advise {shlex.quote(path)}"
-    )
-    return [head, *lines]
+    head = f"{counted(len(to_do), 'finding')}. {verdict(run, found)}".rstrip()
+    return [head, *lines, f"Causes and fixes: numascape advise {shlex.quote(path)}"]
 
 
 def _print_not_judged(console: Console, run: Run) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 from numascape import terminal
 from numascape.analysis.run_description import describe_run
 from numascape.analysis.traffic import node_traffic
+from numascape.console.findings import print_indented
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
 from numascape.console.tables import name, part_text, place, table_of
 from numascape.quantities import bytes_text, count_text, percent, share_text
@@ -40,14 +41,17 @@ def print_overview(
 ) -> None:
     """Print the run; `summary` is :func:`structure_summary` of `trace`, a run or a phase of it.
 
-    `conclusions` are lines about its findings.
+    `conclusions` are lines about its findings, which come first.
     """
-    for line in describe_run(trace):
-        console.print(terminal.printable(line), soft_wrap=True)
     for line in conclusions:
-        console.print(Text(terminal.printable(line), "bold"), soft_wrap=True)
+        text = terminal.printable(line)
+        print_indented(console, Text(text.lstrip(), "bold"), len(text) - len(text.lstrip()))
+    if conclusions:
+        console.print()
+    for line in describe_run(trace):
+        print_indented(console, Text(terminal.printable(line)), 0)
     if isinstance(trace, TraceOfPhase):
-        console.print(f"below: phase {_phase_name(trace)} only", soft_wrap=True)
+        print_indented(console, Text(f"below: phase {_phase_name(trace)} only"), 0)
     visible = summary if every else summary.filter(pl.col("share") >= NEGLIGIBLE)
     local = local_shares(trace) if trace.info.host.nodes > 1 else None
     console.print()
