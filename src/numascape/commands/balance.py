@@ -262,6 +262,10 @@ def balance(
     where, tasks = hosts_and_tasks(machine, graph, form, loads, place)
     costs = numbers("--message-cost", message_cost, 2, "1e-6,2e-10")
     problem = Problem(tasks, where.target, *costs)
+    _at_least("--alpha", alpha, 0)
+    _at_least("--max-imbalance", max_imbalance, 1)
+    _at_least("--migration-price", migration_price, 0)
+    _at_least("--effort", effort, 0)
     options = Options(
         alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
         migration_price=migration_price, iterations=_positive("--iterations", iterations),
@@ -294,6 +298,11 @@ def _write(
         return write_lbaf_mapping(output, graph, balanced.mapping)
     write_mapping(output, problem.graph, problem.target, balanced)
     return [output]
+
+
+def _at_least(option: str, value: float, smallest: float) -> None:
+    if value < smallest or value == INFINITE:
+        raise NumascapeError(f"{option} {value:g} is not a number of at least {smallest:g}")
 
 
 def _positive(option: str, value: float) -> float:

@@ -202,6 +202,7 @@ REFUSED = {
     "words.csv": "a,b\nc,d\n",
     "nan.csv": "nan\n",
     "negative.csv": "-1\n",
+    "gap.csv": "1,,2\n1,2,3\n1,2,3\n",
     "none.graph": "",
     "few.graph": "3 1\n2\n1\n",
     "edges.graph": "2 5\n2\n1\n",
@@ -223,6 +224,26 @@ def test_what_makes_no_sense_is_refused_in_one_line(name: str, tmp_path: Path) -
     with pytest.raises(NumascapeError) as refusal:
         read_graph(tmp_path / name, 2)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "wrong"),
+    [
+        ("tasks.csv", "load,core\n1,0\n1,0.5\n", r"tasks\.csv, line 3: core 0\.5 is not a whole"),
+        ("tasks.csv", "load,core\n1,1e300\n1,0\n", r"line 2: core 1e\+300 is not a whole number"),
+        ("tasks.csv", "load,fixed\n1,-3\n1,0\n", r"line 2: fixed -3 is not .* from 0 to 1"),
+        ("tasks.csv", "load,load\n1,1\n1,0\n", r"tasks\.csv has 2 columns load"),
+        ("messages.csv", "sender,receiver\n1e300,0\n", r"messages\.csv, line 2: sender"),
+        ("messages.csv", "sender,receiver\n0,0.7\n", r"messages\.csv, line 2: receiver 0\.7"),
+    ],
+)
+def test_tables_with_numbers_that_are_not_whole_are_refused(
+    file: str, text: str, wrong: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tasks.csv").write_text("load\n1\n1\n")
+    (tmp_path / file).write_text(text)
+    with pytest.raises(NumascapeError, match=wrong):
+        read_graph(tmp_path, 2)
 
 
 def test_a_file_that_decompresses_without_end_is_refused(

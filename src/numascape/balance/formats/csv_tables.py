@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,11 +15,19 @@ import numpy as np
 from numascape.balance.formats.bounded import numbers, read_text
 from numascape.balance.formats.task_document import graph_of_columns
 from numascape.balance.generators import blocks
-from numascape.balance.graph import TaskGraph, task_graph
+from numascape.balance.graph import Floats, TaskGraph, task_graph
 from numascape.errors import NumascapeError
 
 _TASKS: Final = ("load", "core", "fixed", "migrated_bytes", "memory")
 _MESSAGES: Final = ("sender", "receiver", "bytes", "count")
+_WHOLE: Final = {
+    "core": (1 << 32) - 1,
+    "fixed": 1,
+    "sender": (1 << 32) - 1,
+    "receiver": (1 << 32) - 1,
+}
+"""Columns of whole numbers, and their largest."""
+_SEPARATOR: Final = re.compile(r"\s*[,;]\s*|\s+")
 _LARGEST_MATRIX: Final = 1 << 14
 """Most rows, because a matrix is dense."""
 
@@ -43,7 +53,10 @@ def _table(path: Path, columns: tuple[str, ...], needed: str) -> dict[str, list[
         heading = [name.strip() for name in next(rows, [])]
         if needed not in heading:
             raise NumascapeError(f"{path} has no column {needed}")
-        cells = []
+        for name in columns:
+            if heading.count(name) > 1:
+                raise NumascapeError(f"{path} has {heading.count(name)} columns {name}")
+        cells, lines = [], []
         for row in rows:
             if not row:
                 continue
@@ -52,6 +65,7 @@ def _table(path: Path, columns: tuple[str, ...], needed: str) -> dict[str, list[
                     f"{path}, line {rows.line_num}: {len(row)} cells under {len(heading)} headings"
                 )
             cells.append(row)
+            lines.append(rows.line_num)
     except csv.Error as error:
         raise NumascapeError(f"{path}, line {rows.line_num}: {error}") from error
     found: dict[str, list[float] | None] = {}
@@ -60,8 +74,21 @@ def _table(path: Path, columns: tuple[str, ...], needed: str) -> dict[str, list[
             found[name] = None
             continue
         place = heading.index(name)
-        found[name] = numbers([row[place] for row in cells], path, rows.line_num).tolist()
+        values = numbers([row[place] for row in cells], path, rows.line_num)
+        if name in _WHOLE:
+            _check_whole(name, values, path, lines)
+        found[name] = values.tolist()
     return found
+
+
+def _check_whole(name: str, values: Floats, path: Path, lines: Sequence[int]) -> None:
+    largest = _WHOLE[name]
+    wrong = np.nonzero((values != np.floor(values)) | (values < 0) | (values > largest))[0]
+    if len(wrong):
+        raise NumascapeError(
+            f"{path}, line {lines[wrong[0]]}: {name} {values[wrong[0]]:g} is not a whole number "
+            f"from 0 to {largest}"
+        )
 
 
 def read_matrix(path: Path, cores: int) -> TaskGraph:
@@ -71,8 +98,11 @@ def read_matrix(path: Path, cores: int) -> TaskGraph:
     """
     rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        words = line.replace(",", " ").replace(";", " ").split()
-        if words and not line.startswith("#"):
+        entries = line.strip().rstrip(",;")
+        if entries and not line.startswith("#"):
+            words = _SEPARATOR.split(entries)
+            if "" in words:
+                raise NumascapeError(f"{path}, line {number}: an entry of the matrix is empty")
             rows.append(numbers(words, path, number))
             if len(rows) > _LARGEST_MATRIX or len(rows[-1]) != len(rows[0]):
                 raise NumascapeError(f"{path}, line {number}: the matrix is not a square of up to "
