@@ -65,11 +65,11 @@ class _Computed(tables.Trace):
         policies: Sequence[PolicyName] | None = None,
     ) -> list[Prediction]:
         """The predicted time of the run under memory policies; by default under all of them."""
-        from numascape.prediction.layout import LAYOUTS, laid_out
+        from numascape.prediction.layout import laid_out_places
         from numascape.prediction.scenarios import POLICY_NAMES, Scenarios
 
         target = _opened(machine) or self.info.machine
-        threads = laid_out(self.threads.height, target, LAYOUTS["compact"])
+        threads = laid_out_places(self, target)
         names = POLICY_NAMES if policies is None else policies
         return Scenarios(self, target, threads, phases=self._phases()).predict(names)
 

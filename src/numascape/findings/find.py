@@ -91,6 +91,7 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     )
     found = _relevant(run, found)
     found = with_gains(run, found) if gains else without_gains(found)
+    found = [replace(finding, threads=run.in_places_of(finding.threads)) for finding in found]
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
 
 

@@ -129,6 +129,15 @@ def looked_up(use: PageUse) -> bool:
     return MIN_CHANCE_ACCESSES <= randomness(use) * per_page < MIN_DRAWN_ACCESSES
 
 
+def shared_by_a_rule(use: PageUse) -> bool:
+    """Whether most pages have the same shares, more exactly than random users could have them."""
+    if len(use.page) < MIN_ORDERED_PAGES:
+        return False
+    mean = np.average(use.shares, axis=0, weights=use.weight)
+    difference = ((use.shares - mean) ** 2).sum(axis=1) / (mean * (1 - mean)).sum()
+    return float(np.median(difference * use.weight)) < MIN_CHANCE_ACCESSES
+
+
 def _in_no_order(use: PageUse) -> bool:
     step = np.abs(np.diff(use.shares, axis=0)).sum(axis=1) / 2
     runs = int((step[use.together] > MIN_USER_DIFFERENCE).sum())

@@ -34,7 +34,7 @@ class RemediedRun:
     ) -> None:
         self._run, self._nodes, self._tuning = run, nodes, tuning
         self._with_pages = with_pages
-        self._trace = with_initialisation(run.trace)
+        self._trace = with_initialisation(run.recorded)
         self._speeds: Speeds = speeds_of(nodes.machine)
         self._demand: Demand = demand_of(self._trace, self._speeds)
         self._gains: dict[tuple[object, ...], Gain] = {}

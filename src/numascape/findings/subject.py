@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,13 @@ from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes, nodes_of
 from numascape.findings.page_use import PageUse, page_use
-from numascape.findings.pattern import Pattern, looked_up, pattern_of, users_change
+from numascape.findings.pattern import (
+    Pattern,
+    looked_up,
+    pattern_of,
+    shared_by_a_rule,
+    users_change,
+)
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
 from numascape.findings.thresholds import (
@@ -32,6 +38,7 @@ from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches, only_touches
 from numascape.trace.format import PAGE_BYTES
+from numascape.trace.teams import TraceOfTeams
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
@@ -45,7 +52,8 @@ class Run:
 
     `facts` has each structure's facts about all accesses, and `accesses` their sum. `subjects` are
     the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first. `nodes` are
-    those of `machine`, or None if all accesses would be local on it.
+    those of `machine`, or None if all accesses would be local on it. In the trace, threads with the
+    same place in successive teams are one thread.
     """
 
     trace: Trace
@@ -73,6 +81,22 @@ class Run:
         for structure, node, count in placed.iter_rows():
             pages.setdefault(structure, {})[node] = count
         return pages
+
+    @property
+    def recorded(self) -> Trace:
+        """The trace with all threads as they were."""
+        return self.trace.whole if isinstance(self.trace, TraceOfTeams) else self.trace
+
+    @property
+    def first_in_place(self) -> Mapping[int, int]:
+        """For threads of repeated teams: the first thread in their place, which counts for them."""
+        return self.trace.first if isinstance(self.trace, TraceOfTeams) else {}
+
+    def in_places_of(self, threads: Iterable[int]) -> tuple[int, ...]:
+        """All threads that count as these threads."""
+        wanted = set(threads)
+        later = (thread for thread, first in self.first_in_place.items() if first in wanted)
+        return tuple(sorted({*wanted, *later}))
 
     def touched_by(self, thread: int) -> int:
         """The number of pages that the thread touched first."""
@@ -233,6 +257,22 @@ class Subject:
         return not dealt_out and looked_up(self.use)
 
     @cached_property
+    def has_parts_in_pages(self) -> bool:
+        """Whether all threads write all pages by a rule, so that each has its own parts of a page.
+
+        Threads that write the same elements must agree on an order, and then it is mostly chance
+        who writes which page how often.
+        """
+        if self.pattern is not Pattern.SHARED:
+            return False
+        written = page_use(self.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
+        return (
+            len(written.threads) == len(self.use.threads)
+            and pattern_of(written) is Pattern.SHARED
+            and shared_by_a_rule(written)
+        )
+
+    @cached_property
     def is_dealt_out(self) -> bool:
         """Whether threads of a program without OpenMP take the next part when they are free.
 
@@ -371,10 +411,11 @@ def examine(
 ) -> Run:
     """Prepare a trace for diagnoses, on `machine` or the recorded one; with `facts`, if measured.
 
-    If only first touches were recorded, they are used as accesses.
+    If only first touches were recorded, they are used as accesses. Facts of single threads are
+    measured again if successive teams of threads do the same work.
     """
-    trace = TraceOfTouches.of(trace)
-    if facts is None:
+    trace = TraceOfTeams.of(TraceOfTouches.of(trace))
+    if facts is None or isinstance(trace, TraceOfTeams):
         pages = per_thread_pages(trace.accesses, trace.phases.height)
         facts = measure(pages, trace.first_touch)
     chosen = machine or trace.info.machine

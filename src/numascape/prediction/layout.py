@@ -16,6 +16,7 @@ from numascape.machine.description import cpu_nodes, same_nodes
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.plan.plan import Plan, ThreadRule
 from numascape.trace import Trace
+from numascape.trace.teams import first_in_place
 
 Nodes = npt.NDArray[np.int64]
 """The node's number of each thread; -1: spread over all nodes with CPUs."""
@@ -52,13 +53,22 @@ def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Node
     return np.array([order[i % len(order)] for i in range(threads)], np.int64)
 
 
+def laid_out_places(trace: Trace, machine: Machine) -> Nodes:
+    """Compact; threads with the same place in successive teams are on the same node."""
+    numbers = np.arange(trace.threads.height)
+    first = first_in_place(trace.threads)
+    places = np.array([first.get(thread, thread) for thread in numbers.tolist()], np.int64)
+    used, place = np.unique(places, return_inverse=True)
+    return np.asarray(laid_out(len(used), machine)[place], np.int64)
+
+
 def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
     """The node each thread was seen on; compact if the trace is from another machine.
 
     A thread that was seen on several nodes, or on none, has -1 (anywhere).
     """
     if not same_nodes(trace.info.machine, machine):
-        return laid_out(trace.threads.height, machine)
+        return laid_out_places(trace, machine)
     seen = trace.threads["nodes"].to_list()
     return np.array([nodes[0] if len(set(nodes)) == 1 else -1 for nodes in seen], np.int64)
 

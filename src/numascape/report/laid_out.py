@@ -10,7 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from numascape.machine.description import Machine
-from numascape.prediction.layout import laid_out
+from numascape.prediction.layout import laid_out_places
 from numascape.prediction.policies import first_touch
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
@@ -27,7 +27,7 @@ class TraceLaidOut(DerivedTrace):
     @cached_property
     def threads(self) -> pl.DataFrame:
         """The threads, each on its node; their CPUs are not known."""
-        nodes = laid_out(self.whole.threads.height, self.info.machine)
+        nodes = laid_out_places(self.whole, self.info.machine)
         kinds = self.whole.threads.schema
         return self.whole.threads.with_columns(
             nodes=pl.Series([[int(node)] for node in nodes], dtype=kinds["nodes"]),
@@ -37,7 +37,7 @@ class TraceLaidOut(DerivedTrace):
     @cached_property
     def placement(self) -> pl.DataFrame:
         """For each page, its node."""
-        nodes = laid_out(self.whole.threads.height, self.info.machine)
+        nodes = laid_out_places(self.whole, self.info.machine)
         pages = first_touch(self.whole, self.info.machine, nodes).filter(pl.col("share") == 1.0)
         return pages.select(self.whole.placement.columns).cast(self.whole.placement.schema)
 

@@ -65,6 +65,11 @@ class DerivedTrace(Trace):
         return self.whole.instances
 
     @property
+    def transfers(self) -> pl.DataFrame:
+        """The cache lines that threads took from each other."""
+        return self.whole.transfers
+
+    @property
     def sources(self) -> pl.DataFrame:
         """The memory levels of samples."""
         return self.whole.sources

@@ -137,9 +137,9 @@ def test_data_that_one_thread_initialises_and_checks(describe: Callable[..., Des
     run, finding, reading = describe(on_one_node(checked_matmul(32)), "C")
     assert run.facts[0].busiest_share == 0.9
     assert reading.see[0].startswith("33 threads use it, but thread 0 makes 90 % of the accesses")
-    # The work is that of the others, who share all pages.
+    # The work is that of the others: each of them writes its own elements of all pages.
     assert finding is not None
-    assert finding.kind is Kind.SHARED_WRITTEN
+    assert finding.kind is Kind.PAGE_FALSE_SHARING
     assert finding.threads == tuple(range(1, 33))
 
 

@@ -43,6 +43,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
             threads=SimpleNamespace(height=4), accesses=pl.DataFrame(), transfers=pl.DataFrame()
         ),
         accesses=40,
+        first_in_place={},
         touched_by=lambda _: known.get("touched", 20),
     )
     row = {"kind": "global", "name": "A", "named": True, "file": "/src/a.c", "size": 99}

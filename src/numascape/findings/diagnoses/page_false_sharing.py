@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from numascape.analysis.line_transfers import PAGE_LINES, shared_lines_of_pages
+from numascape.analysis.line_transfers import PAGE_LINES, line_sums, shared_lines_of_pages
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import (
     contiguous_parts,
@@ -13,12 +13,16 @@ from numascape.findings.advice import (
     interleave_if_better,
     scatters,
 )
+from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.pattern import Pattern, boundary_share
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_SHARED_LINES,
+    MAX_WRITTEN_SHARE,
     MIN_BOUNDARY_SHARE,
+    MIN_FALSE_SHARING,
+    MIN_JUDGED,
     MIN_WRITERS,
     sureness,
 )
@@ -91,6 +95,8 @@ def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if subject.pattern is Pattern.PARTS_IN_TURN:
         return _in_turn(subject)
+    if subject.has_parts_in_pages and not _share_bytes(subject):
+        return _in_each_page(subject)
     if subject.pattern is not Pattern.PARTS_SHARE_PAGES:
         return None
     use = subject.use
@@ -129,8 +135,40 @@ def diagnose(subject: Subject) -> Finding | None:
     )
 
 
+def _share_bytes(subject: Subject) -> bool:
+    """Whether threads use the same bytes, as far as lines were followed, or only read them."""
+    if written_share(subject) <= MAX_WRITTEN_SHARE:
+        return True
+    if shared_lines(subject) is None:
+        return False
+    transfers = subject.run.trace.transfers
+    sums = line_sums(transfers.filter(pl.col("structure") == subject.structure))
+    return sums.judged < MIN_JUDGED or sums.false_sharing < MIN_FALSE_SHARING
+
+
 def _in_turn(subject: Subject) -> Finding:
     """Each thread has many short parts, as with `schedule(static, 1)`."""
+    return _by_a_rule(
+        subject,
+        "Threads take parts of it in turn, and these are shorter than a page: about "
+        f"{subject.use.users_per_page:.1f} threads use each page, and the next page has other "
+        "users. A page can be local to only one of them.",
+        0.9,
+    )
+
+
+def _in_each_page(subject: Subject) -> Finding:
+    """All threads write each page by a rule, as with a division of rows that are one page long."""
+    return _by_a_rule(
+        subject,
+        "All threads write each of its pages, and their shares of a page follow a rule, not "
+        "chance. So each thread has its own parts, and these are shorter than a page, such as a "
+        "quarter of each row. A page can be local to only one of the threads.",
+        0.8,
+    )
+
+
+def _by_a_rule(subject: Subject, why: str, confidence: float) -> Finding:
     use = subject.use
     together = contiguous_parts(subject) if scatters(subject.schedule) else _TOGETHER
     return Finding(
@@ -138,18 +176,14 @@ def _in_turn(subject: Subject) -> Finding:
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
-        why=(
-            "Threads take parts of it in turn, and these are shorter than a page: about "
-            f"{use.users_per_page:.1f} threads use each page, and the next page has other users. "
-            "A page can be local to only one of them."
-        ),
+        why=why,
         fixes=(Fix(together, Remedy.DIVIDED), interleave_if_better(subject)),
         evidence=(
             Evidence("threads that use a page", use.users_per_page, "count"),
             Evidence("share of a page's busiest thread", use.dominance, "share"),
         ),
         figure=Figure.ACCESS_DISTRIBUTION,
-        confidence=0.9,
+        confidence=confidence,
         place=subject.schedule.place if subject.schedule else subject.used_at,
         nearer=subject.foreign,
     )

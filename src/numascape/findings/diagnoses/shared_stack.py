@@ -26,6 +26,7 @@ def diagnose(subject: Subject) -> Finding | None:
     owner = int(named.group(1)) if named else subject.whole.first_toucher
     if owner is None or is_cache_resident(subject):
         return None
+    owner = subject.run.first_in_place.get(owner, owner)
     users = subject.run.rows.filter(
         (pl.col("structure") == subject.structure) & (pl.col("thread") != owner)
     )

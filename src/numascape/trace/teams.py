@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Successive teams of threads: programs that create and join new threads again and again.
+
+For example, a program divides each time step among four new threads. The second thread of each team
+then does the work of the second thread of the team before. Such threads have the same *place*, and
+count as one thread where the division of work is judged.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from numascape.trace.counting import counted
+from numascape.trace.derived import DerivedTrace
+from numascape.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MIN_TEAMS: Final = 3
+"""Number of teams of equal size, from which they repeat the same work. Two teams may be two stages:
+the one reads what the other one wrote."""
+
+
+def first_in_place(threads: pl.DataFrame) -> dict[int, int]:
+    """For each thread of a repeated team, the thread that had its place in the first such team.
+
+    `threads` is a trace's table. The main thread of a process is in no team. A team ends when all
+    of its threads have ended. Threads of teams that are not repeated are left out.
+    """
+    found: dict[int, int] = {}
+    rows = threads.select("process", "created_ns", "thread", "ended_ns").sort("process", "thread")
+    for own in rows.partition_by("process", maintain_order=True):
+        by_size: dict[int, list[list[int]]] = defaultdict(list)
+        for team in _teams(own[1:].sort("created_ns", "thread")):
+            by_size[len(team)].append(team)
+        for size, teams in by_size.items():
+            if size > 1 and len(teams) >= MIN_TEAMS:
+                for team in teams:
+                    found |= dict(zip(team, teams[0], strict=True))
+    return found
+
+
+def _teams(threads: pl.DataFrame) -> list[list[int]]:
+    """The threads in the order of their creation, in teams that do not overlap in time."""
+    teams: list[list[int]] = []
+    until = -1
+    for _, created, thread, ended in threads.iter_rows():
+        if created >= until:
+            teams.append([])
+        teams[-1].append(thread)
+        until = max(until, ended)
+    return teams
+
+
+@dataclass(frozen=True)
+class TraceOfTeams(DerivedTrace):
+    """The trace `whole`, where the threads with the same place in repeated teams are one thread.
+
+    It has the number of the first of them.
+    """
+
+    first: Mapping[int, int] = field(kw_only=True, hash=False)
+
+    @classmethod
+    def of(cls, trace: Trace) -> Trace | Self:
+        """`trace` itself, if no team is repeated."""
+        first = first_in_place(trace.threads)
+        return cls(trace.path, trace.info, whole=trace, first=first) if first else trace
+
+    @cached_property
+    def accesses(self) -> pl.DataFrame:
+        """Reads and writes per page, place and phase."""
+        table = self.whole.accesses
+        keys = [name for name in table.columns if name not in counted(table)]
+        sums = self._by_place(table).lazy().group_by(keys).agg(pl.col(counted(table)).sum())
+        return sums.sort(keys).collect().select(table.columns)
+
+    @cached_property
+    def first_touch(self) -> pl.DataFrame:
+        """For each page, the place whose thread touched it first."""
+        return self._by_place(self.whole.first_touch)
+
+    def _by_place(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pl.col("thread").replace(self.first))

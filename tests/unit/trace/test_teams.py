@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads with the same place in successive teams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from numascape.machine import open_machine
+from numascape.prediction.layout import laid_out_places
+from numascape.trace import Trace
+from numascape.trace.schema import SCHEMAS
+from numascape.trace.teams import TraceOfTeams, first_in_place
+from synthetic.patterns import Pattern
+from synthetic.write import write_pattern
+
+
+def threads(*lives: tuple[int, int], process: int = 0, first: int = 0) -> pl.DataFrame:
+    """The main thread, and threads with these times of creation and end."""
+    rows: list[tuple[object, ...]] = [
+        (first + number, process, 100 + number, "", created, ended, [], [])
+        for number, (created, ended) in enumerate([(0, 1000), *lives])
+    ]
+    return pl.DataFrame(rows, schema=SCHEMAS["threads"], orient="row")
+
+
+TEAM = ((10, 20), (11, 30))
+
+
+def later(by: int) -> list[tuple[int, int]]:
+    return [(created + by, ended + by) for created, ended in TEAM]
+
+
+def test_the_threads_of_three_equal_teams_have_the_places_of_the_first() -> None:
+    assert first_in_place(threads(*TEAM, *later(20), *later(50))) == {
+        1: 1,
+        3: 1,
+        5: 1,
+        2: 2,
+        4: 2,
+        6: 2,
+    }
+
+
+@pytest.mark.parametrize(
+    "lives",
+    [
+        pytest.param([*TEAM, *later(20)], id="two stages"),
+        pytest.param([*TEAM, *later(19), *later(50)], id="the second begins before the first ends"),
+        pytest.param([*TEAM, *later(20), (90, 91), (90, 92), (90, 93)], id="another size"),
+        pytest.param([(10, 20), (20, 30), (30, 40)], id="one after the other"),
+        pytest.param([], id="one thread"),
+    ],
+)
+def test_other_threads_have_their_own_places(lives: list[tuple[int, int]]) -> None:
+    assert first_in_place(threads(*lives)) == {}
+
+
+def test_teams_of_another_size_between_them_do_not_matter() -> None:
+    found = first_in_place(threads(*TEAM, (35, 36), *later(40), *later(70)))
+    assert found == {1: 1, 2: 2, 4: 1, 5: 2, 6: 1, 7: 2}
+
+
+def test_teams_are_of_one_process() -> None:
+    both = pl.concat([threads(*TEAM, *later(20)), threads(*later(50), process=1, first=9)])
+    assert first_in_place(both) == {}
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Trace:
+    """Three steps of two threads; each thread writes its half of four pages."""
+    pattern = Pattern("steps", 7)
+    array = pattern.structure("A", 4)
+    for number in range(1, 7):
+        half = np.arange(2) + 2 * ((number - 1) % 2)
+        pattern.access(array, half, number, 5, number)
+    pattern.touch(array, np.array([0, 1]), 1)
+    pattern.touch(array, np.array([2, 3]), 4)
+    trace = write_pattern(pattern, tmp_path / "steps.numascape")
+    vars(trace)["threads"] = threads(*TEAM, *later(20), *later(50))
+    return trace
+
+
+def test_they_count_as_one_thread(steps: Trace) -> None:
+    teams = TraceOfTeams.of(steps)
+    assert isinstance(teams, TraceOfTeams)
+    rows = teams.accesses.sort("page").select("page", "thread", "reads", "writes").rows()
+    assert rows == [(0, 1, 15, 9), (1, 1, 15, 9), (2, 2, 15, 12), (3, 2, 15, 12)]
+    assert teams.first_touch.sort("page")["thread"].to_list() == [1, 1, 2, 2]
+    assert teams.threads.height == 7
+
+
+def test_they_run_on_the_same_node(steps: Trace) -> None:
+    nodes = laid_out_places(steps, open_machine("numa16")).tolist()
+    assert nodes[1] == nodes[3] == nodes[5]
+    assert nodes[2] == nodes[4] == nodes[6]
+    assert len({nodes[0], nodes[1], nodes[2]}) == 3
+
+
+def test_a_trace_without_repeated_teams_stays_itself(small_trace: Path) -> None:
+    trace = Trace.read(small_trace)
+    assert TraceOfTeams.of(trace) is trace
