@@ -4,9 +4,9 @@
 Each diagnosis has its own file. find.py applies all of them, thresholds.py has every number.
 """
 
+from numascape.findings.examination import examine
 from numascape.findings.find import describe_not_judged, find, findings_of, not_judged
 from numascape.findings.finding import Evidence, Figure, Finding, Gain, Kind, Place
-from numascape.findings.subject import examine
 
 __all__ = [
     "Evidence",

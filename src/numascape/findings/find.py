@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from numascape.analysis.ownership import Owner, is_remainder
@@ -29,10 +29,11 @@ from numascape.findings.diagnoses import (
     shared_written,
     travelling_lines,
 )
+from numascape.findings.examination import examine
 from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.python_advice import is_python
-from numascape.findings.subject import Run, Subject, examine
+from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
 from numascape.quantities import share_of
@@ -91,8 +92,15 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     )
     found = _relevant(run, found)
     found = with_gains(run, found) if gains else without_gains(found)
-    found = [replace(finding, threads=run.in_places_of(finding.threads)) for finding in found]
+    found = [replace(finding, threads=_in_places_of(run, finding.threads)) for finding in found]
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
+
+
+def _in_places_of(run: Run, threads: Iterable[int]) -> tuple[int, ...]:
+    """These threads, and all that count as them because they have the same place in a team."""
+    wanted = set(threads)
+    later = (thread for thread, first in run.first_in_place.items() if first in wanted)
+    return tuple(sorted({*wanted, *later}))
 
 
 def not_judged(trace: Trace) -> tuple[Kind, ...]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,8 @@ import polars as pl
 from numascape.analysis.facts import Facts, measure, per_thread_pages
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner, owner_of
-from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
-from numascape.findings.nodes import Nodes, nodes_of
+from numascape.findings.nodes import Nodes
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -36,7 +35,7 @@ from numascape.findings.work import work_rows
 from numascape.machine.description import Machine
 from numascape.quantities import share_of
 from numascape.trace import Trace
-from numascape.trace.counting import TraceOfTouches, only_touches
+from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.teams import TraceOfTeams
 
@@ -91,12 +90,6 @@ class Run:
     def first_in_place(self) -> Mapping[int, int]:
         """For threads of repeated teams: the first thread in their place, which counts for them."""
         return self.trace.first if isinstance(self.trace, TraceOfTeams) else {}
-
-    def in_places_of(self, threads: Iterable[int]) -> tuple[int, ...]:
-        """All threads that count as these threads."""
-        wanted = set(threads)
-        later = (thread for thread, first in self.first_in_place.items() if first in wanted)
-        return tuple(sorted({*wanted, *later}))
 
     def touched_by(self, thread: int) -> int:
         """The number of pages that the thread touched first."""
@@ -401,22 +394,3 @@ class Subject:
     def schedule(self) -> Schedule | None:
         """The schedule of the OpenMP loop that works on it, if the source can be read."""
         return self.run.sources.schedule(self.used_at)
-
-
-def examine(
-    trace: Trace,
-    machine: Machine | None = None,
-    files: SourceFiles | None = None,
-    facts: Mapping[int, Facts] | None = None,
-) -> Run:
-    """Prepare a trace for diagnoses, on `machine` or the recorded one; with `facts`, if measured.
-
-    If only first touches were recorded, they are used as accesses. Facts of single threads are
-    measured again if successive teams of threads do the same work.
-    """
-    trace = TraceOfTeams.of(TraceOfTouches.of(trace))
-    if facts is None or isinstance(trace, TraceOfTeams):
-        pages = per_thread_pages(trace.accesses, trace.phases.height)
-        facts = measure(pages, trace.first_touch)
-    chosen = machine or trace.info.machine
-    return Run(trace, facts, Sources(files), chosen, nodes_of(trace, chosen))
