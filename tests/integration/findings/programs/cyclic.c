@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads take iterations in turn, so all threads use every page.
-// label: A = shared, written
+// label: A = page-level false sharing
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

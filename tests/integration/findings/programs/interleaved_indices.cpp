@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread t works on elements t, t + 4, t + 8, ...: on every page.
-// label: A = shared, written
+// label: A = page-level false sharing
 #include <cstdio>
 #include <memory>
 #include <thread>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! A column is a page, and each thread has a quarter of every column.
-! label: m = shared, written
+! label: m = page-level false sharing
 program labelled
   implicit none
   integer, parameter :: rows = 512, columns = 256
