@@ -15,6 +15,7 @@ import sys
 import threading
 
 import numpy as np
+import numpy.typing as npt
 
 KNOWN = 8192
 PEAKS = 256
@@ -22,7 +23,7 @@ BLOCK = 64
 MEASURED = 24
 
 
-def load_library() -> np.ndarray:
+def load_library() -> npt.NDArray[np.float32]:
     """The spectra of all known chemicals, as if from a file."""
     library = np.empty((KNOWN, PEAKS), dtype=np.float32)
     peaks = np.arange(PEAKS, dtype=np.float32)
@@ -32,7 +33,7 @@ def load_library() -> np.ndarray:
     return library
 
 
-def identify(library: np.ndarray, first: int, last: int, best: list[int]) -> None:
+def identify(library: npt.NDArray[np.float32], first: int, last: int, best: list[int]) -> None:
     """Find the chemicals that are nearest to the measurements from `first` to before `last`."""
     difference = np.empty((BLOCK, PEAKS), dtype=np.float32)
     distances = np.empty(KNOWN, dtype=np.float32)

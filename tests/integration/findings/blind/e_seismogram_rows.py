@@ -13,13 +13,14 @@ import sys
 import threading
 
 import numpy as np
+import numpy.typing as npt
 
 STATIONS = 256
 SAMPLES = 16384
 ROUNDS = 8
 
 
-def read_traces() -> np.ndarray:
+def read_traces() -> npt.NDArray[np.float64]:
     """The traces of all stations, as if from a file."""
     traces = np.empty((STATIONS, SAMPLES))
     time = np.arange(SAMPLES) * 0.01
@@ -29,7 +30,7 @@ def read_traces() -> np.ndarray:
     return traces
 
 
-def clean(traces: np.ndarray, first: int, last: int) -> None:
+def clean(traces: npt.NDArray[np.float64], first: int, last: int) -> None:
     """Smooth the rows from `first` to before `last`, in place."""
     scratch = np.empty(SAMPLES - 2)
     for _ in range(ROUNDS):
