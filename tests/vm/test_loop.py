@@ -155,8 +155,9 @@ def test_no_node_serves_most_of_the_accesses(loop: Loop) -> None:
 def test_a_partitioned_program_becomes_local(loops: dict[str, Loop]) -> None:
     found = loops["seismic"].comparison
     assert found.after.remote_share is not None
-    assert predicted_remote_share(loops["seismic"], moved=False) > 0.6
     assert found.after.remote_share < 0.2
+    # 0.75 if the kernel keeps the main thread on one node while it initialises all memory.
+    assert predicted_remote_share(loops["seismic"], moved=False) > 2 * found.after.remote_share
     velocity = next(change for change in found.structures if change.site.name == "w->vx")
     assert velocity.before is not None
     assert velocity.after is not None

@@ -11,7 +11,8 @@ from numascape.live.mappings import Mapping
 from numascape.live.threads import Thread
 from numascape.quantities import bytes_text
 
-# glibc, malloc/arena.c: HEAP_MAX_SIZE. An arena of a thread begins at a multiple of it.
+# glibc, malloc/arena.c: HEAP_MAX_SIZE. A heap of an arena begins at a multiple of it, and reserves
+# all memory up to the next one. Other mappings may begin there too: the kernel aligns large ones.
 _ARENA: Final = 64 << 20
 # Smaller anonymous mappings have one name together.
 _SMALL: Final = 2 << 20
@@ -30,6 +31,9 @@ class Name:
     kind: str
 
 
+ARENAS: Final = Name("heap of threads (malloc arenas)", "heap")
+
+
 def name_mappings(
     mappings: Sequence[Mapping], threads: Sequence[Thread], stack_bytes: int
 ) -> list[Name]:
@@ -38,8 +42,11 @@ def name_mappings(
     `stack_bytes` is the size of a thread's stack. The kernel may join a stack with the mapping
     above it: such a mapping is not called a stack, but has one at its beginning.
     """
+    arenas = _arenas(mappings)
     return [
-        _name(mapping, [] if stack_end(mapping, stack_bytes) else threads_on(mapping, threads))
+        ARENAS
+        if mapping.start in arenas
+        else _name(mapping, [] if stack_end(mapping, stack_bytes) else threads_on(mapping, threads))
         for mapping in mappings
     ]
 
@@ -78,8 +85,6 @@ def _name(mapping: Mapping, threads: Sequence[Thread]) -> Name:
         return Name(path, "mapping")
     if threads:
         return stack_name(threads[0])
-    if _is_arena(mapping):
-        return Name("heap of threads (malloc arenas)", "heap")
     if mapping.end - mapping.start < _SMALL:
         return Name(f"mappings under {bytes_text(_SMALL)}", "mapping")
     return Name(f"mapping at {mapping.start:#x}", "mapping")
@@ -114,6 +119,19 @@ def file_name(path: str) -> str:
     return path.rpartition("/")[2] or path
 
 
-def _is_arena(mapping: Mapping) -> bool:
-    size = mapping.end - mapping.start
-    return mapping.start % _ARENA == 0 and size <= _ARENA and mapping.permissions == "rw-p"
+def _arenas(mappings: Sequence[Mapping]) -> set[int]:
+    """The start addresses of the heaps that glibc's malloc makes for threads.
+
+    A heap that is full reserves no more memory, and looks like any other mapping of its size. The
+    arena then has another heap, which is not full.
+    """
+    possible = [
+        mapping
+        for mapping in mappings
+        if mapping.start % _ARENA == 0
+        and mapping.permissions == "rw-p"
+        and not (mapping.is_file or mapping.path)
+    ]
+    growing = {one.start for one in possible if one.reserved_end == one.start + _ARENA}
+    full = {one.start for one in possible if one.end == one.start + _ARENA}
+    return growing | full if growing else set()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,8 @@ class Mapping:
     """A mapping: addresses, and of a file its offset, device (major:minor) and inode.
 
     `policy` is the memory policy, "" if it was not read. `page_bytes` is the size of its pages,
-    above 4096 in explicit huge pages only.
+    above 4096 in explicit huge pages only. `reserved_end` is where the memory without access ends
+    that directly follows a mapping; 0 if none does.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Mapping:
     deleted: bool = False
     policy: str = ""
     page_bytes: int = PAGE
+    reserved_end: int = 0
 
     @property
     def is_shared(self) -> bool:
@@ -74,10 +76,9 @@ def read_mappings(target: Target, with_policies: bool = True) -> list[Mapping]:
 def _with_policy(mapping: Mapping, line: NumaLine | None) -> Mapping:
     if line is None:
         return mapping
-    fields = {**mapping.__dict__, "policy": line.policy}
-    if (mapping.end - mapping.start) % line.page_bytes == 0:
-        fields["page_bytes"] = line.page_bytes
-    return Mapping(**fields)
+    whole = (mapping.end - mapping.start) % line.page_bytes == 0
+    page_bytes = line.page_bytes if whole else mapping.page_bytes
+    return replace(mapping, policy=line.policy, page_bytes=page_bytes)
 
 
 def parse_maps(text: str) -> list[Mapping]:
@@ -89,8 +90,12 @@ def parse_maps(text: str) -> list[Mapping]:
             continue
         start, end, offset = (int(match[number], 16) for number in (1, 2, 4))
         is_range = start < end <= _LARGEST and start % PAGE == 0 and end % PAGE == 0
+        if not is_range or (found and start < found[-1].end):
+            continue
         # Nobody can have touched memory without access; runtimes reserve terabytes of it.
-        if not is_range or match[3].startswith("---") or (found and start < found[-1].end):
+        if match[3].startswith("---"):
+            if found and start == found[-1].end and int(match[6]) == 0:
+                found[-1] = replace(found[-1], reserved_end=end)
             continue
         path, deleted = match[7], match[7].endswith(_DELETED)
         path = path.removesuffix(_DELETED).replace("\\012", "\n")

@@ -91,6 +91,25 @@ def test_mappings_have_the_names_that_users_know(target: Target) -> None:
     ]
 
 
+def test_a_mapping_at_a_multiple_of_64_mib_is_an_arena_only_if_it_reserves_the_rest() -> None:
+    # The kernel aligns large mappings to 2 MiB, so one in 32 begins at such a multiple.
+    plain = "7f1400000000-7f1400400000 rw-p 00000000 00:00 0 \n"
+    far = "7f1404000000-7f1408000000 ---p 00000000 00:00 0 \n"
+    arena = "7f1500000000-7f1500400000 rw-p 00000000 00:00 0 \n"
+    rest = "7f1500400000-7f1504000000 ---p 00000000 00:00 0 \n"
+    shorter = "7f1500400000-7f1500800000 ---p 00000000 00:00 0 \n"
+    full = "7f1600000000-7f1604000000 rw-p 00000000 00:00 0 \n"
+
+    def kinds(text: str) -> list[str]:
+        return [name.kind for name in name_mappings(parse_maps(text), [], 8 << 20)]
+
+    assert kinds(plain + far) == ["mapping"]
+    assert kinds(arena + rest) == ["heap"]
+    assert kinds(arena + shorter) == ["mapping"]
+    assert kinds(full) == ["mapping"]
+    assert kinds(plain + arena + rest + full) == ["mapping", "heap", "heap"]
+
+
 def test_small_mappings_have_one_name() -> None:
     small = Mapping(0x1000, 0x3000, "rw-p", 0, "00:00", 0, "")
     large = Mapping(0x400000, 0x800000, "rw-p", 0, "00:00", 0, "")
