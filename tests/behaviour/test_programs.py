@@ -24,6 +24,7 @@ ATTACHED = (
     "awaited_signals",
     "breakpoints",
     "code_mapped_twice",
+    "ended_calls",
     "exec_chain",
     "fault_jumps",
     "faults_after_children",

@@ -13,7 +13,6 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "interrupted_call.h"
 #include "thread_signals.h"
 
 namespace numascape {
@@ -32,18 +31,28 @@ constexpr uint64_t kNeeded = bit_of(SIGILL) | bit_of(SIGSEGV) | bit_of(SIGBUS);
 // An instruction that got one of these gets it again when it is executed again.
 constexpr uint64_t kFaults = kNeeded | bit_of(SIGFPE);
 
-// One of the file's records: patch 11 of DynamoRIO reads them.
-struct Mask {
+// One of the file's records: a patch of DynamoRIO reads them.
+struct Record {
     uint64_t thread;
     uint64_t blocked;
+    uint64_t has_blocked;  // whether `blocked` is not what the thread blocks now
+    CallEnds ends;
 };
 
-void restart(int process, int thread) {
+void write(std::ofstream& file, const Record& record) {
+    file.write(reinterpret_cast<const char*>(&record), sizeof record);
+}
+
+CallEnds restart(int process, int thread) {
     user_regs_struct registers{};
-    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 &&
-        !signal_ends_call(process, thread, registers) && restart_call(process, registers)) {
+    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) {
+        return CallEnds::kNever;
+    }
+    const auto ends = restart_call(process, registers);
+    if (ends) {
         ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
     }
+    return ends.value_or(CallEnds::kNever);
 }
 
 // The signal of a fault would reach the thread before that of DynamoRIO.
@@ -104,7 +113,7 @@ bool HeldThreads::stop(int thread) {
             }
             threads_[thread].signal = ours ? 0 : WSTOPSIG(status);
             if (ours || !has_handler(process_, thread, WSTOPSIG(status))) {
-                restart(process_, thread);
+                threads_[thread].ends = restart(process_, thread);
             }
             return true;
         }
@@ -161,8 +170,9 @@ bool HeldThreads::hold(int process) {
     return true;
 }
 
-bool HeldThreads::unblock(const std::string& file) {
-    std::ofstream masks(file, std::ios::binary);
+bool HeldThreads::unblock(const std::string& file, CallEnds main_ends) {
+    std::ofstream records(file, std::ios::binary);
+    write(records, {static_cast<uint64_t>(process_), 0, 0, main_ends});
     for (auto& [thread, held] : threads_) {
         if (ptrace(PTRACE_GETSIGMASK, thread, sizeof held.blocked, &held.blocked) != 0) {
             continue;
@@ -171,12 +181,11 @@ bool HeldThreads::unblock(const std::string& file) {
         const uint64_t kept = held.signal == 0 ? 0 : bit_of(held.signal);
         const uint64_t blocked = (held.blocked | kept) & ~kNeeded;
         if (blocked != held.blocked) {
-            const Mask mask{static_cast<uint64_t>(thread), held.blocked};
-            masks.write(reinterpret_cast<const char*>(&mask), sizeof mask);
             held.changed = set_blocked(thread, blocked);
         }
+        write(records, {static_cast<uint64_t>(thread), held.blocked, held.changed, held.ends});
     }
-    return static_cast<bool>(masks.flush());
+    return static_cast<bool>(records.flush());
 }
 
 void HeldThreads::collect_ended() {

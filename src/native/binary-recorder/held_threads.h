@@ -5,14 +5,16 @@
 // A held thread executes nothing, and is not in a system call.
 //
 // A thread may block this signal, or the signals by which DynamoRIO reads memory that may not
-// exist. They are unblocked while the thread is held. A file tells DynamoRIO which ones the thread
-// had blocked.
+// exist. They are unblocked while the thread is held. A file tells DynamoRIO which signals the
+// thread had blocked, and which ones end the system call in which it waited.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+
+#include "interrupted_call.h"
 
 namespace numascape {
 
@@ -29,8 +31,9 @@ class HeldThreads {
     bool hold(int process);
     // The error of the kernel if a thread could not be traced, else 0.
     int error() const { return error_; }
-    // Unblocks the signals, and writes the file. False when it cannot be written.
-    bool unblock(const std::string& file);
+    // Unblocks the signals, and writes the file, also about the call of the main thread. False when
+    // it cannot be written.
+    bool unblock(const std::string& file, CallEnds main_ends);
     // Collects threads that were killed. Until then, the kernel does not tell of the end of the
     // process.
     void collect_ended();
@@ -45,6 +48,7 @@ class HeldThreads {
         int signal = 0;  // that reached it; 0 = none
         uint64_t blocked = 0;
         bool changed = false;  // what it blocks
+        CallEnds ends = CallEnds::kNever;
     };
     bool stop(int thread);
     bool hold_new(bool childless, bool& found);

@@ -40,7 +40,7 @@ struct Injection {
     std::vector<siginfo_t> signals;   // that wait until it is over
     std::optional<uint64_t> blocked;  // by the main thread, if it is known
     bool in_code = false;             // the main thread executes code of the launcher
-    std::string masks;                // the file of the held threads' blocked signals
+    std::string file;                 // tells DynamoRIO of the threads (held_threads.h)
     numascape::HeldThreads others;
 };
 
@@ -208,11 +208,14 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
         cannot_hold();
         return -EUNATCH;
     }
-    if (!injection.others.unblock(injection.masks)) {
-        injection.untraced.reason = "cannot be recorded: " + injection.masks + " cannot be written";
+    const user_regs_struct before = registers;
+    const auto ends = numascape::restart_call(injection.process, registers);
+    if (!injection.others.unblock(injection.file, ends.value_or(numascape::CallEnds::kNever))) {
+        registers = before;
+        injection.untraced.reason = "cannot be recorded: " + injection.file + " cannot be written";
         return -EUNATCH;
     }
-    if (numascape::restart_call(injection.process, registers)) {
+    if (ends) {
         trace(PTRACE_SETREGS, injection.process, d);
     }
     return result;
@@ -241,10 +244,10 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
 
 namespace numascape {
 
-std::optional<Untraced> watch_injection(int process, const std::string& masks,
-                                        bool (*inject)(void*), void* argument) {
+std::optional<Untraced> watch_injection(int process, const std::string& file, bool (*inject)(void*),
+                                        void* argument) {
     injection.process = process;
-    injection.masks = masks;
+    injection.file = file;
     injection.fresh = true;
     const bool held = injection.others.hold_childless(process);
     if (!held) {

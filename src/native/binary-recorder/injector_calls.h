@@ -23,9 +23,8 @@ struct Untraced {
 };
 
 // Calls inject(argument), which uses the launcher library on this process and returns whether it
-// succeeded. Returns nothing on success. `masks` is the file in which DynamoRIO finds which signals
-// the other threads block.
-std::optional<Untraced> watch_injection(int process, const std::string& masks,
-                                        bool (*inject)(void*), void* argument);
+// succeeded. Returns nothing on success. `file` tells DynamoRIO of the threads (held_threads.h).
+std::optional<Untraced> watch_injection(int process, const std::string& file, bool (*inject)(void*),
+                                        void* argument);
 
 }  // namespace numascape

@@ -10,14 +10,16 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "thread_signals.h"
-
 namespace numascape {
 namespace {
 
 // The kernel's codes for "restart this call" (include/linux/errno.h); never seen by programs.
+constexpr int64_t kRestartSystemCall = -512;   // unless a handler has no SA_RESTART
+constexpr int64_t kRestartNoInterrupt = -513;  // in any case
+constexpr int64_t kRestartNoHandler = -514;
 constexpr int64_t kRestartBlock = -516;  // what is left of a length of time
-constexpr int64_t kRestart[] = {-512, -513, -514, kRestartBlock};
+constexpr int64_t kRestart[] = {kRestartSystemCall, kRestartNoInterrupt, kRestartNoHandler,
+                                kRestartBlock};
 constexpr uint64_t kCallBytes = 2;  // the instruction syscall
 
 // Calls that a stop ends with EINTR, even without a signal handler (signal(7)). They have then done
@@ -95,22 +97,21 @@ void sleep_what_is_left(uint64_t number, user_regs_struct& registers) {
 
 }  // namespace
 
-bool signal_ends_call(int process, int thread, const user_regs_struct& registers) {
-    return is_ended(registers) && signal_comes(process, thread);
-}
-
-bool restart_call(int process, user_regs_struct& registers) {
+std::optional<CallEnds> restart_call(int process, user_regs_struct& registers) {
     if (!is_ended(registers)) {
-        return false;
+        return std::nullopt;
     }
     const uint64_t number = call_number(process, registers);
-    if (static_cast<int64_t>(registers.rax) == kRestartBlock) {
+    const auto returned = static_cast<int64_t>(registers.rax);
+    if (returned == kRestartBlock) {
         sleep_what_is_left(number, registers);
     }
     registers.rip -= kCallBytes;
     registers.rax = number;
     registers.orig_rax = ~0ull;
-    return true;
+    return returned == kRestartNoInterrupt  ? CallEnds::kNever
+           : returned == kRestartSystemCall ? CallEnds::kWithoutRestart
+                                            : CallEnds::kAnyHandler;
 }
 
 }  // namespace numascape
