@@ -21,7 +21,7 @@ from fuzz.instructions.layout import (
     logged_start,
 )
 from fuzz.instructions.operands import append_form
-from fuzz.instructions.templates import RCX, TEMPLATES, Template
+from fuzz.instructions.templates import COUNTER_BRANCHES, LOOPS, RCX, TEMPLATES, Template
 from fuzz.instructions.traps import with_traps
 
 _FAMILIES: Final = {"general": 30, "sse": 16, "x87": 5, "vex": 14, "evex": 22}
@@ -35,10 +35,6 @@ _CONDITIONS: Final = (
     Code.JP_REL32_64, Code.JNP_REL32_64, Code.JL_REL32_64, Code.JGE_REL32_64, Code.JLE_REL32_64,
     Code.JG_REL32_64,
 )  # fmt: skip
-_LOOPS: Final = (
-    Code.LOOP_REL8_64_RCX, Code.LOOP_REL8_64_ECX, Code.LOOPE_REL8_64_RCX, Code.LOOPNE_REL8_64_RCX
-)  # fmt: skip
-_COUNTER_BRANCHES: Final = (Code.JRCXZ_REL8_64, Code.JECXZ_REL8_64, *_LOOPS)
 _FLAGS: Final = {0x01: 0x800, 0x02: 0x80, 0x04: 0x40, 0x08: 0x10, 0x10: 0x01, 0x20: 0x04}
 
 
@@ -122,8 +118,8 @@ class _Maker:
             raise CannotMakeError
         end = builder.label()
         if rng.random() < 0.25:
-            code = rng.choice(_COUNTER_BRANCHES)
-            if code in _LOOPS:  # it counts in rcx
+            code = rng.choice(COUNTER_BRANCHES)
+            if code in LOOPS:  # it counts in rcx
                 if RCX in builder.fixed:
                     raise CannotMakeError
                 builder.known.pop(RCX, None)

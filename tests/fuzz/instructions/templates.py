@@ -23,6 +23,14 @@ _COMPONENTS: Final = 0xE7  # that xsave is asked for: no protection keys, no til
 _XSAVE_BYTES: Final = 2752
 _ENVIRONMENTS: Final = (Code.FNSAVE_M108BYTE, Code.FNSTENV_M28BYTE)
 _LOW_FLAGS: Final = 0x8D5
+_ZERO_FLAG: Final = 0x04  # of iced_x86.RflagsBits
+LOOPS: Final = (
+    Code.LOOP_REL8_64_RCX, Code.LOOP_REL8_64_ECX, Code.LOOPE_REL8_64_RCX, Code.LOOPE_REL8_64_ECX,
+    Code.LOOPNE_REL8_64_RCX, Code.LOOPNE_REL8_64_ECX,
+)  # fmt: skip
+COUNTER_BRANCHES: Final = (Code.JRCXZ_REL8_64, Code.JECXZ_REL8_64, *LOOPS)
+# Of rcx or ecx. The upper half of rcx tells these two apart.
+_COUNTS: Final = (0, 1, 2, 1 << 32, (1 << 32) + 1, 1 << 63, (1 << 63) + 1)
 
 
 @dataclass(frozen=True)
@@ -170,6 +178,24 @@ def _jump(builder: Builder) -> None:
         builder.add(Instruction.create_mem(Code.JMP_RM64, _at(at)))
     builder.add(Instruction.create(Code.UD2))
     builder.place(after)
+
+
+def _branch_on_counter(builder: Builder, code: int) -> None:
+    """Skip an instruction, again and again, if rcx or ecx says so."""
+    rng = builder.rng
+    if code in LOOPS and builder.undefined & _ZERO_FLAG:
+        raise CannotMakeError
+    number = rng.choice([n for n in range(16) if n not in (RCX, RSP) and n not in builder.fixed])
+    builder.load(number, 0)
+    for bit, count in enumerate(_COUNTS):
+        after = builder.label()
+        builder.load(RCX, count)
+        builder.add(Instruction.create_branch(code, after))
+        operand = MemoryOperand(FULL[number], displ=1 << bit, displ_size=8)
+        builder.add(Instruction.create_reg_mem(Code.LEA_R64_M, FULL[number], operand))
+        builder.place(after)
+    for written in (RCX, number):
+        builder.known.pop(written, None)
 
 
 def _label_operand(label: int) -> MemoryOperand:
@@ -358,6 +384,7 @@ TEMPLATES: Final[tuple[tuple[int, Template], ...]] = (
     (1, Template(partial(_control, load=Code.FLDCW_M2BYTE, sse=False))),
     (2, Template(_move_line)),
     (3, Template(_jump)),
+    *((1, Template(partial(_branch_on_counter, code=code))) for code in COUNTER_BRANCHES),
     (3, Template(read_selector)),
     (1, Template(read_limit)),
     (3, Template(set_base_of_gs)),
