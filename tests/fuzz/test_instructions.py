@@ -13,6 +13,7 @@ from fuzz.instructions.blocks import (
     Repertoire,
     from_template,
     make_strings_that_fault,
+    make_with_segment_and_fault,
     make_with_segments,
 )
 from fuzz.instructions.forms import Form
@@ -65,6 +66,20 @@ def test_operands_with_segments_stay_where_they_are(probed: Probed, tmp_path: Pa
     )
     program = make_program(tmp_path, 0, makers)
     found = check(program)
+    assert not found, report(program, 0, found[:5])
+
+
+def test_registers_are_kept_at_faults_of_operands_with_segments(
+    probed: Probed, tmp_path: Path
+) -> None:
+    # DynamoRIO keeps the address in a register that the instruction does not use.
+    forms = [form for family in probed[0].forms.values() for form in family if form.touches_memory]
+    makers = (partial(make_with_segment_and_fault, form, at) for at, form in enumerate(forms))
+    program = make_program(tmp_path, 0, makers)
+    build(program)
+    native = run(program, "native")
+    assert (native["faults"] == 1).sum() > 0.8 * len(forms)
+    found = list(states_that_differ(program, native, record(program).results))
     assert not found, report(program, 0, found[:5])
 
 

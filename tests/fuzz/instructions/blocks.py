@@ -272,6 +272,17 @@ def make_with_segments(forms: Sequence[Form], number: int, start: int) -> Block:
     return _finish(maker, start)
 
 
+def make_with_segment_and_fault(form: Form, number: int, start: int) -> Block:
+    """Make a block of this form, whose operand has a segment and faults once."""
+    maker = _Maker(Repertoire.of([], []), random.Random(f"faults/{number}"), number)
+    builder = maker.builder
+    builder.segments = True
+    maker.guard = GUARD_AND_RETRY
+    at = builder.arena + GUARD_PAGE * PAGE
+    maker.attempt(lambda: append_form(builder, form, at=at))
+    return _finish(maker, start)
+
+
 def make_strings_that_fault(number: int, start: int) -> Block:
     """Make a block with a repeated string that runs into an inaccessible page."""
     rng = random.Random(number)

@@ -181,7 +181,7 @@ class Builder:
         target = self.address(size, align, margin) if at is None else at
         kind = rng.random()
         if self.segments:
-            self._set_near_memory(instruction, size, align, margin)
+            self._set_near_memory(instruction, size, align, margin, at)
             return
         if rng.random() < 0.03 and 0.11 <= kind <= 0.95:
             instruction.segment_prefix = Register.GS  # its base is zero
@@ -218,12 +218,12 @@ class Builder:
         self._set_base(instruction, sized("R32" if narrow else "R64", base), displacement, 8)
 
     def _set_near_memory(self, instruction: Instruction, size: int, align: int,
-                         margin: int) -> None:  # fmt: skip
+                         margin: int, at: int | None) -> None:  # fmt: skip
         """Give an operand with a segment, and one byte of displacement if the alignment allows."""
         bases = self.pointers() or [self.make_pointer()]
         base = self.rng.choice(bases)
-        target = self.address(size, align, margin)
-        if align == 1:
+        target = self.address(size, align, margin) if at is None else at
+        if align == 1 and at is None:
             steps = self.rng.choice((1, 2, 3, -1)) * max(size, 1)
             target = min(max(self.known[base] + steps, self.arena + margin),
                          self.data_end - size - margin)  # fmt: skip
