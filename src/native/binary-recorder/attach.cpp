@@ -10,9 +10,10 @@
 // client takes over the other threads. DynamoRIO leaves on a nudge: a queued signal that it
 // recognises by its contents.
 //
-// Exit status 0 after a recording, 1 when the process could not be released and stays under the
-// recorder, 2 when it died meanwhile, 125 when it cannot be recorded. The reason for 2 and 125 is
-// one line in DIRECTORY/launch-error.
+// Exit status 0 after a recording; 1 when a thread of the process cannot be reached, so that the
+// process stays under the recorder; 2 when it died meanwhile; 3 when it could not be released in
+// time, or another signal ended the waiting; 125 when it cannot be recorded. The reason for 2 and
+// 125 is one line in DIRECTORY/launch-error.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -42,8 +43,14 @@ using namespace numascape;
 
 constexpr int kNotReleased = 1;
 constexpr int kDied = 2;
+constexpr int kReleasedLate = 3;
 constexpr int kCannotRecord = 125;
-constexpr int kReleaseMilliseconds = 60000;
+// How long to wait for a thread that cannot be reached, and on a busy machine for all threads.
+constexpr int kUnreachableMilliseconds = 60000;
+constexpr int kReleaseMilliseconds = 600000;
+constexpr int kPollMilliseconds = 20;
+// A thread is in such a state for a moment whenever it reads from a disk or calls vfork.
+constexpr int kUnreachablePolls = 250;
 
 std::string error_file;
 
@@ -136,7 +143,7 @@ int catch_end_signals() {
         sigaddset(&signals, number);
     }
     sigprocmask(SIG_BLOCK, &signals, nullptr);
-    const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+    const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (descriptor < 0) {
         fail(std::string("cannot wait for signals: ") + std::strerror(errno));
     }
@@ -144,23 +151,43 @@ int catch_end_signals() {
     return descriptor;
 }
 
+bool another_signal(int end_signals) {
+    signalfd_siginfo info;
+    return read(end_signals, &info, sizeof info) == sizeof info;
+}
+
+enum class Released { kYes, kUnreachable, kLate, kEnded };
+
 // DynamoRIO has left when our client is no longer mapped. On a busy machine it may still be taking
 // the threads over.
-enum class Released { kYes, kNo, kEnded };
-
-Released release(int process, const Target& target) {
+Released release(int process, const Target& target, int end_signals) {
     bool sent = false;
-    for (int waited = 0; waited < kReleaseMilliseconds; waited += 20) {
+    int unreachable = 0;
+    int polls = 0;
+    while (another_signal(end_signals)) {
+    }
+    for (int waited = 0; waited < kReleaseMilliseconds; waited += kPollMilliseconds) {
         const int thread = sent ? 0 : release_thread(target.pid);
         sent = sent || (thread != 0 && request_detach(target.pid, thread));
-        if (ended_within(process, 0.02)) {
+        if (ended_within(process, kPollMilliseconds / 1000.0)) {
             return Released::kEnded;
         }
         if (!is_recorded(target.pid)) {
             return Released::kYes;
         }
+        if (waited >= kUnreachableMilliseconds) {
+            const int found = unreachable_thread(target.pid, unreachable);
+            polls = found != 0 && found == unreachable ? polls + 1 : 0;
+            unreachable = found;
+        }
+        if (polls >= kUnreachablePolls) {
+            return Released::kUnreachable;
+        }
+        if (another_signal(end_signals)) {
+            break;
+        }
     }
-    return Released::kNo;
+    return Released::kLate;
 }
 
 }  // namespace
@@ -187,12 +214,14 @@ int main(int argc, char* argv[]) {
     inject(home, directory, target);
     const Released released = ended_within(process, std::atof(argv[5]), end_signals)
                                   ? Released::kEnded
-                                  : release(process, target);
+                                  : release(process, target, end_signals);
     if (released == Released::kEnded) {
         const std::string death = why_died(process, target.pid, directory);
         if (!death.empty()) {
             fail(death, kDied);
         }
     }
-    return released == Released::kNo ? kNotReleased : 0;
+    return released == Released::kUnreachable ? kNotReleased
+           : released == Released::kLate      ? kReleasedLate
+                                              : 0;
 }

@@ -216,6 +216,23 @@ bool is_recorded(int pid) {
     return maps_hold(pid, "libnumascape_recorder.so");
 }
 
+int unreachable_thread(int pid, int known) {
+    int found = 0;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
+        std::ifstream file(task.path() / "stat");
+        std::string stat;
+        std::getline(file, stat);
+        const std::size_t name_end = stat.rfind(") ");
+        const int thread = std::atoi(task.path().filename().c_str());
+        if (name_end != std::string::npos && std::strchr("TtD", stat[name_end + 2]) != nullptr &&
+            (found == 0 || found != known)) {
+            found = thread;
+        }
+    }
+    return found;
+}
+
 int release_thread(int pid) {
     std::error_code error;
     for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {

@@ -25,6 +25,10 @@ std::string why_not_traced(const Target& target, const Untraced& untraced);
 // Whether our client is mapped in the process.
 bool is_recorded(int pid);
 
+// A thread of the process that no signal reaches, because it is stopped, or sleeps in the kernel
+// (states T, t and D of proc(5)); 0 if there is none. If several are, it is `known`, or any.
+int unreachable_thread(int pid, int known);
+
 // The thread that our client created in the process to receive the request to detach; 0 if there is
 // none.
 int release_thread(int pid);

@@ -16,10 +16,11 @@ from numascape.recorders.running import launch_error, why_not_started
 from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
-# numascape-attach: the process was not released within its time.
-_NOT_RELEASED = 1
-# numascape-attach: the process died; launch-error says how.
+# The exit statuses of numascape-attach: a thread of the process cannot be reached; the process died,
+# and launch-error says how; it was not released in time.
+_UNREACHABLE = 1
 _DIED = 2
+_LATE = 3
 
 
 def command_of_process(pid: int) -> list[str]:
@@ -75,7 +76,12 @@ def attach(session: Session, pid: int, seconds: float | None) -> tuple[Ended, st
 def _failure(session: Session, pid: int, status: int) -> str:
     if status == _DIED:
         return launch_error(session)
-    if status == _NOT_RELEASED:
+    if status == _LATE:
+        return (
+            f"the recorder has not left process {pid} yet, because the machine is busy, or you "
+            "interrupted this: it leaves when all threads of the process have run"
+        )
+    if status == _UNREACHABLE:
         return (
             f"the recorder could not leave process {pid} within a minute, because a thread of it "
             "is stopped or sleeps in a system call: it leaves when this thread runs again"

@@ -46,6 +46,13 @@ def test_a_recorder_that_is_still_there_is_said(
     assert said.startswith(f"the recorder could not leave process {os.getpid()} within a minute")
 
 
+def test_a_recorder_that_leaves_late_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, session: Session
+) -> None:
+    said = attach_with(monkeypatch, tmp_path, session, f"{SHARD}; exit 3")
+    assert said.startswith(f"the recorder has not left process {os.getpid()} yet")
+
+
 def test_a_death_is_said_as_the_launcher_says_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, session: Session
 ) -> None:
