@@ -37,6 +37,9 @@ def record(
     Raises NumascapeError if the program cannot be recorded. `trace.info.exit_status` is its exit
     status.
     """
+    if isinstance(program, str):
+        words = ", ".join(repr(word) for word in program.split())
+        raise NumascapeError(f"the program is not a list: use numascape.record([{words}])")
     command = [os.fspath(word) for word in program]
     if not command:
         raise NumascapeError("no program given: use numascape.record([PROGRAM, ARGUMENT, ...])")

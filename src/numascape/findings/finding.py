@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+from numascape.quantities import count_text, percent
+from numascape.terminal import printable
+
 
 class Kind(str, Enum):
     """The kind of a finding; the value is the name that readers see."""
@@ -161,6 +164,16 @@ class Finding:
     even_parts: tuple[float, ...] = field(default=(), repr=False)
     """Of hot pages: the boundaries of contiguous parts with equal accesses, one part per thread, as
     fractions of the structure from 0 to 1."""
+
+    def __repr__(self) -> str:
+        """One line: what it is, of what, and what its fix saves."""
+        what = f" of {printable(self.name)}" if self.name else ""
+        stake = f"{count_text(self.nearer)} accesses could become local"
+        if self.gain is not None:
+            stake = f"{percent(max(0.0, self.gain.share))} of the run time saved, predicted"
+        elif not self.nearer:
+            stake = "see its fixes" if self.to_do else "no action needed"
+        return f"<{self.kind.value}{what}: {stake}; confidence {percent(self.confidence)}>"
 
     @property
     def advice(self) -> tuple[str, ...]:

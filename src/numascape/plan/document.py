@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -210,10 +211,10 @@ def encode_plan(plan: Plan) -> bytes:
     return content
 
 
-def write_plan(plan: Plan, path: Path) -> None:
+def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     """Write the document, complete or not at all. Raises OSError, and ValueError as encode_plan."""
     content = encode_plan(plan)
-    with replacing_file(path) as beside:
+    with replacing_file(Path(path)) as beside:
         beside.write_bytes(content)
 
 

@@ -67,6 +67,12 @@ class Plan:
     machine: str = ""
     recorded_threads: int = 0
 
+    def __repr__(self) -> str:
+        """One line: for what, and how many rules."""
+        where = f" on {self.machine}" if self.machine else ""
+        rules = f"{len(self.threads)} rules for threads, {len(self.structures)} for structures"
+        return f"<plan for {self.program or 'any program'}{where}: {rules}>"
+
     @property
     def says_nothing(self) -> bool:
         """Whether the plan has no effect."""

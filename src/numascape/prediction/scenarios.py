@@ -91,8 +91,12 @@ class Scenarios:
         """Predict each policy and plan, relative to the observed placement.
 
         `replicate` is left out if there is nothing to copy. Raises NumascapeError if the trace has
-        no accesses, or the machine does not have a named node.
+        no accesses, there is no such policy, or the machine does not have a named node.
         """
+        if unknown := set(names) - set(POLICY_NAMES):
+            raise NumascapeError(
+                f"there is no policy {min(unknown)[:60]!r}: choose from {', '.join(POLICY_NAMES)}"
+            )
         speeds, demand, tuning = self._speeds, self._demand, self.tuning
         seen, placed = self._seen
         observed = predict(

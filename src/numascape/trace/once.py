@@ -14,7 +14,8 @@ T = TypeVar("T")
 
 def once_per_trace(compute: Callable[[Trace], T]) -> Callable[[Trace], T]:
     """Keep the result with the trace, which never changes; it is freed with the trace."""
-    name = f"{compute.__module__}.{compute.__qualname__}"
+    # Names that begin with _ are not offered when a user presses Tab behind `trace.`.
+    name = f"_{compute.__module__}.{compute.__qualname__}"
 
     @wraps(compute)
     def kept(trace: Trace) -> T:

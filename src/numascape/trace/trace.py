@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.errors import NumascapeError
 from numascape.trace import check
 from numascape.trace.files import read_table, table_path
 from numascape.trace.info import TraceInfo, read_info
@@ -122,7 +123,9 @@ class Trace:
         return frame
 
     def table(self, name: str) -> pl.DataFrame:
-        """The table of that name."""
+        """The table of that name. Raises NumascapeError if a trace has no such table."""
+        if name not in SCHEMAS:
+            raise NumascapeError(f"there is no table {name!r}: choose from {', '.join(SCHEMAS)}")
         frame: pl.DataFrame = getattr(self, name)
         return frame
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +14,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import numascape
+from numascape.plan import read_plan, write_plan
 from numascape.trace.summary import structure_summary
 from synthetic.heat import heat
 from synthetic.patterns import seismic
@@ -80,6 +82,26 @@ def test_findings_predictions_and_plans_are_for_the_machine(stencil: numascape.T
     assert stencil.plan("numa16").structures
 
 
+def test_findings_and_plans_are_shown_in_one_line(stencil: numascape.Trace, tmp_path: Path) -> None:
+    (first, *_) = stencil.findings("numa16")
+    assert re.fullmatch(
+        rf"<serial first touch of {re.escape(first.name)}: \d+ % of the run time saved, predicted; "
+        r"confidence (> )?\d+ %>",
+        repr(first),
+    )
+    assert " accesses could become local; " in repr(replace(first, fixes=()))
+    assert repr(stencil.findings()[0]).startswith("<no NUMA problem: no action needed; ")
+    plan = stencil.plan("numa16")
+    assert re.fullmatch(r"<plan for .* on NUMA16.*: \d+ rules for threads, \d+ for structures>",
+                        repr(plan))  # fmt: skip
+    write_plan(plan, str(tmp_path / "plan.toml"))
+    assert read_plan(tmp_path / "plan.toml") == plan
+
+
+def test_tab_offers_only_names(stencil: numascape.Trace) -> None:
+    assert [name for name in dir(stencil) if "." in name and not name.startswith("_")] == []
+
+
 def test_a_phase_has_the_same_tables_and_methods(tmp_path: Path) -> None:
     write_pattern(heat(), tmp_path / "heat.numascape")
     trace = numascape.open(tmp_path / "heat.numascape")
@@ -112,5 +134,12 @@ def test_unknown_names_are_named(tmp_path: Path) -> None:
     with pytest.raises(AttributeError, match="no attribute 'recrod'"):
         numascape.recrod  # noqa: B018
     assert {"Trace", "open", "record"} <= set(dir(numascape))
+    trace = numascape.open(tmp_path / "heat.numascape")
     with pytest.raises(numascape.NumascapeError, match="has no phase"):
-        numascape.open(tmp_path / "heat.numascape").phase("none")
+        trace.phase("none")
+    with pytest.raises(numascape.NumascapeError, match=r"no table 'none': choose .*accesses"):
+        trace.scan("none")
+    with pytest.raises(numascape.NumascapeError, match=r"no policy 'none': choose .*interleave"):
+        trace.predict("numa16", ["none"])  # type: ignore[list-item]
+    with pytest.raises(numascape.NumascapeError, match=r"use numascape.record\(\['ls', '-l'\]\)"):
+        numascape.record("ls -l")
