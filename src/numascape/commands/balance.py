@@ -84,19 +84,26 @@ def balance(
     ] = False,
     alpha: Annotated[
         float,
-        typer.Option("--alpha", help="NumaLB, NucoLB: weight of a message.", show_default=False),
+        typer.Option(
+            "--alpha", help="NumaLB, NucoLB: the weight of a message.", show_default=False
+        ),
     ] = UNSET,
     max_imbalance: Annotated[
         float,
         typer.Option(
             "--max-imbalance",
-            help="Slowest core over the mean. Default: 1.05.",
+            help="The aim for the time of the slowest core over the mean. Default: 1.05.",
             show_default=False,
         ),
     ] = UNSET,
     max_migrations: Annotated[
         float,
-        typer.Option("--max-migrations", min=0, help="incumbent: maximum.", show_default=False),
+        typer.Option(
+            "--max-migrations",
+            min=0,
+            help="incumbent: the maximum number of migrations.",
+            show_default=False,
+        ),
     ] = INFINITE,
     migration_price: Annotated[
         float,
@@ -195,7 +202,7 @@ def balance(
             "--dask",
             "--dask-file",
             metavar="SCHEDULER",
-            help="With --groups: on the workers of this Dask scheduler: HOST:8786, or FILE.json.",
+            help="With --groups: use the workers of this Dask scheduler: HOST:8786, or FILE.json.",
             show_default=False,
         ),
     ] = None,
@@ -203,7 +210,7 @@ def balance(
         bool,
         typer.Option(
             "--mpi",
-            help="With --groups: with MPI, under `mpirun -n N python -m mpi4py.futures -m "
+            help="With --groups: use MPI, under `mpirun -n N python -m mpi4py.futures -m "
             "numascape`.",
         ),
     ] = False,
@@ -236,7 +243,10 @@ def balance(
         int, typer.Option("--seed", min=0, help="The same seed gives the same mapping.")
     ] = 1,
     threads: Annotated[
-        int, typer.Option("--threads", min=1, max=1024, help="incumbent: threads.")
+        int,
+        typer.Option(
+            "--threads", min=1, max=1024, help="incumbent: the number of threads that search."
+        ),
     ] = 1,
 ) -> None:
     """Map tasks that exchange messages to the cores of a NUMA machine.

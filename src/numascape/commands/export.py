@@ -27,15 +27,15 @@ def export(
     ],
     file_format: Annotated[
         Literal["csv", "parquet", "callgrind", "speedscope", "chrome"],
-        typer.Option("--format", help="Of the tables, or the tool that the file is for."),
+        typer.Option("--format", help="The format of the tables, or the tool that reads the file."),
     ] = "csv",
     quiet: QuietOption = False,
 ) -> None:
     """Write the tables of a trace as files for other programs, or one file for another tool.
 
     With csv and parquet, the folder gets one file per table and trace.json; docs/trace-format.md
-    describes them. Of a job, it gets the sums of the ranks, and a folder rank=NUMBER for each rank.
-    The other formats are one file: accesses by source line for KCachegrind (callgrind), flame
+    describes them. For a job, it gets the sums of the ranks, and a folder rank=NUMBER for each
+    rank. The other formats are one file: accesses by source line for KCachegrind (callgrind), flame
     graphs by allocation (speedscope), threads, phases and first touches over time for Perfetto
     (chrome).
 

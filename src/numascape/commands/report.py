@@ -42,10 +42,10 @@ def report(
     The report is one HTML file of at most 5 MB. It needs no network and no server. Open it in a
     browser, or send it to a colleague.
 
-    Of a job, it shows classes of ranks that do the same, outliers, and what each rank does to each
+    For a job, it shows classes of ranks that do the same, outliers, and what each rank does to each
     structure. It also contains the pages of typical ranks and of outliers.
 
-    Of two traces, it shows both side by side and their difference, as `numascape compare` prints
+    For two traces, it shows both side by side and their difference, as `numascape compare` prints
     it, and the report of each.
 
     Example: `numascape report run.numascape --machine numa16`

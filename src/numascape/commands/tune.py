@@ -35,7 +35,11 @@ def tune(
     pid: Annotated[
         str | None,
         typer.Option(
-            "--pid", "-p", metavar="PROCESS", help="Its number or name.", show_default=False
+            "--pid",
+            "-p",
+            metavar="PROCESS",
+            help="The number or name of the process.",
+            show_default=False,
         ),
     ] = None,
     seconds: Annotated[
@@ -55,10 +59,20 @@ def tune(
         ),
     ] = None,
     lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="Of the measure, such as a latency.")
+        bool,
+        typer.Option(
+            "--lower-is-better", help="Smaller values of the metric are better, such as latencies."
+        ),
     ] = False,
     runs: Annotated[
-        int, typer.Option("--runs", min=1, max=1000, metavar="N", help="Measure N times each.")
+        int,
+        typer.Option(
+            "--runs",
+            min=1,
+            max=1000,
+            metavar="N",
+            help="Run the metric N times before the move and N times after it.",
+        ),
     ] = 3,
     recorder: Annotated[
         Observer | None,
@@ -78,7 +92,7 @@ def tune(
     rate: Annotated[
         float | None,
         typer.Option(
-            "--rate", min=0.001, metavar="MB/S", help="Move at most so much.", show_default=False
+            "--rate", min=0.001, metavar="MB/S", help="Move at most this much.", show_default=False
         ),
     ] = None,
     keep: Annotated[

@@ -42,7 +42,7 @@ def view(
     counts of the single pages are loaded. The address works on this machine only. It contains a
     secret: everybody who has the address can see the trace.
 
-    Of a job, it shows the page of the job, and the page of each rank when you open it. Of two
+    For a job, it shows the page of the job, and the page of each rank when you open it. For two
     traces, it shows both side by side, and the report of each when you open it.
 
     Example: `numascape view run.numascape`

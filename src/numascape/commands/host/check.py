@@ -26,7 +26,10 @@ def check(
     bytes_per_node: Annotated[
         str | None,
         typer.Option(
-            "--bytes-per-node", metavar="BYTES", help="For example 8G.", show_default=False
+            "--bytes-per-node",
+            metavar="BYTES",
+            help="The memory that the threads of each node use, such as 8G.",
+            show_default=False,
         ),
     ] = None,
     nodes: Annotated[

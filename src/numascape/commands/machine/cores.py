@@ -19,7 +19,7 @@ def cores(
     """Measure the latency of a cache line between each two cores of this host, in ns.
 
     It is half a round trip of a line that two cores write in turn. `balance --level-costs FILE`
-    takes the matrix. Of 64 cores, all pairs take about a minute. Other programs make it longer.
+    takes the matrix. With 64 cores, this takes about a minute, and longer if other programs run.
 
     Example: `numascape machine cores -o latencies.csv`
     """  # fmt: skip

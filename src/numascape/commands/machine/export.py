@@ -38,7 +38,7 @@ def export(
         Path | None, output_to("The file to write. Default: standard output.")
     ] = None,
     figure: Annotated[
-        FigureOfPairs, typer.Option("--figure", help="For csv: which matrix.")
+        FigureOfPairs, typer.Option("--figure", help="With --format csv: which matrix.")
     ] = FigureOfPairs.factors,
 ) -> None:
     """Write a machine in a format for other programs.
