@@ -49,7 +49,7 @@ def dependence(loop: Node) -> str:
         _ends_early(body)
         or _calls(body, derived)
         or _written(body, own, derived)
-        or _carried(body, derived)
+        or _carried(body, own)
     )
 
 
@@ -164,8 +164,11 @@ def _indices_with_memory(target: Node) -> Iterator[bool]:
                 yield True
 
 
-def _carried(body: Node, derived: set[str]) -> str:
-    """Whether an array is read at another element than the one that the iteration writes."""
+def _carried(body: Node, own: set[str]) -> str:
+    """Whether an array is read at another element than the one that the iteration writes.
+
+    An array that the body declares (`own`) is another one in each iteration.
+    """
     written: dict[str, set[str]] = {}
     for target in _targets(body):
         if target.type == "subscript_expression":
@@ -174,7 +177,7 @@ def _carried(body: Node, derived: set[str]) -> str:
         if element.parent is not None and element.parent.type == "subscript_expression":
             continue
         base, whole = _base(element), without_spaces(element)
-        if base in written and whole not in written[base] and derived & set(identifiers(element)):
+        if base not in own and base in written and whole not in written[base]:
             return f"reads `{text(element)}`, which another iteration writes"
     return ""
 
