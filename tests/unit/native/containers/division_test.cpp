@@ -55,7 +55,7 @@ struct Recorder {
 };
 
 constexpr std::size_t grain = detail::grain_bytes / sizeof(double);
-constexpr std::size_t large = 128 * grain * 5 + 77;
+constexpr std::size_t large = 128 * grain * 2 + 77;
 
 template <class V>
 void expect_equal_shares(V& v, const std::vector<int>& nodes) {
