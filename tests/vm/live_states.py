@@ -34,7 +34,6 @@ from vm.host_states import NOBODY, as_nobody, command, on_node
 from vm.limit_states import limits
 from vm.live_target import asked, cpus, in_mid_move, living
 from vm.restless_states import restless
-from vm.tune_states import tuned, tuned_whole
 
 MIB = 1 << 20
 PROGRAMS, MODEL = Path(sys.argv[1]), Path(sys.argv[2])
@@ -243,6 +242,19 @@ def cache() -> dict[str, Any]:
     return seen
 
 
+def tuning() -> dict[str, Any]:
+    # Imported here, because these need the data frames, whose import takes long in a guest.
+    from vm.tune_states import tuned
+
+    return tuned(LIVING, MODEL)
+
+
+def tuning_whole() -> dict[str, Any]:
+    from vm.tune_states import tuned_whole
+
+    return tuned_whole(LIVING)
+
+
 STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "moved": looked_at_and_moved,
     "ended meanwhile": ended_meanwhile,
@@ -251,8 +263,8 @@ STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "huge": huge_pages,
     "nobody": of_nobody,
     "limits": lambda: limits(LIVING, MODEL),
-    "tuned": lambda: tuned(LIVING, MODEL),
-    "tuned whole": lambda: tuned_whole(LIVING),
+    "tuned": tuning,
+    "tuned whole": tuning_whole,
     "policies": policies,
     "cache": cache,
 }

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Final
 
@@ -12,7 +13,8 @@ from typer.main import get_command
 
 from numascape import terminal
 from numascape.cli.first_words import typed_instead
-from numascape.installation import describe_parts, installed_version
+from numascape.cli.installed_parts import describe_parts
+from numascape.installation import installed_version
 
 # Each is a module of numascape.commands, in the order of the help.
 _VERBS: Final = (
@@ -93,6 +95,12 @@ def _group(name: str) -> typer.Typer:
     return group
 
 
+@cache
+def _runner(verbs: tuple[str, ...]) -> Callable[..., object]:
+    """Parses and runs command lines of these verbs, or of all; made once in a process."""
+    return get_command(build_app(verbs) if verbs else build_app()).main
+
+
 def run_verb(arguments: list[str]) -> int:
     """Run one command line and return the exit status; 2 after a message if it is not understood.
 
@@ -100,7 +108,7 @@ def run_verb(arguments: list[str]) -> int:
     """
     asked = arguments[:1] if arguments[:1] and arguments[0] in _VERBS + _GROUPS else ()
     try:
-        status = get_command(build_app(asked) if asked else build_app()).main(
+        status = _runner(tuple(asked))(
             args=arguments or ["--help"], prog_name="numascape", standalone_mode=False
         )
     except typer.TyperException as error:
