@@ -133,8 +133,9 @@ DOCUMENT: Final = TypeAdapter(_Document)
 """The content of a valid document; docs/plan.schema.json is its JSON Schema."""
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(file: str | os.PathLike[str]) -> Plan:
     """Read and check a plan; NumascapeError says in one line what is wrong and where."""
+    path = Path(file)
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise NumascapeError(

@@ -39,7 +39,9 @@ def snippets(document: Path) -> str:
 
 
 @pytest.mark.program
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/plot.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "docs/python.md", "docs/plot.md", "docs/plan.md"]
+)
 def test_the_documents_python_runs(tmp_path: Path, document: str) -> None:
     pattern = heat()
     pattern.phases[-1] = (pattern.phases[-1][0], "solve", *pattern.phases[-1][2:])
