@@ -59,21 +59,29 @@ def _fits(nodes: Numbers, size: Floats, room: Floats) -> bool:
 
 
 def _cheapest(cost: Floats, boundary: float) -> Numbers:
-    """The best node of each piece for this cost of a boundary."""
-    pieces = len(cost)
-    total = cost[0].copy()
-    stays = np.ones(cost.shape, bool)
-    came_from = np.zeros(pieces, np.int64)
-    for piece in range(1, pieces):
-        cheapest = int(total.argmin())
-        changed = total[cheapest] + boundary
-        stays[piece] = total <= changed
-        came_from[piece] = cheapest
-        total = np.minimum(total, changed) + cost[piece]
-    nodes = np.empty(pieces, np.int64)
-    node = int(total.argmin())
-    for piece in range(pieces - 1, -1, -1):
+    """The best node of each piece for this cost of a boundary.
+
+    With lists, because NumPy is slower for the few elements of a row: a machine has few nodes.
+    """
+    rows: list[list[float]] = cost.tolist()
+    total = rows[0]
+    # Before each piece: the costs so far by node, the node of the lowest cost, and this cost with a
+    # boundary.
+    before, came_from, changed = [total], [0], [0.0]
+    for row in rows[1:]:
+        cheapest = min(total)
+        limit = cheapest + boundary
+        before.append(total)
+        came_from.append(total.index(cheapest))
+        changed.append(limit)
+        total = [
+            (stays if stays <= limit else limit) + here
+            for stays, here in zip(total, row, strict=True)
+        ]
+    nodes = np.empty(len(rows), np.int64)
+    node = total.index(min(total))
+    for piece in range(len(rows) - 1, -1, -1):
         nodes[piece] = node
-        if not stays[piece, node]:
-            node = int(came_from[piece])
+        if piece and before[piece][node] > changed[piece]:
+            node = came_from[piece]
     return nodes

@@ -46,7 +46,7 @@ from numascape.placement.thread_groups import ThreadGroups, as_seen, possible_gr
 from numascape.plan.plan import Plan
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
-from numascape.prediction.model import predict
+from numascape.prediction.model import predicted_seconds
 from numascape.prediction.policies import first_touch, observed, placed_by_plan
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.quantities import share_of
@@ -109,7 +109,7 @@ def _placement(
 
 def _seconds(demand: Demand, speeds: Speeds, placement: _Placement) -> float:
     nodes, pages = placement
-    return predict(demand, speeds, pages, nodes, label="").seconds
+    return predicted_seconds(demand, speeds, pages, nodes)
 
 
 def _candidates(

@@ -69,8 +69,14 @@ def placed_on(
 ) -> Placed:
     """The placement of pages by the frame, with copies of some structures, and of threads."""
     on = speeds.shares_of_threads(speeds.positions(np.asarray(thread_nodes, np.int64)))
-    chosen = demand.pages["structure"].is_in(list(copied)).to_numpy()
-    return Placed(demand.shares(pages, speeds), on, chosen)
+    return Placed(demand.shares(pages, speeds), on, pages_of(demand, copied))
+
+
+def pages_of(demand: Demand, structures: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Which pages of the demand belong to one of these structures."""
+    if not structures:  # as in most predictions, of which there are many
+        return np.zeros(demand.pages.height, bool)
+    return demand.pages["structure"].is_in(list(structures)).to_numpy()
 
 
 def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> Load:

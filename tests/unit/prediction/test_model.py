@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 from numascape.machine import Machine, open_machine
 from numascape.prediction import Speeds, demand_of, first_touch, interleave, predict, speeds_of
 from numascape.prediction.load import Tuning
-from numascape.prediction.model import calibrated
+from numascape.prediction.model import calibrated, predicted_seconds
 from numascape.prediction.policies import weighted_interleave
 from numascape.trace import Trace
 from unit.prediction.made_up import Access, machine_of, nodes, trace_of
@@ -55,6 +55,15 @@ def test_a_thread_waits_for_its_lines_at_the_latency_of_their_node() -> None:
     assert (near.remote_share, far.remote_share) == (0.0, 1.0)
     assert (far.limit, far.limit_kind) == ("thread 0", "thread")
     assert far.low <= far.relative <= far.high
+
+
+def test_the_seconds_alone_are_those_of_the_prediction() -> None:
+    machine = machine_of(2)
+    trace = one_page(0, 1)
+    demand, speeds = demand_of(trace, speeds_of(machine)), speeds_of(machine)
+    placed = first_touch(trace, machine, nodes(0, 1))
+    whole = predict(demand, speeds, placed, nodes(0, 1), label="")
+    assert predicted_seconds(demand, speeds, placed, nodes(0, 1)) == whole.seconds > 0
 
 
 def test_threads_on_one_memory_are_limited_by_it() -> None:
