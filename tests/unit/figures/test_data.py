@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numascape.analysis.sharing import shared_accesses
@@ -105,6 +105,7 @@ def test_sharing_is_the_smaller_of_two_threads_accesses(trace: Trace) -> None:
     assert sharing(trace, 1).tolist() == [[0, 0], [0, 64]]
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 4)), st.integers(0, 9)
