@@ -12,7 +12,7 @@ from numascape.findings import Finding
 from numascape.quantities import counted, share_text
 
 _KINDS = 3
-"""Most kinds of findings that the sentence names."""
+"""Maximum number of kinds of findings that the sentence names."""
 _EQUAL = 0.0005
 """Shares that differ by less are printed alike."""
 

@@ -20,9 +20,9 @@ from numascape.report.run import plain
 FORMAT: Final = "numascape-comparison"
 VERSION: Final = 1
 MAX_STRUCTURES: Final = 1000
-"""Most structures of the page, the most used ones first."""
+"""Maximum number of structures of the page, the most used ones first."""
 MAX_FINDINGS: Final = 100
-"""Most findings of each list: gone, new, in both."""
+"""Maximum number of findings of each list: gone, new, in both."""
 _LONGEST_NAME: Final = 400
 _LONGEST_SENTENCE: Final = 2000
 _SMALLEST_CHANGE: Final = 0.005

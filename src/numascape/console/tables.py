@@ -15,7 +15,7 @@ from numascape.quantities import share_text
 NARROWEST = 9
 """Characters that a cut name keeps at least."""
 _LONGEST = 200
-"""Most characters of a name that are printed; mangled templates have thousands."""
+"""Maximum number of characters of a name that are printed; mangled templates have thousands."""
 
 
 def table_of(

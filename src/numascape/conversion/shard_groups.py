@@ -18,7 +18,7 @@ import polars as pl
 from numascape.conversion.shards import MODULE, Shard
 
 UNKNOWN_THREAD: Final = 0xFFFFFFFF
-# Most rows of counts and owners in a group; a process with more is its own group.
+# Maximum number of rows of counts and owners in a group; a process with more is its own group.
 _MAX_ROWS: Final = 1 << 20
 
 _Module = tuple[str, int, int, int]

@@ -27,7 +27,8 @@ _LEGEND = 5
 _COLUMNS = 512
 _ROWS = 256
 _MARKS = 128
-"""Most columns, rows, and rows of first touches; thinner ones would be invisible in print."""
+"""Maximum number of columns, rows, and rows of first touches; thinner ones would be invisible in
+print."""
 
 
 def draw_access(figure: FigureBase, pages: PageMap, style: Style) -> None:

@@ -19,7 +19,7 @@ from numascape.figures.tables import Counts, Floats
 from numascape.trace import Trace
 
 PHASES = 16
-"""Most rows of the figure; of more phases, those with most accesses are shown."""
+"""Maximum number of rows of the figure; of more phases, those with most accesses are shown."""
 _BINS = 512
 
 

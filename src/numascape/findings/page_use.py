@@ -14,8 +14,8 @@ from numascape.analysis.sharing import PAGE
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_USER_SHARE
 
 ELEMENTS = 1 << 23
-"""Most elements of a matrix. Of larger structures, it has runs of neighbouring pages, evenly
-distributed over the structure."""
+"""Maximum number of elements of a matrix. Of larger structures, it has runs of neighbouring pages,
+evenly distributed over the structure."""
 RUN = 256
 
 Floats = npt.NDArray[np.float64]

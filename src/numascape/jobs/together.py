@@ -22,7 +22,7 @@ from numascape.trace.job import Part, list_parts, missing_ranks, read_job, read_
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 MAX_ROWS = 100_000_000
-"""Most rows of all tables: they are in memory at once."""
+"""Maximum number of rows of all tables: they are in memory at once."""
 _PHASE = ["name", "file", "line"]
 
 

@@ -23,7 +23,8 @@ CLEARLY: Final = 0.9
 _BOUNDARY: Final = 0.0005
 """Share of a structure's lines that a boundary must save; boundaries of 1024 threads' parts do."""
 _PARTS_PER_THREAD: Final = 2
-"""Most contiguous parts per thread; more are not from a schedule, but by chance in one run."""
+"""Maximum number of contiguous parts per thread; more are not from a schedule, but by chance in one
+run."""
 _WEIGHTS: Final = 30
 """The largest weight of a node in weighted interleaving."""
 

@@ -36,11 +36,12 @@ NOW: Final = "now"
 PARTS: Final = (1200, 600, 300, 0)
 """Parts of the simulated time to try until the page fits; 0: without the simulation."""
 MAX_EVENTS: Final = 400_000
-"""Most simulated events of all mappings together; they take a few seconds."""
+"""Maximum number of simulated events of all mappings together; they take a few seconds."""
 MAX_BARS: Final = 1024
 MAX_ROWS: Final = 128
 MAX_NODES: Final = 32
-"""Most bars of loads, rows of the simulation, and rows of matrices; more are put together."""
+"""Maximum number of bars of loads, rows of the simulation, and rows of matrices; more are put
+together."""
 _LONGEST_NAME: Final = 400
 
 

@@ -59,7 +59,7 @@ from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches, counted
 
 COLUMNS = 4096
-"""Most columns with touched pages of a structure; a 4K screen shows no more."""
+"""Maximum number of columns with touched pages of a structure; a 4K screen shows no more."""
 MINOR_COLUMNS = 256
 """The same for a structure below MINOR_SHARE of the accesses, and of the memory lines."""
 MINOR_SHARE = 0.0001

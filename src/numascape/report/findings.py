@@ -15,9 +15,9 @@ from numascape.findings.wording import number_text
 from numascape.report.data import FindingCard
 
 CARDS = 40
-"""Most cards of a report; these are the most important ones."""
+"""Maximum number of cards of a report; these are the most important ones."""
 POSITIONS = 64
-"""Most structures that a card names."""
+"""Maximum number of structures that a card names."""
 
 
 def finding_cards(

@@ -24,7 +24,7 @@ LEVELS = (
 SHORT = 160
 """Length of names if even the coarsest figures leave too little space."""
 MAX_CELLS = 2_000_000
-"""Most cells, so that a browser unpacks and draws them without delay."""
+"""Maximum number of cells, so that a browser unpacks and draws them without delay."""
 INSTANCE = 8
 """An instance is folded like a structure with so many times its cells."""
 

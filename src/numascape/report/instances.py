@@ -13,10 +13,10 @@ from numascape.report.data import HUGE_PAGE, StructureEntry
 from numascape.trace.format import PAGE_BYTES
 
 INSTANCES = 256
-"""Most shown instances, the most accessed first: in total, and of one structure."""
+"""Maximum number of shown instances, the most accessed first: in total, and of one structure."""
 OF_ONE_STRUCTURE = 32
 COLUMNS = 512
-"""Most columns with touched pages of an instance."""
+"""Maximum number of columns with touched pages of an instance."""
 
 _INSTANCE = ["structure", "instance"]
 

@@ -24,11 +24,12 @@ from numascape.quantities import bytes_text, percent
 from numascape.report.run import plain
 
 MAX_STRUCTURES = 64
-"""Most structures of the heat map, the most used first; a screen shows no more rows."""
+"""Maximum number of structures of the heat map, the most used first; a screen shows no more
+rows."""
 MAX_CELLS = 1 << 20
-"""Most cells of the heat map; with more ranks, it has fewer structures."""
+"""Maximum number of cells of the heat map; with more ranks, it has fewer structures."""
 MAX_ROWS = 200
-"""Most rows of the other tables: classes, findings, hosts, shared memory."""
+"""Maximum number of rows of the other tables: classes, findings, hosts, shared memory."""
 
 
 @dataclass(frozen=True)

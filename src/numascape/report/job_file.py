@@ -20,9 +20,10 @@ from numascape.trace import Trace
 from numascape.trace.job import part_folder
 
 MAX_RANKS = 12
-"""Most ranks with a page in the file: of each class the representative, the largest class first."""
+"""Maximum number of ranks with a page in the file: of each class the representative, the largest
+class first."""
 _LARGEST = 600_000
-"""Most characters of the page of a rank; it folds pages of memory in this case."""
+"""Maximum number of characters of the page of a rank; it folds pages of memory in this case."""
 _SMALLEST = 60_000
 """With less, the figures of a rank are too coarse to show anything."""
 

@@ -9,7 +9,7 @@ import polars as pl
 from numascape.report.data import Lines
 
 PAIRS = 8000
-"""Most pairs of structure and place that a report shows."""
+"""Maximum number of pairs of structure and place that a report shows."""
 REST = ("other source lines", "", 0)
 """The place that stands for those of all other pairs."""
 

@@ -15,7 +15,7 @@ from numascape.report.build import Draft
 from numascape.report.fitting import encode_within
 
 SIZE = 5_000_000
-"""Most bytes of a report, for any trace."""
+"""Maximum number of bytes of a report, for any trace."""
 
 TEMPLATE_VARIABLE = "NUMASCAPE_VIEWER"
 """Environment variable: a viewer page to use instead of the installed one (for its developers)."""

@@ -11,9 +11,11 @@ from numascape.analysis.sharing import PAGE, shared_accesses
 from numascape.report.data import Sharing
 
 GROUPS = 128
-"""Most rows of a sharing matrix; with more threads, neighbours by number are grouped."""
+"""Maximum number of rows of a sharing matrix; with more threads, neighbours by number are
+grouped."""
 ELEMENTS = 65 * 64 * 64
-"""Most elements of all matrices together; with 64 phases, the matrices have 64 rows."""
+"""Maximum number of elements of all matrices together; with 64 phases, the matrices have 64
+rows."""
 
 
 def measure_sharing(

@@ -17,7 +17,7 @@ from numascape.report.data import SourceWindow
 AROUND = 6
 """Lines that are shown before and after a named line."""
 TEXT = 400_000
-"""Most characters of source text in a report."""
+"""Maximum number of characters of source text in a report."""
 
 
 def ranked_lines(lines: pl.DataFrame, places: pl.DataFrame) -> list[tuple[str, int]]:

@@ -12,7 +12,8 @@ from numascape.report.data import Traffic
 from numascape.trace import Trace
 
 NODES = 128
-"""Most nodes that a report distinguishes; nodes with larger numbers count as unknown."""
+"""Maximum number of nodes that a report distinguishes; nodes with larger numbers count as
+unknown."""
 
 
 def measure_traffic(

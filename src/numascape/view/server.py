@@ -22,7 +22,7 @@ LOOPBACK_6: Final = "::1"
 _SILENCE_S: Final = 60
 """Seconds after which a silent connection is closed."""
 MAX_CONNECTIONS: Final = 64
-"""Most simultaneous connections; each has a thread. A browser opens six."""
+"""Maximum number of simultaneous connections; each has a thread. A browser opens six."""
 _TOO_MANY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )

@@ -26,9 +26,9 @@ STEP = 8
 """So many blocks of one level are summed up to one block of the next level."""
 MAX_COLUMNS = 8192
 MAX_CELLS = 4_000_000
-"""Most columns times threads of an answer; with more, the columns are wider."""
+"""Maximum number of columns times threads of an answer; with more, the columns are wider."""
 KEPT_ROWS = 50_000_000
-"""Most rows of sorted tables that are kept for further windows."""
+"""Maximum number of rows of sorted tables that are kept for further windows."""
 
 Place = tuple[str, str, int]
 Indices = npt.NDArray[np.int64]

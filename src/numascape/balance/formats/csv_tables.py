@@ -29,7 +29,7 @@ _WHOLE: Final = {
 """Columns of whole numbers, and their largest."""
 _SEPARATOR: Final = re.compile(r"\s*[,;]\s*|\s+")
 _LARGEST_MATRIX: Final = 1 << 14
-"""Most rows, because a matrix is dense."""
+"""Maximum number of rows, because a matrix is dense."""
 
 
 def read_csv_folder(path: Path, cores: int) -> TaskGraph:
