@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorders agree on programs that each of them can record."""
 
-import os
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-import numascape
 from integration.conftest import PROGRAMS, Recording, make
 from numascape.report import from_trace
 
@@ -153,59 +150,3 @@ def test_first_touches_alone_are_shown_as_what_they_are(
     assert readings["order"].verdict == "first touch by one thread"
     assert "in fill, parity_c.c:" in readings["values"].see[0]
     assert page.run["recorder"]["counts"] == "first touches"
-
-
-def wait_for_events(pid: int) -> None:
-    """Until the helper that looks at the process has an event of the kernel for each CPU."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (process / "cmdline").read_bytes().split(b"\0")
-                if b"numascape-faults" not in words[0] or str(pid).encode() not in words:
-                    continue
-                files = [str(file.readlink()) for file in (process / "fd").iterdir()]
-            except OSError:
-                continue
-            if sum("perf_event" in file for file in files) >= (os.cpu_count() or 1):
-                return
-        time.sleep(0.02)
-    raise AssertionError("the recorder does not look at the process")
-
-
-def test_a_running_process_is_looked_at(plain: Path, command: Path, tmp_path: Path) -> None:
-    target = tmp_path / "t.numascape"
-    with subprocess.Popen([plain / "parity_c", "wait"], stdin=-1, stdout=-1, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        options = ["--recorder", "faults", "--pid", str(process.pid), "-o", str(target)]
-        with subprocess.Popen([command, "record", *options], stderr=-1, text=True) as recorder:
-            assert recorder.stderr is not None
-            assert "Looking at the page faults" in recorder.stderr.readline()
-            wait_for_events(process.pid)
-            process.stdin.write("\n")
-            process.stdin.close()
-            assert recorder.wait(60) == 0, recorder.stderr.read()
-    trace = numascape.open(target)
-    table = trace.structures.filter(pl.col("name") == "table").select("structure")
-    touched = trace.first_touch.join(table, on="structure")
-    assert sorted(touched["page"]) == list(range(32))
-    assert {Path(file).name for file in touched["file"]} == {"parity_c.c"}
-    assert trace.accesses.is_empty()
-
-
-def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Path) -> None:
-    target = tmp_path / "t.numascape"
-    with subprocess.Popen(["sleep", "60"]) as process:
-        options = ["--recorder", "faults", "--pid", str(process.pid), "-o", str(target)]
-        recorder = subprocess.run(
-            [command, "record", "-q", *options, "--seconds", "0.5"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        process.kill()
-    assert recorder.returncode == 2
-    assert "touched no new page" in recorder.stderr
-    assert not target.exists()

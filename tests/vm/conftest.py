@@ -21,8 +21,10 @@ from integration.conftest import make
 from numascape.recorders.record import convert_session
 from numascape.recording.session import read_session
 from numascape.trace import Trace
+from vm.emulated_polars import NoPolarsError, emulated_polars
 from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
 from vm.kernel import NoKernelError, guest_kernel
+from vm.live_guest import Seen, seen_in_guest
 
 PROGRAMS = Path(__file__).parent / "programs"
 OBSERVE = Path(__file__).with_name("observe.py")
@@ -144,3 +146,30 @@ def kernel_nodes(output: str) -> dict[str, list[int]]:
     """Read the program's lines: the name of an array, and the node of each of its pages."""
     lines = (line.split(":") for line in output.splitlines())
     return {name: [int(node) for node in nodes.split()] for name, nodes in lines}
+
+
+@pytest.fixture(scope="session")
+def two(
+    request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
+) -> Seen:
+    """What live_states.py saw on two nodes; `folder` has its files."""
+    steps = ("moved", "ended meanwhile", "full", "restless", "huge", "nobody", "limits", "tuned",
+             "tuned whole", "watched")  # fmt: skip
+    try:
+        polars = emulated_polars()
+    except NoPolarsError as error:
+        pytest.skip(f"no guest: {error}")
+    folder = tmp_path_factory.mktemp("two")
+    nodes = [GuestNode(1, 448)] * 2
+    seen = seen_in_guest(request, boot, folder, nodes, *steps, polars=polars)
+    return {**seen, "folder": folder}
+
+
+@pytest.fixture(scope="session")
+def four(
+    request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
+) -> Seen:
+    """What live_states.py saw on four nodes, one of them without CPUs."""
+    folder = tmp_path_factory.mktemp("four")
+    nodes = [*[GuestNode(1, 256)] * 3, GuestNode(0, 128)]
+    return seen_in_guest(request, boot, folder, nodes, "policies", "cache")

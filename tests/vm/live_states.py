@@ -34,6 +34,7 @@ from vm.host_states import NOBODY, as_nobody, command, on_node
 from vm.limit_states import limits
 from vm.live_target import asked, cpus, in_mid_move, living
 from vm.restless_states import restless
+from vm.watch_states import watched
 
 MIB = 1 << 20
 PROGRAMS, MODEL = Path(sys.argv[1]), Path(sys.argv[2])
@@ -265,6 +266,7 @@ STEPS: dict[str, Callable[[], dict[str, Any]]] = {
     "limits": lambda: limits(LIVING, MODEL),
     "tuned": tuning,
     "tuned whole": tuning_whole,
+    "watched": lambda: watched(LIVING),
     "policies": policies,
     "cache": cache,
 }

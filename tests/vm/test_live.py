@@ -3,100 +3,35 @@
 
 One boot with two nodes, one with four; live_states.py says what is done there. The program
 living.c asks the kernel itself where its pages are, and checks its data all the time.
+test_live_loops.py has the tests of `tune` and of control groups.
 """
 
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from integration.conftest import make
-from integration.living import LAYERS, PAGE, write_model
+from integration.living import LAYERS, PAGE
 from numascape.live.mappings import parse_numa_maps
-from vm.conftest import Boot
-from vm.emulated_polars import NoPolarsError, emulated_polars, polars_variables
-from vm.guest import GuestNode
-
-PROGRAMS = Path(__file__).parent / "programs"
-STEPS = Path(__file__).with_name("live_states.py")
-TESTS = Path(__file__).parents[1]
-LIMIT_S = 550
-MIB = 1 << 20
-TENSOR_PAGES = 128
-TABLE, ANONYMOUS, SHARED = 256, 1024, 64
-HUGE = 2 * MIB
-ROOM = MIB  # as in limit_states.py
-Seen = dict[str, Any]
-
-
-def seen_in_guest(
-    request: pytest.FixtureRequest,
-    boot: Boot,
-    folder: Path,
-    nodes: list[GuestNode],
-    *steps: str,
-    polars: Path | None = None,
-) -> Seen:
-    build = request.config.cache.mkdir("guest-programs")
-    make(PROGRAMS, f"BUILD={build}", f"{build}/living", f"{build}/restless")
-    write_model(folder / "model.gguf", TENSOR_PAGES)
-    words = [sys.executable, str(STEPS), str(build), "/run/work/model.gguf", *steps]
-    variables = polars_variables(polars) if polars else {"PYTHONPATH": ""}
-    variables["PYTHONPATH"] = f"{TESTS}:{variables['PYTHONPATH']}"
-    job = [
-        "set -e",
-        "mount -t cgroup2 none /sys/fs/cgroup",
-        "echo +memory +cpuset >/sys/fs/cgroup/cgroup.subtree_control",
-        *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
-        f"{shlex.join(words)} >result.json",
-    ]
-    boot(nodes, "\n".join(job), folder, LIMIT_S)
-    seen: Seen = json.loads((folder / "result.json").read_text())
-    return seen
-
-
-@pytest.fixture(scope="module")
-def two(
-    request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
-) -> Seen:
-    steps = ("moved", "ended meanwhile", "full", "restless", "huge", "nobody", "limits", "tuned",
-             "tuned whole")  # fmt: skip
-    try:
-        polars = emulated_polars()
-    except NoPolarsError as error:
-        pytest.skip(f"no guest: {error}")
-    folder = tmp_path_factory.mktemp("two")
-    return seen_in_guest(request, boot, folder, [GuestNode(1, 448)] * 2, *steps, polars=polars)
-
-
-@pytest.fixture(scope="module")
-def four(
-    request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
-) -> Seen:
-    folder = tmp_path_factory.mktemp("four")
-    nodes = [*[GuestNode(1, 256)] * 3, GuestNode(0, 128)]
-    return seen_in_guest(request, boot, folder, nodes, "policies", "cache")
+from vm.live_guest import (
+    ANONYMOUS,
+    HUGE,
+    MIB,
+    SHARED,
+    TABLE,
+    TENSOR_PAGES,
+    Seen,
+    account,
+    bytes_moved,
+)
 
 
 @pytest.fixture(scope="module")
 def moved(two: Seen) -> Seen:
     found: Seen = two["moved"]
     return found
-
-
-def account(step: Seen) -> Seen:
-    found: Seen = json.loads(step["out"])
-    return found
-
-
-def bytes_moved(step: Seen) -> int:
-    return sum(row["bytes"] for row in account(step)["moved"])
 
 
 def by_node(process: Seen, first: int, pages: int) -> dict[int, int]:
@@ -287,72 +222,6 @@ def test_ones_own_process_needs_no_privilege(two: Seen) -> None:
     assert bytes_moved(own) >= 4 * MIB
     assert shared["status"] == 2
     assert "CAP_SYS_NICE" in shared["err"]
-
-
-def test_a_move_that_makes_the_measure_worse_is_taken_back(two: Seen) -> None:
-    step = two["tuned"]["worse"]
-    assert step["measured"] == [8, 5]
-    assert step["moved"] == step["verified"] == TABLE // 2 * PAGE
-    assert step["taken back"] == TABLE // 2 * PAGE
-    assert step["where"] == two["tuned"]["before worse"]
-    assert step["CPUs"] == [[0, 1]] * 3
-    assert any("the measure got worse" in line for line in step["lines"])
-
-
-def test_a_move_that_makes_the_measure_better_stays(two: Seen) -> None:
-    step = two["tuned"]["kept"]
-    assert step["measured"] == [2, 5]
-    assert step["taken back"] is None
-    assert step["where"]["table"] == [0] * (TABLE // 2) + [1] * (TABLE // 2)
-    assert step["CPUs"] == [[0], [0], [1]]
-
-
-def test_a_measure_that_fails_after_the_move_takes_it_back(two: Seen) -> None:
-    step = two["tuned"]["failed"]
-    assert "ended with status 1" in step["failure"]
-    assert step["moved"] == step["taken back"] == TABLE // 2 * PAGE
-    assert step["where"] == two["tuned"]["before failed"]
-    assert two["tuned"]["end"] == 0
-
-
-def test_a_control_groups_limit_is_kept_while_more_is_moved(two: Seen) -> None:
-    step = two["limits"]
-    assert step["limited"]["status"] == 0
-    assert bytes_moved(step["limited"]) >= (TABLE + ANONYMOUS) * PAGE > ROOM
-    assert step["charged"] >= (TABLE + ANONYMOUS) * PAGE
-    assert step["charged after"] <= step["charged"] + ROOM
-    assert (step["killed"], step["end"]) == (0, 0)
-
-
-def test_a_node_that_is_forbidden_in_mid_move_gets_no_more_pages(two: Seen) -> None:
-    step = two["limits"]["forbidden"]
-    assert step["status"] == 1
-    found = account(step)
-    (reason,) = found["not_moved"]
-    assert reason == "the node is not allowed (cpuset)"
-    assert bytes_moved(step) + found["not_moved"][reason] == found["tried"]
-    # The kernel has moved back those that had arrived.
-    assert step["where"]["table"] == [0] * TABLE
-    assert step["where"]["anonymous"] == [0] * ANONYMOUS
-    assert two["limits"]["refused"]["status"] == 2
-    assert "may not use it (cpuset): it may use 0\n" in two["limits"]["refused"]["err"]
-
-
-def test_tune_moves_what_it_advises_and_undo_puts_it_back(two: Seen) -> None:
-    step = two["tuned whole"]
-    found = json.loads(step["result"]["out"])
-    done, advised = found["done"], found["advice"]["to_move"]
-    assert (step["result"]["status"], found["failure"], found["taken_back"]) == (0, None, None)
-    assert done["tried"] == done["verified"] == advised
-    assert (found["metric_before"], found["metric_after"]) == ([1], [2])
-    assert all(found[run]["accesses"] > 0 for run in ("before", "after"))
-    assert step["recordings"] == ["after.numascape", "before.numascape"]
-    changed = sum(page != now for name, pages in step["first"].items()
-                  for page, now in zip(pages, step["where"][name], strict=True))  # fmt: skip
-    assert 0 < changed * PAGE <= advised
-    assert (step["undo"]["status"], step["end"]) == (0, 0)
-    assert step["where undone"] == step["first"]
-    assert step["CPUs undone"] == [[0, 1], [1], [1]]
 
 
 def test_policies_use_the_nodes_that_have_cpus(four: Seen) -> None:

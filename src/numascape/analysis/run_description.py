@@ -52,8 +52,9 @@ def _describe_counts(trace: Trace, names: NameShares) -> str:
         return f"{threads} touched {pages} first, {names.text()}; later accesses are not recorded"
     if recorder.counts == "samples":
         samples = totals.reads + totals.writes
+        who = f"by {threads} " if recorder.by_thread else ""
         return (
-            f"{counted(samples, 'sample')} of accesses by {threads} to {pages}, {names.text()}; "
+            f"{counted(samples, 'sample')} of accesses {who}to {pages}, {names.text()}; "
             "shares are estimates, within "
             f"{share_text(sampling_error(recorder, samples))} of the run's"
         )

@@ -70,7 +70,7 @@ def advise(
     from numascape.findings import examine, findings_of
     from numascape.findings.verdict import verdict
     from numascape.machine.sources import open_machine
-    from numascape.trace.counting import only_touches
+    from numascape.trace.counting import check_knows_threads, only_touches
 
     if is_job(trace) and machine is None:
         refuse(trace, output=output, sarif=sarif, all=every)
@@ -84,6 +84,8 @@ def advise(
             f"cannot make a plan from {trace}: it has only first touches, no accesses; "
             "record without --recorder faults"
         )
+    if output is not None:
+        check_knows_threads(opened, "a plan")
     target = None if machine is None else open_machine(machine)
     run = examine(opened, target, readable_sources(opened.info, None))
     found = findings_of(run)

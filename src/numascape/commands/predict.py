@@ -97,12 +97,14 @@ def predict(
     from numascape.machine import open_machine
     from numascape.prediction.scenarios import Scenarios
     from numascape.report.prediction import Predicted
+    from numascape.trace.counting import check_knows_threads
     from numascape.trace.selection import find_phase
 
     if calibrate is not None and not 0 < calibrate < float("inf"):
         raise NumascapeError(f"--calibrate {calibrate:g}: must be more than 0 seconds")
     names, plans = _policies(policy)
     opened = open_trace(trace)
+    check_knows_threads(opened, "a prediction")
     place = open_machine(machine)
     scenarios = Scenarios(
         opened,

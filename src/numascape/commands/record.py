@@ -79,6 +79,7 @@ def record(
             help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
             "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
             "samples: the processor's samples of accesses, and first touches. "
+            "damon: with --pid, what memory is used, not by whom (root). "
             "Default: compiled if possible, else binary.",
             show_default=False,
         ),

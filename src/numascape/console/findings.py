@@ -103,11 +103,11 @@ def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
     machine = run.machine
     nodes = len(machine.nodes)
     program = info.program.rpartition("/")[2]
+    threads = f"{counted(run.trace.threads.height, 'thread')}, " if info.recorder.by_thread else ""
     console.print(
         Text.assemble(
             (printable(program), "bold"),
-            f": {run.trace.threads.height} threads, on {printable(machine.name)} "
-            f"({nodes} node{'' if nodes == 1 else 's'})",
+            f": {threads}on {printable(machine.name)} ({nodes} node{'' if nodes == 1 else 's'})",
         ),
         soft_wrap=True,
     )

@@ -18,7 +18,7 @@ from numascape.console.strips import Users, strip_lines, strip_of, user_colour, 
 from numascape.console.tables import name, part_text, place, table_of
 from numascape.quantities import bytes_text, count_text, percent, share_text
 from numascape.trace import Trace
-from numascape.trace.counting import only_touches
+from numascape.trace.counting import knows_threads, only_touches
 from numascape.trace.phase import TraceOfPhase
 
 NEGLIGIBLE = 1e-4
@@ -53,10 +53,14 @@ def print_overview(
     if isinstance(trace, TraceOfPhase):
         print_indented(console, Text(f"below: phase {_phase_name(trace)} only"), 0)
     visible = summary if every else summary.filter(pl.col("share") >= NEGLIGIBLE)
-    local = local_shares(trace) if trace.info.host.nodes > 1 else None
+    has_traffic = trace.info.host.nodes > 1 and knows_threads(trace)
+    local = local_shares(trace) if has_traffic else None
     console.print()
     if only_touches(trace):
         _print_touched(console, visible)
+    elif not knows_threads(trace):
+        _print_used(console, visible)
+        _print_nodes_used(console, trace)
     else:
         _print_structures(console, visible, local)
     if hidden := summary.height - visible.height:
@@ -72,9 +76,10 @@ def print_overview(
         return
     if trace.phases.height > 1 and not isinstance(trace, TraceOfPhase):
         _print_phases(console, trace, every=every)
-    if trace.info.host.nodes > 1:
+    if has_traffic:
         _print_traffic(console, trace)
-    _print_sharing(console, trace)
+    if knows_threads(trace):
+        _print_sharing(console, trace)
 
 
 def _phase_name(trace: TraceOfPhase) -> str:
@@ -121,6 +126,30 @@ def _print_touched(console: Console, summary: pl.DataFrame) -> None:
     headings = ("Structure", "Kind", "Size", "Touched", "Share", "Threads", "First", "Where")
     faint = [not named for named in summary["named"]]
     console.print(table_of(headings, rows, console.width, ("Structure", "Kind", "Where"), faint))
+
+
+def _print_used(console: Console, summary: pl.DataFrame) -> None:
+    """Print the structures of a trace that does not tell threads."""
+    rows = []
+    for row in summary.iter_rows(named=True):
+        what, kind, extent, used, _, share, _, _, where = _cells(row)
+        rows.append([what, kind, extent, used, share, where])
+    headings = ("Structure", "Kind", "Size", "Accesses", "Share", "Where")
+    faint = [not named for named in summary["named"]]
+    console.print(table_of(headings, rows, console.width, ("Structure", "Kind", "Where"), faint))
+
+
+def _print_nodes_used(console: Console, trace: Trace) -> None:
+    """Print which nodes the accesses go to."""
+    keys = ("structure", "instance", "page")
+    found = (
+        trace.accesses.join(trace.placement, on=keys).group_by("node").agg(pl.col("reads").sum())
+    )
+    total = int(found["reads"].sum())
+    shares = [f"{percent(reads / total)} to node {node}" for node, reads in
+              found.sort("node").iter_rows()]  # fmt: skip
+    if shares:
+        console.print(f"accesses to pages whose node is known: {', '.join(shares)}", soft_wrap=True)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

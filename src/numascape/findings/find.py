@@ -38,7 +38,7 @@ from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
 from numascape.quantities import share_of
 from numascape.trace import Trace
-from numascape.trace.counting import knows_touches, only_touches
+from numascape.trace.counting import knows_threads, knows_touches, only_touches
 
 Diagnosis = Callable[[Subject], Finding | None]
 
@@ -81,6 +81,8 @@ def find(
 
 def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     """Return the findings about an examined run; see `not_judged`. `gains`: predict them."""
+    if not knows_threads(run.trace):
+        return []
     if only_touches(run.trace):
         return _of_touches(run)
     found = [finding for subject in run.subjects for finding in of_structure(subject)]
@@ -105,6 +107,8 @@ def _in_places_of(run: Run, threads: Iterable[int]) -> tuple[int, ...]:
 
 def not_judged(trace: Trace) -> tuple[Kind, ...]:
     """The kinds of findings that this trace can neither show nor rule out."""
+    if not knows_threads(trace):
+        return tuple(Kind)
     if only_touches(trace):
         return tuple(kind for kind in Kind if kind not in _KINDS_OF_TOUCHES)
     return () if knows_touches(trace) else _KINDS_BY_TOUCH
@@ -115,6 +119,11 @@ def describe_not_judged(trace: Trace) -> str:
     kinds = "; ".join(kind.value for kind in not_judged(trace) if kind is not Kind.NO_PROBLEM)
     if not kinds:
         return ""
+    if not knows_threads(trace):
+        return (
+            "This trace does not tell which threads access the memory, so nothing can be said "
+            "about where it should be. Record without `--recorder damon` to learn it."
+        )
     if only_touches(trace):
         return (
             "This trace has first touches only. These findings need counts of accesses: "

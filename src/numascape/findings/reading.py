@@ -14,7 +14,7 @@ from numascape.findings.first_touches import read_first_touches
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_STRUCTURE_SHARE
 from numascape.quantities import counted, percent, share_of
-from numascape.trace.counting import structure_error
+from numascape.trace.counting import knows_threads, structure_error
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
     if counts == "samples":
         error = percent(structure_error(run.trace, structure))
         note = f"Estimated from {counted(facts.accesses, 'sample')}: its shares are within {error}."
+        if not knows_threads(run.trace):
+            return Reading((note, "Which threads use it is not known."), (), "")
         reading = _read(run, structure, facts, found)
         return replace(reading, see=(note, *reading.see))
     return _read(run, structure, facts, found)

@@ -82,6 +82,18 @@ def find_pages(
     return Wanted(tuple(sets), in_place)
 
 
+def listed_pages(
+    target: Target, part: Part
+) -> Iterator[tuple[Addresses, npt.NDArray[np.uint32], Nodes]]:
+    """The pages in memory of a part, in windows: addresses, sizes, nodes (-1: unknown).
+
+    Raises NumascapeError as take_snapshot does.
+    """
+    for start, end in _windows(part):
+        listed = _listed(target, start, end, part.page_bytes)
+        yield listed["address"], listed["bytes"], listed["node"]
+
+
 def _windows(part: Part) -> Iterator[tuple[int, int]]:
     for start in range(part.start, part.end, _WINDOW):
         yield start, min(part.end, start + _WINDOW)

@@ -80,19 +80,8 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     else:
         check_job(place.target, place.part)
         progress = partial(_say_rank, progress, place)
-    if request.pid is not None and request.options.recorder in {"faults", "samples"}:
-        # Imported here, because it needs all of what reads samples.
-        from numascape.recorders.running_faults import record_running
-        from numascape.recorders.sampled_events import chosen_events
-        from numascape.trace.write import write_trace
-
-        events = []
-        if request.options.recorder == "samples":
-            events = chosen_events(request.options.event)
-        what = "samples and page faults" if events else "page faults"
-        progress(f"Looking at the {what} of process {request.pid}")
-        tables, info = record_running(request.pid, program, request.seconds, events)
-        return RecordOutcome(target, write_trace(target, tables, info), 0, None)
+    if request.pid is not None and request.options.recorder in {"faults", "samples", "damon"}:
+        return _record_from_outside(request, request.pid, program, target, progress)
     session, ended, failure = observe(request, program, place.beside, progress, place.part)
     info = convert_session(session, place.target, progress)
     if failure:
@@ -101,6 +90,28 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
     if place.part is None:
         return RecordOutcome(target, info, status, ended.signal)
     return RecordOutcome(target, info, status, ended.signal, place.target, place.part.rank)
+
+
+def _record_from_outside(
+    request: RecordRequest, pid: int, program: list[str], target: Path, progress: Progress
+) -> RecordOutcome:
+    """Record a running process without entering it."""
+    # Imported here, because it needs all of what reads samples.
+    from numascape.recorders.running_faults import record_running
+    from numascape.recorders.running_regions import record_regions
+    from numascape.recorders.sampled_events import chosen_events
+    from numascape.trace.write import write_trace
+
+    recorder, every = request.options.recorder, request.options.every_s
+    if recorder == "damon":
+        progress(f"Looking at the memory of process {pid} with DAMON")
+        tables, info = record_regions(pid, program, request.seconds, every)
+        return RecordOutcome(target, write_trace(target, tables, info), 0, None)
+    events = chosen_events(request.options.event) if recorder == "samples" else []
+    what = "samples and page faults" if events else "page faults"
+    progress(f"Looking at the {what} of process {pid}")
+    tables, info = record_running(pid, program, request.seconds, events, every)
+    return RecordOutcome(target, write_trace(target, tables, info), 0, None)
 
 
 def start_untouched(request: RecordRequest) -> NoReturn:
@@ -183,6 +194,8 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[RecorderName, s
         return "binary", "only it can attach"
     if request.options.cache is not None:
         return "binary", "only it counts memory traffic"
+    if asked == "damon":
+        raise NumascapeError("the damon recorder looks at a running process: use it with --pid")
     if asked is not None:
         return asked, "as asked for"
     if compiled.is_compiled(program[0]):

@@ -33,6 +33,8 @@ from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
 
 _INTERVAL_S = 0.05
+# Looking at mappings and threads may take this share of a CPU: a process may have very many.
+_LOOKING = 0.01
 # The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.
 _EVENTS = ("page-faults", "sampled")
 _MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
@@ -49,6 +51,7 @@ class _Watched:
     pid: int
     events: list[Event] = field(default_factory=list)
     _seen: set[_Key] = field(default_factory=set)
+    _maps: str = ""
     _before: int = field(default_factory=time.time_ns)
 
     def look(self) -> None:
@@ -60,7 +63,9 @@ class _Watched:
         self._before = now
 
     def _mappings(self) -> Iterator[tuple[_Key, Mapping]]:
-        for line in _lines(Path(f"/proc/{self.pid}/maps")):
+        text = _text(Path(f"/proc/{self.pid}/maps"))
+        changed, self._maps = text != self._maps, text
+        for line in text.splitlines() if changed else ():
             if found := _LINE.match(line):
                 start, end, offset = (int(found[i], 16) for i in (1, 2, 3))
                 path = found[4] or "//anon"
@@ -75,23 +80,32 @@ class _Watched:
         for task in tasks:
             tid = int(task.name)
             yield (tid,), Forked(self.pid, tid, self.pid, self._before)
-            for name in _lines(task / "comm"):
+            for name in _text(task / "comm").splitlines():
                 yield (tid, name), Named(self.pid, tid, self._before, name, executed=False)
 
 
-def _lines(path: Path) -> list[str]:
+def _text(path: Path) -> str:
     try:
-        return path.read_text(errors="replace").splitlines()
+        return path.read_text(errors="replace")
     except OSError:
-        return []  # it has ended
+        return ""  # it has ended
+
+
+def pause_after(look_s: float) -> float:
+    """How long to wait after a look that took so much CPU time."""
+    return max(_INTERVAL_S, look_s / _LOOKING)
 
 
 def record_running(
-    pid: int, command: list[str], seconds: float | None, sampled: Sequence[SampledEvent] = ()
+    pid: int,
+    command: list[str],
+    seconds: float | None,
+    sampled: Sequence[SampledEvent] = (),
+    every_s: float | None = None,
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
-    The page faults are recorded, and samples of the events.
+    The page faults are recorded, and samples of the events. With `every_s`, phases are time slices.
     Raises NumascapeError if the kernel does not allow it, or if nothing was touched.
     """
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
@@ -126,6 +140,7 @@ def record_running(
             recorder="samples" if sampled else "faults",
             counts=counts,
             moments=0 if sampled else count_moments(events.filter("is_hinting")["time_ns"]),
+            slice_ns=None if every_s is None else round(every_s * 1e9),
             unseen=[
                 *(
                     unseen_of_samples(hinting, int(log["lost"]))
@@ -154,8 +169,12 @@ def _log_of(
             [helper, folder, "--pid", str(watched.pid), str(seconds or 0), *words]
         )
         receiver.becomes(child.pid)
+        following = 0.0
         while child.poll() is None:
-            watched.look()
+            if time.monotonic() >= following:
+                begin = time.thread_time()
+                watched.look()
+                following = time.monotonic() + pause_after(time.thread_time() - begin)
             time.sleep(_INTERVAL_S)
         watched.look()
         error = Path(folder) / "launch-error"

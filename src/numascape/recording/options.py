@@ -10,7 +10,7 @@ from typing import Any, Literal
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
 
-RecorderName = Literal["binary", "compiled", "faults", "samples"]
+RecorderName = Literal["binary", "compiled", "faults", "samples", "damon"]
 PhaseKind = Literal["all", "regions", "marks", "none"]
 
 _SHORTEST_SLICE_S = 0.01

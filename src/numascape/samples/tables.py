@@ -17,7 +17,9 @@ from numascape.installation import installed_version
 from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library
 from numascape.samples.events import Forked, Mapping, Named, Recording, Sample
+from numascape.samples.file_parts import FileParts
 from numascape.samples.memory import Memory, Modules, Variables
+from numascape.samples.time_slices import slice_of, sliced_phases
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.schema import SCHEMAS
@@ -116,6 +118,7 @@ class _Names:
         self._modules = image.modules.modules
         self._symbols = image.modules.symbols()
         self._variables = Variables(self._symbols.globals())
+        self._file_parts = FileParts()
         self._places: dict[int, tuple[str, str, int]] = {}
 
     def where(self, sample: Sample, mapping: Mapping | None) -> _Where:
@@ -139,6 +142,11 @@ class _Names:
             name = f"{module_name(module.path)} (code and unnamed data)"
             named = Structure(self._process, name, "mapping", module=module.path)
             return _located(named, module.start, module.end - module.start, address)
+        part = self._file_parts.at(mapping, address)
+        if part is not None:
+            named = Structure(self._process, part.name, "mapping", module=mapping.path)
+            start = max(0, mapping.start - mapping.offset + part.start)
+            return _located(named, start, part.end - part.start, address)
         size = mapping.end - mapping.start
         return _located(self._of_mapping(mapping), mapping.start, size, address)
 
@@ -226,7 +234,8 @@ def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], Trac
                 )
             )
     samples = pl.DataFrame(rows, schema=_SAMPLE_SCHEMA, orient="row")
-    tables = _tables(samples, table, pl.DataFrame(threads, schema=SCHEMAS["threads"]))
+    known_threads = pl.DataFrame(threads, schema=SCHEMAS["threads"])
+    tables = _tables(samples, table, known_threads, recording.slice_ns)
     if recording.counts == "first touches":
         tables["accesses"], tables["lines"] = tables["accesses"].clear(), tables["lines"].clear()
     return tables, _info(recording, images, tables, samples)
@@ -270,13 +279,14 @@ def _node(recording: Recording, sample: Sample) -> int:
 
 
 def _tables(
-    samples: pl.DataFrame, table: StructureTable, threads: pl.DataFrame
+    samples: pl.DataFrame, table: StructureTable, threads: pl.DataFrame, slice_ns: int | None
 ) -> dict[str, pl.DataFrame]:
     samples = samples.with_columns(
         instance=(pl.col("start").rank("dense").over("structure") - 1).cast(pl.UInt32()),
-        phase=pl.lit(0, dtype=pl.UInt32()),
+        phase=slice_of(pl.col("time_ns"), slice_ns),
     )
-    end = max(threads["ended_ns"].to_list(), default=0)
+    phases = sliced_phases(max(threads["ended_ns"].to_list(), default=0), slice_ns)
+    samples = phases.renumbered(samples, 0)
     first = samples.filter("fault").sort("time_ns", maintain_order=True)
     first = first.unique(PAGE, keep="first", maintain_order=True)
     counted = pl.col("reads", "writes").sum()
@@ -288,7 +298,8 @@ def _tables(
         "first_touch": first.with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64())),
         "threads": threads,
         "placement": samples.filter(pl.col("node") >= 0).group_by(PAGE).agg(pl.col("node").last()),
-        "phases": pl.DataFrame([(0, "run", "", 0, 0, end, 1)], SCHEMAS["phases"], orient="row"),
+        "phases": phases.phases,
+        "phase_spans": phases.spans,
         "lines": accesses.group_by("structure", "phase", "function", "file", "line").agg(counted),
         "instances": samples.group_by("structure", "instance").agg(
             pl.col("start").first().alias("address"), pl.col("size").max()

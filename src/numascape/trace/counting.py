@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.errors import NumascapeError
 from numascape.trace.info import Counts, Recorder
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 from numascape.trace.trace import Trace
@@ -70,6 +71,20 @@ def only_touches(trace: Trace) -> bool:
 def knows_touches(trace: Trace) -> bool:
     """Whether the trace has first touches; traces of samples may not have them."""
     return not trace.first_touch.is_empty()
+
+
+def knows_threads(trace: Trace) -> bool:
+    """Whether the trace tells which thread made an access, or touched a page first."""
+    return trace.info.recorder.by_thread
+
+
+def check_knows_threads(trace: Trace, what: str) -> None:
+    """Raise NumascapeError unless the trace tells which threads use the memory; `what` needs it."""
+    if not knows_threads(trace):
+        raise NumascapeError(
+            f"{what} needs to know which threads use the memory, and {trace.path} does not tell: "
+            "record without --recorder damon"
+        )
 
 
 MEMORY_LINES = tuple(OPTIONAL_COLUMNS["accesses"])

@@ -43,7 +43,8 @@ class Recorder:
     """The recorder, its options, and what its counts mean.
 
     `first touches`: the trace has no accesses. `samples`: it has samples of accesses, taken at so
-    many `moments`, or each separately if that is 0.
+    many `moments`, or each separately if that is 0. Unless `by_thread`, nobody knows which threads
+    made the accesses: the trace has one thread for all.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Recorder:
     options: dict[str, Any] = field(default_factory=dict)
     counts: Counts = "accesses"
     moments: Count = 0
+    by_thread: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running process is recorded from outside: its page faults, and the kernel's samples."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import numascape
+from integration.conftest import PROGRAMS, make
+from integration.living import LAYERS, write_model
+
+# A thread reads the first layers of a model, and another one the last, a slice of time later.
+READS = """
+import mmap, sys, threading, time
+file = open(sys.argv[1], "rb")
+model = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+half = len(model) // 2
+print("ready", flush=True)
+sys.stdin.readline()
+def read(first, end):
+    sum(model[at] for at in range(first, end, 4096))
+for part in ((0, half), (half, len(model))):
+    thread = threading.Thread(target=read, args=part)
+    thread.start()
+    thread.join()
+    time.sleep(1.1)
+"""
+TENSOR_PAGES = 64
+
+
+@pytest.fixture(scope="module")
+def program(request: pytest.FixtureRequest) -> Path:
+    build = request.config.cache.mkdir("running-programs")
+    make(PROGRAMS, f"BUILD={build}", "KERNELS=", f"{build}/parity_c")
+    return build / "parity_c"
+
+
+def wait_for_events(pid: int, kinds: int = 1) -> None:
+    """Until the helper that looks at the process has events of the kernel for each CPU."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                if b"numascape-faults" not in words[0] or str(pid).encode() not in words:
+                    continue
+                files = [str(file.readlink()) for file in (process / "fd").iterdir()]
+            except OSError:
+                continue
+            if sum("perf_event" in file for file in files) >= kinds * (os.cpu_count() or 1):
+                return
+        time.sleep(0.02)
+    raise AssertionError("the recorder does not look at the process")
+
+
+def test_a_running_process_is_looked_at(program: Path, command: Path, tmp_path: Path) -> None:
+    target = tmp_path / "t.numascape"
+    with subprocess.Popen([program, "wait"], stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        options = ["--recorder", "faults", "--pid", str(process.pid), "-o", str(target)]
+        with subprocess.Popen([command, "record", *options], stderr=-1, text=True) as recorder:
+            assert recorder.stderr is not None
+            assert "Looking at the page faults" in recorder.stderr.readline()
+            wait_for_events(process.pid)
+            process.stdin.write("\n")
+            process.stdin.close()
+            assert recorder.wait(60) == 0, recorder.stderr.read()
+    trace = numascape.open(target)
+    table = trace.structures.filter(pl.col("name") == "table").select("structure")
+    touched = trace.first_touch.join(table, on="structure")
+    assert sorted(touched["page"]) == list(range(32))
+    assert {Path(file).name for file in touched["file"]} == {"parity_c.c"}
+    assert trace.accesses.is_empty()
+
+
+def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Path) -> None:
+    target = tmp_path / "t.numascape"
+    with subprocess.Popen(["sleep", "60"]) as process:
+        options = ["--recorder", "faults", "--pid", str(process.pid), "-o", str(target)]
+        recorder = subprocess.run(
+            [command, "record", "-q", *options, "--seconds", "0.5"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        process.kill()
+    assert recorder.returncode == 2
+    assert "touched no new page" in recorder.stderr
+    assert not target.exists()
+
+
+def test_tensors_and_time_slices_of_a_running_process(command: Path, tmp_path: Path) -> None:
+    model, target = tmp_path / "model.gguf", tmp_path / "t.numascape"
+    write_model(model, TENSOR_PAGES)
+    words = [sys.executable, "-c", READS, str(model)]
+    with subprocess.Popen(words, stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        options = ["--recorder", "samples", "--event", "page-faults", "--every", "1"]
+        options += ["--pid", str(process.pid), "-o", str(target)]
+        with subprocess.Popen([command, "record", "-q", *options], stderr=-1) as recorder:
+            wait_for_events(process.pid, kinds=2)
+            process.stdin.write("\n")
+            process.stdin.close()
+            assert recorder.stderr is not None
+            assert recorder.wait(60) == 0, recorder.stderr.read()
+    trace = numascape.open(target)
+    rows = trace.accesses.join(trace.structures.select("structure", "name"), on="structure")
+    order: dict[int, tuple[Any, Any]] = {}
+    for layer in range(LAYERS):
+        for part in ("attn_q", "ffn_down"):
+            own = rows.filter(name=f"blk.{layer}.{part}.weight")
+            # At one fault, the kernel maps up to 16 pages of a file.
+            assert own["page"].n_unique() >= TENSOR_PAGES // 32
+            assert max(own["page"].to_list()) <= TENSOR_PAGES
+            order[layer] = (own["thread"].min(), own["phase"].min())
+    assert order[0] == order[1] < order[2] == order[3]
+    assert order[0][1] < order[3][1]
+    names = trace.phases["name"].to_list()
+    assert names[1] == "0.0–1.0 s"  # noqa: RUF001

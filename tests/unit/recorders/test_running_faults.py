@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at a running process is cheap, however many mappings it has."""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+import pytest
+
+from numascape.recorders.running_faults import _Watched, pause_after
+from numascape.samples.events import Mapping
+
+
+@pytest.mark.parametrize(("look_s", "pause_s"), [(0.0001, 0.05), (0.02, 2.0)])
+def test_looks_take_one_percent_of_a_cpu(look_s: float, pause_s: float) -> None:
+    assert pause_after(look_s) == pytest.approx(pause_s)
+
+
+def test_a_mapping_is_noted_once_and_a_new_one_at_the_next_look() -> None:
+    watched = _Watched(os.getpid())
+    watched.look()
+    before = len(watched.events)
+    watched.look()
+    known = watched.events[before:]
+    with mmap.mmap(-1, 1 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS):
+        watched.look()
+    new = [event for event in watched.events[before + len(known) :] if isinstance(event, Mapping)]
+    assert any(event.end - event.start == 1 << 20 for event in new)
+    places = [(one.start, one.end, one.path) for one in watched.events if isinstance(one, Mapping)]
+    assert len(set(places)) == len(places)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In a guest: a running program is watched by DAMON, the kernel's monitor of accesses."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from integration.living import write_model
+from vm.host_states import command
+from vm.live_target import living
+
+ADMIN = Path("/sys/kernel/mm/damon/admin/kdamonds")
+
+
+def watched(program: Path) -> dict[str, Any]:
+    """A program that uses its memory all the time, and one that sleeps."""
+    write_model(Path("watched.gguf"), 128)
+    with living(program, Path("watched.gguf")) as running:
+        words = ("--pid", str(running.pid), "--recorder", "damon", "--every", "2")
+        seen: dict[str, Any] = {}
+        seen["areas"] = {name: [area.start, area.pages] for name, area in running.areas.items()}
+        seen["result"] = command("record", *words, "--seconds", "6", "-o", "watched.numascape")
+        seen["left"] = (ADMIN / "nr_kdamonds").read_text().strip()
+        seen["end"] = running.end()
+    with subprocess.Popen(["sleep", "1000"]) as sleeping:
+        words = ("--pid", str(sleeping.pid), "--recorder", "damon", "--seconds", "2")
+        seen["sleeping"] = command("record", "-q", *words, "-o", "sleeping.numascape")
+        sleeping.kill()
+    return seen
