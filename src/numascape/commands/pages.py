@@ -19,11 +19,10 @@ from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
+    from numascape.live.followed import Followed
     from numascape.live.parts import Namer
     from numascape.live.snapshot import Snapshot
     from numascape.live.targets import Target
-
-    Watched = list[tuple[Target, Namer]]
 
 
 def pages(
@@ -91,8 +90,7 @@ def pages(
 
     Example: `numascape pages --pid postgres -o postgres.html`
     """
-    from numascape.live.parts import Namer
-    from numascape.live.targets import find_targets
+    from numascape.live.followed import Followed
 
     if not pid:
         raise NumascapeError("no process given: use numascape pages --pid PROCESS")
@@ -100,7 +98,7 @@ def pages(
         raise NumascapeError("--json cannot be used with --watch or --prometheus")
     if output is not None:
         _check_page(output, as_json or watch is not None or prometheus is not None)
-    watched = [(target, Namer(target)) for target in find_targets(pid)]
+    watched = Followed(pid)
     if as_json:
         from numascape.live.document import pages_document
 
@@ -126,7 +124,7 @@ def _check_page(file: Path, has_other_output: bool) -> None:
         raise NumascapeError(f"{file}: a page for the browser is a file that ends in .html")
 
 
-def _look(watched: Watched, exact: bool) -> list[Snapshot]:
+def _look(watched: Followed, exact: bool) -> list[Snapshot]:
     """The snapshots of the processes that still run; raises NumascapeError if none does."""
     snapshots = _of_living(watched, exact)
     if not snapshots:
@@ -134,8 +132,8 @@ def _look(watched: Watched, exact: bool) -> list[Snapshot]:
     return snapshots
 
 
-def _of_living(watched: Watched, exact: bool) -> list[Snapshot]:
-    found = [_look_if_alive(target, namer, exact) for target, namer in watched]
+def _of_living(watched: Followed, exact: bool) -> list[Snapshot]:
+    found = [_look_if_alive(target, namer, exact) for target, namer in watched.now()]
     return [snapshot for snapshot in found if snapshot is not None]
 
 
@@ -156,7 +154,7 @@ def _drawn(snapshots: list[Snapshot], console: Console, top: int, detail: bool) 
     return Group(*(drawn(snapshot, console, top, detail) for snapshot in snapshots))
 
 
-def _watch(watched: Watched, exact: bool, seconds: float, top: int, detail: bool) -> None:
+def _watch(watched: Followed, exact: bool, seconds: float, top: int, detail: bool) -> None:
     from rich.live import Live
 
     console = terminal.output()
@@ -171,7 +169,7 @@ def _watch(watched: Watched, exact: bool, seconds: float, top: int, detail: bool
             live.update(_drawn(snapshots, console, top, detail), refresh=True)
 
 
-def _repeatedly(watched: Watched, exact: bool, seconds: float) -> Iterator[list[Snapshot]]:
+def _repeatedly(watched: Followed, exact: bool, seconds: float) -> Iterator[list[Snapshot]]:
     """The snapshots after each pause, until no process is left."""
     while True:
         time.sleep(seconds)
@@ -181,7 +179,7 @@ def _repeatedly(watched: Watched, exact: bool, seconds: float) -> Iterator[list[
         yield snapshots
 
 
-def _export(file: Path, watched: Watched, exact: bool, seconds: float | None) -> None:
+def _export(file: Path, watched: Followed, exact: bool, seconds: float | None) -> None:
     from numascape.live.document import prometheus
 
     write_metrics(file, prometheus(_look(watched, exact)))

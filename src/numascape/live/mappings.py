@@ -19,6 +19,8 @@ _LINE: Final = re.compile(
     r"([0-9a-f]+:[0-9a-f]+) ([0-9]{1,20}) *(.*)"
 )
 _DELETED: Final = " (deleted)"
+# Memory that the kernel keeps in files without a name.
+_NO_FILES: Final = ("/SYSV", "/dev/", "/memfd:", "/anon_hugepage", "/[")
 
 
 @dataclass(frozen=True)
@@ -147,10 +149,19 @@ def not_permitted(target: Target) -> str:
 
 
 def readable_path(target: Target, mapping: Mapping) -> Path | None:
-    """The mapped file as this process can open it; None if it is not the same file any more."""
-    if not mapping.is_file or mapping.deleted or not mapping.path.startswith("/"):
+    """The mapped file as this process can open it; None if it cannot.
+
+    A file that was deleted or replaced can still be opened by root, as long as it is mapped.
+    """
+    if not mapping.is_file or not mapping.path.startswith("/"):
         return None
-    for path in (Path(mapping.path), target.folder / "root" / mapping.path.lstrip("/")):
+    if mapping.deleted:
+        if mapping.path.startswith(_NO_FILES):
+            return None
+        paths = [target.folder / "map_files" / f"{mapping.start:x}-{mapping.end:x}"]
+    else:
+        paths = [Path(mapping.path), target.folder / "root" / mapping.path.lstrip("/")]
+    for path in paths:
         try:
             status = path.stat()
         except OSError:

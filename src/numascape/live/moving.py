@@ -196,15 +196,23 @@ class _Mover:
             if error == errno.ESRCH:
                 raise _EndedError("the process has ended")
             if error == errno.EPERM:
-                raise NumascapeError(
+                refused = (
                     calls_refused() or f"{self.target} may not be changed by this user: use sudo"
                 )
+                # After the first step, what was moved must be told.
+                if self.account.steps:
+                    raise _EndedError(f"the kernel forbids the rest: {refused}")
+                raise NumascapeError(refused)
             results[group] = found if error == 0 else _of_call(error, found)
         return longest
 
     def _ask(self, addresses: Addresses) -> Nodes:
         try:
             return native.query_nodes(self.target.pid, addresses)
+        except PermissionError as error:
+            raise _EndedError(
+                f"the kernel forbids the rest: {self.target} may not be looked at any more"
+            ) from error
         except OSError as error:
             raise _EndedError("the process has ended") from error
 

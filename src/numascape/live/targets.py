@@ -86,6 +86,11 @@ def target_of(pid: int, root: Path = Path("/")) -> Target | None:
     return Target(pid, stat.name, stat.started, root)
 
 
+def is_number(text: str) -> bool:
+    """Whether it is the number of a process, or several with commas."""
+    return text.isascii() and text.replace(",", "").isdecimal()
+
+
 def _nothing(text: str) -> str:
     if text.isascii() and text.isdecimal():
         return f"there is no process {text[:20]}"
@@ -95,10 +100,13 @@ def _nothing(text: str) -> str:
 
 
 def _pids(text: str, root: Path) -> Iterator[int]:
-    if text.isascii() and text.replace(",", "").isdecimal():
+    if is_number(text):
         # The largest number of a process is 2^22.
-        numbers = [int(word) for word in text.split(",") if 0 < len(word) <= 10]
-        yield from (pid for pid in numbers if target_of(pid, root) is not None)
+        words = [word for word in text.split(",") if word]
+        ended = [word for word in words if len(word) > 10 or target_of(int(word), root) is None]
+        if ended:
+            raise NumascapeError(f"there is no process {ended[0][:20]}")
+        yield from map(int, words)
     elif "/" in text:
         yield from _of_group(text, root)
     else:

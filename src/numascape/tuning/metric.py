@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import statistics
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,7 +62,7 @@ def _run(command: str, is_stopped: Callable[[], bool]) -> tuple[int, str] | None
     """The command's status and output; None if it was stopped."""
     with subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-        errors="replace",
+        errors="replace", start_new_session=True,
     ) as process:  # fmt: skip
         while not is_stopped():
             try:
@@ -67,7 +70,9 @@ def _run(command: str, is_stopped: Callable[[], bool]) -> tuple[int, str] | None
             except subprocess.TimeoutExpired:
                 continue
             return (process.returncode, output) if not is_stopped() else None
-        process.terminate()
+        # Also what the shell has started.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         return None
 
 

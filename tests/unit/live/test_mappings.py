@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from numascape import NumascapeError
 from numascape.live.mapping_names import name_mappings
-from numascape.live.mappings import Mapping, parse_maps, parse_numa_maps, read_mappings
+from numascape.live.mappings import (
+    Mapping,
+    parse_maps,
+    parse_numa_maps,
+    read_mappings,
+    readable_path,
+)
 from numascape.live.targets import Target
 from numascape.live.threads import read_threads
 from unit.live.conftest import MAPS, NUMA_MAPS, PID
@@ -139,3 +147,19 @@ def test_another_users_process_is_one_line(target: Target, monkeypatch: pytest.M
     with pytest.raises(NumascapeError, match="with sudo") as error:
         read_mappings(target)
     assert "\n" not in str(error.value)
+
+
+def test_a_mapped_file_that_was_deleted_can_still_be_read(target: Target) -> None:
+    links = target.folder / "map_files"
+    links.mkdir()
+    for start, end in ((0x7F0000000000, 0x7F0000001000), (0x7F1000000000, 0x7F1000001000)):
+        (links / f"{start:x}-{end:x}").write_text("content")
+    status = (links / "7f0000000000-7f0000001000").stat()
+    deleted = Mapping(0x7F0000000000, 0x7F0000001000, "r--s", 0, "08:01", status.st_ino,
+                      "/m.gguf", deleted=True)  # fmt: skip
+    found = readable_path(target, deleted)
+    assert found == links / "7f0000000000-7f0000001000"
+    assert readable_path(target, replace(deleted, inode=status.st_ino + 9)) is None
+    # The kernel's own files are shared memory: nothing of it is read.
+    segment = replace(deleted, path="/SYSV00000000")
+    assert readable_path(target, segment) is None

@@ -4,20 +4,25 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import itertools
 import mmap
 import os
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from numascape import NumascapeError
 from numascape.live.mappings import PAGE
 from numascape.live.moving import LARGEST_STEP, Pace, move_pages
 from numascape.live.page_sets import PageSet, query
 from numascape.live.targets import Target, target_of
 
 STEPS = 4
+ATTEMPTS = 3  # of each step
 
 
 @pytest.fixture
@@ -57,3 +62,28 @@ def test_a_stop_ends_the_waiting_for_the_rate(target: Target, pages: PageSet) ->
     pace = Pace(bytes_per_s=1.0, is_stopped=lambda: next(asked) >= 2)
     account = move_pages(target, [pages], pace)
     assert (account.ending, account.steps) == ("interrupted", 1)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_what_was_moved_is_told_if_the_kernel_forbids_the_rest(
+    target: Target, pages: PageSet, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the process changed its user in the middle."""
+    calls = itertools.count()
+
+    def refuses(_pid: int, addresses: Any, _nodes: Any, _all: bool) -> tuple[int, Any]:
+        # Without addresses, it is asked whether the call is allowed at all.
+        number = next(calls) if len(addresses) else -1
+        return errno.EPERM if number >= steps * ATTEMPTS else 0, np.zeros(len(addresses), np.int32)
+
+    monkeypatch.setattr("numascape.live.moving.native.move_pages", refuses)
+    monkeypatch.setattr("numascape.live.moving.Room.grant", lambda *_: True)
+    elsewhere = replace(pages, wanted=pages.wanted + 1)
+    if not steps:
+        with pytest.raises(NumascapeError, match="may not be changed by this user: use sudo"):
+            move_pages(target, [elsewhere], Pace())
+        return
+    account = move_pages(target, [elsewhere], Pace())
+    assert account.ending.startswith("the kernel forbids the rest: process ")
+    assert (account.steps, account.verified) == (1, 0)
+    assert account.tried == sum(account.failed.values()) < elsewhere.total

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from numascape import NumascapeError
+from numascape.live.followed import Followed
 from numascape.live.targets import find_targets, read_stat, target_of
 from unit.live.conftest import PID, STARTED, MakeProcess, stat_line
 
@@ -88,3 +89,31 @@ def test_a_name_may_have_brackets_and_blanks(tmp_path: Path) -> None:
 def test_a_damaged_stat_file_is_no_process(text: str, tmp_path: Path) -> None:
     (tmp_path / "stat").write_text(text)
     assert read_stat(tmp_path / "stat") is None
+
+
+def test_of_several_numbers_each_must_be_a_process(
+    make_process: MakeProcess, tmp_path: Path
+) -> None:
+    make_process(10)
+    with pytest.raises(NumascapeError, match="there is no process 99"):
+        find_targets(["10,99"], tmp_path)
+
+
+def test_processes_of_a_name_that_start_later_are_followed(
+    make_process: MakeProcess, tmp_path: Path
+) -> None:
+    first = make_process(10)
+    named, numbered = Followed(["server"], tmp_path), Followed(["10"], tmp_path)
+
+    def pids_of(followed: Followed) -> list[int]:
+        return [target.pid for target, _ in followed.now()]
+
+    assert pids_of(named) == pids_of(numbered) == [10]
+    make_process(11)
+    assert (pids_of(named), pids_of(numbered)) == ([10, 11], [10])
+    # Another process has the number now.
+    (first / "stat").write_text(stat_line(10, "server", STARTED + 1))
+    assert (pids_of(named), pids_of(numbered)) == ([10, 11], [])
+    for pid in (10, 11):
+        (tmp_path / f"proc/{pid}/stat").write_text(stat_line(pid, "server", state="Z"))
+    assert pids_of(named) == []

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from numascape import NumascapeError
+from numascape.live.targets import target_of
 from numascape.tuning.metric import Measured, Metric, is_worse, measure
 
 
@@ -40,6 +42,17 @@ def test_a_signal_ends_the_command(tmp_path: Path) -> None:
     started = tmp_path / "started"
     command = f"touch {started}; exec sleep 1000"
     assert measure(Metric(command, 3), started.exists) is None
+
+
+def test_a_signal_also_ends_what_the_command_has_started(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    command = f"sleep 1000 & echo $! >{child}.new; mv {child}.new {child}; wait"
+    assert measure(Metric(command, 3), child.exists) is None
+    pid = int(child.read_text())
+    deadline = time.monotonic() + 60
+    while target_of(pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert target_of(pid) is None
 
 
 @pytest.mark.parametrize(
