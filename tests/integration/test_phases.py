@@ -5,6 +5,7 @@ import dataclasses
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -203,6 +204,30 @@ def test_time_slices_hold_every_access(record: Any) -> None:
     expected = [f"{a}\N{EN DASH}{b} s" for a, b in pairwise(slices)]
     assert names[:4] == [OUTSIDE, *expected]
     assert len(by_phase(recording)) >= 4
+
+
+GROWS = """
+import time
+kept = []
+for _ in range(6):
+    kept.append(bytes(4 << 20))
+    kept.append(bytearray(b"x") * (4 << 20))
+    time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("event", [None, "page-faults"])
+def test_page_faults_and_samples_are_in_their_time_slice(record: Any, event: str | None) -> None:
+    options = {"recorder": "samples", "event": event} if event else {"recorder": "faults"}
+    trace = record(sys.executable, "-c", GROWS, every=0.25, **options).trace
+    spans = trace.phase_spans.sort("start_ns").rename({"phase": "slice"})
+    touched = trace.first_touch.filter(pl.col("phase") > 0).sort("time_ns")
+    within = touched.join_asof(spans, left_on="time_ns", right_on="start_ns")
+    assert touched["phase"].n_unique() > 3
+    # The kernel's clock is not the recorder's: a fault just after a switch may seem before it.
+    assert (within["phase"] == within["slice"]).mean() > 0.9
+    if event:
+        assert trace.accesses["phase"].n_unique() > 3
 
 
 def test_blocks_that_are_given_back_keep_each_phase(record: Any) -> None:

@@ -21,10 +21,10 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
 
 void PendingAccesses::attribute(const Fault& fault, uint32_t page, uint64_t time) {
     const uint64_t hinting = fault.hinting ? 1 : 0;
-    counts_.count(page, {fault.thread, 0, false}, {hinting, 1 - hinting}, time);
+    counts_.count(page, {fault.thread, fault.phase, false}, {hinting, 1 - hinting}, time);
     if (fault.pc != 0) {
-        const uint32_t site = sites_.add_read(fault.pc);
-        attribute(Sample{site, 0, 1, fault.time, true}, page, time);
+        const uint32_t site = sites_.add_read(fault.pc, fault.phase);
+        attribute(Sample{site, fault.phase, 1, fault.time, true}, page, time);
     }
 }
 

@@ -32,6 +32,7 @@ class PendingAccesses {
 
     struct Fault {
         uint32_t thread;
+        uint32_t phase;
         uint64_t pc;  // of a hinting fault
         uint64_t time;
         bool hinting;

@@ -96,7 +96,8 @@ void Replayer::apply(const RecordView& record) {
             phase(record);
             break;
         case RecordType::kPhaseSwitch:
-            out_.switches.phase.push_back(record.header->id);
+            phase_ = record.header->id;
+            out_.switches.phase.push_back(phase_);
             out_.switches.time.push_back(record.as<PhaseSwitchRecord>().time);
             break;
         case RecordType::kBlockCounts:
@@ -148,7 +149,7 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
     const bool first =
         fault.meaning == FaultMeaning::kFirstTouch || mappings_.ended_after(page, since);
     if (!first && fault.meaning == FaultMeaning::kHinting) {
-        pending_.add({thread, by_kernel ? 0 : fault.pc, time, true}, page);
+        pending_.add({thread, phase_, by_kernel ? 0 : fault.pc, time, true}, page);
         out_.hinting.thread.push_back(thread);
         out_.hinting.time.push_back(time);
         return;
@@ -156,9 +157,13 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
     Touch& touch = touches_.at(page);
     if (first && (!touch.present || touch.forgotten)) {
         const uint8_t flags = by_kernel ? kTouchedByKernel : 0;
-        touch = {time, by_kernel ? 0 : fault.pc, thread, 0, flags, true, false, true, false, false};
+        touch = {time,   by_kernel ? 0 : fault.pc,
+                 thread, static_cast<uint16_t>(phase_),
+                 flags,  true,
+                 false,  true,
+                 false,  false};
     }
-    pending_.add({thread, 0, time, false}, page);
+    pending_.add({thread, phase_, 0, time, false}, page);
 }
 
 void Replayer::phase(const RecordView& record) {

@@ -77,6 +77,7 @@ class Replayer {
     PendingAccesses pending_;
     ReplayedMappings mappings_;
     bool with_faults_ = false;
+    uint32_t phase_ = 0;  // of all threads, at this time of the replay
     ExceptionReserve reserve_;
 };
 

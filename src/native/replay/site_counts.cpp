@@ -28,9 +28,10 @@ void SiteCounts::add_shared(uint32_t site, uint32_t phase, uint32_t group, doubl
     shared_.add({site, phase, group}, weight);
 }
 
-uint32_t SiteCounts::add_read(uint64_t pc) {
-    const auto [at, fresh] = reads_.try_emplace(pc, static_cast<uint32_t>(reads_.size()), 0);
-    ++at->second.count;
+uint32_t SiteCounts::add_read(uint64_t pc, uint32_t phase) {
+    const auto [at, fresh] =
+        reads_.try_emplace(pc, Reads{static_cast<uint32_t>(reads_.size()), {}});
+    ++at->second.counts[phase];
     return at->second.site;
 }
 
@@ -63,12 +64,14 @@ void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples, SharedSample
         }
     }
     for (const auto& [pc, reads] : reads_) {
-        sites.site.push_back(reads.site);
-        sites.phase.push_back(0);
-        sites.pc.push_back(pc);
-        sites.reads.push_back(reads.count);
-        sites.writes.push_back(0);
-        sites.executions.push_back(reads.count);
+        for (const auto& [phase, count] : reads.counts) {
+            sites.site.push_back(reads.site);
+            sites.phase.push_back(phase);
+            sites.pc.push_back(pc);
+            sites.reads.push_back(count);
+            sites.writes.push_back(0);
+            sites.executions.push_back(count);
+        }
     }
     samples.reserve(samples_.size());
     samples_.take([&](const Sample& sample, const Weights& weights) {

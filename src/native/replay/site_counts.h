@@ -27,7 +27,7 @@ class SiteCounts {
     // A sample on a page that the owners of a group share (see SharedSampleColumns).
     void add_shared(uint32_t site, uint32_t phase, uint32_t group, double weight);
     // One read by the instruction at `pc`, which has no block: its site.
-    uint32_t add_read(uint64_t pc);
+    uint32_t add_read(uint64_t pc, uint32_t phase);
     void finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared);
 
   private:
@@ -70,7 +70,7 @@ class SiteCounts {
     SummedRows<SharedSample, double> shared_;
     struct Reads {
         uint32_t site;
-        uint64_t count;
+        std::map<uint32_t, uint64_t> counts;  // by phase
     };
     std::unordered_map<uint64_t, Reads> reads_;  // by pc
 };

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What looking at a running process costs: reading a large one, and watching a busy one.
+
+The busy process does a fixed amount of work, alternately alone and watched from outside. Its CPU
+time is compared, so that other work on the machine disturbs less.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from bench.measure import machine, run
+from bench.tables import ResultTable, print_table, write_results
+
+ROOT: Final = Path(__file__).parents[1]
+KERNELS: Final = ROOT / "bench" / "kernels"
+NUMASCAPE: Final = str(ROOT / ".venv/bin/numascape")
+# Recorders that do not enter the process; page faults as samples are the most frequent event.
+RECORDERS: Final = {
+    "faults": ("--recorder", "faults"),
+    "samples": ("--recorder", "samples", "--event", "page-faults"),
+    "damon": ("--recorder", "damon"),
+}
+# Touches new memory, and gives it back. With an argument, it has so many mappings beside that.
+TOUCHES: Final = """
+import mmap, sys
+rights = (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE)
+kept = [mmap.mmap(-1, 8192, prot=rights[i % 2]) for i in range(int(sys.argv[1]))]
+print("ready", flush=True)
+for line in sys.stdin:
+    for _ in range(int(line)):
+        area = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        area.madvise(mmap.MADV_NOHUGEPAGE)
+        area.write(bytes(len(area)))
+        area.close()
+    print("done", flush=True)
+"""
+FAULTS: Final = 256  # in each of these areas
+MANY: Final = 20_000
+
+
+def cpu_s(pid: int) -> float:
+    """The CPU time of all threads of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(pid: int) -> int:
+    match = re.search(r"VmRSS:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(match[1]) * 1024 if match else 0
+
+
+def faults(pid: int) -> int:
+    """The page faults of a process until now."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[7]) + int(fields[9])
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that has printed "ready"."""
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", command
+        yield process
+        process.kill()
+
+
+def reading(folder: Path, gib: int, rounds: int) -> ResultTable:
+    """`pages` on a process that has `gib` in its page tables, in pages of 4 KiB."""
+    subprocess.run(
+        ["make", "-s", "-C", str(KERNELS), f"BUILD={folder}", f"{folder}/mapped"], check=True
+    )
+    rows: list[list[str | float | None]] = []
+    once_mib = 2048
+    with started([str(folder / "mapped"), str(once_mib), str(gib * 1024 // once_mib)]) as process:
+        for how, options in (("", ()), ("--exact", ("--exact",))):
+            before = faults(process.pid)
+            costs = [run([NUMASCAPE, "pages", "--pid", str(process.pid), *options])
+                     for _ in range(rounds)]  # fmt: skip
+            rows.append([
+                f"pages {how}".strip(), resident(process.pid) / 2**30,
+                min(cost.wall_s for cost in costs), min(cost.cpu_s for cost in costs),
+                faults(process.pid) - before,
+            ])  # fmt: skip
+    return ResultTable(
+        "Reading a large process",
+        ["command", "in memory, GiB", "seconds", "CPU seconds", "page faults of the process"],
+        rows,
+        f"The fastest of {rounds}, with the start of the command. {load()}",
+    )
+
+
+def load() -> str:
+    return (
+        f"The load was {os.getloadavg()[0]:.0f} on {os.cpu_count()} CPUs, so compare CPU seconds."
+    )
+
+
+Work = Callable[[int], None]
+
+
+@contextmanager
+def touching(mappings: int = 0) -> Iterator[tuple[int, Work]]:
+    with started([sys.executable, "-c", TOUCHES, str(mappings)]) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        say, hear = process.stdin, process.stdout
+
+        def work(amount: int) -> None:
+            say.write(f"{amount}\n")
+            say.flush()
+            hear.readline()
+
+        yield process.pid, work
+
+
+@contextmanager
+def redis(folder: Path) -> Iterator[tuple[int, Work]]:
+    socket = str(folder / "redis")
+    words = ["redis-server", "--port", "0", "--unixsocket", socket, "--save", ""]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as server:
+        while not Path(socket).exists():
+            time.sleep(0.05)
+        client = ["redis-benchmark", "-s", socket, "-t", "set", "-r", "100000", "-d", "200", "-q"]
+
+        def work(amount: int) -> None:
+            subprocess.run([*client, "-n", str(amount)], check=True, stdout=subprocess.DEVNULL)
+
+        yield server.pid, work
+        server.terminate()
+
+
+@contextmanager
+def watched(recorder: str, pid: int, folder: Path) -> Iterator[None]:
+    """While the recorder looks at the process."""
+    words = [NUMASCAPE, "record", *RECORDERS[recorder], "--pid", str(pid)]
+    target = folder / "watched.numascape"
+    with subprocess.Popen([*words, "-o", str(target)], stderr=-1, text=True) as process:
+        assert process.stderr is not None
+        assert "Looking at" in process.stderr.readline()
+        time.sleep(1.0)  # until the events are open
+        yield
+        process.terminate()
+        process.stderr.read()
+    shutil.rmtree(target, ignore_errors=True)
+
+
+def cpu_of_pairs(
+    recorder: str, pid: int, work: Callable[[], None], rounds: int, folder: Path
+) -> tuple[float, float]:
+    """The median CPU seconds of the same work: alone and watched, in turn."""
+    alone, seen = [], []
+    for _ in range(rounds):
+        begin = cpu_s(pid)
+        work()
+        alone.append(cpu_s(pid) - begin)
+        with watched(recorder, pid, folder):
+            begin = cpu_s(pid)
+            work()
+            seen.append(cpu_s(pid) - begin)
+    return statistics.median(alone), statistics.median(seen)
+
+
+def watching(folder: Path, recorders: list[str], rounds: int) -> list[ResultTable]:
+    """What it costs a server, and each page fault."""
+    servers: list[list[str | float | None]] = []
+    if shutil.which("redis-server"):
+        with redis(folder) as (pid, work):
+            work(100_000)
+            for recorder in recorders:
+                run_once = partial(work, 200_000)
+                alone, seen = cpu_of_pairs(recorder, pid, run_once, rounds, folder)
+                servers.append(["redis, SET", recorder, alone, seen, 100 * (seen / alone - 1)])
+    touched: list[list[str | float | None]] = []
+    areas = 1000
+    with touching() as (pid, work):
+        for recorder in recorders:
+            alone, seen = cpu_of_pairs(recorder, pid, partial(work, areas), rounds, folder)
+            each = 1e6 / (areas * FAULTS)
+            touched.append([recorder, alone * each, (seen - alone) * each])
+    note = f"Medians of {rounds} pairs, alone and watched in turn. {load()}"
+    columns = ["process", "recorder", "alone, CPU s", "watched, CPU s", "more, %"]
+    return [
+        ResultTable("Watching a server", columns, servers, note),
+        ResultTable(
+            "Watching page faults",
+            ["recorder", "a page fault, us of CPU", "more when watched, us"],
+            touched,
+            note,
+        ),
+    ]
+
+
+def own_cpu(recorder: str, pid: int, work: Work, folder: Path) -> float:
+    """The CPUs that the recorder itself needs while it records: a long recording less a short."""
+
+    words = [NUMASCAPE, "record", "-q", *RECORDERS[recorder], "--pid", str(pid)]
+    words += ["-o", str(folder / "own.numascape"), "--seconds"]
+
+    def recorded_for(seconds: int) -> float:
+        with subprocess.Popen([*words, str(seconds)]) as process:
+            time.sleep(0.5)
+            work(1)
+            _, _, usage = os.wait4(process.pid, 0)
+            process.returncode = 0
+        return usage.ru_utime + usage.ru_stime
+
+    return (recorded_for(14) - recorded_for(4)) / 10
+
+
+def recorders_themselves(folder: Path, recorders: list[str]) -> ResultTable:
+    rows: list[list[str | float | None]] = []
+    for name, mappings in (("a small process", 0), (f"one with {MANY} mappings", MANY)):
+        with touching(mappings) as (pid, work):
+            rows += [[name, one, 100 * own_cpu(one, pid, work, folder)] for one in recorders]
+    return ResultTable(
+        "The recorder itself",
+        ["process", "recorder", "of one CPU, %"],
+        rows,
+        f"CPU time of 14 seconds less that of 4 seconds. {load()}",
+    )
+
+
+def main(
+    gib: Annotated[int, typer.Option(min=2, help="In the page tables of the large one.")] = 102,
+    rounds: Annotated[int, typer.Option(min=1)] = 9,
+    recorder: Annotated[list[str] | None, typer.Option(help="faults, samples, damon.")] = None,
+    write: Annotated[bool, typer.Option(help="Write bench/results/running.md, .json.")] = True,
+) -> None:
+    """Measure. DAMON needs a kernel that has it for processes, and root."""
+    recorders = recorder or ["faults", "samples"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tables = [
+            reading(folder, gib, 3),
+            *watching(folder, recorders, rounds),
+            recorders_themselves(folder, recorders),
+        ]
+    for table in tables:
+        print_table(table)
+    if write:
+        for path in write_results("running", machine(), tables):
+            print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
