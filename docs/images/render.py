@@ -72,6 +72,8 @@ class Picture:
     """Options of the recording."""
     other: tuple[str, ...] = ()
     """The second run of a page of two."""
+    choice: str = ""
+    """The label of what is chosen in the part."""
 
 
 PICTURES = (
@@ -105,6 +107,19 @@ PICTURES = (
         part="section:has(#source-lines)",
     ),
     Picture("call-paths", ("seismic", "serial", "-t", "16"), structure="w->vx", part=".call-paths"),
+    Picture(
+        "functions",
+        ("seismic", "serial", "-t", "16"),
+        structure="w->vx",
+        part=".call-paths",
+        choice="accessing functions",
+    ),
+    Picture(
+        "over-time",
+        ("seismic", "serial", "-t", "16"),
+        part="section.time",
+        recorded=("--traffic", "--cache", "256K,8,64"),
+    ),
     Picture(
         "memory-lines",
         ("matmul", "naive", "-t", "16"),
@@ -184,6 +199,8 @@ def photograph(browser: Browser, picture: Picture, report: Path) -> None:
     page.wait_for_selector("html[data-ready=yes]")
     if picture.structure:
         page.locator("table.structures .name").get_by_text(picture.structure, exact=True).click()
+    if picture.choice:
+        page.locator(picture.part).get_by_label(picture.choice).check(force=True)
     page.mouse.move(0, 0)
     page.evaluate(WITHOUT_FOLDERS, f"{ROOT}/")
     file = IMAGES / f"{picture.name}.png"

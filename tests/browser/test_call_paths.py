@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flame graph of the calls that allocated memory."""
+"""The flame graphs of the calls that allocated memory, and of the functions that access it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stencil whose arrays are allocated by a function that main calls; one name is hostile."""
     folder = tmp_path_factory.mktemp("paths")
     pattern = seismic(600, 8)
+    pattern.used_at(0, "sweep", 41, 300, 100)
+    pattern.used_at(1, "sweep", 42, 50, 0)
+    pattern.used_at(1, HOSTILE[0], 7, 50, 0)
     pattern.structures[1]["call_stack"] = [f"{HOSTILE[0]} (evil.c:1)", "main (seismic.c:300)"]
     path = folder / "paths.html"
     render(draft(write_pattern(pattern, folder / "paths.numascape")), path)
@@ -79,10 +82,37 @@ def test_a_structure_is_chosen_and_first_touches_have_places(open_file: Open, fi
     assert len(lines) == 1 + panel.locator(".flame-frame").count()
 
 
+def test_functions_have_lines_and_the_structures_that_they_access(
+    open_file: Open, file: Path
+) -> None:
+    opened = open_file(file)
+    page = opened.page
+    panel = page.locator(".call-paths")
+    panel.get_by_label("accessing functions").check(force=True)
+    assert panel.get_by_role("heading").first.inner_text() == "Functions that access memory"
+    names = panel.locator(".flame-frame").all_inner_texts()
+    assert names[:4] == ["seismic", "sweep (seismic.c)", "line 41", "grid->vx"]
+    assert names[4:6] == ["line 42", "grid->vy"]
+    panel.locator(".flame").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    told = panel.locator(".flame-told").inner_text().replace("\u202f", " ")
+    assert told == "line 42: 10.0 % (50 accesses)"
+    page.keyboard.press("Enter")
+    assert panel.locator(".flame-frame", has_text="line 41").count() == 0
+    panel.locator(".frame-structure.flame-frame").click()
+    assert page.locator("tr[aria-selected=true] .name").inner_text() == "grid->vy"
+    assert page.evaluate("window.pwned") is None
+    assert opened.complaints == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark", "grey"])
 def test_frames_can_be_read_in_each_theme(open_file: Open, file: Path, theme: str) -> None:
     page = open_file(file, address=f"#v=1&theme={theme}").page
     page.locator(".call-paths").get_by_label("first touches").check(force=True)
+    assert violations(page) == []
+    page.locator(".call-paths").get_by_label("accessing functions").check(force=True)
     assert violations(page) == []
     page.emulate_media(media="print")
     settle(page)

@@ -106,3 +106,21 @@ def test_without_source_there_are_names_and_lines(open_heat: Callable[[bool], Op
 
 def test_a_run_without_lines_says_nothing_about_them(open_report: Open) -> None:
     assert open_report("matmul-naive").page.locator(".source-lines").count() == 0
+
+
+def test_lines_open_in_the_editor_that_the_reader_chooses(
+    open_heat: Callable[[bool], Opened], tmp_path: Path
+) -> None:
+    report = open_heat(True)
+    page = report.page
+    file = tmp_path / "heat.c"
+    link = page.locator(".source-lines .open-in-editor a")
+    assert link.get_attribute("href") == f"vscode://file{file}:4"
+    page.get_by_label("Editor").select_option("IntelliJ IDEA")
+    assert link.get_attribute("href") == f"idea://open?file={file}&line=4"
+    line = page.locator(".source-frame .line-number a", has_text="8")
+    assert line.get_attribute("href") == f"idea://open?file={file}&line=8"
+    page.reload()
+    page.wait_for_selector("html[data-ready=yes]")
+    assert str(link.get_attribute("href")).startswith("idea:")
+    assert report.complaints == []

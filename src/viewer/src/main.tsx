@@ -28,6 +28,7 @@ import "./styles/sharing.css";
 import "./styles/phases.css";
 import "./styles/source-lines.css";
 import "./styles/call-paths.css";
+import "./styles/time.css";
 import "./styles/job.css";
 import "./styles/comparison.css";
 import "./styles/prediction.css";

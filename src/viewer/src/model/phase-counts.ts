@@ -58,3 +58,15 @@ function addedUp(report: Report, phases: readonly number[]): Counts {
   );
   return counts;
 }
+
+/** Reads and writes of the entry at a position, by phase. */
+export function countsByPhase({ cells, phases }: Report, position: number): Float64Array {
+  return Float64Array.from(phases, (_, phase) => {
+    const at = position * phases.length + phase;
+    let sum = 0;
+    for (let i = cells.begin[at]!; i < cells.begin[at + 1]!; i++) {
+      sum += cells.reads[i]! + cells.writes[i]!;
+    }
+    return sum;
+  });
+}

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../../data/report";
-import {
-  callPaths,
-  matchingFrames,
-  matchingShare,
-  pathMeasures,
-  pathsCsv,
-} from "../../model/call-paths";
+import { callPaths, pathMeasures } from "../../model/call-paths";
 import type { PathMeasure } from "../../model/call-paths";
+import { codePaths, knowsCode } from "../../model/code-paths";
+import { matchingFrames, matchingShare, pathsCsv } from "../../model/flame";
 import * as show from "../../model/format";
 import { wordsOf } from "../../model/counting";
 import { ReadingAid } from "../elements/reading-aid";
@@ -31,40 +27,62 @@ const OF = [
 ] as const;
 type Of = (typeof OF)[number][0];
 
-/** The flame graph of the calls that allocated memory; nothing if no call path is known. */
+/** Which code the frames are: the calls that allocated memory, or the functions that use it. */
+type Code = "allocates" | "uses";
+const CODES: Record<Code, { choice: string; title: string; frames: typeof callPaths }> = {
+  allocates: { choice: "allocating calls", title: "Call paths of allocations", frames: callPaths },
+  uses: { choice: "accessing functions", title: "Functions that access memory", frames: codePaths },
+};
+
+/** Flame graphs of call paths; nothing if neither these nor the functions are known. */
 export function CallPathsPanel(props: Props) {
-  const { structures } = props.report;
-  const known = useMemo(
-    () => structures.some(({ call_stack: stack }) => stack.length > 0),
-    [structures],
-  );
-  return known ? <Panel {...props} /> : null;
+  const { report } = props;
+  const known = useMemo(() => {
+    const found: Code[] = [];
+    if (report.structures.some(({ call_stack: stack }) => stack.length > 0))
+      found.push("allocates");
+    if (knowsCode(report)) found.push("uses");
+    return found;
+  }, [report]);
+  return known.length > 0 ? <Panel {...props} known={known} /> : null;
 }
 
-function Panel({ report, phases, selected, onSelect }: Props) {
+function Panel({ report, phases, selected, onSelect, known }: Props & { known: Code[] }) {
   const measures = pathMeasures(report);
   const [wanted, setWanted] = useState<PathMeasure>("accesses");
   const measure = measures.includes(wanted) ? wanted : measures[0]!;
+  const [code, setCode] = useState<Code>(known[0]!);
   const [of, setOf] = useState<Of>("run");
   const [search, setSearch] = useState("");
   const only = of === "structure" ? selected : -1;
+  const { title, frames: framesOf } = CODES[code];
   const frames = useMemo(
-    () => callPaths(report, phases, measure, only),
-    [report, phases, measure, only],
+    () => framesOf(report, phases, measure, only),
+    [report, phases, measure, only, code],
   );
   const matches = useMemo(() => matchingFrames(frames, search), [frames, search]);
-  const unit = unitOf(report, measure);
+  // Which line makes a remote access is not recorded.
+  const estimated = code === "uses" && measure === "remote" ? ", estimated" : "";
+  const unit = unitOf(report, measure) + estimated;
   return (
     <section class="panel call-paths" aria-labelledby="call-paths" data-figure>
       <div class="heading">
-        <h2 id="call-paths">Call paths of allocations</h2>
+        <h2 id="call-paths">{title}</h2>
         <SaveMenu
-          title="Call paths of allocations"
+          title={title}
           subtitle={unit}
-          table={() => pathsCsv(frames, unit.replaceAll(" ", "_"))}
+          table={() => pathsCsv(frames, unit.replaceAll(/\W+/g, "_"))}
         />
       </div>
       <div class="toolbar not-saved">
+        {known.length > 1 && (
+          <Segmented
+            label="Show"
+            options={known.map((one) => [one, CODES[one].choice] as const)}
+            value={code}
+            onChange={setCode}
+          />
+        )}
         <Segmented
           label="Width"
           options={measures.map((one) => [one, unitOf(report, one)] as const)}
@@ -85,38 +103,61 @@ function Panel({ report, phases, selected, onSelect }: Props) {
       </div>
       {frames[0]!.value > 0 ? (
         <FlameGraph
-          key={`${measure} ${only}`}
+          key={`${code} ${measure} ${only}`}
           {...{ report, frames, matches, selected, onSelect, unit }}
           searching={search.trim() !== ""}
         />
       ) : (
-        <p class="statement">There are no {unit} here in the selected phases.</p>
+        <p class="statement">There are no {unitOf(report, measure)} here in the selected phases.</p>
       )}
-      <p class="how">
-        <span class="kind">
-          <span class="swatch frame-call" /> call
-        </span>
-        <span class="kind">
-          <span class="swatch frame-structure" /> structure
-        </span>
-        {measure === "touches" && (
-          <span class="kind">
-            <span class="swatch frame-place" /> touches its pages first
-          </span>
-        )}
-        <span class="not-saved">
-          {" "}
-          · Click a call to enlarge it, and a structure to choose it. Arrow keys move, Enter is a
-          click, Escape shows all.
-        </span>
-      </p>
-      <Aid />
+      <Kinds code={code} measure={measure} />
+      <Aid code={code} />
     </section>
   );
 }
 
-function Aid() {
+/** What the colours of the frames mean. */
+function Kinds({ code, measure }: { code: Code; measure: PathMeasure }) {
+  const kinds: [string, string][] = [
+    ["call", code === "uses" ? "function, loop" : "call"],
+    ["structure", "structure"],
+  ];
+  if (code === "uses") kinds.splice(1, 0, ["place", "line"]);
+  else if (measure === "touches") kinds.push(["place", "touches its pages first"]);
   return (
+    <p class="how">
+      {kinds.map(([kind, text]) => (
+        <span class="kind" key={kind}>
+          <span class={`swatch frame-${kind}`} /> {text}
+        </span>
+      ))}
+      <span class="not-saved">
+        {" "}
+        · Click a call to enlarge it, and a structure to choose it. Arrow keys move, Enter is a
+        click, Escape shows all.
+      </span>
+    </p>
+  );
+}
+
+function Aid({ code }: { code: Code }) {
+  return code === "uses" ? (
+    <ReadingAid
+      read={
+        <p>
+          From top to bottom: the functions that access memory, their loops and lines, and the{" "}
+          <Term of="structure">structures</Term> that they access. The callers of a function are not
+          recorded. For remote accesses, each line has the same remote share as its structure.
+        </p>
+      }
+      act={
+        <p>
+          One line makes most remote accesses: let each thread initialise the part that it uses in
+          this line.
+        </p>
+      }
+    />
+  ) : (
     <ReadingAid
       read={
         <p>

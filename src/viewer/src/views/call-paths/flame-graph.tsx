@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Report, SourceWindow } from "../../data/report";
-import { neighbour, shownFrames } from "../../model/call-paths";
-import type { Frame, Step } from "../../model/call-paths";
+import { neighbour, shownFrames } from "../../model/flame";
+import type { Frame, Step } from "../../model/flame";
 import * as show from "../../model/format";
 import { windowOf } from "../../model/source-lines";
 import { SourceText } from "../source/source-text";

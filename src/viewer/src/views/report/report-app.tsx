@@ -8,7 +8,7 @@ import { mostUsed, reportInLines } from "../../model/memory-lines";
 import type { Matrices } from "../../model/matrix";
 import { positionOf } from "../../model/page-state";
 import type { Extents } from "../../model/page-state";
-import { chosenPhases } from "../../model/phase-selection";
+import { chosenPhases, picked } from "../../model/phase-selection";
 import { listed, structureRows } from "../../model/structure-list";
 import type { Wanted } from "../../model/structure-list";
 import { arrange } from "../../model/thread-order";
@@ -25,6 +25,7 @@ import { SharingPanel } from "../sharing/sharing-panel";
 import { SourceLines } from "../source/source-lines";
 import { StandingOut } from "../findings/standing-out";
 import { StructureFigures } from "../figures/structure-figures";
+import { TimePanel } from "../time/time-panel";
 import { StructureTable } from "../structures/structure-table";
 import { useTheme } from "./theme";
 
@@ -134,6 +135,17 @@ function Page({ report: written }: { report: Report }) {
               <SourceLines key={whole} report={recorded} position={whole} phases={phases} />
             )}
           </div>
+        )}
+        {seen && report.phases.length > 1 && (
+          <TimePanel
+            report={recorded}
+            selected={whole}
+            selection={state.phases}
+            onPick={(phase, add) =>
+              change({ phases: picked(state.phases, phase, add, report.phases.length) })
+            }
+            theme={theme}
+          />
         )}
         <CallPathsPanel report={recorded} phases={phases} selected={whole} onSelect={select} />
         {seen && (

@@ -7,6 +7,7 @@ import { estimatedShare, sumOf, usesOf, windowOf } from "../../model/source-line
 import type { FunctionUse, Stretch, Uses } from "../../model/source-lines";
 import { ReadingAid } from "../elements/reading-aid";
 import { SaveMenu } from "../page/save-menu";
+import { OpenInEditor } from "./editor-link";
 import { SourceText, toldUses } from "./source-text";
 import { Term } from "../elements/term";
 
@@ -77,7 +78,8 @@ export function SourceLines({ report, position, phases }: Props) {
       )}
       {chosen && !source && (
         <p class="how">
-          The report has no text of this source file: it could not be read, or was left out.
+          The report has no text of this source file: it could not be read, or was left out.{" "}
+          <OpenInEditor file={chosen.file} line={chosen.first} />
         </p>
       )}
       <ReadingAid

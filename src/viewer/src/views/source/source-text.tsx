@@ -4,6 +4,7 @@ import type { SourceWindow } from "../../data/report";
 import * as show from "../../model/format";
 import { estimatedShare, lineSums } from "../../model/source-lines";
 import type { FunctionUse, Stretch, Uses } from "../../model/source-lines";
+import { EditorLink, OpenInEditor } from "./editor-link";
 
 interface Props {
   window: SourceWindow;
@@ -23,9 +24,12 @@ export function SourceText({ window, chosen, functions, total }: Props) {
   }, [window, chosen.first, chosen.last]);
   return (
     <div class="source">
-      <p class="origin">
-        <bdi>{window.file.slice(-200)}</bdi>
-      </p>
+      <div class="source-head">
+        <p class="origin">
+          <bdi>{window.file.slice(-200)}</bdi>
+        </p>
+        <OpenInEditor file={window.file} line={chosen.first} />
+      </div>
       <div class="source-frame" ref={frame} tabIndex={0} role="region" aria-label="Source text">
         <table>
           <thead class="unseen-caption">
@@ -56,7 +60,11 @@ export function SourceText({ window, chosen, functions, total }: Props) {
                       </>
                     )}
                   </td>
-                  <td class="number line-number">{line}</td>
+                  <td class="number line-number">
+                    <EditorLink file={window.file} line={line} focusable={false}>
+                      {line}
+                    </EditorLink>
+                  </td>
                   <td class="text">
                     <bdi>{text}</bdi>
                   </td>
