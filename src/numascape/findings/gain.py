@@ -56,7 +56,7 @@ def joint_gain(run: Run, found: Sequence[Finding]) -> Gain | None:
         return None
     if remedy is Remedy.NONE:
         return _sum([finding.gain for finding in found])
-    return _model(run).gain(found, remedy)
+    return remedied_run(run).gain(found, remedy)
 
 
 def _sum(gains: Sequence[Gain | None]) -> Gain | None:
@@ -76,18 +76,19 @@ def seconds_now(run: Run) -> float | None:
     """The predicted time of the run as it is; None if no nodes are known."""
     if run.nodes is None or only_touches(run.trace):
         return None
-    return _model(run).now.seconds
+    return remedied_run(run).now.seconds
 
 
 def best_policy(run: Run) -> Prediction | None:
     """The fastest placement that needs no change to the program; None if no nodes are known."""
     if run.nodes is None or only_touches(run.trace):
         return None
-    return _model(run).best_policy()
+    return remedied_run(run).best_policy()
 
 
 @lru_cache(maxsize=1)
-def _model(run: Run) -> RemediedRun:
+def remedied_run(run: Run) -> RemediedRun:
+    """Predicts the run with remedies, on its nodes, which must be known."""
     assert run.nodes is not None
     return RemediedRun(run, run.nodes)
 
@@ -101,9 +102,9 @@ def _best_remedy(run: Run, members: Sequence[Finding]) -> Remedy:
     others = {fix.remedy for fix in members[0].fixes} - {Remedy.NONE, Remedy.DIVIDED, first}
     if first in (Remedy.NONE, Remedy.DIVIDED) or not others:
         return first
-    gains = {remedy: _model(run).gain(members, remedy).share for remedy in others}
+    gains = {remedy: remedied_run(run).gain(members, remedy).share for remedy in others}
     best = max(sorted(others, key=lambda remedy: remedy.value), key=lambda remedy: gains[remedy])
-    return best if gains[best] > _model(run).gain(members, first).share + MIN_GAIN else first
+    return best if gains[best] > remedied_run(run).gain(members, first).share + MIN_GAIN else first
 
 
 def _in_order(finding: Finding, best: Remedy) -> Finding:
@@ -120,10 +121,10 @@ def _with_gains(run: Run, finding: Finding, members: Sequence[Finding]) -> Findi
         if fix.remedy is Remedy.NONE:
             fixes.append(fix)
         elif fix.remedy is finding.remedy:
-            gain = _model(run).gain([finding], fix.remedy)
+            gain = remedied_run(run).gain([finding], fix.remedy)
             fixes.append(dataclasses.replace(fix, gain=gain))
         else:
-            gain = _model(run).gain(members, fix.remedy)
+            gain = remedied_run(run).gain(members, fix.remedy)
             text = f"{fix.text} {_saved(fix, gain, members)}"
             fixes.append(dataclasses.replace(fix, text=text, gain=gain))
     return dataclasses.replace(finding, fixes=tuple(fixes))

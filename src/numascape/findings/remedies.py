@@ -16,11 +16,16 @@ from numascape.findings.nodes import Nodes
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_COMPUTING_SHARE, MIN_RELEVANT_GAIN
 from numascape.prediction.copies import worth_copying
-from numascape.prediction.demand import Demand, demand_of
-from numascape.prediction.initialisation import initialised_by_users, with_initialisation
-from numascape.prediction.load import Tuning
+from numascape.prediction.demand import Demand, Ints, demand_of
+from numascape.prediction.initialisation import (
+    initialised_by_users,
+    main_users,
+    with_initialisation,
+)
+from numascape.prediction.load import Tuning, caches_of
 from numascape.prediction.model import Prediction, predict
-from numascape.prediction.policies import SCHEMA, interleave, replaced
+from numascape.prediction.page_groups import grouped, label_of_shares, of_groups
+from numascape.prediction.policies import SCHEMA, interleaved, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.quantities import bytes_text, percent, share_of
 from numascape.trace.format import PAGE_BYTES
@@ -36,13 +41,54 @@ class RemediedRun:
         self._with_pages = with_pages
         self._trace = with_initialisation(run.recorded)
         self._speeds: Speeds = speeds_of(nodes.machine)
-        self._demand: Demand = demand_of(self._trace, self._speeds)
+        self._pages_alone: Demand = demand_of(self._trace, self._speeds)
         self._gains: dict[tuple[object, ...], Gain] = {}
 
     @cached_property
     def now(self) -> Prediction:
         """The run as it is."""
-        return self._predict(self._demand, self._nodes.pages, "as it is", None)
+        return self._predict(self._demand, self._pages, "as it is", None)
+
+    @cached_property
+    def _labels(self) -> list[Ints]:
+        """What the remedies depend on, for each page: its node now, its users' node, its user."""
+        demand = self._pages_alone
+        return [
+            label_of_shares(demand.shares(self._nodes.pages, self._speeds)),
+            self._nearest_nodes(),
+            main_users(demand, self._initialisation),
+        ]
+
+    def _nearest_nodes(self) -> Ints:
+        """For each page, the node that uses it most, as in `_near_users`; -1 if there is none."""
+        index, work = self._pages_alone.index, self._run.work
+        node = self._nodes.thread_node[work["thread"].to_numpy()]
+        numbers = np.unique(node)
+        at = index.rows(work) * len(numbers) + np.searchsorted(numbers, node)
+        made = (work["reads"] + work["writes"]).to_numpy().astype(np.float64)
+        made[node < 0] = 0.0
+        shape = (index.pages.height, len(numbers))
+        sums = np.bincount(at, made, shape[0] * shape[1]).reshape(shape)
+        # Of equal nodes, the one with the smallest number is taken.
+        return np.where(sums.any(axis=1), numbers[sums.argmax(axis=1)], -1)
+
+    def _grouped(self, *further: Ints) -> Demand:
+        on = self._speeds.shares_of_threads(self._speeds.positions(self._nodes.thread_node))
+        caches = caches_of(on, self._speeds)
+        return grouped(self._pages_alone, caches, [*self._labels, *further])
+
+    @cached_property
+    def _demand(self) -> Demand:
+        return self._grouped()
+
+    @cached_property
+    def _pages(self) -> pl.DataFrame:
+        return of_groups(self._nodes.pages, self._demand)
+
+    @property
+    def _initialisation(self) -> int:
+        """The phase of the initialisation, if it is separate; else a phase that nothing has."""
+        return self._run.trace.phases.height
 
     def gain(self, found: Sequence[Finding], remedy: Remedy) -> Gain:
         """The gain of this remedy for all of these findings together."""
@@ -61,7 +107,7 @@ class RemediedRun:
 
     def predict(self, found: Sequence[Finding], remedy: Remedy, label: str) -> Prediction:
         """Predict the run with this remedy for all of these findings, relative to `now`."""
-        demand, pages = self._demand, self._nodes.pages
+        demand, pages = self._demand, self._pages
         structures = self._structures(found)
         if remedy in (Remedy.COPIED, Remedy.DIVIDED):
             # Where the work is divided, a thread finds its pages on its node, as with copies.
@@ -69,18 +115,25 @@ class RemediedRun:
                 demand, pages, label, self.now, structures, free=remedy is Remedy.DIVIDED
             )
         if remedy is Remedy.BALANCED:
-            demand = balanced(demand)
+            # How much threads share of their fetches depends on how much each of them does.
+            demand, pages = balanced(self._pages_alone), self._nodes.pages
         elif remedy is Remedy.USERS:
-            if self._trace.phases.height > self._run.trace.phases.height:
-                demand = initialised_by_users(demand, structures, self._run.trace.phases.height)
-            rows = self._run.work.filter(pl.col("structure").is_in(structures))
+            if self._trace.phases.height > self._initialisation:
+                demand = initialised_by_users(demand, structures, self._initialisation)
+            rows = self._work.filter(pl.col("structure").is_in(structures))
             pages = replaced_where_known(pages, self._near_users(rows))
         elif remedy is Remedy.INTERLEAVED:
             pages = replaced(pages, self._interleaved, structures)
         else:
-            for finding in found:
-                rows = self._trace.accesses.filter(pl.col("structure") == finding.structure)
-                pages = replaced_where_known(pages, self._in_parts(rows, finding))
+            accesses = self._trace.accesses
+            parts = pl.concat(
+                self._in_parts(accesses.filter(pl.col("structure") == one.structure), one)
+                for one in found
+            )
+            demand = self._grouped(label_of_shares(self._pages_alone.shares(parts, self._speeds)))
+            pages = replaced_where_known(
+                of_groups(self._nodes.pages, demand), of_groups(parts, demand)
+            )
         then = self._predict(demand, pages, label, self.now)
         if remedy is Remedy.USERS and found[0].kind is Kind.SHARED_BY_GROUPS:
             # The threads that share pages are put on one node: then they find their pages there.
@@ -93,8 +146,7 @@ class RemediedRun:
         found = [self.now, self._predict(self._demand, self._interleaved, "interleave", self.now)]
         copied = worth_copying(self._trace)
         if copied:
-            pages = self._nodes.pages
-            found.append(self._predict(self._demand, pages, "replicate", self.now, copied))
+            found.append(self._predict(self._demand, self._pages, "replicate", self.now, copied))
         return min(found, key=lambda prediction: prediction.relative)
 
     def _structures(self, found: Sequence[Finding]) -> list[int]:
@@ -121,7 +173,11 @@ class RemediedRun:
 
     @cached_property
     def _interleaved(self) -> pl.DataFrame:
-        return interleave(self._trace, self._nodes.machine)
+        return interleaved(self._demand.pages, self._nodes.machine)
+
+    @cached_property
+    def _work(self) -> pl.DataFrame:
+        return of_groups(self._run.work, self._demand)
 
     def _near_users(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Place each page on the node that uses it most."""
@@ -157,7 +213,7 @@ class RemediedRun:
         if slower >= MIN_RELEVANT_GAIN:
             longer = percent(slower)
             return f"At this size, the run is predicted to take {longer} longer with this fix."
-        used = self._demand.pages["structure"].is_in(structures).sum() * PAGE_BYTES
+        used = self._demand.number_of_pages(structures) * PAGE_BYTES
         cache = self._speeds.shared_cache
         if used <= cache:
             return (

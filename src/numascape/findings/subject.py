@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -38,6 +38,8 @@ from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.teams import TraceOfTeams
+
+T = TypeVar("T")
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
@@ -159,7 +161,14 @@ class Run:
         """The `rows` that are work on the structure; if they are first touches, all of them."""
         if only_touches(self.trace):
             return self.rows
-        return work_rows(self.trace, self.rows)
+        return self.kept("work", lambda: work_rows(self.trace, self.rows))
+
+    def kept(self, name: object, compute: Callable[[], T]) -> T:
+        """What follows from the trace alone, computed once for all machines of the run."""
+        results: dict[object, object] = vars(self.trace).setdefault("_kept_for_findings", {})
+        if name not in results:
+            results[name] = compute()
+        return cast("T", results[name])
 
     def subject(self, structure: int) -> Subject | None:
         """The subject of this structure; None if the structure has too few accesses."""
@@ -173,9 +182,7 @@ class Run:
     def subjects(self) -> tuple[Subject, ...]:
         """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
-        parts = self.work.partition_by("structure", as_dict=True)
-        touches = self.trace.first_touch.filter(pl.col("structure").is_in(list(wanted)))
-        facts = measure(per_thread_pages(self.work, self.trace.phases.height), touches)
+        parts, facts = self.kept("parts", lambda: self._measured(wanted))
         empty = self.work.clear()
         return tuple(
             Subject(
@@ -192,6 +199,14 @@ class Run:
                 key=lambda row: (-self.facts[row["structure"]].accesses, row["structure"]),
             )
         )
+
+    def _measured(
+        self, wanted: set[int]
+    ) -> tuple[dict[tuple[object, ...], pl.DataFrame], dict[int, Facts]]:
+        """The work by structure, and the facts of the work."""
+        touches = self.trace.first_touch.filter(pl.col("structure").is_in(list(wanted)))
+        facts = measure(per_thread_pages(self.work, self.trace.phases.height), touches)
+        return self.work.partition_by("structure", as_dict=True), facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +245,7 @@ class Subject:
     @cached_property
     def use(self) -> PageUse:
         """How threads divide its pages in the work."""
-        return page_use(self.rows)
+        return self.run.kept(("use", self.structure), lambda: page_use(self.rows))
 
     @cached_property
     def pattern(self) -> Pattern:

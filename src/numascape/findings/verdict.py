@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numascape.findings.finding import Finding, Remedy
+from numascape.findings.gain import remedied_run
 from numascape.findings.groups import grouped
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run
@@ -45,7 +46,10 @@ def fixes_of(
     """The predictions of the advised fixes, numbered like the findings; empty without nodes."""
     if run.nodes is None:
         return []
-    remedied = RemediedRun(run, run.nodes, tuning, with_pages=with_pages)
+    if with_pages or tuning not in (None, Tuning()):
+        remedied = RemediedRun(run, run.nodes, tuning, with_pages=with_pages)
+    else:
+        remedied = remedied_run(run)
     to_do = [group for group in grouped(run, found) if group.first.to_do]
     return [
         remedied.predict(group.findings, group.first.remedy, f"fix {number}: {group.kind.value}")

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.page_index import PageIndex, page_index, positions
 from numascape.analysis.sharing import PAGE
 from numascape.machine import Machine
 from numascape.prediction.policies import SCHEMA, first_touch
@@ -81,32 +82,72 @@ def numa_balancing(
     `resident_bytes` is the memory that the kernel has to scan, by default the trace's pages. It
     differs if the trace stands for a larger run.
     """
-    kernel = kernel or BalancingKernel()
+    chosen = kernel or BalancingKernel()
+    start = balancing_start(trace, machine, thread_nodes, free_bytes, chosen)
+    return start.after(seconds, resident_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class BalancingStart:
+    """A run that begins with first touch: pages x nodes of where pages are, and who uses them.
+
+    `users` and `again` are what `_users` returns. `at_once` is how many threads handle faults at
+    the same time.
+    """
+
+    pages: pl.DataFrame
+    nodes: tuple[int, ...]
+    held: Floats
+    users: Floats
+    again: Floats
+    kernel: BalancingKernel
+    at_once: float
+
+    def after(self, seconds: float, resident_bytes: float | None = None) -> BalancedPages:
+        """The placement in a run of so many seconds; see `numa_balancing`."""
+        height = self.pages.height
+        resident = resident_bytes or float(height * PAGE_BYTES)
+        mean, cost, passes = _walks(
+            self.held, self.users, self.again, seconds, resident, self.kernel
+        )
+        frames = [
+            self.pages.select(PAGE).with_columns(
+                node=pl.lit(number, pl.Int32), share=pl.Series(mean[:, position])
+            )
+            for position, number in enumerate(self.nodes)
+        ]
+        pages = pl.concat(frames).filter(pl.col("share") > 0).cast(SCHEMA)
+        # The trace's pages stand for all pages of the run.
+        scale = resident / max(height * PAGE_BYTES, 1)
+        return BalancedPages(pages, cost * scale / max(self.at_once, 1.0), passes)
+
+
+def balancing_start(
+    trace: Trace,
+    machine: Machine,
+    thread_nodes: npt.NDArray[np.int64],
+    free_bytes: Mapping[int, int] | None,
+    kernel: BalancingKernel,
+) -> BalancingStart:
+    """What balancing begins with; it does not depend on how long the run takes."""
     start = first_touch(trace, machine, thread_nodes, free_bytes)
-    index = start.select(PAGE).unique(maintain_order=True).with_row_index("row")
+    index = page_index(trace)
     speeds = speeds_of(machine)
-    shape = (index.height, len(speeds.nodes))
-    placed = start.join(index, on=PAGE, how="left")
-    at = speeds.positions(placed["node"].to_numpy().astype(np.int64))
-    held = _matrix(placed["row"].to_numpy(), at, placed["share"].to_numpy(), shape)
+    shape = (index.pages.height, len(speeds.nodes))
+    at = speeds.positions(start["node"].to_numpy().astype(np.int64))
     on = speeds.shares_of_threads(speeds.positions(thread_nodes))
     users, again = _users(trace, index, on, kernel.deferred_faults)
-    resident = resident_bytes or float(index.height * PAGE_BYTES)
     waits = _LINES_OF_A_FAULT * _line_s(speeds, on)
-    costly = replace(kernel, fault_s=kernel.fault_s + waits)
-    mean, cost, passes = _walks(held, users, again, seconds, resident, costly)
-    frames = [
-        index.select(PAGE).with_columns(
-            node=pl.lit(number, pl.Int32), share=pl.Series(mean[:, position])
-        )
-        for position, number in enumerate(speeds.nodes)
-    ]
-    pages = pl.concat(frames).filter(pl.col("share") > 0).cast(SCHEMA)
-    # The trace's pages stand for all pages of the run.
-    scale = resident / max(index.height * PAGE_BYTES, 1)
-    # Threads handle faults in parallel, limited by the number of cores.
-    at_once = min(trace.threads.height, HARDWARE_THREADS_GAIN * float(speeds.cores.sum()))
-    return BalancedPages(pages, cost * scale / max(at_once, 1.0), passes)
+    return BalancingStart(
+        index.pages,
+        speeds.nodes,
+        _matrix(index.rows(start), at, start["share"].to_numpy(), shape),
+        users,
+        again,
+        replace(kernel, fault_s=kernel.fault_s + waits),
+        # Threads handle faults in parallel, limited by the number of cores.
+        min(trace.threads.height, HARDWARE_THREADS_GAIN * float(speeds.cores.sum())),
+    )
 
 
 def _line_s(speeds: Speeds, on: Floats) -> float:
@@ -128,22 +169,20 @@ def _matrix(
     return np.asarray(np.bincount(flat, values, shape[0] * shape[1]), np.float64).reshape(shape)
 
 
-def _users(trace: Trace, index: pl.DataFrame, on: Floats, deferred: int) -> tuple[Floats, Floats]:
+def _users(trace: Trace, index: PageIndex, on: Floats, deferred: int) -> tuple[Floats, Floats]:
     """Two matrices of pages x nodes: the users of a page, and where its later faults move it.
 
     The first is the share of a page's accesses by each node's CPUs, or 0 if it is unused. The
     second is the probability that a fault moves the page to the node or keeps it there.
     """
-    used = (
-        trace.accesses.join(index, on=PAGE)
-        .group_by("row", "thread", maintain_order=True)
-        .agg(count=(pl.col("reads") + pl.col("writes")).sum().cast(pl.Float64))
-        .filter(pl.col("count") > 0)
-    )
-    row, thread = (used[name].to_numpy().astype(np.int64) for name in ("row", "thread"))
-    count = used["count"].to_numpy()
-    part = count / np.bincount(row, count, index.height)[row]
-    shape = (index.height, on.shape[1])
+    used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
+    made = (used["reads"] + used["writes"]).to_numpy().astype(np.float64)
+    key = index.rows(used) * len(on) + used["thread"].to_numpy().astype(np.int64)
+    at, found = positions(key, index.pages.height * len(on))
+    row, thread = found // len(on), found % len(on)
+    count = np.bincount(at, made, len(found))
+    part = count / np.bincount(row, count, index.pages.height)[row]
+    shape = (index.pages.height, on.shape[1])
     # Each entry is for one page, thread and node.
     entry, node = np.nonzero(on[thread])
     row, thread = row[entry], thread[entry]

@@ -9,7 +9,6 @@ import polars as pl
 
 from numascape.analysis.sharing import PAGE
 from numascape.prediction.demand import Demand
-from numascape.prediction.load import pages_of
 from numascape.prediction.speeds import CORE_GB_S, Speeds
 from numascape.trace import Trace
 from numascape.trace.format import PAGE_BYTES
@@ -61,7 +60,7 @@ def worth_copying(trace: Trace) -> list[int]:
 
 def bytes_of_copy(demand: Demand, structures: Sequence[int]) -> int:
     """The bytes of one copy: all pages of these structures that the run used."""
-    return PAGE_BYTES * int(pages_of(demand, structures).sum())
+    return PAGE_BYTES * demand.number_of_pages(structures)
 
 
 def seconds_to_copy(size: int, speeds: Speeds) -> float:

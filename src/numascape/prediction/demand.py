@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_index import PageIndex, page_index
 from numascape.prediction.speeds import Floats, Speeds
 from numascape.trace import Trace
 from numascape.trace.format import PAGE_BYTES
 
 LINE_BYTES: Final = 64
+Ints = npt.NDArray[np.int64]
+
 _LINES: Final = PAGE_BYTES // LINE_BYTES
 _ELEMENT: Final = 8
 """Assumed bytes of an element if only accesses are known."""
@@ -50,18 +52,32 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
+class PageGroups:
+    """Of pages that are one row: the number of pages, and sums over rows of what is not linear.
+
+    `again` is that of a demand; `mean_moved` and `least_moved` are what `shared_moves` gives.
+    """
+
+    sizes: Floats
+    again: Floats
+    mean_moved: Floats
+    least_moved: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Demand:
     """The memory traffic of a trace, with one row per page, thread and phase.
 
-    `pages` has the columns structure, instance, page and row; `page` is an index of its rows.
+    `index` has the pages, and `page` is the row of its `pages`.
     `counts` are accesses, `lines` the lines of 64 bytes from memory, and `moved` the lines from
     memory and back to it. `accesses` is phases x threads. `once` is, for each phase, the lines of a
     page times the repetitions of the phase. `rounds` (per row) is the share of these repetitions in
     which the thread used the page, or 1 if unknown. `least` and `most` are factors on `lines` for
-    the bounds of the estimate, or 1 if `counted`. `phased`: the run has phases.
+    the bounds of the estimate, or 1 if `counted`. `phased`: the run has phases. `groups`: what is
+    not a sum, if each row of `pages` stands for several pages.
     """
 
-    pages: pl.DataFrame
+    index: PageIndex
     page: npt.NDArray[np.int64]
     thread: npt.NDArray[np.int64]
     phase: npt.NDArray[np.int64]
@@ -76,6 +92,12 @@ class Demand:
     most: float = 1.0
     counted: bool = False
     phased: bool = False
+    groups: PageGroups | None = None
+
+    @property
+    def pages(self) -> pl.DataFrame:
+        """The columns of PAGE, and row."""
+        return self.index.pages
 
     def of_phases(self, wanted: Sequence[int]) -> Demand:
         """The demand of these phases, in the order of their numbers; pages stay the same."""
@@ -99,6 +121,8 @@ class Demand:
     @cached_property
     def again(self) -> Floats:
         """The part of `lines` that a thread fetched again while a phase ran once; 0 if unknown."""
+        if self.groups is not None:
+            return self.groups.again
         if not (self.counted and self.phased):
             return np.zeros_like(self.lines)
         return np.maximum(self.lines - self.once[self.phase] * self.rounds, 0.0)
@@ -138,12 +162,11 @@ class Demand:
         The share of a page that the frame does not place is spread evenly over all nodes.
         """
         size = (self.pages.height, len(speeds.nodes))
-        found = placed.select(*PAGE, "node", "share").join(self.pages, on=PAGE)
-        position = speeds.positions(found["node"].to_numpy().astype(np.int64))
-        known = position >= 0
-        rows = found["row"].to_numpy()[known]
-        flat = rows * size[1] + position[known]
-        placed_share = found["share"].to_numpy()[known]
+        rows = self.index.rows(placed)
+        position = speeds.positions(placed["node"].to_numpy().astype(np.int64))
+        known = (rows >= 0) & (position >= 0)
+        flat = rows[known] * size[1] + position[known]
+        placed_share = placed["share"].to_numpy()[known]
         result = _summed(flat, placed_share, size[0] * size[1]).reshape(size)
         missing = np.maximum(1.0 - result.sum(axis=1, keepdims=True), 0.0)
         return np.asarray(result + missing / size[1])
@@ -151,25 +174,23 @@ class Demand:
     def structure_pages(self, placed: Placed) -> Floats:
         """The number of pages of each structure on each node: structures x nodes."""
         structure = self.pages["structure"].to_numpy()
-        on_nodes = [np.bincount(structure, share) for share in placed.share.T]
+        sizes = 1.0 if self.groups is None else self.groups.sizes
+        on_nodes = [np.bincount(structure, share * sizes) for share in placed.share.T]
         return np.stack(on_nodes, axis=1)
+
+    def number_of_pages(self, structures: Sequence[int]) -> int:
+        """The number of pages of these structures that the run used."""
+        chosen = self.pages["structure"].is_in(list(structures)).to_numpy()
+        return int(chosen.sum() if self.groups is None else self.groups.sizes[chosen].sum())
 
 
 def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     """The demand of the trace, with the machine's cache sizes. Needs one pass over the accesses."""
     used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
-    pages = (
-        pl.concat([used.select(PAGE), trace.first_touch.select(PAGE)])
-        .unique()
-        .sort(PAGE)
-        .with_row_index("row")
-        .with_columns(pl.col("row").cast(pl.Int64))
-    )
-    rows = used.join(pages, on=PAGE, how="left")
-    page, thread, phase = (
-        rows[name].to_numpy().astype(np.int64) for name in ("row", "thread", "phase")
-    )
-    reads, writes = (rows[name].to_numpy().astype(np.float64) for name in ("reads", "writes"))
+    index = page_index(trace)
+    page = index.rows(used)
+    thread, phase = (used[name].to_numpy().astype(np.int64) for name in ("thread", "phase"))
+    reads, writes = (used[name].to_numpy().astype(np.float64) for name in ("reads", "writes"))
     shape = (trace.phases.height, trace.threads.height)
     key = phase * shape[1] + thread
     accesses = _summed(key, reads + writes, shape[0] * shape[1]).reshape(shape)
@@ -178,10 +199,10 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     # part counts as written back.
     back = writes / np.maximum(reads, writes)
     repetitions = np.maximum(trace.phases["repetitions"].to_numpy(), 1).astype(np.float64)
-    counted = "memory_lines" in rows.columns
+    counted = "memory_lines" in used.columns
     if counted:
-        lines = rows["memory_lines"].to_numpy().astype(np.float64)
-        back = rows["written_lines"].to_numpy().astype(np.float64)
+        lines = used["memory_lines"].to_numpy().astype(np.float64)
+        back = used["written_lines"].to_numpy().astype(np.float64)
     else:
         low, lines, high = _estimated(reads + writes, key, repetitions[phase], shape, speeds)
         total = lines.sum()
@@ -189,7 +210,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
             least, most = float(low.sum() / total), float(high.sum() / total)
         back = back * lines
     return Demand(
-        pages, page, thread, phase, reads + writes, lines, lines + back, accesses,
+        index, page, thread, phase, reads + writes, lines, lines + back, accesses,
         _LINES * repetitions, np.ones_like(lines), tuple(trace.phases["name"].to_list()),
         least, most, counted, trace.phases.height > 1,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_index import page_index
 from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
@@ -50,30 +50,26 @@ class WithInitialisation(DerivedTrace):
     def accesses(self) -> pl.DataFrame:
         """The accesses, of which initialisations are in the additional phase."""
         rows = self.whole.accesses
-        count = pl.col("reads") + pl.col("writes")
-        keys = [*PAGE, "phase"]
-        candidates = rows.join(self.touchers, on="structure", how="semi").with_columns(
-            most=count.max().over(PAGE)
-        )
+        page = page_index(self.whole).rows(rows)
+        count = (rows["reads"] + rows["writes"]).to_numpy()
+        most = np.zeros(int(page.max(initial=0)) + 1, count.dtype)
+        # A row without accesses may be of a page without a number.
+        counted = np.flatnonzero(page >= 0)
+        np.maximum.at(most, page[counted], count[counted])
+        loose = np.zeros(self.whole.phases.height, bool)
+        loose[loose_phases(self.whole)] = True
+        toucher = np.full(self.whole.structures.height, -1, np.int64)
+        toucher[self.touchers["structure"].to_numpy()] = self.touchers["thread"].to_numpy()
+        # At most one write per byte, and fewer accesses than the main user of the page.
         initial = (
-            # At most one write per byte, and fewer accesses than the main user of the page.
-            candidates.filter(
-                pl.col("phase").is_in(loose_phases(self.whole)),
-                count < pl.col("most"),
-                pl.col("writes") <= PAGE_BYTES,
-            )
-            .join(self.touchers, on=["structure", "thread"], how="semi")
-            .select(*keys, "thread", initial=pl.lit(value=True))
+            (page >= 0)
+            & loose[rows["phase"].to_numpy()]
+            & (toucher[rows["structure"].to_numpy()] == rows["thread"].to_numpy())
+            & (count < most[page])
+            & (rows["writes"].to_numpy() <= PAGE_BYTES)
         )
-        return (
-            rows.join(initial, on=[*keys, "thread"], how="left", maintain_order="left")
-            .with_columns(
-                phase=pl.when("initial")
-                .then(pl.lit(self.whole.phases.height, pl.UInt32))
-                .otherwise("phase")
-            )
-            .drop("initial")
-        )
+        phase = np.where(initial, self.whole.phases.height, rows["phase"].to_numpy())
+        return rows.with_columns(phase=pl.Series(phase, dtype=pl.UInt32))
 
 
 @once_per_trace
@@ -100,26 +96,41 @@ def initialised_by_users(
     `phase` is the phase of the initialisation. Its rows move to the thread with most other accesses
     to the page, and stay where no other thread uses it.
     """
-    wanted = demand.pages["structure"].is_in(list(structures)).to_numpy()[demand.page]
-    initial = demand.phase == phase
-    work = pl.DataFrame(
-        {
-            "page": demand.page[wanted & ~initial],
-            "thread": demand.thread[wanted & ~initial],
-            "count": demand.counts[wanted & ~initial],
-        }
-    )
-    user = (
-        work.group_by("page", "thread")
-        .agg(pl.col("count").sum())
-        .group_by("page")
-        .agg(pl.col("thread").sort_by("count", "thread", descending=[True, False]).first())
-    )
-    users = np.full(demand.pages.height, -1, np.int64)
-    users[user["page"].to_numpy()] = user["thread"].to_numpy()
-    moved = np.flatnonzero(wanted & initial & (users[demand.page] >= 0))
+    users = main_users(demand, phase)
+    wanted = demand.pages["structure"].is_in(list(structures)).to_numpy()
+    users[~wanted] = -1
+    moved = np.flatnonzero((demand.phase == phase) & (users[demand.page] >= 0))
     thread, accesses = demand.thread.copy(), demand.accesses.copy()
     thread[moved] = users[demand.page[moved]]
     np.subtract.at(accesses[phase], demand.thread[moved], demand.counts[moved])
     np.add.at(accesses[phase], thread[moved], demand.counts[moved])
     return replace(demand, thread=thread, accesses=accesses)
+
+
+def main_users(demand: Demand, phase: int) -> npt.NDArray[np.int64]:
+    """For each page, the thread with most accesses in the other phases; -1 if there is none.
+
+    If a page is not used in the phase, it does not matter who else uses it: then it is -2.
+    """
+    initial = demand.phase == phase
+    needed = np.zeros(demand.pages.height, bool)
+    needed[demand.page[initial]] = True
+    users = np.where(needed, -1, -2).astype(np.int64)
+    if not needed.any():
+        return users
+    rows = np.flatnonzero(needed[demand.page] & ~initial)
+    work = pl.DataFrame(
+        {
+            "page": demand.page[rows],
+            "thread": demand.thread[rows],
+            "count": demand.counts[rows],
+        }
+    )
+    user = (
+        work.group_by("page", "thread")
+        .agg(pl.col("count").sum())
+        .sort("count", "thread", descending=[True, False])
+        .unique("page", keep="first", maintain_order=True)
+    )
+    users[user["page"].to_numpy()] = user["thread"].to_numpy()
+    return users

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.prediction.demand import LINE_BYTES, Demand, Placed
-from numascape.prediction.shared_fetches import fetched_together, last_level_caches
+from numascape.prediction.shared_fetches import last_level_caches, shared_moves
 from numascape.prediction.speeds import Floats, Speeds
 
 # Factors by which assumptions are varied, one at a time, to find the interval.
@@ -79,13 +79,18 @@ def pages_of(demand: Demand, structures: Sequence[int]) -> npt.NDArray[np.bool_]
     return demand.pages["structure"].is_in(list(structures)).to_numpy()
 
 
+def caches_of(on: Floats, speeds: Speeds) -> npt.NDArray[np.int64]:
+    """The last-level cache of each thread, from the share of it that runs on each node."""
+    home = np.where(on.max(axis=1) == 1.0, on.argmax(axis=1), -1)
+    return last_level_caches(home, speeds)
+
+
 def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> Load:
     """The load of the demand with this placement."""
-    home = np.where(placed.on.max(axis=1) == 1.0, placed.on.argmax(axis=1), -1)
-    together = fetched_together(demand, last_level_caches(home, speeds))
+    mean, least = shared_moves(demand, caches_of(placed.on, speeds))
 
-    def sent(part: Floats) -> Floats:
-        found = demand.by_node(placed, demand.moved * part)
+    def sent(moved: Floats) -> Floats:
+        found = demand.by_node(placed, moved)
         if placed.copied.any():
             # Writes go to the copies on the other nodes, too.
             back = np.where(placed.copied[demand.page], demand.moved - demand.lines, 0.0)
@@ -98,8 +103,8 @@ def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> L
     def awaited(lines: Floats) -> Floats:
         return demand.by_node(placed, lines) * (tuning.lines * tuning.thread_time)
 
-    most = sent(np.ones(len(together)))
-    shared = bool((together < 1.0).any())
+    most = sent(demand.moved)
+    shared = bool((least < demand.moved).any())
     in_order = awaited(demand.lines)
     anew = bool(demand.again.any())
     longer = _longer(demand, speeds) if anew else demand.again
@@ -108,9 +113,8 @@ def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> L
         awaited(demand.lines + demand.again * (np.sqrt(longer) - 1.0)) if anew else in_order,
         in_order,
         awaited(demand.lines + demand.again * (longer - 1.0)) if anew else in_order,
-        # The geometric mean of the bounds.
-        sent(np.sqrt(together)) if shared else most,
-        sent(together) if shared else most,
+        sent(mean) if shared else most,
+        sent(least) if shared else most,
         most,
         placed.on,
     )

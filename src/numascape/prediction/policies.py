@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.page_index import page_index
 from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
@@ -36,12 +37,15 @@ def touched_pages(trace: Trace) -> pl.DataFrame:
 
     Pages with an unknown first touch come first; their thread is the one that uses them most.
     """
+    used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
+    index = page_index(trace)
+    is_seen = np.zeros(index.pages.height, bool)
+    is_seen[index.rows(trace.first_touch)] = True
     unseen = (
-        trace.accesses.lazy()
-        .filter(pl.col("reads") + pl.col("writes") > 0)
+        used.filter(~is_seen[index.rows(used)])
+        .lazy()
         .group_by(*PAGE, "thread")
         .agg((pl.col("reads") + pl.col("writes")).sum().alias("count"))
-        .join(trace.first_touch.lazy().select(PAGE), on=PAGE, how="anti")
         .group_by(PAGE)
         .agg(pl.col("thread").sort_by("count", "thread", descending=[True, False]).first())
         .sort(PAGE)
@@ -76,7 +80,14 @@ def interleave(trace: Trace, machine: Machine, nodes: Sequence[int] | None = Non
     The node of a page depends on the thread's earlier allocations, so each node has the same
     probability.
     """
-    return _shared_out(touched_pages(trace), nodes or _with_memory(machine))
+    return interleaved(touched_pages(trace), machine, nodes)
+
+
+def interleaved(
+    pages: pl.DataFrame, machine: Machine, nodes: Sequence[int] | None = None
+) -> pl.DataFrame:
+    """The same for these pages."""
+    return _shared_out(pages, nodes or _with_memory(machine))
 
 
 def weighted_interleave(

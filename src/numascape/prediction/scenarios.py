@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 from numascape.machine import Machine
 from numascape.plan.plan import Plan
 from numascape.prediction import policies
-from numascape.prediction.balancing import numa_balancing
+from numascape.prediction.balancing import BalancingKernel, balancing_start
 from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import with_initialisation
@@ -156,11 +156,12 @@ class Scenarios:
         result = predicted(start)
         if name == "first-touch":
             return result
+        begins = balancing_start(
+            self.trace, self.machine, self.threads, self.free_bytes, BalancingKernel()
+        )
         for _ in range(_ROUNDS):
             before = result.seconds
-            balanced = numa_balancing(
-                self.trace, self.machine, self.threads, before, free_bytes=self.free_bytes
-            )
+            balanced = begins.after(before)
             result = predicted(balanced.pages, balanced.thread_seconds)
             if abs(result.seconds - before) <= 1e-3 * before:
                 break

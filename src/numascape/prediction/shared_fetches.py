@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from numascape.analysis.page_index import positions
 from numascape.prediction.demand import Demand
 from numascape.prediction.speeds import Floats, Speeds
 
@@ -39,6 +40,23 @@ def last_level_caches(position: npt.NDArray[np.int64], speeds: Speeds) -> npt.ND
     return result
 
 
+def shared_moves(demand: Demand, caches: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The lines from memory and back to it of each row, with shared fetches: the mean, the least.
+
+    The mean is the geometric mean of the bounds.
+    """
+    if demand.groups is not None:
+        return demand.groups.mean_moved, demand.groups.least_moved
+    # Most placements of a run have their threads on the same nodes.
+    kept: dict[bytes, tuple[Floats, Floats]] = vars(demand).setdefault("_shared_moves", {})
+    key = caches.tobytes()
+    if key not in kept:
+        kept.clear()
+        together = fetched_together(demand, caches)
+        kept[key] = (demand.moved * np.sqrt(together), demand.moved * together)
+    return kept[key]
+
+
 def fetched_together(demand: Demand, caches: npt.NDArray[np.int64]) -> Floats:
     """The smallest share of each row's lines that comes from memory if threads share caches.
 
@@ -54,11 +72,13 @@ def fetched_together(demand: Demand, caches: npt.NDArray[np.int64]) -> Floats:
     pages = demand.pages.height
     place = demand.phase * pages + demand.page
     back = demand.moved - demand.lines
-    places, entry = np.unique(place, return_inverse=True)
+    entry, places = positions(place, pages * len(demand.phase_names))
     filled = np.bincount(entry, back, len(places)) <= demand.once[places // max(pages, 1)]
     read = np.flatnonzero((demand.lines > 0) & (back <= 0) & filled[entry])
-    group = place[read] * (2 * len(caches)) + caches[demand.thread[read]]
-    found, at, users = np.unique(group, return_inverse=True, return_counts=True)
+    width = int(caches.max(initial=0)) + 1
+    group = entry[read] * width + caches[demand.thread[read]]
+    at, found = positions(group, len(places) * width)
+    users = np.bincount(at, minlength=len(found))
     lines = demand.lines[read]
     total = np.bincount(at, lines, len(found))
     most = np.zeros(len(found))

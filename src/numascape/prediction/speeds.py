@@ -76,14 +76,17 @@ class Speeds:
 
     def positions(self, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         """The positions of nodes by number; -1 stays. NumascapeError if a node does not exist."""
+        ordered = sorted([*self.nodes, -1])
+        known = np.array(ordered, np.int64)
+        at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        strange = np.flatnonzero(known[at] != numbers)
+        if len(strange):
+            listed = ", ".join(map(str, self.nodes[:16]))
+            raise NumascapeError(
+                f"the machine has no node {int(numbers[strange].min())}; its nodes are {listed}"
+            )
         place = {number: position for position, number in enumerate(self.nodes)} | {-1: -1}
-        distinct, inverse = np.unique(numbers, return_inverse=True)
-        for number in distinct.tolist():
-            if number not in place:
-                listed = ", ".join(map(str, self.nodes[:16]))
-                raise NumascapeError(f"the machine has no node {number}; its nodes are {listed}")
-        found = np.array([place[number] for number in distinct.tolist()], np.int64)
-        return np.asarray(found[inverse], np.int64)
+        return np.asarray(np.array([place[number] for number in ordered], np.int64)[at])
 
     def shares_of_threads(self, position: npt.NDArray[np.int64]) -> Floats:
         """Threads x nodes, by the positions of nodes; of a thread at -1, each CPU has a share."""

@@ -314,9 +314,10 @@ def has_huge_pages(number: float) -> bool:
 
 def why_limited(saved: float, computing: float) -> str:
     """Why a fix that saves this share saves so little, in a run that computes for this share."""
-    pages = pl.DataFrame({"structure": [0] * 10})
     model = SimpleNamespace(
-        _demand=SimpleNamespace(pages=pages, accesses=np.array([[computing * 1e9]])),
+        _demand=SimpleNamespace(
+            number_of_pages=lambda _: 10, accesses=np.array([[computing * 1e9]])
+        ),
         _speeds=SimpleNamespace(shared_cache=PAGE, core_ns=1.0),
         now=SimpleNamespace(seconds=1.0, limit="thread 0"),
     )

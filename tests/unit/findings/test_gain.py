@@ -134,7 +134,7 @@ def test_another_fix_must_be_clearly_better(
     monkeypatch: pytest.MonkeyPatch, gains: dict[Remedy, float], best: Remedy
 ) -> None:
     model = SimpleNamespace(gain=lambda _, remedy: SimpleNamespace(share=gains[remedy]))
-    monkeypatch.setattr(gain, "_model", lambda _: model)
+    monkeypatch.setattr(gain, "remedied_run", lambda _: model)
     run: Any = None
     fixes = (Fix("a", Remedy.USERS), Fix("b", Remedy.INTERLEAVED), Fix("c", Remedy.DIVIDED))
     assert gain._best_remedy(run, [finding(*fixes)]) is best

@@ -12,6 +12,7 @@ from numascape.findings import verdict as module
 from numascape.findings.finding import Figure, Finding, Fix, Gain, Kind, Remedy
 from numascape.findings.groups import Group
 from numascape.findings.verdict import fixes_of, verdict
+from numascape.prediction.load import Tuning
 
 RUN: Any = SimpleNamespace(nodes=object(), trace=None)
 
@@ -63,8 +64,18 @@ def test_fixes_that_place_pages_are_predicted_by_their_number(
     ]
     model = SimpleNamespace(predict=lambda _found, remedy, label: (remedy, label))
     monkeypatch.setattr(module, "grouped", lambda *_: groups)
-    monkeypatch.setattr(module, "RemediedRun", lambda *_, **__: model)
+    made: list[Any] = []
+
+    def make(_run: object, _nodes: object, tuning: Tuning | None, **_: object) -> object:
+        made.append(tuning)
+        return model
+
+    monkeypatch.setattr(module, "remedied_run", lambda _: model)
+    monkeypatch.setattr(module, "RemediedRun", make)
     found: list[object] = [*fixes_of(RUN, [])]
+    assert [*fixes_of(RUN, [], Tuning(lines=2.0))] == found
+    assert [*fixes_of(RUN, [], with_pages=True)] == found
+    assert made == [Tuning(lines=2.0), None]
     assert found == [
         (Remedy.USERS, f"fix 1: {Kind.SERIAL_FIRST_TOUCH.value}"),
         (Remedy.USERS, f"fix 3: {Kind.HOT_PAGES.value}"),

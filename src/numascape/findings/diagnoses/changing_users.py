@@ -29,7 +29,11 @@ from numascape.quantities import percent
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    change = users_by_phase(subject.rows, filled_in(subject))
+    filled = filled_in(subject)
+    change = subject.run.kept(
+        ("users by phase", subject.structure, filled),
+        lambda: users_by_phase(subject.rows, filled),
+    )
     if change.share >= MIN_CHANGED_SHARE:
         why = (
             f"In each phase, a page has one user. But {percent(change.share)} of its pages have "
