@@ -16,8 +16,8 @@ from numascape.recorders.running import launch_error, why_not_started
 from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
-# The exit statuses of numascape-attach: a thread of the process cannot be reached; the process died,
-# and launch-error says how; it was not released in time.
+# The exit statuses of numascape-attach: a thread of the process cannot be reached; the process
+# died, and launch-error says how; it was not released in time.
 _UNREACHABLE = 1
 _DIED = 2
 _LATE = 3
