@@ -7,7 +7,7 @@ import { ComparisonApp } from "./views/comparison/comparison-app";
 import { ExperimentApp } from "./views/experiment/experiment-app";
 import { JobApp } from "./views/job/job-app";
 import { MachineApp } from "./views/machine-page/machine-app";
-import { App } from "./views/page/app";
+import { ReportApp } from "./views/report/report-app";
 import { PredictionApp } from "./views/prediction/prediction-app";
 import { ProcessApp } from "./views/process/process-app";
 import "./styles/page.css";
@@ -64,7 +64,7 @@ function Shown({ content }: { content: Content }) {
   if ("balance" in content) return <BalanceApp balance={content.balance} />;
   if ("experiment" in content) return <ExperimentApp experiment={content.experiment} />;
   if ("processes" in content) return <ProcessApp {...content.processes} />;
-  return <App report={content.report} />;
+  return <ReportApp report={content.report} />;
 }
 
 void start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
-import { csvOf } from "../src/saving/csv";
+import { csvOf } from "../src/model/csv";
 import { fileNameOf } from "../src/saving/download";
 import { printable } from "../src/saving/svg-of-element";
 

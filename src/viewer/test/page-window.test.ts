@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
-import { addressOf, parseWindow, serves, windowFor } from "../src/data/detail";
-import type { PageWindow } from "../src/data/detail";
+import { addressOf, readWindow } from "../src/data/detail";
+import { pageWindow, serves, windowFor } from "../src/model/page-window";
+import type { PageWindow } from "../src/model/page-window";
 import type { Structure } from "../src/data/report";
 
 const folded = { structure: 7, instance: -1, pages: 1e7, pages_per_column: 4096 } as Structure;
@@ -80,14 +81,18 @@ describe("a window of single pages", () => {
     const head = new TextEncoder().encode(text);
     const block = new Uint8Array([head.length & 255, head.length >> 8, 0, 0, ...head, ...columns]);
     const query = { structure: 7, instance: -1, first: 5, end: 7, phases: null, lines: false };
-    const { matrix } = parseWindow(block, query, { threads: 2, length: 100 });
+    const { matrix } = pageWindow(readWindow(block), query, { threads: 2, length: 100 });
     expect([...matrix.start]).toEqual([5, 6]);
     expect(matrix.length).toBe(100);
     expect([...matrix.accesses.rowBegin]).toEqual([0, 1, 2]);
     expect([...matrix.accesses.writes]).toEqual([0, 9]);
     expect([...matrix.firstTouches.rowBegin]).toEqual([0, 0, 2]);
     // In memory lines: thread 0 has none on its page.
-    const lines = parseWindow(block, { ...query, lines: true }, { threads: 2, length: 100 });
+    const lines = pageWindow(
+      readWindow(block),
+      { ...query, lines: true },
+      { threads: 2, length: 100 },
+    );
     expect([...lines.matrix.accesses.rowBegin]).toEqual([0, 0, 1]);
     expect([...lines.matrix.accesses.reads]).toEqual([2]);
     expect([...lines.matrix.accesses.writes]).toEqual([1]);

@@ -9,10 +9,7 @@
 
 import { hcl, rgb } from "d3-color";
 import { interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
-
-/** Grey: for print, on white; distinguished by lightness and hatching only. */
-export type Theme = "light" | "dark" | "grey";
-export type Scale = "linear" | "log";
+import type { Scale, Theme } from "../model/page-state";
 
 const STEPS = 256;
 /** The start of the scales. One access is already visibly different from zero. */

@@ -2,7 +2,7 @@
 // What cores do over time: in each row and part of the time, work below communication.
 
 import type { Activity } from "../data/balance";
-import type { Theme } from "./colour";
+import type { Theme } from "../model/page-state";
 import type { Surface } from "./surface";
 
 export const KINDS = ["work", "communication", "migration"] as const;

@@ -5,7 +5,7 @@
 import { lab } from "d3-color";
 import type { Axis, Binned } from "../model/bins";
 import { accessPixel, accessRamp, intensity, pixel } from "./colour";
-import type { Scale, Theme } from "./colour";
+import type { Scale, Theme } from "../model/page-state";
 import { fillPixels, hatched } from "./surface";
 import type { Surface } from "./surface";
 

@@ -2,7 +2,7 @@
 // Bars of cores' loads: a bar for the chosen mapping, a step line for the present one.
 
 import { hcl } from "d3-color";
-import type { Theme } from "./colour";
+import type { Theme } from "../model/page-state";
 import type { Surface } from "./surface";
 
 export interface Loads {

@@ -4,7 +4,7 @@
 import type { Axis, Binned, Strip } from "../model/bins";
 import { robustEnd } from "../model/matrix";
 import { accessPixel, accessRamp, intensity, pixel } from "./colour";
-import type { Scale, Theme } from "./colour";
+import type { Scale, Theme } from "../model/page-state";
 import { fillPixels, hatched } from "./surface";
 import type { Surface } from "./surface";
 

@@ -2,7 +2,7 @@
 // Colours of nodes and of phases: categories, so neighbours in the list differ strongly.
 
 import { hcl } from "d3-color";
-import type { Theme } from "./colour";
+import type { Theme } from "../model/page-state";
 
 /** Hues in an order that keeps the first few apart for all common colour blindnesses. */
 const HUES = [256, 60, 165, 350, 95, 300, 205, 25];

@@ -2,7 +2,7 @@
 import { largestIn } from "../model/rank-map";
 import type { RankMap } from "../model/rank-map";
 import { accessPixel, accessRamp, intensity } from "./colour";
-import type { Scale, Theme } from "./colour";
+import type { Scale, Theme } from "../model/page-state";
 import { fillPixels } from "./surface";
 import type { Surface } from "./surface";
 

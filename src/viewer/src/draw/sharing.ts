@@ -3,7 +3,7 @@
 
 import type { SharingMatrix } from "../model/sharing";
 import { accessPixel, accessRamp, intensity } from "./colour";
-import type { Theme } from "./colour";
+import type { Theme } from "../model/page-state";
 import { fillPixels } from "./surface";
 import type { Surface } from "./surface";
 

@@ -2,9 +2,8 @@
 // The colour that stands for a thread: its own, or that of the node it ran on.
 
 import type { Report } from "../data/report";
-import type { ColourBy } from "../model/page-state";
+import type { ColourBy, Theme } from "../model/page-state";
 import { pixel, threadColour } from "./colour";
-import type { Theme } from "./colour";
 import { nodeColour } from "./node-colour";
 
 /** Pixels for lines; `rows` are their rows of the report's threads. */

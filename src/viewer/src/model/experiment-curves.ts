@@ -2,7 +2,7 @@
 // Measurements by the size of the file as curves, and those of one size.
 
 import type { Experiment, Point } from "../data/experiment";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 
 export interface CurvePoint {
   x: number;

@@ -3,7 +3,7 @@
 //
 // Frames of one parent are in order of their values, the largest one first.
 
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 
 export type FrameKind = "run" | "call" | "loop" | "group" | "structure" | "place";
 

@@ -2,7 +2,7 @@
 // What is shown of running processes: their memory by node, and the numbers that are saved.
 
 import type { LiveProcess, LiveStructure } from "../data/processes";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 
 export interface NodeBytes {
   /** Position among the nodes that are known; the one after the last is unknown. */

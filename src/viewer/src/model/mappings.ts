@@ -2,7 +2,7 @@
 // Mappings of tasks to cores: their metrics as columns, the order of rows, the best of a column.
 
 import type { Balance, Result, Timeline } from "../data/balance";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 import * as show from "./format";
 
 export const RESULT_KEYS = [

@@ -2,7 +2,7 @@
 // The overview's numbers as exact, unformatted tables for saving.
 
 import type { Machine, Report } from "../data/report";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 import { wordsOf } from "./counting";
 import { pairOf } from "./node-distance";
 import { countsOf } from "./phase-counts";

@@ -11,13 +11,15 @@ import type { ResultOrder } from "./mappings";
 import type { SortKey, Wanted } from "./structure-list";
 import type { Measure } from "./matrix";
 import type { CellMeasure, RankOrder } from "./rank-map";
-import type { Scale, Theme } from "../draw/colour";
 import type { Viewport } from "./viewport";
 
 /** Rows of the thread axis: by number, by node, or neighbours that share pages. */
 export type ThreadOrder = "number" | "node" | "sharing";
 /** Pages of 4 KiB, of 2 MiB, or as large as the recorded machine's. */
 export type PageUnit = "4k" | "2m" | "machine";
+/** Grey: for print, on white; distinguished by lightness and hatching only. */
+export type Theme = "light" | "dark" | "grey";
+export type Scale = "linear" | "log";
 export type ColourBy = "thread" | "node";
 /** What is counted where the run has both. */
 export type Count = "lines" | "accesses";

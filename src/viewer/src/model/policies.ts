@@ -2,7 +2,7 @@
 // What is shown of predictions: the scale of their times, their traffic, their pages by node.
 
 import type { Policy, Prediction } from "../data/prediction";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 import { summedUp } from "./traffic";
 import type { NodeTraffic } from "./traffic";
 

@@ -2,7 +2,7 @@
 // What each rank does to each structure of a job: one value for each pair.
 
 import type { Job } from "../data/job";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 import * as show from "./format";
 
 /** `relative`: to the mean of the ranks that use the structure. `threads`: imbalance in the rank. */

@@ -5,7 +5,7 @@
 // If phases of several processes run at the same time, their rates are added up.
 
 import type { Report, Spans } from "../data/report";
-import type { CsvTable } from "../saving/csv";
+import type { CsvTable } from "./csv";
 import { countsByPhase } from "./phase-counts";
 import { trafficOf } from "./traffic";
 

@@ -2,7 +2,7 @@
 import { scaleLinear } from "d3-scale";
 import { useState } from "preact/hooks";
 import type { Balance } from "../../data/balance";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { drawLoads, loadColour } from "../../draw/loads";
 import * as show from "../../model/format";
 import { coresOf, loadsCsv, nodeSpans } from "../../model/mappings";

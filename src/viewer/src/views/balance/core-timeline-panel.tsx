@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
 import type { Balance, Timeline } from "../../data/balance";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { KINDS, drawCoreTimeline, kindColour } from "../../draw/core-timeline";
 import * as show from "../../model/format";
 import { activityText, iterationsCsv, nodeSpans } from "../../model/mappings";

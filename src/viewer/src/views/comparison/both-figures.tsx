@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useRef } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { seesAccesses, wordsOf } from "../../model/counting";
 import { jointMatrices } from "../../model/joint";
 import { densityScale, matrixOf } from "../../model/matrix";
@@ -12,7 +12,7 @@ import { useFigureData } from "../figures/figure-data";
 import type { FigureData } from "../figures/figure-data";
 import { useNavigation } from "../page/navigation";
 import { usePageState } from "../page/page-state";
-import { useDetail } from "../page/use-detail";
+import { useDetail } from "../figures/use-detail";
 import { PairDifference } from "./pair-difference";
 import { PageBands } from "./page-bands";
 import { commonScale, PairHead, PairToolbar, usePairKeys } from "./pair-controls";

@@ -3,7 +3,7 @@
 
 import type { ComparedSide } from "../../data/comparison";
 import type { ChangeRow } from "../../model/changes";
-import type { CsvTable, CsvValue } from "../../saving/csv";
+import type { CsvTable, CsvValue } from "../../model/csv";
 
 const NUMBERS = [
   ...["size", "instances", "accesses", "share", "foreign", "remote"],

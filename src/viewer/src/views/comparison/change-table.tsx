@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ComparedSide, ComparedStructure, Comparison } from "../../data/comparison";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { changeOf, minorCount, onlyIn, sideRows } from "../../model/changes";
 import type { ChangeKey, ChangeRow } from "../../model/changes";
 import * as show from "../../model/format";

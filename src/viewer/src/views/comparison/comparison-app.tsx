@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Comparison } from "../../data/comparison";
 import type { Extents } from "../../model/page-state";
 import { sideInAddress } from "../../model/page-state";
-import { App } from "../page/app";
+import { ReportApp } from "../report/report-app";
 import { PageStateProvider } from "../page/page-state";
 import { ComparisonPage } from "./comparison-page";
 
@@ -12,7 +12,7 @@ export function ComparisonApp({ comparison }: { comparison: Comparison }) {
   const side = useSide();
   const extents = useMemo(() => extentsOf(comparison), [comparison]);
   useEffect(() => window.scrollTo(0, 0), [side]);
-  if (side) return <App report={comparison.reports[side === "a" ? 0 : 1]} key={side} />;
+  if (side) return <ReportApp report={comparison.reports[side === "a" ? 0 : 1]} key={side} />;
   return (
     <PageStateProvider extents={extents} key="both">
       <ComparisonPage comparison={comparison} />

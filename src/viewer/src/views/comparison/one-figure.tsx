@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useRef } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { densityScale, matrixOf } from "../../model/matrix";
 import { FigureGrid } from "../figures/figure-grid";
 import { useFigureData } from "../figures/figure-data";
 import { useNavigation } from "../page/navigation";
 import { usePageState } from "../page/page-state";
-import { useDetail } from "../page/use-detail";
+import { useDetail } from "../figures/use-detail";
 import { PairHead, PairToolbar, usePairKeys } from "./pair-controls";
 import { RunTitle } from "./run-title";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { unitOf } from "../../model/counting";
 import type { Joint } from "../../model/joint";
 import { PageAxis } from "../figures/axes";

@@ -2,7 +2,7 @@
 // The controls of the figures of two runs: what the colours show, zooming, keys, saving.
 
 import type { Report, Run } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { seesAccesses } from "../../model/counting";
 import type { Measure, ScaleEnd } from "../../model/matrix";
 import { Legend } from "../elements/legend";
@@ -12,7 +12,7 @@ import { AccessChoices, ZoomButtons } from "../figures/figure-toolbar";
 import type { Navigation } from "../page/navigation";
 import { useChangePage, usePageState } from "../page/page-state";
 import { SaveMenu } from "../page/save-menu";
-import type { CsvTable } from "../../saving/csv";
+import type { CsvTable } from "../../model/csv";
 
 interface ToolbarProps {
   reports: readonly Report[];

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { drawDifferenceMap } from "../../draw/difference";
 import type { Surface } from "../../draw/surface";
 import { binAccesses, columnBins, rowBins } from "../../model/bins";

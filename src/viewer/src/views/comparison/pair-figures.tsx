@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Comparison, ComparedStructure } from "../../data/comparison";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { onlyIn } from "../../model/changes";
 import * as show from "../../model/format";
 import { BothFigures } from "./both-figures";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Run } from "../../data/report";
 import { accessPixel, accessRamp, lowestOfLog, ticksOfLog } from "../../draw/colour";
-import type { Scale, Theme } from "../../draw/colour";
+import type { Scale, Theme } from "../../model/page-state";
 import { fillPixels } from "../../draw/surface";
 import type { Surface } from "../../draw/surface";
 import { unitOf } from "../../model/counting";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 

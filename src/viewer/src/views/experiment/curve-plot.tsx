@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { scaleLinear } from "d3-scale";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import { nearest } from "../../model/experiment-curves";
 import type { Curve } from "../../model/experiment-curves";

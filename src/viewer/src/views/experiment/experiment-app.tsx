@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Experiment } from "../../data/experiment";
-import type { Theme } from "../../draw/colour";
+import type { Extents, Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import { curvesOf, pointsCsv } from "../../model/experiment-curves";
 import type { Measured } from "../../model/experiment-curves";
 import * as show from "../../model/format";
-import type { Extents } from "../../model/page-state";
 import { positionOf } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
 import { PageStateProvider, useChangePage, usePageState } from "../page/page-state";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Experiment } from "../../data/experiment";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import { pointsAt, pointsCsv } from "../../model/experiment-curves";
 import * as show from "../../model/format";

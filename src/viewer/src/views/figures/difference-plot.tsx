@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { drawDifference, drawDifferenceScale } from "../../draw/difference";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { columnBins } from "../../model/bins";
 import { unitOf } from "../../model/counting";
 import { differenceOf, groupMeans, mostDifferent, overlap } from "../../model/difference";

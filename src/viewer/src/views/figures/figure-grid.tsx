@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawAccesses, drawBars, drawFirstTouches } from "../../draw/maps";
 import { linePixels } from "../../draw/thread-colour";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { averages, binAccesses, binFirstTouches, columnBins, rowBins } from "../../model/bins";
 import type { Binned } from "../../model/bins";
 import { counting, seesAccesses, unitOf } from "../../model/counting";

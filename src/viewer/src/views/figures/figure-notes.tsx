@@ -5,7 +5,7 @@ import * as show from "../../model/format";
 import { HUGE_PAGE, sharedColumns } from "../../model/page-unit";
 import type { FigureData } from "./figure-data";
 import { usePageState } from "../page/page-state";
-import type { Detail } from "../page/use-detail";
+import type { Detail } from "./use-detail";
 
 /** Below the figures: what their columns and rows stand for at present. */
 export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail }) {

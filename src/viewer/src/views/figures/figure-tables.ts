@@ -3,7 +3,7 @@
 
 import { wordsOf } from "../../model/counting";
 import { threadSums } from "../../model/matrix";
-import type { CsvTable } from "../../saving/csv";
+import type { CsvTable } from "../../model/csv";
 import type { FigureData } from "./figure-data";
 
 /** Every field of the access distribution and the first touches in it. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 
 /** Bars beside the maps, and bars that end at the border. */
 export const MAP_COLOURS: Record<Theme, { bars: readonly [string, string] }> = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Report, Structure } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import type { Counting } from "../../model/counting";
 import { counting, seesAccesses } from "../../model/counting";
 import * as show from "../../model/format";
@@ -21,7 +21,7 @@ import { SaveMenu } from "../page/save-menu";
 import { where } from "../structures/structure-table";
 import { ThreadTable } from "./thread-table";
 import { cellTable } from "./figure-tables";
-import { useDetail } from "../page/use-detail";
+import { useDetail } from "./use-detail";
 
 interface Props {
   report: Report;

@@ -2,14 +2,15 @@
 // The figures' data, with single pages if the view is too narrow for the report's columns.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { fetchWindow, serves, windowFor } from "../../data/detail";
-import type { PageWindow } from "../../data/detail";
+import { fetchWindow } from "../../data/detail";
+import { pageWindow, serves, windowFor } from "../../model/page-window";
+import type { PageWindow } from "../../model/page-window";
 import { counting } from "../../model/counting";
 import { foldPages, pagesBefore } from "../../model/page-unit";
 import { inOrder } from "../../model/thread-order";
 import type { Viewport } from "../../model/viewport";
-import type { FigureData } from "../figures/figure-data";
-import { usePageState } from "./page-state";
+import type { FigureData } from "./figure-data";
+import { usePageState } from "../page/page-state";
 
 export interface Detail {
   data: FigureData;
@@ -39,9 +40,10 @@ export function useDetail(data: FigureData, view: Viewport): Detail {
     const request = new AbortController();
     asked.current = request;
     const size = { threads: report.threads.length, length: data.matrix.length };
-    fetchWindow(url, wanted, size, request.signal).then(
-      (window) => {
+    fetchWindow(url, wanted, request.signal).then(
+      (answer) => {
         setProblem(undefined);
+        const window = pageWindow(answer, wanted, size);
         setWindows((kept) => [window, ...kept.slice(0, KEPT - 1)]);
       },
       (error: unknown) => {

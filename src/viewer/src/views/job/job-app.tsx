@@ -5,7 +5,7 @@ import type { Report } from "../../data/report";
 import { unpackReport } from "../../data/unpack";
 import type { Extents } from "../../model/page-state";
 import { rankInAddress } from "../../model/page-state";
-import { App } from "../page/app";
+import { ReportApp } from "../report/report-app";
 import { PageStateProvider } from "../page/page-state";
 import { JobPage } from "./job-page";
 
@@ -35,7 +35,7 @@ export function JobApp({ job }: { job: Job }) {
   if (report.of instanceof Error) {
     return <p class="starting">This rank cannot be shown ({report.of.message}).</p>;
   }
-  return <App report={report.of} key={rank} />;
+  return <ReportApp report={report.of} key={rank} />;
 }
 
 /** The rank in the address, if its page is in the file; follows links and the Back button. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { lowestOfLog } from "../../draw/colour";
-import type { Scale, Theme } from "../../draw/colour";
+import type { Scale, Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import type { RankMap } from "../../model/rank-map";
 import { Canvas } from "../elements/canvas";

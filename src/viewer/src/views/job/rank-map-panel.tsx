@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Job } from "../../data/job";
-import type { Scale, Theme } from "../../draw/colour";
+import type { Scale, Theme } from "../../model/page-state";
 import { drawRankMap } from "../../draw/rank-map";
 import * as show from "../../model/format";
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CsvTable } from "../../saving/csv";
+import type { CsvTable } from "../../model/csv";
 import { SaveMenu } from "../page/save-menu";
 
 /** Nodes from which on only their numbers fit. */

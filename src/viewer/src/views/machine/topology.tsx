@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Machine, Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { threadColour } from "../../draw/colour";
 import { wordsOf } from "../../model/counting";
 import * as show from "../../model/format";

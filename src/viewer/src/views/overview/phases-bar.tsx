@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useRef } from "preact/hooks";
 import type { Phase, Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { phaseColour } from "../../draw/node-colour";
 import { wordsOf } from "../../model/counting";
 import * as show from "../../model/format";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { writeAddress } from "../../model/page-state";
-import { csvOf } from "../../saving/csv";
-import type { CsvTable } from "../../saving/csv";
+import { csvOf } from "../../model/csv";
+import type { CsvTable } from "../../model/csv";
 import { download, fileNameOf } from "../../saving/download";
 import { pngOfSvg } from "../../saving/png";
 import { svgOfElement, textOfSvg } from "../../saving/svg-of-element";

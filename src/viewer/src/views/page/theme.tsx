@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { useChangePage, usePageState } from "./page-state";
 import { Segmented } from "../elements/segmented";
 

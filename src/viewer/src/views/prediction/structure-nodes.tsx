@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Policy, PredictedStructure, Prediction } from "../../data/prediction";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import { nodeParts, pagesTable } from "../../model/policies";
 import { NodeBar } from "../elements/node-bar";

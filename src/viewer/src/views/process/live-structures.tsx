@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
 import type { LiveProcess, LiveStructure } from "../../data/processes";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import {
   found,

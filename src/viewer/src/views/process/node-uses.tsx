@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { LiveProcess, NodeUse } from "../../data/processes";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 import { knownNodes, nodeName, processTable } from "../../model/live-memory";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { LiveProcess } from "../../data/processes";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import { bytesOfNodes, knownNodes, nodeShares, processTable } from "../../model/live-memory";
 import { NodeBar } from "../elements/node-bar";

@@ -16,7 +16,7 @@ import { CallPathsPanel } from "../call-paths/call-paths-panel";
 import { CountChoice } from "../figures/count-choice";
 import { MachineChoice } from "../machine/machine-choice";
 import { MachinePanel } from "../machine/machine-panel";
-import { PageStateProvider, useChangePage, usePageState } from "./page-state";
+import { PageStateProvider, useChangePage, usePageState } from "../page/page-state";
 import { PhasesBar } from "../overview/phases-bar";
 import { Principles } from "../overview/principles";
 import { ReadWritePanel } from "../structures/read-write-panel";
@@ -27,9 +27,9 @@ import { StandingOut } from "../findings/standing-out";
 import { StructureFigures } from "../figures/structure-figures";
 import { TimePanel } from "../time/time-panel";
 import { StructureTable } from "../structures/structure-table";
-import { useTheme } from "./theme";
+import { useTheme } from "../page/theme";
 
-export function App({ report }: { report: Report }) {
+export function ReportApp({ report }: { report: Report }) {
   const extents = useMemo(() => extentsOf(report), [report]);
   return (
     <PageStateProvider extents={extents}>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../../data/report";
 import { accessRamp, cssOf, lowestOfLog } from "../../draw/colour";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { drawSharing, largestShared } from "../../draw/sharing";
 import { wordsOf } from "../../model/counting";
 import * as show from "../../model/format";

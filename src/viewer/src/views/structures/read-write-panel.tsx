@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { pixel } from "../../draw/colour";
 import { fillPixels } from "../../draw/surface";
 import type { Surface } from "../../draw/surface";
 import * as show from "../../model/format";
 import { type Matrices, threadSums } from "../../model/matrix";
 import { readWriteOf } from "../../model/read-write";
-import type { CsvTable } from "../../saving/csv";
+import type { CsvTable } from "../../model/csv";
 import { Canvas } from "../elements/canvas";
 import { SaveMenu } from "../page/save-menu";
 

@@ -2,13 +2,12 @@
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
 import { threadColour } from "../../draw/colour";
-import type { Theme } from "../../draw/colour";
+import type { ColourBy, Theme } from "../../model/page-state";
 import { drawGreyStrip, drawStrip } from "../../draw/maps";
 import { nodeColour } from "../../draw/node-colour";
 import { stripOf } from "../../model/bins";
 import { wordsOf } from "../../model/counting";
 import type { Matrix } from "../../model/matrix";
-import type { ColourBy } from "../../model/page-state";
 import { Canvas } from "../elements/canvas";
 import { Term } from "../elements/term";
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Structure } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { ColourBy, Theme } from "../../model/page-state";
 import { seesAccesses, wordsOf } from "../../model/counting";
 import * as show from "../../model/format";
 import type { Matrix } from "../../model/matrix";
-import type { ColourBy } from "../../model/page-state";
 import { structuresTable } from "../../model/overview-tables";
 import { folded } from "../../model/structure-list";
 import type {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { wordsOf } from "../../model/counting";
 import { reportInLines } from "../../model/memory-lines";
 import * as show from "../../model/format";

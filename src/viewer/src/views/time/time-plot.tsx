@@ -2,7 +2,7 @@
 import { scaleLinear } from "d3-scale";
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
-import type { Theme } from "../../draw/colour";
+import type { Theme } from "../../model/page-state";
 import { phaseColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 import type { Selection } from "../../model/phase-selection";
