@@ -16,8 +16,8 @@ from typing import Any
 
 from typer.main import get_command
 
-from numascape import __version__
 from numascape.cli.app import build_app
+from numascape.installation import installed_version
 
 
 def _escaped(text: str) -> str:
@@ -75,7 +75,7 @@ def man_page(name: str, command: Any) -> str:
     title = name.replace(" ", "-")
     lines = [
         '.\\" Made from the definitions of the command line; do not edit.',
-        f'.TH {title.upper()} 1 "" "Numascape {__version__}" "Numascape"',
+        f'.TH {title.upper()} 1 "" "Numascape {installed_version()}" "Numascape"',
         ".SH NAME",
         rf"{_escaped(title)} \- {_markup(first.strip().rstrip('.'))}",
         ".SH SYNOPSIS",
