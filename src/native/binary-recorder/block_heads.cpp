@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kMaxPlaces = BlockPlan::kMaxGroups + 2 * BlockPlan::kMaxSpecials;
 static_assert(kMaxPlaces <= 1u << kPlaceBits);
 static_assert(uint64_t{kCounters} << kPlaceBits <= uint64_t{1} << 32);
-static_assert(1 + BlockPlan::kMaxSpecials < kCountersPerGranule);
+static_assert(1 + BlockPlan::kMaxSpecials < kBlockCountersPerGranule);
 
 constexpr uint32_t kMaxDescribed = BlockPlan::kMaxAccesses + 2 * BlockPlan::kMaxSpecials;
 
@@ -88,7 +88,7 @@ uint64_t signature_of(uint64_t start, const Description& description) {
 
 // The block's counters lie in one page of a table.
 uint32_t take_counters(uint32_t count) {
-    const uint32_t left = kCountersPerGranule - next_counter % kCountersPerGranule;
+    const uint32_t left = kBlockCountersPerGranule - next_counter % kBlockCountersPerGranule;
     next_counter += count > left ? left : 0;
     if (next_counter + count > kCounters) {
         shard.set_flag(kShardBlocksLost);

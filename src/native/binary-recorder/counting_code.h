@@ -26,10 +26,10 @@ void insert_alignment_check(const Emitter& emit, int bytes, reg_id_t a, instr_t*
 void insert_second_look(const Emitter& emit, int bytes, int unit, reg_id_t a, instr_t* counted,
                         instr_t* leave);
 
-// The address in `a` becomes the offset of its page's slot.
+// The address in `a` becomes the offset of its page counter.
 void insert_counter_offset(const Emitter& emit, reg_id_t a);
 
-// Counts `count` reads or writes in the slot at `table` + `a`; carry: the counter was zero.
+// Counts `count` reads or writes in the page counter at `table` + `a`; carry: the counter was zero.
 void insert_subtraction(const Emitter& emit, reg_id_t table, reg_id_t a, bool write,
                         uint32_t count);
 

@@ -46,8 +46,8 @@ extern bool detached;  // the program goes on without us
 inline constexpr size_t kOwnStackBytes = 64 * 1024;
 enum class ThreadSlot : unsigned {
     kTable,         // PageCounter *
-    kArgument,      // for the slow path: an address, or a slot's offset
-    kSecond,        // ... a mask, or the table that the slot is in
+    kArgument,      // for the slow path: an address, or a page counter's offset
+    kSecond,        // ... a mask, or the table that the page counter is in
     kInfo,          // ... what they need to know of the access
     kReturn,        // ... where they continue
     kStackPointer,  // the program's, while on the slow path
@@ -84,9 +84,9 @@ void instrument_after_fork();
 // --- slow_paths.cpp: code to jump to, with arguments in thread slots. Keeps all registers but
 // the arithmetic flags.
 struct SlowPaths {
-    // With the carry flag: kArgument = offset of a slot that was zero (first use by this thread in
-    // this phase), kSecond = its table. Without: kArgument = lowest address of a group that is not
-    // in one page. kInfo = GroupInfo.
+    // With the carry flag: kArgument = offset of a page counter that was zero (first use by this
+    // thread in this phase), kSecond = its table. Without: kArgument = lowest address of a group
+    // that is not in one page. kInfo = GroupInfo.
     app_pc group;
     app_pc repeated_string;  // behind it: kStringCount = rcx before, kInfo = RepeatedString
     app_pc saved_state;      // kArgument = address, kSecond = rax, kInfo = SavedState

@@ -55,7 +55,7 @@ bool CacheModel::touch(uint64_t line, bool write) {
     return (reinterpret_cast<uint64_t>(next) & (waiting_bytes(shape_) - 1)) == 0;
 }
 
-uint32_t CacheModel::take_in(const WaitingLine* line, const WaitingLine* end) {
+uint32_t CacheModel::process(const WaitingLine* line, const WaitingLine* end) {
     char* const model = at(0);
     const uint32_t words = row_words(shape_);
     if (wide_) {
@@ -64,14 +64,14 @@ uint32_t CacheModel::take_in(const WaitingLine* line, const WaitingLine* end) {
     return simulate_narrow(model, shape_, words, line, end);
 }
 
-uint32_t CacheModel::take_in_waiting(bool own) {
+uint32_t CacheModel::process_waiting(bool own) {
     if (next_ == nullptr) {
         return 0;
     }
     const std::atomic_ref<const void*> word(*next_);
     const auto* end = static_cast<const WaitingLine*>(word.load(std::memory_order_acquire));
     const WaitingLine* first = waiting() + taken_;
-    const uint32_t count = first != end ? take_in(first, end) : 0;
+    const uint32_t count = first != end ? process(first, end) : 0;
     if (own) {
         word.store(waiting(), std::memory_order_relaxed);
     }

@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #include "kept_vectors.h"
-#include "shard_format.h"
+#include "pages.h"
 #include "spin_lock.h"
 
 namespace numascape {
@@ -85,12 +85,12 @@ class CacheModel {
     }
 
     // The queue of waiting lines: this many bytes of memory, aligned to their size. The thread that
-    // fills it must call take_in.
+    // fills it must call drain.
     static uint32_t waiting_bytes(const CacheShape& shape);
     // From now on `word` contains the address for the next waiting line of the calling thread,
     // which owns this cache. Before this, no line waits.
     void publish_next(const void** word);
-    // The calling thread, which owns this cache, touches the line. True: take_in must be called.
+    // The calling thread, which owns this cache, touches the line. True: drain must be called.
     bool touch(uint64_t line, bool write);
 
     // The filter as other threads may change it (shared_lines.h). `dirty`: as a dirty line.
@@ -125,27 +125,27 @@ class CacheModel {
     // Processes the waiting lines; any thread may call it. It passes the lines with traffic to the
     // visitor: their address and their number. `own`: the calling thread owns the cache.
     template <typename Visit>
-    void take_in(bool own, Visit visit) {
+    void drain(bool own, Visit visit) {
         taking_.lock();
-        take_in_locked(own, visit);
+        drain_locked(own, visit);
     }
     // The same if other threads may have been stopped forever in this function.
     template <typename Visit>
-    void take_in_at_end(bool own, Visit visit) {
+    void drain_at_end(bool own, Visit visit) {
         if (taking_.lock_within(kAttemptsAtEnd)) {
-            take_in_locked(own, visit);
+            drain_locked(own, visit);
         }
     }
     // For the child of a fork: the lines that wait belong to its parent.
-    void take_in_after_fork() {
+    void drain_after_fork() {
         taking_.reset();
-        take_in(true, [](const Traffic*, uint32_t) {});
+        drain(true, [](const Traffic*, uint32_t) {});
     }
 
   private:
     template <typename Visit>
-    void take_in_locked(bool own, Visit visit) {
-        const uint32_t count = take_in_waiting_keeping_vectors(own);
+    void drain_locked(bool own, Visit visit) {
+        const uint32_t count = process_waiting_keeping_vectors(own);
         visit(reinterpret_cast<const Traffic*>(at(kTrafficOffset)), count);
         taking_.unlock();
     }
@@ -178,16 +178,16 @@ class CacheModel {
     }
     WaitingLine* waiting() { return reinterpret_cast<WaitingLine*>(at(kWaitingOffset)); }
     // Returns how many of the lines have traffic.
-    uint32_t take_in_waiting_keeping_vectors(bool own) {
+    uint32_t process_waiting_keeping_vectors(bool own) {
         if (wide_) {
             const KeptWideVectors kept(at(kKeptOffset));
-            return take_in_waiting(own);
+            return process_waiting(own);
         }
         const KeptVectors kept;
-        return take_in_waiting(own);
+        return process_waiting(own);
     }
-    uint32_t take_in_waiting(bool own);
-    uint32_t take_in(const WaitingLine* line, const WaitingLine* end);
+    uint32_t process_waiting(bool own);
+    uint32_t process(const WaitingLine* line, const WaitingLine* end);
 
     CacheShape shape_;
     uint32_t filter_mask_ = 0;

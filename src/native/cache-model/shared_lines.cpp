@@ -2,7 +2,6 @@
 #include "shared_lines.h"
 
 #include "os.h"
-#include "page_table.h"
 #include "private_memory.h"
 
 namespace numascape {

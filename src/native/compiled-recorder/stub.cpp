@@ -72,7 +72,7 @@ void* enter_unrecorded() {
     void* room = os::failed(memory) ? shared : memory;
     const auto sites = reinterpret_cast<uint64_t>(module.sites);
     const auto bytes = reinterpret_cast<uint64_t>(module.sites_end) - sites;
-    // The counter of the last entry is directly below the page_counters. If there are too many
+    // The counter of the last entry is directly below the page counters. If there are too many
     // entries, counters overlap; this does no harm, because nobody reads them.
     __numascape_sites_offset = 0 - sites - (bytes < kCountersBytes ? bytes : kCountersBytes);
     PageCounter* table = table_in(room);

@@ -5,7 +5,8 @@
 // defines them as hidden symbols in each program and library.
 //
 //   compiled code -----> stub: __numascape_enter ...  -----> runtime, when there is one
-//   __numascape_thread (thread-local): the table of slots in force, null before the first access
+//   __numascape_thread (thread-local): the table of page counters in force, null before the first
+//   access
 //
 // Without a runtime, the tables belong to the stub and are never read.
 #pragma once
@@ -19,7 +20,7 @@ namespace numascape {
 
 inline constexpr uint32_t kCompiledVersion = NUMASCAPE_COMPILED_VERSION;
 
-// One per module and thread: the table's first slot, null before the thread's first access.
+// One per module and thread: the table's first page counter, null before the thread's first access.
 using ModuleThread = TableWord;
 
 // A place in the source that accesses memory; an entry of the section kSiteSection, where the
@@ -65,7 +66,7 @@ struct CompiledRuntime {
     void* (*enter)(CompiledModule* module);
     // The page counter was zero. Of n neighbours in the block, `place` is that of the first, and n
     // - 1 is in the bits from kPlacesShift on.
-    void (*touch)(void* table, uint64_t slot_offset, uint64_t place, const void* pc);
+    void (*touch)(void* table, uint64_t counter_offset, uint64_t place, const void* pc);
     void* (*block)(void* table, const Site* site, CompiledModule* module);
     // If the site's block has several entries, the last dimension of the nest goes from each of
     // these accesses to the next.

@@ -125,7 +125,7 @@ void FunctionCounter::count_row(const Announcement& row) {
     IRBuilder<> at(row.before);
     locate(at, like.instruction);
     GlobalVariable* site = sites_.block(row.accesses);
-    Value* offset = slot_offset(at, row.start);
+    Value* offset = counter_offset(at, row.start);
     Instruction* here = row.before;
     if (joint > 1 || !is_zero(row.step)) {
         Value* last = at.CreateSub(row.count, at.getInt64(1));
@@ -135,7 +135,7 @@ void FunctionCounter::count_row(const Announcement& row) {
         const bool downwards = joint > 1 && step != nullptr && step->isNegative();
         Value* lowest = downwards ? to : row.start;
         Value* highest = at.CreateAdd(downwards ? row.start : to, extent);
-        Value* same = at.CreateICmpEQ(slot_offset(at, lowest), slot_offset(at, highest));
+        Value* same = at.CreateICmpEQ(counter_offset(at, lowest), counter_offset(at, highest));
         Instruction* there = nullptr;
         SplitBlockAndInsertIfThenElse(same, row.before, &here, &there);
         IRBuilder<> outside(there);
@@ -148,7 +148,7 @@ void FunctionCounter::count_row(const Announcement& row) {
     IRBuilder<> inside(here);
     locate(inside, like.instruction);
     Value* number = inside.CreateMul(row.count, inside.getInt64(joint));
-    count_slot(here, like,
+    count_page(here, like,
                {table, offset, places(inside, inside.getInt64(0), inside.getInt64(joint))}, number);
 }
 

@@ -16,7 +16,7 @@ using namespace llvm;
 // As in a shard: counter = table + ((address & (2^40 - 1)) >> 12) * 16, + 8 for writes. In 32 bits,
 // one shift and one mask compute the offset.
 constexpr unsigned kAddressShift = 8;
-constexpr int32_t kSlotMask = -16;
+constexpr int32_t kCounterMask = -16;
 constexpr uint64_t kWritesOffset = 8;
 
 constexpr uint32_t kSeldom = 1;
@@ -174,8 +174,8 @@ Value* FunctionCounter::place_of(IRBuilder<>& at, GlobalVariable* site) {
     return at.CreateAdd(at.CreatePtrToInt(site, bits64_), offset);
 }
 
-void FunctionCounter::count_slot(Instruction* before, const Access& access, const PageCounter& slot,
-                                 Value* times) {
+void FunctionCounter::count_page(Instruction* before, const Access& access,
+                                 const PageCounter& counter, Value* times) {
     for (const bool write : {false, true}) {
         const uint64_t each = write ? access.writes : access.reads;
         if (each == 0) {
@@ -192,21 +192,22 @@ void FunctionCounter::count_slot(Instruction* before, const Access& access, cons
                      "call " +
                      Twine(kTouchPushedSymbol) +
                      "\n\tleaq 16(%rsp), %rsp\n\tpopq $0\n\tpopq $1\n\tjmp 4b\n\t.subsection 0",
-                 "r,r,er,ri", at.getVoidTy(), {slot.table, slot.offset, number, slot.place});
+                 "r,r,er,ri", at.getVoidTy(),
+                 {counter.table, counter.offset, number, counter.place});
     }
 }
 
-Value* FunctionCounter::slot_offset(IRBuilder<>& at, Value* address) {
+Value* FunctionCounter::counter_offset(IRBuilder<>& at, Value* address) {
     Value* shifted = at.CreateTrunc(at.CreateLShr(address, kAddressShift), at.getInt32Ty());
-    return at.CreateZExt(at.CreateAnd(shifted, at.getInt32(static_cast<uint32_t>(kSlotMask))),
-                         bits64_, "numascape.slot");
+    return at.CreateZExt(at.CreateAnd(shifted, at.getInt32(static_cast<uint32_t>(kCounterMask))),
+                         bits64_, "numascape.counter");
 }
 
 void FunctionCounter::count_access(const Access& access, Value* table, uint64_t place) {
     IRBuilder<> at(access.instruction);
     locate(at, access.instruction);
-    Value* offset = slot_offset(at, at.CreatePtrToInt(access.pointer, bits64_));
-    count_slot(access.instruction, access, {table, offset, at.getInt64(place)}, at.getInt64(1));
+    Value* offset = counter_offset(at, at.CreatePtrToInt(access.pointer, bits64_));
+    count_page(access.instruction, access, {table, offset, at.getInt64(place)}, at.getInt64(1));
 }
 
 // Usually all accesses are on one page. Otherwise those before its end count there, and the others
@@ -222,14 +223,14 @@ void FunctionCounter::count_neighbours(const Neighbours& neighbours, const Acces
                               at.getInt64(neighbours.offset));
     Value* room = at.CreateSub(at.getInt64(kPageBytes), at.CreateAnd(low, kPageBytes - 1));
     Value* fits = at.CreateICmpUGT(room, at.getInt64(neighbours.offsets.back()));
-    Value* offset = slot_offset(at, low);
+    Value* offset = counter_offset(at, low);
     Instruction* here = nullptr;
     Instruction* apart = nullptr;
     SplitBlockAndInsertIfThenElse(
         fits, first, &here, &apart,
         MDBuilder(function_.getContext()).createBranchWeights(kOften, kSeldom));
     at.SetInsertPoint(here);
-    count_slot(here, like, {table, offset, places(at, begin, at.getInt64(count))},
+    count_page(here, like, {table, offset, places(at, begin, at.getInt64(count))},
                at.getInt64(count));
     at.SetInsertPoint(apart);
     locate(at, first);
@@ -239,11 +240,11 @@ void FunctionCounter::count_neighbours(const Neighbours& neighbours, const Acces
             at.CreateAdd(below, at.CreateZExt(at.CreateICmpUGT(room, at.getInt64(each)), bits64_));
     }
     Value* above = at.CreateSub(at.getInt64(count), below);
-    Value* next = slot_offset(at, at.CreateAdd(low, room));
+    Value* next = counter_offset(at, at.CreateAdd(low, room));
     Value* lower = places(at, begin, below);
     Value* upper = places(at, at.CreateAdd(begin, below), above);
-    count_slot(apart, like, {table, offset, lower}, below);
-    count_slot(apart, like, {table, next, upper}, above);
+    count_page(apart, like, {table, offset, lower}, below);
+    count_page(apart, like, {table, next, upper}, above);
 }
 
 void FunctionCounter::count(const Segment& segment) {

@@ -65,15 +65,15 @@ class FunctionCounter {
     llvm::Value* place_of(llvm::IRBuilder<>& at, llvm::GlobalVariable* site);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
     void count_neighbours(const Neighbours& neighbours, const Access& like, llvm::Value* table);
-    // The access at a slot, with its place in the block; kPlacesShift tells of several.
+    // The access at a page counter, with its place in the block; kPlacesShift tells of several.
     struct PageCounter {
         llvm::Value* table;
         llvm::Value* offset;
         llvm::Value* place;
     };
-    void count_slot(llvm::Instruction* before, const Access& access, const PageCounter& slot,
+    void count_page(llvm::Instruction* before, const Access& access, const PageCounter& counter,
                     llvm::Value* times);
-    llvm::Value* slot_offset(llvm::IRBuilder<>& at, llvm::Value* address);
+    llvm::Value* counter_offset(llvm::IRBuilder<>& at, llvm::Value* address);
     llvm::CallInst* assembly(llvm::IRBuilder<>& at, const llvm::Twine& text,
                              const llvm::Twine& operands, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments);

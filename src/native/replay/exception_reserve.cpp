@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "page_table.h"
+#include "page_counters.h"
 
 namespace numascape {
 namespace {

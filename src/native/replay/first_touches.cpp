@@ -4,11 +4,11 @@
 namespace numascape {
 
 Touch& FirstTouches::at(uint32_t page) {
-    auto& granule = granules_[page / kSlotsPerGranule];
+    auto& granule = granules_[page / kPageCountersPerGranule];
     if (granule == nullptr) {
         granule = std::make_unique<Granule>();
     }
-    return (*granule)[page % kSlotsPerGranule];
+    return (*granule)[page % kPageCountersPerGranule];
 }
 
 void FirstTouches::end(WindowPages pages) {

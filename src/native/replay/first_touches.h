@@ -55,7 +55,7 @@ class FirstTouches {
     const PageOwners& owners_;
     TouchColumns& out_;
     std::unordered_set<uint64_t> of_variables_;  // owner << 32 | page: those that were emitted
-    using Granule = std::array<Touch, kSlotsPerGranule>;  // allocated on demand
+    using Granule = std::array<Touch, kPageCountersPerGranule>;  // allocated on demand
     std::vector<std::unique_ptr<Granule>> granules_ =
         std::vector<std::unique_ptr<Granule>>(kGranules);
 };
@@ -63,14 +63,14 @@ class FirstTouches {
 template <typename Visit>
 void FirstTouches::each(WindowPages pages, Visit visit) {
     for (uint32_t page = pages.first; page < pages.end;) {
-        const uint32_t granule_end = (page / kSlotsPerGranule + 1) * kSlotsPerGranule;
-        const auto& granule = granules_[page / kSlotsPerGranule];
+        const uint32_t granule_end = (page / kPageCountersPerGranule + 1) * kPageCountersPerGranule;
+        const auto& granule = granules_[page / kPageCountersPerGranule];
         if (granule == nullptr) {
             page = granule_end;
             continue;
         }
         for (; page < std::min(pages.end, granule_end); ++page) {
-            Touch& touch = (*granule)[page % kSlotsPerGranule];
+            Touch& touch = (*granule)[page % kPageCountersPerGranule];
             if (touch.present) {
                 visit(page, touch);
             }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "page_table.h"
+#include "page_counters.h"
 #include "shard_format.h"
 
 namespace numascape {

@@ -14,7 +14,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "page_table.h"
+#include "page_counters.h"
 
 namespace numascape {
 
@@ -55,7 +55,7 @@ constexpr Stratum stratum_of(uint64_t execution, uint32_t max_shift) {
     return {execution >> shift << shift, uint64_t{1} << shift};
 }
 
-// Distance of a counter from its table's first page_counter, in bytes; negative.
+// Distance of a counter from its table's first page counter, in bytes; negative.
 inline int counter_offset(uint32_t number) {
     return -16 * static_cast<int>(number + 1);
 }

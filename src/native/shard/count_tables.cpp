@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of page_counters, one for each thread and phase. A switch of the phase gives each
+// The tables of page counters, one for each thread and phase. A switch of the phase gives each
 // thread another table; it reads and copies nothing, and a repeated phase uses its tables again. If
 // no table is free, the tables of the least recently used phase are freed: its counts become Counts
 // records, like those of a thread that ends.
@@ -12,8 +12,8 @@ namespace numascape {
 namespace {
 
 constexpr uint32_t kPagesPerCountsRecord = 2048;
-static_assert(sizeof(CountsRecord) + kSlotsPerGranule * sizeof(CountPair) <= kChunkBytes &&
-              kSlotsPerGranule <= kPagesPerCountsRecord);
+static_assert(sizeof(CountsRecord) + kPageCountersPerGranule * sizeof(CountPair) <= kChunkBytes &&
+              kPageCountersPerGranule <= kPagesPerCountsRecord);
 
 void put_in_force(ThreadRecorder& thread, CountTable& table) {
     thread.current.store(&table, std::memory_order_relaxed);
@@ -35,7 +35,7 @@ bool in_force(const CountTable& table) {
 
 }  // namespace
 
-// The table that contains these page_counters. The phase may have changed since the access was
+// The table that contains these page counters. The phase may have changed since the access was
 // counted.
 CountTable& ShardWriter::table_at(ThreadRecorder& self, const PageCounter* page_counters) {
     CountTable* current = self.current.load(std::memory_order_relaxed);
@@ -172,8 +172,8 @@ bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
 
 void ShardWriter::flush_table(ThreadRecorder& self, CountTable& table, uint64_t time) {
     table.granules->each([&](uint32_t granule) {
-        const uint32_t first = granule * kSlotsPerGranule;
-        retire_granule(self, table, granule, first, first + kSlotsPerGranule, time);
+        const uint32_t first = granule * kPageCountersPerGranule;
+        retire_granule(self, table, granule, first, first + kPageCountersPerGranule, time);
     });
 }
 
@@ -190,7 +190,7 @@ void ShardWriter::unlink_table(CountTable& table) {
     }
 }
 
-// All used page_counters are zero, so that the next thread can use the table as it is. Block
+// All used page counters are zero, so that the next thread can use the table as it is. Block
 // counters do not distinguish threads; they continue if the table is for the same phase.
 void ShardWriter::release_table(CountTable& table) {
     const auto index = static_cast<uint32_t>(&table - tables_);
@@ -203,9 +203,10 @@ void ShardWriter::release_table(CountTable& table) {
 
 void ShardWriter::retire_granule(ThreadRecorder& self, const CountTable& of, uint32_t granule,
                                  uint32_t first, uint32_t end, uint64_t time) {
-    const uint32_t from = granule * kSlotsPerGranule;
+    const uint32_t from = granule * kPageCountersPerGranule;
     uint32_t page = first > from ? first : from;
-    const uint32_t stop = end < from + kSlotsPerGranule ? end : from + kSlotsPerGranule;
+    const uint32_t stop =
+        end < from + kPageCountersPerGranule ? end : from + kPageCountersPerGranule;
     while (page < stop) {
         if (of.page_counters[page].empty()) {
             ++page;
@@ -236,8 +237,8 @@ void ShardWriter::retire_granule(ThreadRecorder& self, const CountTable& of, uin
 
 void ShardWriter::retire_of(ThreadRecorder& self, ThreadRecorder& thread, uint32_t first,
                             uint32_t end, uint64_t time) {
-    const uint32_t last_granule = (end - 1) / kSlotsPerGranule;
-    for (uint32_t granule = first / kSlotsPerGranule; granule <= last_granule;) {
+    const uint32_t last_granule = (end - 1) / kPageCountersPerGranule;
+    for (uint32_t granule = first / kPageCountersPerGranule; granule <= last_granule;) {
         const uint64_t word =
             thread.granules->words[granule / 64].load(std::memory_order_relaxed) >> (granule % 64);
         if (word == 0) {

@@ -13,12 +13,12 @@ namespace {
 class PageSet {
   public:
     void insert(uint32_t page) {
-        const uint32_t number = page / kSlotsPerGranule;
+        const uint32_t number = page / kPageCountersPerGranule;
         if (granule_ == nullptr || number != number_) {
             number_ = number;
             granule_ = &granules_[number];
         }
-        granule_->set(page % kSlotsPerGranule);
+        granule_->set(page % kPageCountersPerGranule);
     }
     uint64_t size() const {
         uint64_t pages = 0;
@@ -29,7 +29,7 @@ class PageSet {
     }
 
   private:
-    using Granule = std::bitset<kSlotsPerGranule>;
+    using Granule = std::bitset<kPageCountersPerGranule>;
     std::unordered_map<uint32_t, Granule> granules_;
     Granule* granule_ = nullptr;  // of the last page; a map does not move its values
     uint32_t number_ = 0;

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "page_table.h"
+#include "page_counters.h"
 #include "spin_lock.h"
 
 namespace numascape {
@@ -28,7 +28,7 @@ struct StridedRow {
 // All zero at first.
 class HeldRanges {
   public:
-    // Called on the thread that counts in the page_counters of the row. False: the caller must
+    // Called on the thread that counts in the page counters of the row. False: the caller must
     // count the row; see hold.
     bool add(const StridedRow& row);
     // The row was counted; `furthest` is its largest offset in a page.

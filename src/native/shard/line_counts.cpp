@@ -58,7 +58,7 @@ void ShardWriter::write_block(ThreadRecorder& self, uint32_t block, const BlockA
 }
 
 void ShardWriter::back_counter(const CountTable& table, uint32_t number) {
-    const uint32_t granule = number / kCountersPerGranule;
+    const uint32_t granule = number / kBlockCountersPerGranule;
     if (!table.counters->contains(granule)) {
         back_page(table, -int64_t{kPageBytes} * (int64_t{granule} + 1));
         table.counters->insert(granule);
@@ -68,7 +68,7 @@ void ShardWriter::back_counter(const CountTable& table, uint32_t number) {
 bool ShardWriter::begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block) {
     const CountTable& table = table_at(self, page_counters);
     // The program's own code was just here, so the disk has room for it.
-    table.counters->insert(block / kCountersPerGranule);
+    table.counters->insert(block / kBlockCountersPerGranule);
     auto& counter = counter_at<BlockCounter>(page_counters, block);
     Sampling& sampling = self.sampling;
     if (sampling.table == nullptr) {
@@ -148,7 +148,7 @@ void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc,
 
 void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {
     constexpr size_t kMax =
-        sizeof(BlockCountsRecord) + kCountersPerGranule * sizeof(BlockCountsEntry);
+        sizeof(BlockCountsRecord) + kBlockCountersPerGranule * sizeof(BlockCountsEntry);
     table.counters->each([&](uint32_t granule) {
         auto* record =
             static_cast<BlockCountsRecord*>(append(self, RecordType::kBlockCounts, 0, kMax));
@@ -156,8 +156,8 @@ void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {
         record->time = os::ticks();
         record->phase = table.phase;
         record->counters = 0;
-        for (uint32_t i = 0; i < kCountersPerGranule; ++i) {
-            const uint32_t number = granule * kCountersPerGranule + i;
+        for (uint32_t i = 0; i < kBlockCountersPerGranule; ++i) {
+            const uint32_t number = granule * kBlockCountersPerGranule + i;
             auto& counter = counter_at<BlockCounter>(table.page_counters, number);
             if (counter.left != 0 || counter.loaded != 0) {
                 entries[record->counters++] = {number, {counter.left, counter.loaded}};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page counters of a thread: a sparse table of 4 GiB, with one 16-byte page_counter per page of
+// The page counters of a thread: a sparse table of 4 GiB, with one 16-byte page counter per page of
 // the 2^40 window.
 //
-// Counts are stored negated. One instruction counts: `sub qword [page_counter], n`. Its carry flag
-// says, at no cost, that the page_counter was zero. This is the thread's first read (or write) of
+// Counts are stored negated. One instruction counts: `sub qword [page counter], n`. Its carry flag
+// says, at no cost, that the page counter was zero. This is the thread's first read (or write) of
 // the page, and the only moment at which first touch must be checked.
 #pragma once
 
@@ -15,14 +15,10 @@
 
 namespace numascape {
 
-inline uint32_t window_page(uint64_t address) {
-    return static_cast<uint32_t>((address & kWindowMask) >> kPageShift);
-}
-
-// 256 page_counters fill one page of the table. This granule is the unit in which a table takes
+// 256 page counters fill one page of the table. This granule is the unit in which a table takes
 // memory and is scanned.
-inline constexpr uint32_t kSlotsPerGranule = 256;
-inline constexpr uint32_t kGranules = static_cast<uint32_t>(kWindowPages / kSlotsPerGranule);
+inline constexpr uint32_t kPageCountersPerGranule = 256;
+inline constexpr uint32_t kGranules = static_cast<uint32_t>(kWindowPages / kPageCountersPerGranule);
 
 struct PageCounter {
     uint64_t negated_reads;
@@ -81,10 +77,10 @@ struct BasicGranuleSet {
     }
 };
 
-inline constexpr uint32_t kCountersPerGranule = static_cast<uint32_t>(kPageBytes / 16);
+inline constexpr uint32_t kBlockCountersPerGranule = static_cast<uint32_t>(kPageBytes / 16);
 
 using GranuleSet =
-    BasicGranuleSet<kGranules>;  // of a table's page_counters; 128 KiB, itself sparse
-using CounterSet = BasicGranuleSet<kCounters / kCountersPerGranule>;  // of its block counters
+    BasicGranuleSet<kGranules>;  // of a table's page counters; 128 KiB, itself sparse
+using CounterSet = BasicGranuleSet<kCounters / kBlockCountersPerGranule>;  // of its block counters
 
 }  // namespace numascape

@@ -15,16 +15,16 @@ enum PageUse : uint8_t { kUsed = 1, kWritten = 2 };
 void ShardWriter::touch(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page,
                         uint64_t pc) {
     const CountTable& table = table_at(self, page_counters);
-    table.granules->insert(page / kSlotsPerGranule);
-    self.granules->insert(page / kSlotsPerGranule);
+    table.granules->insert(page / kPageCountersPerGranule);
+    self.granules->insert(page / kPageCountersPerGranule);
     const bool written = page_counters[page].negated_writes != 0;
     note_touch(self, page, pc, table.phase, written ? kUsed | kWritten : kUsed, 0);
 }
 
 void ShardWriter::use_page_counters(ThreadRecorder& self, const PageCounter* page_counters,
                                     uint32_t page) {
-    table_at(self, page_counters).granules->insert(page / kSlotsPerGranule);
-    self.granules->insert(page / kSlotsPerGranule);
+    table_at(self, page_counters).granules->insert(page / kPageCountersPerGranule);
+    self.granules->insert(page / kPageCountersPerGranule);
 }
 
 void ShardWriter::touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes) {
@@ -83,8 +83,8 @@ void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, 
     const uint64_t last = address + bytes - 1;
     for (uint64_t at = address & ~(kPageBytes - 1); at <= last; at += kPageBytes) {
         const uint32_t page = window_page(at);
-        if (!table->granules->contains(page / kSlotsPerGranule)) {
-            back_page(*table, int64_t{page / kSlotsPerGranule} * int64_t{kPageBytes});
+        if (!table->granules->contains(page / kPageCountersPerGranule)) {
+            back_page(*table, int64_t{page / kPageCountersPerGranule} * int64_t{kPageBytes});
         }
         PageCounter& page_counter = table->page_counters[page];
         const bool fresh = (reads != 0 && page_counter.negated_reads == 0) ||
@@ -109,7 +109,7 @@ void ShardWriter::count_traffic(ThreadRecorder& of, const CacheModel::Traffic* t
     }
     uint32_t backed = kGranules;  // the last granule that was seen to be
     for (const auto* each = traffic; each != traffic + count; ++each) {
-        const uint32_t granule = each->page() / kSlotsPerGranule;
+        const uint32_t granule = each->page() / kPageCountersPerGranule;
         if (granule != backed && !lines->granules->contains(granule)) {
             back_page(*lines, int64_t{granule} * int64_t{kPageBytes});
             lines->granules->insert(granule);
@@ -124,7 +124,7 @@ void ShardWriter::count_traffic(ThreadRecorder& of, const CacheModel::Traffic* t
 
 void ShardWriter::drain_misses(ThreadRecorder& of, bool own) {
     if (of.cache != nullptr) {
-        of.cache->take_in(own, [&](const CacheModel::Traffic* traffic, uint32_t count) {
+        of.cache->drain(own, [&](const CacheModel::Traffic* traffic, uint32_t count) {
             count_traffic(of, traffic, count);
         });
     }
@@ -141,10 +141,10 @@ void ShardWriter::flush_at_end(const ThreadRecorder* self) {
     }
     for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
         if (thread->cache != nullptr) {
-            thread->cache->take_in_at_end(thread == self,
-                                          [&](const CacheModel::Traffic* traffic, uint32_t count) {
-                                              count_traffic(*thread, traffic, count);
-                                          });
+            thread->cache->drain_at_end(thread == self,
+                                        [&](const CacheModel::Traffic* traffic, uint32_t count) {
+                                            count_traffic(*thread, traffic, count);
+                                        });
         }
         thread->held.flush_within(kAttemptsAtEnd);
     }

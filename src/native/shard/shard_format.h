@@ -6,7 +6,7 @@
 //   NAME.shard                                   NAME.tables (sparse)
 //   +--------------------------+ 0               +-----------------------------+ 0
 //   | ShardHeader              |                 | table 0: block counters     |
-//   +--------------------------+ 4 KiB           |   page_counters             |
+//   +--------------------------+ 4 KiB           |   page counters             |
 //   | TableOwner[kMaxTables]   |                 +-----------------------------+ kTableStride
 //   +--------------------------+ kLogOffset      | table 1                     |
 //   | chunk 0 (64 KiB)         |                 +-----------------------------+ 2 kTableStride
@@ -14,16 +14,16 @@
 //   +--------------------------+
 //   | chunk 1 ...              |
 //
-// A page_counter counts one page for one thread in one phase. It holds *negated* counts (see
-// page_table.h):
+// A page counter counts one page for one thread in one phase. It holds *negated* counts (see
+// page_counters.h):
 //
-//   page_counter  = table + ((address & (2^40 - 1)) >> 12) * 16
+//   page counter  = table + ((address & (2^40 - 1)) >> 12) * 16
 //   +0    u64  0 - reads        +8   u64  0 - writes
 //
 // With a modelled cache (cache_model.h) a thread has a second table in each phase, *of lines*: its
-// page_counters count lines fetched from memory, and lines made dirty.
+// page counters count lines fetched from memory, and lines made dirty.
 //
-// `table` is the address of page_counter 0; below it, downwards, lie the counters of basic blocks
+// `table` is the address of page counter 0; below it, downwards, lie the counters of basic blocks
 // (see block_counters.h): counter = table - 16 * (number + 1).
 //
 // All numbers are little endian. Times are processor time-stamp ticks; the header gives two pairs

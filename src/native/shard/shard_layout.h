@@ -13,10 +13,6 @@ namespace numascape {
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
 inline constexpr uint32_t kShardVersion = 7;
 
-// Addresses are counted modulo 2^40; without ASLR, the mappings of a program do not collide in it.
-inline constexpr unsigned kWindowBits = 40;
-inline constexpr uint64_t kWindowMask = (uint64_t{1} << kWindowBits) - 1;
-inline constexpr uint64_t kWindowPages = uint64_t{1} << (kWindowBits - kPageShift);
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
 inline constexpr uint32_t kCounters = 1 << 22;
 inline constexpr uint64_t kCountersBytes = uint64_t{kCounters} * 16;  // 64 MiB

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "page_table.h"
+#include "page_counters.h"
 #include "shard_format.h"
 
 namespace numascape {

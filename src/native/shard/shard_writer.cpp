@@ -61,7 +61,7 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     registry_lock_.reset();
     self.held.forget();
     if (self.cache != nullptr) {
-        self.cache->take_in_after_fork();
+        self.cache->drain_after_fork();
     }
     keep_only_table_of(self);
     os::unmap(header_, kLogOffset);

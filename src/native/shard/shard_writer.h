@@ -16,7 +16,7 @@
 #include "held_ranges.h"
 #include "os.h"
 #include "own_file.h"
-#include "page_table.h"
+#include "page_counters.h"
 #include "shard_format.h"
 #include "shared_lines.h"
 #include "spin_lock.h"
@@ -120,7 +120,7 @@ class ShardWriter {
     // A modelled cache for a writer that executes code of the program: it counts nothing. False
     // when out of memory.
     bool give_cache(ThreadRecorder& writer);
-    // From now on, `word` holds the address of the thread's page_counters in the current phase.
+    // From now on, `word` holds the address of the thread's page counters in the current phase.
     void publish_table(ThreadRecorder& self, const void** word);
     void publish_table(ThreadRecorder& self, TableWord& word);
     // The words at this distance from each thread's thread pointer must not be used any more.
@@ -172,8 +172,8 @@ class ShardWriter {
     // Processes and counts the lines that wait for the thread's modelled cache. `own`: on that
     // thread.
     void drain_misses(ThreadRecorder& of, bool own);
-    // Counts all accesses of the thread that are not in page_counters yet. Must be called before
-    // page_counters are read.
+    // Counts all accesses of the thread that are not in page counters yet. Must be called before
+    // page counters are read.
     void flush_pending(ThreadRecorder& of, bool own);
     // The same of all threads, at the end of the process.
     void flush_at_end(const ThreadRecorder* self);
@@ -190,7 +190,7 @@ class ShardWriter {
     // Describes a block, whose accesses' sites are block << kPlaceBits | place.
     void write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
                      uint32_t accesses);
-    // The counter of the block in the table of these page_counters reached zero. It gets its next
+    // The counter of the block in the table of these page counters reached zero. It gets its next
     // load. True: this execution must be sampled.
     bool begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block);
     // Adds to the sample in progress: the site touched the page `weight` times. `whole` when that
@@ -274,7 +274,7 @@ class ShardWriter {
     void note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase, uint8_t now,
                     uint8_t flags);
     // Takes disk space for the page of the table's memory `offset` bytes from its first
-    // page_counter.
+    // page counter.
     void back_page(const CountTable& table, int64_t offset);
     void back_counter(const CountTable& table, uint32_t number);
     void flush_counters(ThreadRecorder& self, CountTable& table);

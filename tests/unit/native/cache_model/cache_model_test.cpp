@@ -73,11 +73,11 @@ class Modelled {
             *next = line.number | WaitingLine{line.write} << kWrittenBit;
             next_ = next + 1;
             if (++waiting == waiting_) {
-                take_in(traffic);
+                drain(traffic);
                 waiting = 0;
             }
         }
-        take_in(traffic);
+        drain(traffic);
         return traffic;
     }
 
@@ -88,13 +88,13 @@ class Modelled {
         const bool full = model_->touch(line, false);
         const bool waited = full || next_ != before;
         if (full) {
-            take_in(ignored);
+            drain(ignored);
         }
         return waited;
     }
 
-    void take_in(Traffic& traffic) {
-        model_->take_in(true, [&](const CacheModel::Traffic* each, uint32_t count) {
+    void drain(Traffic& traffic) {
+        model_->drain(true, [&](const CacheModel::Traffic* each, uint32_t count) {
             for (const auto* end = each + count; each != end; ++each) {
                 traffic.emplace_back(each->page(), each->has(CacheModel::kFetched),
                                      each->has(CacheModel::kDirtied));
@@ -175,11 +175,11 @@ TEST_P(Caches, WhatLeavesTheCacheLeavesTheFilter) {
     EXPECT_FALSE(modelled.touch(kLine));
     const auto others = others_of_set(shape_, kLine, shape_.ways);
     for (const uint64_t other : others) {
-        modelled.take_in(ignored);
+        modelled.drain(ignored);
         EXPECT_FALSE(modelled.touch(kLine));
         modelled.touch(other);
     }
-    modelled.take_in(ignored);
+    modelled.drain(ignored);
     EXPECT_TRUE(modelled.touch(kLine));
 }
 
