@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every source file keeps the project's rules: format, lint, types, licence, layers."""
+"""Every source file keeps the project's rules: format, lint, types, licence, lengths."""
 
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import sysconfig
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from quality.external import ROOT, expect_success
@@ -20,48 +18,6 @@ COMMENT = {
     **dict.fromkeys((".py", ".pyi", ".cmake", ".sh"), "#"),
     **dict.fromkeys((".c", ".cpp", ".h", ".hpp", ".rs", ".ts", ".tsx"), "//"),
     ".f90": "!",
-}
-# The packages from the lowest to the highest: each may import only itself and those before it, also
-# for types. This order has no circles.
-PACKAGES = (
-    "appearance",
-    "compiler",
-    "naming",
-    "machine",
-    "trace",
-    "recording",
-    "conversion",
-    "plan",
-    "analysis",
-    "balance",
-    "host",
-    "live",
-    "samples",
-    "recorders",
-    "prediction",
-    "placement",
-    "findings",
-    "jobs",
-    "report",
-    "figures",
-    "view",
-    "console",
-    "exchange",
-    "comparison",
-    "tuning",
-    "api",
-    "commands",
-    "cli",
-)
-# Modules beside the parts, which every part may use.
-EVERYWHERE = {
-    "errors",
-    "atomic",
-    "elf_segments",
-    "installation",
-    "quantities",
-    "terminal",
-    "_native",
 }
 
 
@@ -116,73 +72,6 @@ def test_lock_files_name_no_server() -> None:
     locks = [path for path in sources(".json") if path.name == "package-lock.json"]
     assert locks
     assert [str(path) for path in locks if "://" in path.read_text()] == []
-
-
-def test_imports_point_one_way() -> None:
-    package = ROOT / "src" / "numascape"
-    floor = {name: number for number, name in enumerate(PACKAGES)}
-    wrong = []
-    for path in sources(".py"):
-        if not path.is_relative_to(package) or path.parent == package:
-            continue
-        part = path.relative_to(package).parts[0]
-        assert part in floor, f"{part} has no place in PACKAGES"
-        wrong += [
-            f"{path.relative_to(ROOT)} imports numascape.{imported}"
-            for imported in numascape_imports(path) - EVERYWHERE
-            if floor[imported] > floor[part]
-        ]
-    assert wrong == []
-
-
-def test_the_order_of_the_packages_is_documented() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text().split("from the lowest to the highest,")[1]
-    assert tuple(re.findall(r"`(\w+)`", text.split(". A package")[0])) == PACKAGES
-
-
-def test_files_do_not_import_each_other_in_a_circle() -> None:
-    """Also inside a package, and also for types or inside a function."""
-    modules = {module_name(path): path for path in (ROOT / "src" / "numascape").rglob("*.py")}
-    imports = {
-        name: {module_of(imported, modules) for imported in imported_names(path)} - {name, ""}
-        for name, path in modules.items()
-    }
-    try:
-        order = list(TopologicalSorter(imports).static_order())
-    except CycleError as error:
-        raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
-    assert order.index("numascape.jobs.task") < order.index("numascape.jobs.engines")
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT / "src").with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def module_of(name: str, modules: dict[str, Path]) -> str:
-    """The module that has this name, or that defines it; "" if it is not one of ours."""
-    return next((one for one in (name, name.rpartition(".")[0]) if one in modules), "")
-
-
-def imported_names(path: Path) -> set[str]:
-    """What a file imports, at any depth: modules, and names in modules."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{name.name}" for name in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {name.name for name in node.names}
-    return names
-
-
-def numascape_imports(path: Path) -> set[str]:
-    """The packages of numascape that a file imports, at any depth and also for types only."""
-    parts = [name.split(".") for name in imported_names(path)]
-    return {
-        name[1]
-        for name in parts
-        if name[0] == "numascape" and len(name) > 1 and (ROOT / "src/numascape" / name[1]).is_dir()
-    }
 
 
 def test_files_have_at_most_400_lines() -> None:

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imports go in one direction, in all three languages; ARCHITECTURE.md has the order.
+
+Folders are listed from the lowest to the highest. A file imports only from its own folder and from
+those before it, also for types. So no folders import each other in a circle.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from quality.external import ROOT
+
+PACKAGE = ROOT / "src" / "numascape"
+NATIVE = ROOT / "src" / "native"
+VIEWER = ROOT / "src" / "viewer" / "src"
+# These hand on what the packages offer; nothing imports them from inside the package.
+FACES = {"__init__", "__main__"}
+
+
+def documented_order(begin: str) -> list[str]:
+    """The names in backticks of the paragraph of ARCHITECTURE.md that begins so."""
+    paragraphs = re.split(r"\n\n|\n(?=- )", (ROOT / "ARCHITECTURE.md").read_text())
+    (found,) = [text for text in paragraphs if text.startswith(begin)]
+    return re.findall(r"`([\w/-]+)`", found.removeprefix(begin).split(". ")[0])
+
+
+def python_imports() -> Iterator[tuple[str, str, str]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        folder = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        if folder in FACES:
+            continue
+        for name in imported_names(path):
+            parts = name.split(".")
+            if parts[0] == "numascape" and len(parts) > 1 and parts[1] != "_native":
+                yield folder, parts[1], str(path.relative_to(ROOT))
+
+
+def native_imports() -> Iterator[tuple[str, str, str]]:
+    """A header of the own folder, or the only one of this name."""
+    files = [path for ending in ("h", "cpp", "S") for path in sorted(NATIVE.rglob(f"*.{ending}"))]
+    folders = {path: path.relative_to(NATIVE).parts[0] for path in files}
+    for path in files:
+        for name in re.findall(r'#include "(?:.*/)?([^"/]+)"', path.read_text()):
+            found = {folders[one] for one in files if one.name == name}
+            if found and folders[path] not in found:
+                (imported,) = found
+                yield folders[path], imported, str(path.relative_to(ROOT))
+
+
+def viewer_imports() -> Iterator[tuple[str, str, str]]:
+    for path in sorted([*VIEWER.rglob("*.ts"), *VIEWER.rglob("*.tsx")]):
+        if path.parent == VIEWER:
+            continue
+        folder = str(path.parent.relative_to(VIEWER))
+        for name in re.findall(r'from "(\.[^"]+)"', path.read_text()):
+            imported = (path.parent / name).resolve().parent.relative_to(VIEWER)
+            yield folder, str(imported), str(path.relative_to(ROOT))
+
+
+IMPORTS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
+    "- Python packages:": python_imports,
+    "- Native code:": native_imports,
+    "- The viewer:": viewer_imports,
+}
+
+
+@pytest.mark.parametrize("begin", IMPORTS)
+def test_imports_point_one_way(begin: str) -> None:
+    order = documented_order(begin)
+    imports = list(IMPORTS[begin]())
+    assert len(imports) > len(order) > 5
+    number = {folder: i for i, folder in enumerate(order)}
+    if begin == "- Python packages:":
+        beside = {path.stem for path in PACKAGE.glob("*.py")} - FACES
+        number |= dict.fromkeys(beside, -1)
+    unknown = {name for one in imports for name in one[:2]} - number.keys()
+    assert unknown == set(), f"without a place in the order of ARCHITECTURE.md: {unknown}"
+    wrong = {
+        f"{path}: {folder} imports {imported}"
+        for folder, imported, path in imports
+        if number[imported] > number[folder]
+    }
+    assert wrong == set()
+
+
+def test_all_folders_have_a_place_in_the_order() -> None:
+    for begin, root in (("- Python packages:", PACKAGE), ("- Native code:", NATIVE)):
+        folders = {path.name for path in root.iterdir() if path.is_dir()}
+        order = documented_order(begin)
+        assert folders - {"__pycache__", "_native"} == set(order)
+        assert len(order) == len(set(order))
+
+
+def test_files_of_python_do_not_import_each_other_in_a_circle() -> None:
+    """Also inside a package, and also for types or inside a function."""
+    modules = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    imports = {
+        name: {module_of(imported, modules) for imported in imported_names(path)} - {name, ""}
+        for name, path in modules.items()
+    }
+    assert "numascape.jobs.task" in imports["numascape.jobs.engines"]
+    assert circle(imports) == ""
+
+
+def test_files_of_the_viewer_do_not_import_each_other_in_a_circle() -> None:
+    files = [*VIEWER.rglob("*.ts"), *VIEWER.rglob("*.tsx")]
+    names = {str(path.with_suffix("")): path for path in files}
+    imports = {
+        name: {
+            str((path.parent / imported).resolve())
+            for imported in re.findall(r'from "(\.[^"]+)"', path.read_text())
+        }
+        for name, path in names.items()
+    }
+    assert any(imports.values())
+    assert circle(imports) == ""
+
+
+def circle(imports: dict[str, set[str]]) -> str:
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return " imports ".join(reversed(error.args[1]))
+    return ""
+
+
+def test_a_circle_is_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == ""
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}).count("imports") == 3
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def module_of(name: str, modules: dict[str, Path]) -> str:
+    """The module that has this name, or that defines it; "" if it is not one of ours."""
+    return next((one for one in (name, name.rpartition(".")[0]) if one in modules), "")
+
+
+def imported_names(path: Path) -> set[str]:
+    """What a file imports, at any depth: modules, and names in modules."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+    return names
