@@ -142,7 +142,7 @@ def test_pages_that_others_map_stay_unless_all_are_moved(moved: Seen) -> None:
     assert step["where"]["table"] == [1] * TABLE
     assert step["where"]["shared"] == [0] * SHARED
     failed = account(step)["not_moved"]
-    assert failed["other processes also map them"] >= SHARED * PAGE
+    assert failed["other processes also map them, or this one maps them twice"] >= SHARED * PAGE
     assert moved["CPUs of bind"] == [[1]] * 3
     assert moved["shared"]["status"] == 0
     assert moved["shared"]["where"]["shared"] == [1] * SHARED

@@ -32,7 +32,8 @@ _SMALLEST_STEP: Final = 16 * 4096
 _LONGEST_S: Final = 0.020
 _ATTEMPTS: Final = 3
 
-SHARED: Final = "other processes also map them"
+# The kernel only looks at how often a page is mapped.
+SHARED: Final = "other processes also map them, or this one maps them twice"
 BUSY: Final = "busy: pinned, being written, or used by the kernel"
 FULL: Final = "the node has no free memory above its watermarks"
 NO_MEMORY: Final = "the kernel found no memory on the node"
