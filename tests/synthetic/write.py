@@ -26,3 +26,13 @@ def touches_alone(pattern: Pattern) -> Pattern:
     pattern.lines = []
     pattern.info = lambda: info  # type: ignore[method-assign]
     return pattern
+
+
+def of_all_threads(pattern: Pattern) -> Pattern:
+    """The pattern of one thread as DAMON sees it: samples, of which the thread is not known."""
+    info = pattern.info()
+    info["recorder"] |= {"name": "damon", "counts": "samples", "moments": 60, "by_thread": False}
+    pattern.lines = []
+    pattern.first_touch = [table.clear() for table in pattern.first_touch]
+    pattern.info = lambda: info  # type: ignore[method-assign]
+    return pattern

@@ -193,6 +193,8 @@ export interface Run {
     options?: { cache?: { bytes: number; ways: number; line_bytes: number } };
     /** At how many moments samples were taken; 0 or missing: each by itself. */
     moments?: number;
+    /** False: nobody knows which threads made the accesses. One thread stands for all. */
+    by_thread?: boolean;
   };
   host: { name?: string; kernel?: string; cpus?: number; nodes?: number; memory_bytes?: number };
   page_size: number;

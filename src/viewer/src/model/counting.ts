@@ -17,6 +17,11 @@ export function seesAccesses(run: Run): boolean {
   return counting(run) !== "first touches";
 }
 
+/** Whether it is known which threads made the accesses. */
+export function knowsThreads({ recorder }: Run): boolean {
+  return recorder.by_thread ?? true;
+}
+
 /** What is counted, in words; `reads` and `writes` are the report's columns of that name. */
 export interface Words {
   all: string;

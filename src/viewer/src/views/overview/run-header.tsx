@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import type { Report, Run } from "../../data/report";
-import { counting, shareError } from "../../model/counting";
+import { counting, knowsThreads, shareError } from "../../model/counting";
 import type { Counting } from "../../model/counting";
 import * as show from "../../model/format";
 import { reportInLines } from "../../model/memory-lines";
@@ -72,7 +72,9 @@ export function RunFacts({ report }: { report: Report }) {
       <dl class="facts">
         <Fact name="Recorded">{day(run.started)}</Fact>
         <Fact name="Machine">{machine(run)}</Fact>
-        <Fact name={<Term of="thread">Threads</Term>}>{show.count(threads.length)}</Fact>
+        {knowsThreads(run) && (
+          <Fact name={<Term of="thread">Threads</Term>}>{show.count(threads.length)}</Fact>
+        )}
         <Fact name="Run time">{times(run)}</Fact>
         <Fact name={<Term of="overhead">Recorder's cost</Term>}>{overhead(run)}</Fact>
         <Counted run={run} />
@@ -82,7 +84,9 @@ export function RunFacts({ report }: { report: Report }) {
         </Fact>
         <Fact name={<Term of="named">Named in the source</Term>}>{names(run)}</Fact>
       </dl>
-      {MEANING[counting(run)] && <p class="prose counting">{MEANING[counting(run)]}</p>}
+      {MEANING[counting(run)] && knowsThreads(run) && (
+        <p class="prose counting">{MEANING[counting(run)]}</p>
+      )}
       {run.not_judged && (
         <p class="prose not-judged">
           <Sentence text={run.not_judged} />

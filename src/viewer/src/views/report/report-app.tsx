@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
-import { seesAccesses } from "../../model/counting";
+import { knowsThreads, seesAccesses } from "../../model/counting";
 import { reportOn } from "../../model/machine-choice";
 import { matrixOf } from "../../model/matrix";
 import { mostUsed, reportInLines } from "../../model/memory-lines";
@@ -101,7 +101,7 @@ function Page({ report: written }: { report: Report }) {
         {report.findings.length > 0 && <StandingOut report={recorded} onOpen={open} />}
         <RunFacts report={recorded} />
         <CountChoice report={recorded} />
-        {seen && (
+        {seen && knowsThreads(report.run) && (
           <div class={`overview ${overviewSize(report)}`}>
             <MachinePanel report={report} phases={phases} theme={theme} />
             {report.threads.length > 1 && (

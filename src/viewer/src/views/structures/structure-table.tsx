@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report, Structure } from "../../data/report";
 import type { ColourBy, Theme } from "../../model/page-state";
-import { seesAccesses, wordsOf } from "../../model/counting";
+import { knowsThreads, seesAccesses, wordsOf } from "../../model/counting";
 import * as show from "../../model/format";
 import type { Matrix } from "../../model/matrix";
 import { structuresTable } from "../../model/overview-tables";
@@ -102,7 +102,7 @@ export function severalNodes({ traffic }: Report): boolean {
 
 /** Only a trace of accesses tells whether pages are remote for their users. */
 function knowsRemote(report: Report): boolean {
-  return severalNodes(report) && seesAccesses(report.run);
+  return severalNodes(report) && seesAccesses(report.run) && knowsThreads(report.run);
 }
 
 /** Stacks, the runtime's own memory and what is hardly used, behind one switch. */

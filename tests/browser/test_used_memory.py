@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a recording that does not tell threads shows nothing about them."""
+
+from __future__ import annotations
+
+from browser.opened import Open
+from synthetic.patterns import seismic
+from synthetic.write import of_all_threads
+
+
+def test_what_needs_threads_is_left_out(open_pattern: Open) -> None:
+    report = open_pattern(of_all_threads(seismic(64, 1)))
+    page = report.page
+    facts = page.locator("dl.facts dt").all_inner_texts()
+    assert "Samples" in facts
+    assert "Threads" not in facts
+    assert page.locator(".card").count() == 0
+    assert "does not tell which threads" in page.locator(".not-judged").inner_text()
+    for hidden in ("section.sharing", "section.machine", ".counting"):
+        assert page.locator(hidden).count() == 0
+    headings = page.locator("table.structures th").all_inner_texts()
+    assert "Remote" not in {text.strip("\u2193\u2191 ") for text in headings}
+    assert page.locator("canvas.accesses").count() > 0
+    assert report.complaints == []
