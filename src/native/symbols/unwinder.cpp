@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwinder.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,9 @@ namespace {
 
 // The one process and thread of the session; any number will do, as nothing reads /proc.
 constexpr pid_t kThread = 1;
+
+// Indices of registers in DWARF's order on x86-64.
+constexpr std::size_t kStackPointer = 7;
 
 // One past the highest address of user code on x86-64 and AArch64.
 constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 56;
@@ -47,7 +51,7 @@ bool Unwinder::read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* 
 
 bool Unwinder::set_registers(Dwfl_Thread* thread, void* self) {
     const auto& unwinder = *static_cast<const Unwinder*>(self);
-    return dwfl_thread_state_registers(thread, 0, kRegisterCount, unwinder.registers_->data());
+    return dwfl_thread_state_registers(thread, 0, kRegisterCount, unwinder.registers_.data());
 }
 
 int Unwinder::add_frame(Dwfl_Frame* frame, void* self) {
@@ -59,18 +63,48 @@ int Unwinder::add_frame(Dwfl_Frame* frame, void* self) {
     return unwinder.pcs_.size() < unwinder.limit_ ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
+bool Unwinder::is_described(Dwarf_Addr pc) const {
+    Dwfl_Module* module = dwfl_addrmodule(session_, pc);
+    if (module == nullptr) return false;
+    for (const auto read : {dwfl_module_eh_cfi, dwfl_module_dwarf_cfi}) {
+        Dwarf_Addr bias = 0;
+        Dwarf_CFI* information = read(module, &bias);
+        Dwarf_Frame* frame = nullptr;
+        if (information == nullptr) continue;
+        if (dwarf_cfi_addrframe(information, pc - bias, &frame) == 0) {
+            std::free(frame);
+            return true;
+        }
+    }
+    return false;
+}
+
+// From the start of a function. False if the first word of the stack is no return address.
+bool Unwinder::step_to_caller() {
+    Dwarf_Word caller = 0;
+    if (!read_memory(nullptr, registers_[kStackPointer], &caller, this)) return false;
+    if (caller == 0 || dwfl_addrmodule(session_, caller - 1) == nullptr) return false;
+    registers_[kStackPointer] += sizeof caller;
+    registers_.back() = caller - 1;  // in the call
+    return true;
+}
+
 std::vector<std::uint64_t> Unwinder::unwind(const Registers& registers, std::uint64_t stack_address,
                                             std::span<const std::byte> stack, std::size_t limit) {
     if (limit == 0) return {};
     if (!attached_ && session_ != nullptr) {
         attached_ = dwfl_attach_state(session_, nullptr, kThread, &kCallbacks, this);
     }
-    registers_ = &registers;
+    registers_ = registers;
     stack_address_ = stack_address;
     stack_ = stack;
     limit_ = limit;
     pcs_.clear();
+    const bool skips =
+        attached_ && limit > 1 && !is_described(registers.back()) && step_to_caller();
+    if (skips) pcs_.push_back(registers.back());
     if (attached_) dwfl_getthread_frames(session_, kThread, add_frame, this);
+    if (skips && pcs_.size() > 1) ++pcs_[1];
     if (pcs_.empty()) pcs_.push_back(registers.back());
     return std::exchange(pcs_, {});
 }

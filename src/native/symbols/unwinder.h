@@ -12,7 +12,9 @@
 
 namespace numascape::symbols {
 
-// Unwinds copies of stacks with libdwfl, as if each were a thread of an attached process.
+// Unwinds copies of stacks with libdwfl, as if each were a thread of an attached process. If there
+// is no call frame information for the first function, its return address is the first word of the
+// stack: recorders copy stacks where a function begins.
 class Unwinder {
   public:
     explicit Unwinder(Dwfl* session) : session_(session) {}
@@ -29,10 +31,13 @@ class Unwinder {
     static int add_frame(Dwfl_Frame* frame, void* self);
     static const Dwfl_Thread_Callbacks kCallbacks;
 
+    bool is_described(Dwarf_Addr pc) const;
+    bool step_to_caller();
+
     Dwfl* session_;
     bool attached_ = false;
     // The stack being unwound.
-    const Registers* registers_ = nullptr;
+    Registers registers_{};
     std::uint64_t stack_address_ = 0;
     std::span<const std::byte> stack_;
     std::size_t limit_ = 0;

@@ -76,6 +76,17 @@ store_registers:
 .size store_registers, .-store_registers
 )");
 
+// A function without call frame information, as those of musl's C library.
+extern "C" void undescribed();
+asm(R"(
+.text
+.type undescribed, @function
+undescribed:
+    nop
+    ret
+.size undescribed, .-undescribed
+)");
+
 volatile int sink = 0;
 
 [[gnu::noinline]] void capture(Capture& captured) {
@@ -164,6 +175,27 @@ TEST(Unwinding, GivesTheFunctionsOfTheCallStack) {
     EXPECT_EQ(functions[3], scope + "run_time_frame");
     for (int i = 4; i < 10; ++i) EXPECT_EQ(functions[i], scope + "recursive");
     EXPECT_EQ(functions[functions.size() - 1], "_start");
+}
+
+TEST(Unwinding, FindsTheCallerOfAFunctionWithoutCallFrameInformation) {
+    const Capture captured = captured_stack();
+    Symbols symbols(own_modules());
+    const std::vector<std::uint64_t> callers =
+        symbols.unwind(captured.registers, captured.stack_address, captured.stack);
+    constexpr std::size_t kStackPointer = 7;
+    Registers registers = captured.registers;
+    const std::uint64_t return_address = registers.back();
+    registers.back() = reinterpret_cast<std::uint64_t>(undescribed);
+    registers[kStackPointer] -= sizeof return_address;
+    std::vector<std::byte> stack(sizeof return_address);
+    std::memcpy(stack.data(), &return_address, sizeof return_address);
+    stack.insert(stack.end(), captured.stack.begin(), captured.stack.end());
+    const std::vector<std::uint64_t> pcs =
+        symbols.unwind(registers, registers[kStackPointer], stack);
+    ASSERT_EQ(pcs.size(), callers.size() + 1);
+    EXPECT_EQ(pcs.front(), registers.back());
+    EXPECT_TRUE(std::equal(callers.begin(), callers.end(), pcs.begin() + 1));
+    EXPECT_EQ(symbols.unwind(registers, registers[kStackPointer], stack, 2).size(), 2U);
 }
 
 TEST(Unwinding, StopsAtTheLimit) {
