@@ -100,8 +100,11 @@ std::string qualified_name(Dwarf_Die& die) {
     std::string name = name_from_linkage(die);
     if (!name.empty()) return name;
     const std::string linkage = linkage_name(die);
+    // g++ declares an outlined region of OpenMP by its symbol, in the function around it.
+    const std::string declared = declared_name(die);
+    if (is_outlined_region(declared)) return readable_name(declared.c_str());
     const bool is_scoped = (linkage.empty() || linkage.starts_with("_R")) && has_scopes(die);
-    return is_scoped ? enclosing_scopes(die) + declared_name(die) : declared_name(die);
+    return is_scoped ? enclosing_scopes(die) + declared : declared;
 }
 
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned code) {

@@ -110,12 +110,13 @@ std::string demangle(std::string_view mangled) {
     return std::string(without_signature(name));
 }
 
-// "table.1234", "solve.constprop.0": what follows the first dot is the compiler's. OpenMP's
-// outlined regions ("main._omp_fn.0") are functions of their own to their reader, and gfortran's
-// constants
-// ("A.17.6") have no name but their number.
+// What follows the function in the name that gcc gives to an outlined region of OpenMP. To their
+// reader, these regions are functions of their own: "main._omp_fn.0", "Grid::fill._omp_fn.1".
+constexpr std::string_view kOutlinedRegion = "._omp_fn.";
+
+// "table.1234", "solve.constprop.0": what follows the first dot is the compiler's. gfortran's
+// constants ("A.17.6") have no name but their number.
 std::string_view without_compiler_suffix(std::string_view name) {
-    if (name.find("._omp_fn.") != std::string_view::npos) return name;
     const std::size_t dot = name.find('.', 1);
     if (dot == std::string_view::npos) return name;
     const std::size_t second = name.find_first_not_of("0123456789", dot + 1);
@@ -173,11 +174,19 @@ std::string_view without_signature(std::string_view demangled) {
     return demangled;
 }
 
+bool is_outlined_region(std::string_view name) {
+    return name.find(kOutlinedRegion) != std::string_view::npos;
+}
+
 std::string readable_name(const char* symbol) {
     if (symbol == nullptr) return {};
     std::string_view plain(symbol, strnlen(symbol, kLongestMangledName + 1));
     if (plain.size() > kLongestMangledName) return std::string(plain.substr(0, 256)) + "...";
     plain = plain.substr(0, plain.find('@'));
+    if (const std::size_t region = plain.find(kOutlinedRegion); region != std::string_view::npos) {
+        return readable_name(std::string(plain.substr(0, region)).c_str())
+            .append(plain.substr(region));
+    }
     const std::string_view name = without_compiler_suffix(plain);
     // clang's suffixes (".llvm.123") are not part of the mangling; gcc's (".cold") are.
     for (const std::string_view mangled : {plain, name}) {

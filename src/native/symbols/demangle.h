@@ -15,4 +15,7 @@ std::string readable_name(const char* symbol);
 // "double* make<double>(int) const" is "make<double>".
 std::string_view without_signature(std::string_view demangled);
 
+// Whether this is the name of a region of OpenMP that gcc made a function.
+bool is_outlined_region(std::string_view name);
+
 }  // namespace numascape::symbols

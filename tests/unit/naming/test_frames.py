@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from numascape._native.symbols import Module, Symbols
+from numascape.naming import name_allocation
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -55,6 +56,34 @@ def test_inlined_functions_are_frames_of_their_own(inlined, flags, compile_progr
         ("main", file, 16, False),
     ]
     assert [f.column for f in frames[:2]] == [36, 67]
+
+
+OUTLINED = """\
+#include <vector>
+std::vector<char> kept;
+namespace ns {
+void fill(long n) {
+  #pragma omp parallel num_threads(1)
+  kept.resize(n);
+}
+}
+int main() {
+  ns::fill(100001);
+  #pragma omp parallel num_threads(1)
+  kept.reserve(100002);
+}
+"""
+
+
+def test_an_outlined_region_has_the_name_of_its_function(tmp_path, compile_program, run_with_log):
+    source = tmp_path / "outlined.cpp"
+    source.write_text(OUTLINED)
+    run = run_with_log(compile_program(source, flags="-O1 -g -fopenmp"))
+    expected = {100001: "ns::fill._omp_fn.0", 100002: "main._omp_fn.0"}
+    for size, frames in run.stacks:
+        found = name_allocation(frames)
+        assert (found.name, found.function) == ("kept", expected.pop(size))
+    assert not expected
 
 
 def test_a_relative_source_path_starts_from_the_compiler_s_folder(inlined, tmp_path, run_with_log):
@@ -158,6 +187,7 @@ def test_wrong_arguments_are_refused():
 EXERCISE = """
 import sys
 from numascape._native.symbols import Module, Symbols
+from numascape.naming import name_allocation
 for path in sys.argv[1:]:
     symbols = Symbols([Module(path, 0x10000, 0x40000, 0x10000)])
     symbols.globals()

@@ -29,6 +29,7 @@ TEST(Demangling, LeavesOutWhatTheToolchainAdds) {
     EXPECT_EQ(readable_name("A.17.6"), "A.17");
     EXPECT_EQ(readable_name("solve.constprop.0.isra.0"), "solve");
     EXPECT_EQ(readable_name("main._omp_fn.0"), "main._omp_fn.0");
+    EXPECT_EQ(readable_name("_ZN4Grid4fillEi._omp_fn.1"), "Grid::fill._omp_fn.1");
     EXPECT_EQ(readable_name(".hidden"), ".hidden");
 }
 
