@@ -67,3 +67,9 @@ def test_neighbours_share_boundary_pages(record: Any, items: int, threads: int) 
             pages[page] = (0, min(end, 512 * (page + 1)) - max(first, 512 * page))
         expected[t + 1] = pages
     assert record("shared_boundaries", items, threads).pages_by_thread("items") == expected
+
+
+def test_a_stack_is_only_its_part_of_a_mapping(record: Any) -> None:
+    recording = record("stack_in_pool")
+    assert recording.total("pool")[1] >= 64 * 4096 // 8
+    assert 0 < recording.total("Stack#1")[1] < 4096

@@ -52,14 +52,13 @@ const char* program_path() {
     return path;
 }
 
-// The mapping the thread's stack pointer is in.
 MappingRange find_stack(void* drcontext) {
     dr_mcontext_t context;
     context.size = sizeof context;
     context.flags = DR_MC_CONTROL;
     dr_get_mcontext(drcontext, &context);
     if (const MappingRange range = query_mapping(context.xsp); range.end != 0) {
-        return range;
+        return stack_within(range, context.xsp);
     }
     dr_mem_info_t info;
     if (!dr_query_memory_ex(reinterpret_cast<byte*>(context.xsp), &info) ||
@@ -67,7 +66,7 @@ MappingRange find_stack(void* drcontext) {
         return {0, 0};
     }
     const auto start = reinterpret_cast<uint64_t>(info.base_pc);
-    return {start, start + info.size};
+    return stack_within({start, start + info.size}, context.xsp);
 }
 
 void fill_line_slots(const ThreadRecorder& recorder) {

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "os.h"
+#include "pages.h"
 
 namespace numascape {
 namespace {
@@ -65,6 +66,31 @@ MappedRange parse_line(const char* at) {
     return range;
 }
 
+// struct procmap_query of Linux 6.11 (include/uapi/linux/fs.h).
+struct MappingQuery {
+    uint64_t size, flags, address;
+    uint64_t start, end, permissions, page_size, offset, inode;
+    uint32_t device_major, device_minor, name_size, build_id_size;
+    uint64_t name_address, build_id_address;
+};
+static_assert(sizeof(MappingQuery) == 104);
+constexpr uint64_t kReadableOrWritable = 3;
+
+// Negative: the kernel's error. -ENOENT if there is no mapping; others if it cannot be asked.
+long query_mapping(uint64_t address, MappingQuery& query) {
+    constexpr long kQuery = _IOWR('f', 17, MappingQuery);
+    query = {};
+    query.size = sizeof query;
+    query.address = address;
+    const int file = os::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return file;
+    }
+    const long result = os::call(SYS_ioctl, file, kQuery, reinterpret_cast<long>(&query));
+    os::close(file);
+    return result;
+}
+
 }  // namespace
 
 void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argument) {
@@ -111,25 +137,9 @@ void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argume
 }
 
 MappingRange query_mapping(uint64_t address) {
-    // struct procmap_query of Linux 6.11 (include/uapi/linux/fs.h).
-    struct Query {
-        uint64_t size, flags, address;
-        uint64_t start, end, permissions, page_size, offset, inode;
-        uint32_t device_major, device_minor, name_size, build_id_size;
-        uint64_t name_address, build_id_address;
-    };
-    static_assert(sizeof(Query) == 104);
-    constexpr long kQuery = _IOWR('f', 17, Query);
-    const int file = os::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return {0, 0};
-    }
-    Query query{};
-    query.size = sizeof query;
-    query.address = address;
-    const long result = os::call(SYS_ioctl, file, kQuery, reinterpret_cast<long>(&query));
-    os::close(file);
-    return result < 0 ? MappingRange{0, 0} : MappingRange{query.start, query.end};
+    MappingQuery query;
+    return query_mapping(address, query) < 0 ? MappingRange{0, 0}
+                                             : MappingRange{query.start, query.end};
 }
 
 MappedObject shared_object_at(uint64_t address) {
@@ -157,6 +167,41 @@ MappedObject object_of_file(int file, uint64_t offset) {
     }
     const uint64_t device = uint64_t{major(status.st_dev)} << 32 | minor(status.st_dev);
     return {device, status.st_ino, offset};
+}
+
+bool ends_guard(uint64_t address) {
+    struct Search {
+        uint64_t address;
+        uint64_t bytes;  // of inaccessible memory
+    } search{address, 0};
+    MappingQuery query;
+    const long result = query_mapping(address - 1, query);
+    if (result >= 0) {
+        search.bytes = (query.permissions & kReadableOrWritable) == 0 ? address - query.start : 0;
+    } else if (result != -ENOENT) {
+        each_process_mapping(
+            [](const MappedRange& range, void* argument) {
+                auto* to = static_cast<Search*>(argument);
+                if (range.end == to->address && !range.accessible) {
+                    to->bytes = range.end - range.start;
+                }
+            },
+            &search);
+    }
+    constexpr uint64_t kLargestGuard = uint64_t{1} << 20;  // more is reserved for other memory
+    return search.bytes != 0 && search.bytes <= kLargestGuard;
+}
+
+MappingRange stack_within(MappingRange mapping, uint64_t stack_pointer) {
+    // Above the first stack pointer are only thread-local variables and what describes the thread.
+    constexpr uint64_t kAbove = uint64_t{1} << 16;
+    constexpr uint64_t kShortStack = uint64_t{1} << 16;  // four times that of Go's threads
+    if (mapping.end - stack_pointer <= kAbove || ends_guard(mapping.start)) {
+        return mapping;
+    }
+    const uint64_t end = (stack_pointer + kPageBytes - 1) & ~(kPageBytes - 1);
+    const uint64_t below = end - mapping.start;
+    return {end - (below < kShortStack ? below : kShortStack), end};
 }
 
 MappingRange find_main_stack() {

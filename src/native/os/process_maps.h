@@ -50,6 +50,11 @@ struct MappingRange {
 // The mapping at the address, from a kernel that can be asked for one (Linux 6.11); else {0, 0}.
 // The time does not depend on the number of mappings, unlike that of each_process_mapping.
 MappingRange query_mapping(uint64_t address);
+// Whether a guard ends at `address`: a small mapping that cannot be accessed, as below a stack.
+bool ends_guard(uint64_t address);
+// The part of `mapping`, in which a thread begins with this stack pointer, that is its stack. The
+// program may have taken the stack from memory that it also uses otherwise: Go's runtime does.
+MappingRange stack_within(MappingRange mapping, uint64_t stack_pointer);
 // The main thread's stack, which grows down on demand as far as the limit says.
 MappingRange find_main_stack();
 

@@ -13,7 +13,7 @@ namespace numascape {
 struct ThreadStartRecord {
     RecordHeader header;
     uint64_t time;
-    uint64_t stack_start;  // [start, end): the mapping the thread's stack pointer was in
+    uint64_t stack_start;  // [start, end): its stack, or 0
     uint64_t stack_end;
     uint32_t os_tid;
     uint32_t cpu;
