@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from numascape.naming.frames import is_library_module
+from numascape.naming.interpreters import OBJECT_NAMES
 from numascape.naming.python_objects import INTERPRETER_NAMES
 from numascape.naming.runtime_objects import RUNTIME_NAMES
 
@@ -39,6 +40,7 @@ def owner_of(row: dict[str, Any]) -> Owner:
     if (
         row["name"] in RUNTIME_NAMES
         or row["name"] in INTERPRETER_NAMES
+        or row["name"] in OBJECT_NAMES
         or _CODE.fullmatch(row["name"])
         or (is_remainder(row) and _LIBRARY.search(module))
         or row["name"] == _ALLOCATOR

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from numascape.naming import compiled_destination, python_objects, runtime_objects
+from numascape.naming import compiled_destination, interpreters, python_objects, runtime_objects
 from numascape.naming.destination import Destination, Kind, Wanted, tidy
 from numascape.naming.frames import (
     CallFrame,
@@ -211,11 +211,12 @@ def _find(
 def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) -> AllocationName:
     """`function+line`, a name for a Python programmer, or a symbol of the innermost user's frame.
 
-    Functions that are allocators by their name are skipped if their caller is known.
+    Functions that are allocators by their name, and those without a name, are skipped if a caller
+    has a name: what a wrapper allocates for all its callers would be one structure.
     """
-    interpreters = python_objects.interpreters_name(frames)
-    if interpreters is not None:
-        return AllocationName(interpreters, "", "", 0)  # one structure for all of this type
+    objects = python_objects.interpreters_name(frames) or interpreters.interpreter_name(frames)
+    if objects is not None:
+        return AllocationName(objects, "", "", 0)  # one structure for all of this type
     statement = _python_statement(python) if python else None
     if statement is not None:
         of = statement.frame
@@ -226,15 +227,18 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
     if not frames:
         return AllocationName("unknown", "", "", 0)
     first = next((frame for frame in frames if not is_library(frame)), frames[0])
-    frame = next((f for f in frames if not (is_library(f) or is_allocator(f.function))), first)
-    if frame.function.startswith("0x"):
-        frame = first
+    frame = next(filter(_has_own_name, frames), first)
     function = tidy(frame.function)
     if frame.line:
         return _placed(f"{function}+{frame.line}", frame)
     if function.startswith("0x"):
         return _placed(f"{module_name(frame)}+{function}".lstrip("+"), frame)
     return _placed(f"{function}+{getattr(frame, 'offset', 0):#x}", frame)
+
+
+def _has_own_name(frame: CallFrame) -> bool:
+    is_known = bool(frame.line) or not frame.function.startswith("0x")
+    return is_known and not (is_library(frame) or is_allocator(frame.function))
 
 
 def _python_statement(frames: Sequence[PythonFrame]) -> StatementName | None:

@@ -25,10 +25,16 @@ _C_FUNCTIONS = {
     r"(__)?qsort(_r)?": "qsort's buffer",
 }
 
+# Go's runtime maps memory, and divides it among objects and goroutines' stacks by itself.
+_GO_MAPS = r"runtime\.(mmap|sys(Mmap|Alloc|Reserve|Map)\w*)(\.abi0)?"
+
+_OF_GO = "Go heap"
 _OF_FORTRAN, _OF_OPENMP = "Fortran runtime", "OpenMP runtime"
 _LOCAL, _OF_LINKER = "thread-local storage", "dynamic linker"
 
-RUNTIME_NAMES = frozenset({_OF_FORTRAN, _OF_OPENMP, _LOCAL, _OF_LINKER, *_C_FUNCTIONS.values()})
+RUNTIME_NAMES = frozenset(
+    {_OF_GO, _OF_FORTRAN, _OF_OPENMP, _LOCAL, _OF_LINKER, *_C_FUNCTIONS.values()}
+)
 """All names that runtime_name gives."""
 
 
@@ -58,6 +64,8 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
             for functions, name in _C_FUNCTIONS.items():
                 if re.fullmatch(functions, frame.function):
                     return name, frame
+        elif re.fullmatch(_GO_MAPS, frame.function):
+            return _OF_GO, frame
         elif fortran is not None and fortran.function.startswith("0x"):
             return _OF_FORTRAN, fortran  # its allocations for programs have names
         else:

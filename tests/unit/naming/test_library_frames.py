@@ -120,4 +120,6 @@ def test_without_source_a_block_is_its_wrapper_s_caller_s():
 
     assert name("Memory::smalloc", "Memory::srealloc", "Atom::grow", "main") == "Atom::grow+0x0"
     assert name("xmalloc", "0x55375") == "xmalloc+0x0"
+    assert name("0x7503", "0x70f0", "sqlite3Select", "0x3b1", "main") == "sqlite3Select+0x0"
+    assert name("0x7503", "0x70f0") == "solver+0x7503"
     assert name("xmalloc") == "xmalloc+0x0"

@@ -50,7 +50,8 @@ def test_arrays_of_numpy(numpy, python, name):
         (["_PyObject_Malloc", "_PyBytes_FromSize"], "Python bytes"),
         (["PyArena_New", "block_new"], "Python objects"),
         (["newarrayobject", "array_new"], "newarrayobject+0x10"),
-        (["0x5064f3", "_PyObject_MakeTpCall"], "MODULE+0x5064f3"),
+        (["0x5064f3", "_PyObject_MakeTpCall"], "_PyObject_MakeTpCall+0x10"),
+        (["0x5064f3"], "MODULE+0x5064f3"),
     ],
 )
 def test_objects_of_the_interpreter(functions, name):

@@ -25,6 +25,7 @@ GOMP = "/lib/x86_64-linux-gnu/libgomp.so.1.0.0"
 OMP = "/lib/x86_64-linux-gnu/libomp.so.5"
 FORTRAN = "/lib/x86_64-linux-gnu/libgfortran.so.5.0.0"
 CXX = "/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"
+GO = "/home/user/server"
 USER = SymbolFrame("main", "/home/user/program", "main.c", 7)
 
 
@@ -48,6 +49,8 @@ USER = SymbolFrame("main", "/home/user/program", "main.c", 7)
         ([("_IO_file_doallocate", C), ("printf", C)], "standard I/O buffers"),
         ([("__newlocale", C), ("_gfortran_st_open", FORTRAN)], "locale"),
         ([("qsort_r", C)], "qsort's buffer"),
+        ([("runtime.mmap", GO), ("runtime.sysReserve", GO), ("runtime.main", GO)], "Go heap"),
+        ([("runtime.sysMmap.abi0", GO), ("runtime.mmap.func1", GO)], "Go heap"),
     ],
 )
 def test_memory_that_a_runtime_allocates_for_itself(stack, name):
