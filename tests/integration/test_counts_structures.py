@@ -137,3 +137,8 @@ def test_fortran_arrays_count_exactly(
     counted = record("fields").pages(structure)
     for page in range(1, PAGES - 1):
         assert counted[page] == page_count, page
+
+
+@pytest.mark.parametrize("structure", ["grid", "order", "table", "queue"])
+def test_allocators_in_programs_and_libraries_are_known(record: Any, structure: str) -> None:
+    assert record("embedded").total(structure) == (0, 64 * 512)

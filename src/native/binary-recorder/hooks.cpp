@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "embedded_allocators.h"
 #include "recorder.h"
 
 namespace numascape {
@@ -155,18 +156,34 @@ void hook_exported(const module_data_t* module, const HookedFunction (&functions
     }
 }
 
-void hook_symbol_table(const module_data_t* module) {
-    SymbolWanted wanted[kFunctionCount];
-    for (size_t i = 0; i < kFunctionCount; ++i) {
-        wanted[i] = {kFunctions[i].name, 0};
+void hook_embedded(const module_data_t* module, app_pc found, Hooked kind) {
+    if (found != nullptr && dr_module_contains_addr(module, found)) {
+        add_hook(reinterpret_cast<uint64_t>(found), kind);
     }
-    find_symbols(module->full_path, reinterpret_cast<uint64_t>(module->start), wanted,
-                 kFunctionCount);
-    for (size_t i = 0; i < kFunctionCount; ++i) {
-        if (is_wanted(module, kFunctions[i], reinterpret_cast<app_pc>(wanted[i].address))) {
-            add_hook(wanted[i].address, kFunctions[i].kind);
+}
+
+// What the module has but does not export: allocators that it contains. Of the program also those
+// of the C library, because a static program's malloc is in no dynamic table.
+void hook_symbol_table(const module_data_t* module, bool is_main) {
+    struct Search {
+        const module_data_t* module;
+        bool is_main;
+    } search{module, is_main};
+    const auto hook_symbol = [](std::string_view name, uint64_t address, void* argument) {
+        const auto& in = *static_cast<const Search*>(argument);
+        const auto found = reinterpret_cast<app_pc>(address);
+        Hooked kind;
+        if (find_embedded_allocator(name, kind)) {
+            hook_embedded(in.module, found, kind);
         }
-    }
+        for (size_t i = 0; in.is_main && i < kFunctionCount; ++i) {
+            if (name == kFunctions[i].name && is_wanted(in.module, kFunctions[i], found)) {
+                add_hook(address, kFunctions[i].kind);
+            }
+        }
+    };
+    each_function_symbol(module->full_path, reinterpret_cast<uint64_t>(module->start),
+                         {hook_symbol, &search});
 }
 
 }  // namespace
@@ -192,12 +209,11 @@ void hooks_module_loaded(const module_data_t* module) {
         return;
     }
     hook_exported(module, kFunctions);
+    each_exported_allocator(module, hook_embedded);
     module_data_t* main = dr_get_main_module();
     const bool is_main = main != nullptr && main->start == module->start;
     dr_free_module_data(main);
-    if (is_main) {
-        hook_symbol_table(module);  // a static program's malloc is in no dynamic table
-    }
+    hook_symbol_table(module, is_main);
 }
 
 void hooks_module_unloaded(const module_data_t* module) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "access_groups.h"
 #include "address_space.h"
@@ -161,12 +162,12 @@ void seccomp_init();
 void each_mapping(void (*visit)(const MappedRange&, void*), void* argument);
 
 // --- symbol_table.cpp
-// Address of a function by its name in the executable's own .symtab (a static program's malloc is
-// in no dynamic table); null when absent. `path` is the file, `bias` its load bias.
-struct SymbolWanted {
-    const char* name;
-    uint64_t address;  // out; 0 = not found
+// Calls visit for every function in the .symtab of the file of a module that is loaded at `start`:
+// also for those that are in no dynamic table, such as a static program's malloc.
+struct SymbolVisitor {
+    void (*symbol)(std::string_view name, uint64_t address, void* argument);
+    void* argument;
 };
-void find_symbols(const char* path, uint64_t bias, SymbolWanted* wanted, size_t count);
+void each_function_symbol(const char* path, uint64_t start, const SymbolVisitor& visit);
 
 }  // namespace numascape

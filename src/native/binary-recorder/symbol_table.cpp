@@ -42,7 +42,7 @@ uint64_t lowest_load_address(const File& file, const Elf64_Ehdr& header) {
     return lowest == ~uint64_t{0} ? 0 : lowest;
 }
 
-void search(const File& file, uint64_t start, SymbolWanted* wanted, size_t count) {
+void search(const File& file, uint64_t start, const SymbolVisitor& visit) {
     const auto* header = file.at<Elf64_Ehdr>(0);
     if (header == nullptr || __builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         header->e_shentsize != sizeof(Elf64_Shdr)) {
@@ -68,18 +68,14 @@ void search(const File& file, uint64_t start, SymbolWanted* wanted, size_t count
             }
             const std::string_view name =
                 file.text(names.sh_offset + symbol[s].st_name, names.sh_offset + names.sh_size);
-            for (size_t w = 0; w < count; ++w) {
-                if (name == wanted[w].name) {
-                    wanted[w].address = bias + symbol[s].st_value;
-                }
-            }
+            visit.symbol(name, bias + symbol[s].st_value, visit.argument);
         }
     }
 }
 
 }  // namespace
 
-void find_symbols(const char* path, uint64_t start, SymbolWanted* wanted, size_t count) {
+void each_function_symbol(const char* path, uint64_t start, const SymbolVisitor& visit) {
     const file_t handle = dr_open_file(path, DR_FILE_READ);
     if (handle == INVALID_FILE) {
         return;
@@ -90,7 +86,7 @@ void find_symbols(const char* path, uint64_t start, SymbolWanted* wanted, size_t
         void* data = dr_map_file(handle, &mapped, 0, static_cast<byte*>(os::own_place(size)),
                                  DR_MEMPROT_READ, 0);
         if (data != nullptr) {
-            search({static_cast<const char*>(data), size}, start, wanted, count);
+            search({static_cast<const char*>(data), size}, start, visit);
             dr_unmap_file(data, mapped);
         }
     }

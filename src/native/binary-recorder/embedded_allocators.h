@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Allocators that a library or a program contains, under names of its own, instead of the C
+// library's malloc: jemalloc, as in Rust's crate for it, and mimalloc.
+#pragma once
+
+#include <string_view>
+
+#include "hooks.h"
+
+namespace numascape {
+
+// What the function does. False if this is no function of such an allocator.
+bool find_embedded_allocator(std::string_view function, Hooked& kind);
+
+// Calls visit for the functions of such allocators that the module exports.
+void each_exported_allocator(const module_data_t* module,
+                             void (*visit)(const module_data_t*, app_pc, Hooked));
+
+}  // namespace numascape
