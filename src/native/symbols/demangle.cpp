@@ -11,6 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "rust_name.h"
+
 namespace numascape::symbols {
 namespace {
 
@@ -190,7 +192,8 @@ std::string readable_name(const char* symbol) {
     const std::string_view name = without_compiler_suffix(plain);
     // clang's suffixes (".llvm.123") are not part of the mangling; gcc's (".cold") are.
     for (const std::string_view mangled : {plain, name}) {
-        const std::string demangled = demangle(mangled);
+        const std::string demangled =
+            mangled.starts_with("_R") ? rust_name(mangled) : demangle(mangled);
         if (!demangled.empty()) return demangled;
     }
     const std::string entity = fortran_module_entity(name);

@@ -6,8 +6,8 @@
 
 namespace numascape::symbols {
 
-// The name of an ELF symbol in the source: C++ and Rust (legacy scheme) names are demangled,
-// without parameters, return type and Rust's hash; gfortran's `__m_MOD_u` becomes `m::u`; symbol
+// The name of an ELF symbol in the source: C++ and Rust names are demangled, without parameters,
+// return type and Rust's hash; gfortran's `__m_MOD_u` becomes `m::u`; symbol
 // versions (`@@GLIBC_2.2.5`) and the compiler's suffixes (`.isra.0`, `.1234`) are removed.
 std::string readable_name(const char* symbol);
 

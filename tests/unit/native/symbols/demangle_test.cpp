@@ -23,6 +23,36 @@ TEST(Demangling, GivesNamesAsWrittenInTheirLanguage) {
     EXPECT_EQ(readable_name("_ZN1r6COUNTS17h0123456789abcdefE.0.llvm.12"), "r::COUNTS");
 }
 
+TEST(Demangling, ReadsRustsNewerScheme) {
+    EXPECT_EQ(readable_name("_RNvMs5_NtCs44jY8KtKzz4_5alloc7raw_vecNtB5_11RawVecInner11finish_"
+                            "growCs1_3lib"),
+              "alloc::raw_vec::RawVecInner::finish_grow");
+    EXPECT_EQ(readable_name("_RNvCs1234_7mycrate3foo.llvm.12"), "mycrate::foo");
+    EXPECT_EQ(readable_name("_RNCNvCs1234_7mycrate4main0B3_"), "mycrate::main::{closure}");
+    EXPECT_EQ(readable_name("_RINvC1a5spawnNCNCNvB2_1f00ECs1_1b"), "a::spawn");
+    EXPECT_EQ(readable_name("_RINvNtC3std3mem8align_ofjdE"), "std::mem::align_of");
+    EXPECT_EQ(readable_name("_RNvYNtC1a1TNtC1b5Trait4call"), "<a::T as b::Trait>::call");
+    EXPECT_EQ(readable_name("_RNvXsa_C1aRShNtC1b5Trait4call"), "<&[u8] as b::Trait>::call");
+    EXPECT_EQ(readable_name("_RNvXC1aTjDNtC1b1TEL_ENtC1b5Trait4call"),
+              "<(usize, dyn b::T) as b::Trait>::call");
+    EXPECT_EQ(readable_name("_RNvMC1aFAhj8_EuQNtB2_1S3run"), "_RNvMC1aFAhj8_EuQNtB2_1S3run");
+    EXPECT_EQ(readable_name("_RNvMC1aFAhj8_EuE3run"), "_RNvMC1aFAhj8_EuE3run");
+    EXPECT_EQ(readable_name("_RNvMC1aFAhj8_Eu3run"), "fn([u8])::run");
+}
+
+TEST(Demangling, LeavesDamagedRustNames) {
+    for (const char* damaged : {"_R", "_RN", "_RNv", "_RNvB_1a", "_RC99a", "_RIC1aK",
+                                "_RNvMC1aB9_1f", "_RNvC1a18446744073709551615f"}) {
+        EXPECT_EQ(readable_name(damaged), damaged);
+    }
+    const std::string deep = "_R" + std::string(5000, 'I');
+    EXPECT_EQ(readable_name(deep.c_str()), deep);
+    // Each tuple has the one before it twice.
+    std::string grows = "_RMC1aTjjE";
+    for (int i = 0; i < 60; ++i) grows = "_RMC1aT" + grows.substr(6) + "B6_E";
+    EXPECT_FALSE(readable_name(grows.c_str()).empty());
+}
+
 TEST(Demangling, LeavesOutWhatTheToolchainAdds) {
     EXPECT_EQ(readable_name("environ@@GLIBC_2.2.5"), "environ");
     EXPECT_EQ(readable_name("table.3"), "table");
