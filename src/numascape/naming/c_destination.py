@@ -14,12 +14,15 @@ from numascape.naming.c_calls import (
     subscript_at,
 )
 from numascape.naming.c_functions import (
+    CLASSES,
     Function,
     call_arguments,
     class_fields,
+    declared_object,
     enclosing_function,
     file_scope_names,
     is_transparent,
+    sole_allocating_member,
     strip,
 )
 from numascape.naming.c_places import (
@@ -61,8 +64,8 @@ def find_destination(
         call = subscript_at(source.root, line - 1, column - 1)
     else:
         call = call_at(source.root, line - 1, column - 1, wanted.callee)
-    if call is None:
-        return None
+    if call is None or call.type in CLASSES:
+        return _without_call(source.root, line - 1, function_name or "", wanted)
     function = enclosing_function(call)
     if function is not None and function_name and not _is_called(function, function_name):
         return None
@@ -78,6 +81,15 @@ def find_destination(
     if wanted.member:
         return _object(call, function, wanted)
     return _value(call, function, wanted.suffix)
+
+
+def _without_call(root: Node, row: int, function_name: str, wanted: Wanted) -> Destination | None:
+    """The destination in a constructor that the compiler wrote, or in the object that it makes."""
+    if wanted.member and wanted.is_constructor:
+        name = declared_object(root, row, wanted.callee)
+        return Destination(Kind.VARIABLE, tidy(f"{name}.{wanted.member}")) if name else None
+    member = sole_allocating_member(root, row, function_name)
+    return Destination(Kind.MEMBER, member, member=member) if member else None
 
 
 def find_by_calls(source: Source, wanted: Wanted) -> Destination | None:

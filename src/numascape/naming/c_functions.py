@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from numascape.naming.sources import ancestors, text
+from numascape.naming.sources import ancestors, nodes_on_row, text
 
 FUNCTIONS = ("function_definition", "lambda_expression")
-_CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
+CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 _TRANSPARENT_SCOPES = (
     "namespace_definition",
     "declaration_list",
@@ -127,7 +127,7 @@ def class_fields(node: Node, class_name: str) -> set[str] | None:
     """The fields of the class `class_name`, or the enclosing class; None if not found."""
     body = None
     for ancestor in ancestors(node):
-        if ancestor.type in _CLASSES:
+        if ancestor.type in CLASSES:
             body = ancestor.child_by_field_name("body")
             break
     if body is None and class_name:
@@ -142,6 +142,44 @@ def class_fields(node: Node, class_name: str) -> set[str] | None:
                 if identifier is not None:
                     fields.add(text(identifier))
     return fields
+
+
+def sole_allocating_member(root: Node, row: int, class_name: str) -> str:
+    """The member that the constructor which the compiler writes for a class allocates.
+
+    The code of such a constructor has the line of the class. Empty if no class of this name begins
+    there, or if more than one member has an initialiser that calls something.
+    """
+    body = _class_body(root, class_name) if class_name else None
+    if body is None or body.parent is None or body.parent.start_point[0] != row:
+        return ""
+    found = []
+    for member in body.named_children:
+        value = member.child_by_field_name("default_value")
+        if member.type == "field_declaration" and value is not None and _calls(value):
+            found += member.children_by_field_name("declarator")
+    identifier = declared_identifier(found[0]) if len(found) == 1 else None
+    return "" if identifier is None else text(identifier)
+
+
+def declared_object(root: Node, row: int, class_name: str) -> str:
+    """The variable in `Shop shop;`, which has the class and no initialiser; empty if none."""
+    for node in nodes_on_row(root, row):
+        type_ = node.child_by_field_name("type")
+        if node.type != "declaration" or type_ is None:
+            continue
+        written = text(type_).split("<")[0].rpartition("::")[2]
+        identifier = declared_identifier(node.child_by_field_name("declarator"))
+        if written == class_name and identifier is not None:
+            return text(identifier)
+    return ""
+
+
+def _calls(value: Node) -> bool:
+    """Whether an initialiser calls something: `{1000}` calls a constructor."""
+    if value.type == "initializer_list":
+        return value.named_child_count > 0
+    return any(node.type in ("call_expression", "new_expression") for node in walk(value))
 
 
 def file_scope_names(node: Node) -> set[str]:
@@ -169,7 +207,7 @@ def _root(node: Node) -> Node:
 
 def _class_body(root: Node, class_name: str) -> Node | None:
     for node in walk(root, skip=("compound_statement",)):
-        if node.type in _CLASSES:
+        if node.type in CLASSES:
             name = node.child_by_field_name("name")
             body = node.child_by_field_name("body")
             if name is not None and body is not None and text(name).split("<")[0] == class_name:

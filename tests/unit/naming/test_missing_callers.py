@@ -65,3 +65,26 @@ def test_a_caller_on_the_stack_decides(tmp_path):
     text = f"{FILLS}void work(int k) {{\nfill(a, 8);\nfill(b, 8);\n}}\n"
     caller = AnyFrame("work", str(tmp_path / "program.cpp"), 6, 1)
     assert name_of(tmp_path, text, caller, THREAD) == "b"
+
+
+TWO = "std::vector<int> slots{100}; double *p = new double[4];"
+
+
+@pytest.mark.parametrize(
+    ("members", "declared", "name"),
+    [
+        ("std::vector<int> slots{100};", "Shop shop;", "shop.slots"),
+        ("int n = 3; std::vector<int> slots = make(100);", "app::Shop shop;", "shop.slots"),
+        ("std::vector<int> slots;", "Shop shop;", "Shop::Shop+1"),
+        (TWO, "Shop shop;", "Shop::Shop+1"),
+    ],
+)
+def test_members_in_a_constructor_that_the_compiler_wrote(tmp_path, members, declared, name):
+    file = tmp_path / "program.cpp"
+    file.write_text(f"struct Shop {{\n{members}\n}};\nint main() {{\n{declared}\n}}\n")
+    frames = [
+        AnyFrame("std::vector<int>::vector", "/usr/include/c++/12/bits/stl_vector.h", 552),
+        AnyFrame("Shop::Shop", str(file), 1, 8),
+        AnyFrame("main", str(file), 5, 1),
+    ]
+    assert name_allocation(frames).name == name
