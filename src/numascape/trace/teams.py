@@ -38,7 +38,7 @@ def first_in_place(threads: pl.DataFrame) -> dict[int, int]:
     rows = threads.select("process", "created_ns", "thread", "ended_ns").sort("process", "thread")
     for own in rows.partition_by("process", maintain_order=True):
         by_size: dict[int, list[list[int]]] = defaultdict(list)
-        for team in _teams(own[1:].sort("created_ns", "thread")):
+        for team in teams_of(own[1:]):
             by_size[len(team)].append(team)
         for size, teams in by_size.items():
             if size > 1 and len(teams) >= MIN_TEAMS:
@@ -47,11 +47,15 @@ def first_in_place(threads: pl.DataFrame) -> dict[int, int]:
     return found
 
 
-def _teams(threads: pl.DataFrame) -> list[list[int]]:
-    """The threads in the order of their creation, in teams that do not overlap in time."""
+def teams_of(threads: pl.DataFrame) -> list[list[int]]:
+    """The threads in the order of their creation, in teams that do not overlap in time.
+
+    `threads` are rows of a trace's table.
+    """
     teams: list[list[int]] = []
     until = -1
-    for _, created, thread, ended in threads.iter_rows():
+    lives = threads.select("created_ns", "thread", "ended_ns").sort("created_ns", "thread")
+    for created, thread, ended in lives.iter_rows():
         if created >= until:
             teams.append([])
         teams[-1].append(thread)
@@ -86,6 +90,11 @@ class TraceOfTeams(DerivedTrace):
     def first_touch(self) -> pl.DataFrame:
         """For each page, the place whose thread touched it first."""
         return self._by_place(self.whole.first_touch)
+
+    @cached_property
+    def seen_lines(self) -> pl.DataFrame:
+        """The cache lines that samples saw the threads of each place use, in rows of threads."""
+        return self._by_place(self.whole.seen_lines)
 
     def _by_place(self, table: pl.DataFrame) -> pl.DataFrame:
         return table.with_columns(pl.col("thread").replace(self.first))

@@ -35,6 +35,24 @@ def uneven() -> Run:
     return run_of(pattern)
 
 
+@pytest.mark.parametrize(("together", "found"), [(True, True), (False, False)])
+def test_threads_do_not_wait_for_those_of_an_earlier_stage(together: bool, found: bool) -> None:
+    """Threads 1 and 2 load what threads 3 and 4 work on, ten times as much."""
+    pattern = Pattern("stages", 5)
+    s = pattern.structure("A", 8)
+    for thread, count in enumerate((1, 1000, 1000, 10_000, 10_000)):
+        pattern.access(s, np.array([thread]), thread, count, 0)
+        pattern.touch(s, np.array([thread]), 0)
+    run = run_of(pattern)
+    if not together:
+        loader = pl.col("thread").is_in([1, 2])
+        run.trace.__dict__["threads"] = run.trace.threads.with_columns(
+            ended_ns=pl.when(loader).then(1_000_000).otherwise("ended_ns"),
+            created_ns=pl.when(pl.col("thread") > 2).then(2_000_000).otherwise("created_ns"),
+        )
+    assert bool(load_imbalance.diagnose(run)) is found
+
+
 def with_source(run: Run, schedule: Schedule | None, *, dynamic: bool = False) -> Run:
     found = SimpleNamespace(
         busiest=lambda _: AT,

@@ -15,6 +15,7 @@ from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_IMBALANCE, MIN_PHA
 from numascape.findings.wording import threads_text
 from numascape.quantities import share_of
 from numascape.trace.phase import loose_phases
+from numascape.trace.teams import teams_of
 
 
 def diagnose(run: Run) -> list[Finding]:
@@ -38,10 +39,17 @@ def diagnose(run: Run) -> list[Finding]:
     found = []
     for (phase,), rows in sorted(by_thread.partition_by("phase", as_dict=True).items()):
         working = rows.filter(~pl.col("thread").is_in(main)) if phase in loose else rows
-        finding = _of_phase(run, int(str(phase)), working)
-        if finding is not None:
-            found.append(finding)
+        for together in _living_together(run, working) if phase in loose else [working]:
+            finding = _of_phase(run, int(str(phase)), together)
+            if finding is not None:
+                found.append(finding)
     return found
+
+
+def _living_together(run: Run, rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """The rows of the threads of each stage. Threads do not wait for those that ended before."""
+    threads = run.trace.threads.filter(pl.col("thread").is_in(rows["thread"].implode()))
+    return [rows.filter(pl.col("thread").is_in(team)) for team in teams_of(threads)]
 
 
 def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
@@ -50,7 +58,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None
     working = counts >= MAX_IDLE_RATIO * counts.mean()
     threads, counts = rows["thread"].to_numpy()[working], counts[working]
-    if len(counts) < 2 or _one_after_the_other(run, threads.tolist()):
+    if len(counts) < 2:
         return None
     ratio = float(counts.max() / counts.mean())
     if ratio < MIN_IMBALANCE:
@@ -114,12 +122,6 @@ def _users_change(run: Run, phase: int) -> bool:
         if subject.pattern is Pattern.CHANGING or subject.is_dealt_out:
             changing += count
     return 2 * changing > int(by_structure["count"].sum())
-
-
-def _one_after_the_other(run: Run, threads: list[int]) -> bool:
-    """Whether no two threads are alive at the same time. Then no thread waits for another."""
-    lives = run.trace.threads.filter(pl.col("thread").is_in(threads)).sort("created_ns")
-    return bool((lives["created_ns"].shift(-1) >= lives["ended_ns"]).all())
 
 
 def _even_out(run: Run, place: Place | None, schedule: Schedule | None) -> str:
