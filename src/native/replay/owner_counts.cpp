@@ -9,17 +9,7 @@ void OwnerCounts::count(uint32_t page, Counter by, CountPair counts, uint64_t ti
     if (const auto owner = owners_.sole(page)) {
         add(*owner, page, by, counts);
     } else {
-        const auto shares = owners_.shares(page, threads_.start_of(by.thread), time);
-        if (const auto part = runtime_.part(page, by.phase)) {
-            auto of_reads = shares;
-            auto of_writes = shares;
-            runtime_.give(part->reads, of_reads, out_.owners);
-            runtime_.give(part->writes, of_writes, out_.owners);
-            divide(page, by, {counts.reads, 0}, of_reads);
-            divide(page, by, {0, counts.writes}, of_writes);
-        } else {
-            divide(page, by, counts, shares);
-        }
+        divide(page, by, counts, owners_.shares(page, threads_.start_of(by.thread), time));
     }
     if (!by.of_lines && owners_.is_ambiguous(page)) {
         out_.ambiguous_pages += 1;

@@ -7,16 +7,14 @@
 #include "page_owners.h"
 #include "replay.h"
 #include "replayed_threads.h"
-#include "runtime_code.h"
 
 namespace numascape {
 
 // Gives the counts of pages to their owners.
 class OwnerCounts {
   public:
-    OwnerCounts(const PageOwners& owners, const ReplayedThreads& threads, RuntimeCode& runtime,
-                Replay& out)
-        : owners_(owners), threads_(threads), runtime_(runtime), out_(out) {}
+    OwnerCounts(const PageOwners& owners, const ReplayedThreads& threads, Replay& out)
+        : owners_(owners), threads_(threads), out_(out) {}
 
     // Whose accesses.
     struct Counter {
@@ -34,7 +32,6 @@ class OwnerCounts {
 
     const PageOwners& owners_;
     const ReplayedThreads& threads_;
-    RuntimeCode& runtime_;
     Replay& out_;
 };
 

@@ -5,20 +5,6 @@
 
 namespace numascape {
 
-void PendingAccesses::add_sample(const SampleRecord& sample, uint32_t page) {
-    samples_[page].push_back(&sample);
-    if (runtime_.is_used()) {
-        const SiteCounts::Access access = sites_.access_of(sample.site);
-        const auto times = static_cast<double>(sample.weight);
-        runtime_.add_sample(page, sample.phase, access.pc,
-                            {times * access.reads, times * access.writes});
-    }
-}
-
-bool PendingAccesses::is_runtime(uint32_t site) const {
-    return runtime_.is_used() && runtime_.contains(sites_.access_of(site).pc);
-}
-
 void PendingAccesses::add(const Fault& fault, uint32_t page) {
     faults_[page].push_back(fault);
 }
@@ -64,7 +50,6 @@ void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
                              sample->time, whole},
                       at->first, time);
         }
-        runtime_.forget_samples(at->first);
     }
     auto taken = transfers_.lower_bound(pages.first);
     for (; taken != transfers_.end() && taken->first < pages.end; taken = transfers_.erase(taken)) {
@@ -77,8 +62,8 @@ void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
 void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time) {
     std::optional<uint32_t> owner = owners_.sole(page);
     if (!owner) {
-        auto shares = owners_.shares(page, transfers.time, std::max(time, transfers.time + 1));
-        runtime_.keep(runtime_.contains(transfers.to_pc), shares, out_.owners);
+        const auto shares =
+            owners_.shares(page, transfers.time, std::max(time, transfers.time + 1));
         const auto most = std::max_element(
             shares.begin(), shares.end(),
             [](const auto& one, const auto& other) { return one.weight < other.weight; });
@@ -87,7 +72,7 @@ void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page,
         }
         owner = most->owner;
     }
-    TransferColumns& out = out_.transfers;
+    TransferColumns& out = transfers_out_;
     out.owner.push_back(*owner);
     out.page.push_back(owners_.index_in(*owner, page));
     out.thread.push_back(transfers.to);
@@ -117,12 +102,10 @@ void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t ti
         return;
     }
     if (owners_.has_only_small(page)) {
-        sites_.add_shared(sample.site, sample.phase, group_of(page, is_runtime(sample.site)),
-                          sample.weight);
+        sites_.add_shared(sample.site, sample.phase, group_of(page), sample.weight);
         return;
     }
-    auto shares = owners_.shares(page, sample.time, std::max(time, sample.time + 1));
-    runtime_.keep(is_runtime(sample.site), shares, out_.owners);
+    const auto shares = owners_.shares(page, sample.time, std::max(time, sample.time + 1));
     double total = 0;
     for (const PageShares::Share& share : shares) {
         total += share.weight;
@@ -132,22 +115,20 @@ void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t ti
     }
 }
 
-uint32_t PendingAccesses::group_of(uint32_t page, bool runtime) {
-    const auto [at, fresh] =
-        groups_.try_emplace({page, runtime}, static_cast<uint32_t>(groups_.size()));
+uint32_t PendingAccesses::group_of(uint32_t page) {
+    const auto [at, fresh] = groups_.try_emplace(page, static_cast<uint32_t>(groups_.size()));
     if (!fresh) {
         return at->second;
     }
-    auto shares = owners_.shares(page, 0, 1);
-    runtime_.keep(runtime, shares, out_.owners);
+    const auto shares = owners_.shares(page, 0, 1);
     double total = 0;
     for (const PageShares::Share& share : shares) {
         total += share.weight;
     }
     for (const PageShares::Share& share : shares) {
-        out_.shares.group.push_back(at->second);
-        out_.shares.owner.push_back(share.owner);
-        out_.shares.share.push_back(share.weight / total);
+        shares_.group.push_back(at->second);
+        shares_.owner.push_back(share.owner);
+        shares_.share.push_back(share.weight / total);
     }
     return at->second;
 }

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "owner_counts.h"
 #include "page_owners.h"
-#include "runtime_code.h"
 #include "site_counts.h"
 #include "window_pages.h"
 
@@ -19,11 +18,17 @@ namespace numascape {
 class PendingAccesses {
   public:
     PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
-                    RuntimeCode& runtime, Replay& out)
-        : owners_(owners), counts_(counts), sites_(sites), runtime_(runtime), out_(out) {}
+                    ShareColumns& shares, TransferColumns& transfers)
+        : owners_(owners),
+          counts_(counts),
+          sites_(sites),
+          shares_(shares),
+          transfers_out_(transfers) {}
 
     // The record must stay in memory.
-    void add_sample(const SampleRecord& sample, uint32_t page);
+    void add_sample(const SampleRecord& sample, uint32_t page) {
+        samples_[page].push_back(&sample);
+    }
 
     struct Fault {
         uint32_t thread;
@@ -57,17 +62,15 @@ class PendingAccesses {
     void attribute(const Fault& fault, uint32_t page, uint64_t time);
     void attribute_samples(WindowPages pages, uint64_t time);
 
-    // Whether the site is in the code of a runtime, where that matters.
-    bool is_runtime(uint32_t site) const;
-    // The group of the owners of a page of small blocks that this kind of code accesses.
-    uint32_t group_of(uint32_t page, bool runtime);
+    // The group of the owners of a page of small blocks.
+    uint32_t group_of(uint32_t page);
 
     PageOwners& owners_;
     OwnerCounts& counts_;
     SiteCounts& sites_;
-    RuntimeCode& runtime_;
-    Replay& out_;
-    std::map<std::pair<uint32_t, bool>, uint32_t> groups_;  // by page and kind of code
+    ShareColumns& shares_;
+    std::unordered_map<uint32_t, uint32_t> groups_;  // by page
+    TransferColumns& transfers_out_;
     std::map<uint32_t, std::vector<const SampleRecord*>> samples_;
     std::map<uint32_t, std::vector<Fault>> faults_;
     std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;

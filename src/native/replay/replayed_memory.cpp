@@ -86,7 +86,6 @@ void Replayer::module_load(const RecordView& record) {
     }
     const auto path = text_of(record.rest<ModuleRecord>());
     const uint32_t owner = owners_.load_module(module.start, module.end - module.start, path);
-    runtime_.load_module(module.start, module.end, path);
     out_.modules.push_back({std::string(path), module.start, module.end, module.load_bias, owner});
 }
 
@@ -98,7 +97,6 @@ void Replayer::module_unload(const RecordView& record) {
         touches_.emit_remaining(pages);
         pending_.attribute(pages, module.time);
         owners_.unload_module(pages);
-        runtime_.unload_module(module.start);
     }
 }
 

@@ -28,9 +28,8 @@ class Replayer {
           owners_(out.owners, out.paths),
           touches_(owners_, out.touches),
           threads_(out.threads),
-          runtime_(out.call_stacks),
-          counts_(owners_, threads_, runtime_, out),
-          pending_(owners_, counts_, sites_, runtime_, out),
+          counts_(owners_, threads_, out),
+          pending_(owners_, counts_, sites_, out.shares, out.transfers),
           mappings_(owners_, touches_, pending_) {}
 
     // Reads what replaying needs to know before: small blocks, call stacks, starts of threads, and
@@ -73,7 +72,6 @@ class Replayer {
     PageOwners owners_;
     FirstTouches touches_;
     ReplayedThreads threads_;
-    RuntimeCode runtime_;
     OwnerCounts counts_;
     SiteCounts sites_;
     PendingAccesses pending_;

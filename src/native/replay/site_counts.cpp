@@ -28,23 +28,6 @@ void SiteCounts::add_shared(uint32_t site, uint32_t phase, uint32_t group, doubl
     shared_.add({site, phase, group}, weight);
 }
 
-SiteCounts::Access SiteCounts::access_of(uint32_t site) const {
-    constexpr uint32_t kPlaces = uint32_t{1} << kPlaceBits;
-    Access found;
-    const auto block = blocks_.find(site / kPlaces);
-    if (block == blocks_.end()) {
-        return found;
-    }
-    for (const BlockAccess& access : block->second) {
-        if (access.place == site % kPlaces) {
-            found.pc = access.pc;
-            found.reads += access.own_counter != 0 ? access.reads != 0 : access.reads;
-            found.writes += access.own_counter != 0 ? access.writes != 0 : access.writes;
-        }
-    }
-    return found;
-}
-
 uint32_t SiteCounts::add_read(uint64_t pc, uint32_t phase) {
     const auto [at, fresh] =
         reads_.try_emplace(pc, Reads{static_cast<uint32_t>(reads_.size()), {}});

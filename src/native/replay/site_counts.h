@@ -26,14 +26,6 @@ class SiteCounts {
                     double whole);
     // A sample on a page that the owners of a group share (see SharedSampleColumns).
     void add_shared(uint32_t site, uint32_t phase, uint32_t group, double weight);
-    // An instruction of the site, and the accesses of one execution; if their number depends on
-    // data, as if it were one.
-    struct Access {
-        uint64_t pc = 0;
-        double reads = 0;
-        double writes = 0;
-    };
-    Access access_of(uint32_t site) const;
     // One read by the instruction at `pc`, which has no block: its site.
     uint32_t add_read(uint64_t pc, uint32_t phase);
     void finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared);
