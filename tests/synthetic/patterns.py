@@ -38,6 +38,7 @@ class Pattern:
     estimated: list[int] = field(default_factory=list)  # of each line; none: not told
     instances: list[tuple[int, int, int, int]] = field(default_factory=list)
     transfers: list[tuple[Any, ...]] = field(default_factory=list)  # none: not recorded
+    seen_lines: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
     placed_by_first_touch: bool = False
 
     def phase(self, name: str, line: int = 0, repetitions: int = 1) -> int:
@@ -79,6 +80,24 @@ class Pattern:
                 *(travelling, travelling, judged, shared),
             )
         )
+
+    def see(
+        self,
+        structure: int,
+        page: int,
+        thread: int,
+        lines: int,
+        *,
+        line: int = -1,
+        bytes_: int = 0,
+        times: int = 1,
+        alone: int = 0,
+        writing: int = 0,
+        phase: int = 0,
+    ) -> None:
+        """Say that samples saw the thread use these lines of the page (a bit for each)."""
+        row = (structure, 0, page, line, thread, phase, lines, bytes_, times, alone, writing)
+        self.seen_lines.append(row)
 
     def structure(self, name: str, pages: int, **columns: Any) -> int:
         """Add a structure and return its id."""
@@ -162,7 +181,11 @@ class Pattern:
         accesses = pl.concat(self.accesses)
         first_touch = pl.concat(self.first_touch)
         threads = np.arange(self.threads, dtype=np.uint32)
-        recorded = {"transfers": self._frame("transfers", self.transfers)} if self.transfers else {}
+        recorded = {
+            name: self._frame(name, rows)
+            for name, rows in (("transfers", self.transfers), ("seen_lines", self.seen_lines))
+            if rows
+        }
         return recorded | {
             "structures": pl.DataFrame(self.structures, schema=_STRUCTURES, orient="row"),
             "accesses": accesses,

@@ -37,8 +37,19 @@ struct PlaceInfo {
     uint64_t pc;    // of the first access
     uint32_t site;  // see BlockAccess
 };
+// The lowest address of a group, from the program's registers where it is counted.
+struct GroupAddress {
+    static constexpr uint8_t kNone = 16;
+    int64_t distance;
+    uint8_t base;   // numbers of registers, in the instruction set's order
+    uint8_t index;  // times scale
+    uint8_t scale;
+    bool known;
+    bool accumulator_saved;  // in the slot of Role::kFlags, if the address needs it
+};
 struct GroupInfo {
     PlaceInfo place;
+    GroupAddress address;
     uint16_t accesses;
     GroupAccess access[1];
 };

@@ -222,16 +222,17 @@ void block_counter_ran_out(uint64_t argument, const void* info, ThreadRecorder* 
     }
 }
 
-void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site) {
-    shard.count_sample(recorder, page, pc, site);
+void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site,
+                  const SeenParts& seen) {
+    shard.count_sample(recorder, page, pc, site, seen);
 }
 
 void note_special(ThreadRecorder& recorder, uint32_t block, uint32_t site, uint64_t address,
-                  uint64_t times) {
+                  const SeenParts& seen, uint64_t times) {
     const Sampling& sampling = recorder.sampling;
     const bool always = ShardWriter::always_noted(recorder, times);
     if (always || (sampling.weight != 0 && sampling.block == block)) {
-        shard.note_sample(recorder, site, window_page(address),
+        shard.note_sample(recorder, site, window_page(address), seen,
                           always ? times : sampling.weight * times, always);
     }
 }

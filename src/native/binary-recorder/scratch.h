@@ -33,6 +33,10 @@ struct Emitter {
 // The roles of scratch registers; each role has a thread slot that saves the program's value.
 enum class Role : unsigned { kAddress, kTable, kSecond, kLine, kFlags, kCount };
 
+// Where the program's value of the role's register is, if it was saved.
+enum class ThreadSlot : unsigned;
+ThreadSlot spill_slot(Role role);
+
 // The registers taken for a whole block.
 struct BlockScratch {
     reg_id_t reg[static_cast<unsigned>(Role::kCount)];

@@ -18,6 +18,7 @@
 
 #include "demangle.h"
 #include "replay.h"
+#include "replayed_tables.h"
 #include "shard_reader.h"
 #include "table.h"
 
@@ -28,112 +29,6 @@ namespace {
 
 // Rows of a replay after which the C library keeps much memory that is not needed any more.
 constexpr size_t kLargeReplay = size_t{1} << 16;
-
-Table owners(Owners&& columns) {
-    Table out;
-    out.add("kind", std::move(columns.kind));
-    out.add("start", std::move(columns.start));
-    out.add("bytes", std::move(columns.bytes));
-    out.add("stack_id", std::move(columns.stack_id));
-    out.add("thread", std::move(columns.thread));
-    out.add("path", std::move(columns.path));
-    out.add("flags", std::move(columns.flags));
-    out.add("blocks", std::move(columns.blocks));
-    out.add("object", std::move(columns.object));
-    out.add("object_start", std::move(columns.object_start));
-    return out;
-}
-
-Table counts(CountColumns&& columns) {
-    Table out;
-    out.add("owner", std::move(columns.owner));
-    out.add("page", std::move(columns.page));
-    out.add("thread", std::move(columns.thread));
-    out.add("phase", std::move(columns.phase));
-    out.add("reads", std::move(columns.reads));
-    out.add("writes", std::move(columns.writes));
-    out.add("fetched_lines", std::move(columns.fetched_lines));
-    out.add("dirtied_lines", std::move(columns.dirtied_lines));
-    return out;
-}
-
-Table touches(TouchColumns&& columns) {
-    Table out;
-    out.add("owner", std::move(columns.owner));
-    out.add("page", std::move(columns.page));
-    out.add("thread", std::move(columns.thread));
-    out.add("phase", std::move(columns.phase));
-    out.add("time", std::move(columns.time));
-    out.add("pc", std::move(columns.pc));
-    out.add("flags", std::move(columns.flags));
-    return out;
-}
-
-Table placement(PlacementColumns&& columns) {
-    Table out;
-    out.add("owner", std::move(columns.owner));
-    out.add("page", std::move(columns.page));
-    out.add("node", std::move(columns.node));
-    return out;
-}
-
-Table sites(SiteColumns&& columns) {
-    Table out;
-    out.add("site", std::move(columns.site));
-    out.add("phase", std::move(columns.phase));
-    out.add("pc", std::move(columns.pc));
-    out.add("reads", std::move(columns.reads));
-    out.add("writes", std::move(columns.writes));
-    out.add("executions", std::move(columns.executions));
-    return out;
-}
-
-Table samples(SampleColumns&& columns) {
-    Table out;
-    out.add("site", std::move(columns.site));
-    out.add("phase", std::move(columns.phase));
-    out.add("owner", std::move(columns.owner));
-    out.add("page", std::move(columns.page));
-    out.add("weight", std::move(columns.weight));
-    out.add("whole", std::move(columns.whole));
-    return out;
-}
-
-Table shared_samples(SharedSampleColumns&& columns) {
-    Table out;
-    out.add("site", std::move(columns.site));
-    out.add("phase", std::move(columns.phase));
-    out.add("group", std::move(columns.group));
-    out.add("weight", std::move(columns.weight));
-    return out;
-}
-
-Table shares(ShareColumns&& columns) {
-    Table out;
-    out.add("group", std::move(columns.group));
-    out.add("owner", std::move(columns.owner));
-    out.add("share", std::move(columns.share));
-    return out;
-}
-
-Table transfers(TransferColumns&& columns) {
-    Table out;
-    out.add("owner", std::move(columns.owner));
-    out.add("page", std::move(columns.page));
-    out.add("thread", std::move(columns.thread));
-    out.add("from_thread", std::move(columns.from_thread));
-    out.add("phase", std::move(columns.phase));
-    out.add("line", std::move(columns.line));
-    out.add("from_pc", std::move(columns.from_pc));
-    out.add("to_pc", std::move(columns.to_pc));
-    out.add("from_bytes", std::move(columns.from_bytes));
-    out.add("to_bytes", std::move(columns.to_bytes));
-    out.add("transfers", std::move(columns.transfers));
-    out.add("travelling", std::move(columns.travelling));
-    out.add("judged", std::move(columns.judged));
-    out.add("shared", std::move(columns.shared));
-    return out;
-}
 
 nb::dict header(const ShardHeader& from) {
     nb::dict out;
@@ -309,6 +204,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["shared_samples"] = nb::cast(shared_samples(std::move(result.shared_samples)));
     out["shares"] = nb::cast(shares(std::move(result.shares)));
     out["transfers"] = nb::cast(transfers(std::move(result.transfers)));
+    out["seen_lines"] = nb::cast(seen_lines(std::move(result.seen_lines)));
     out["places"] = places(result.places);
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);

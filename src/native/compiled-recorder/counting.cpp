@@ -160,7 +160,7 @@ CALLED void numascape_touch(void* table, uint64_t counter_offset, uint64_t place
         const auto first = static_cast<uint32_t>(place & ((1 << kPlacesShift) - 1));
         const auto last = first + static_cast<uint32_t>(place >> kPlacesShift);
         for (uint32_t each = first; each <= last; ++each) {
-            shard.count_sample(*recorder, page, code, block << kPlaceBits | each);
+            shard.count_sample(*recorder, page, code, block << kPlaceBits | each, {});
         }
     } else {
         shard.touch(*recorder, static_cast<const PageCounter*>(table), page, code);
@@ -197,7 +197,7 @@ CALLED void numascape_note(void* table, const Site* site, uint64_t address,
     ThreadRecorder* recorder = writing.nested() ? nullptr : counted_thread();
     if (begin_sample(recorder, static_cast<PageCounter*>(table), site, *module)) {
         shard.note_sample(*recorder, number_of(site, *module) << kPlaceBits, window_page(address),
-                          recorder->sampling.weight, false);
+                          seen_at(address), recorder->sampling.weight, false);
     }
 }
 
@@ -230,9 +230,9 @@ void note_range(ThreadRecorder& recorder, const CountTable& table, const Site* s
     }
     describe(recorder, site, module);
     for (uint32_t place = 0; place < places; ++place) {
-        shard.note_sample(recorder, number << kPlaceBits | place,
-                          window_page(middle + place * distance),
-                          always ? executions : recorder.sampling.weight, always);
+        const uint64_t address = middle + place * distance;
+        shard.note_sample(recorder, number << kPlaceBits | place, window_page(address),
+                          seen_at(address), always ? executions : recorder.sampling.weight, always);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "owner_counts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace numascape {
 
@@ -9,7 +10,8 @@ void OwnerCounts::count(uint32_t page, Counter by, CountPair counts, uint64_t ti
     if (const auto owner = owners_.sole(page)) {
         add(*owner, page, by, counts);
     } else {
-        divide(page, by, counts, owners_.shares(page, threads_.start_of(by.thread), time));
+        auto shares = owners_.shares(page, threads_.start_of(by.thread), time);
+        divide(page, by, counts, seen_.as_seen(page, by.thread, std::move(shares)));
     }
     if (!by.of_lines && owners_.is_ambiguous(page)) {
         out_.ambiguous_pages += 1;

@@ -7,6 +7,7 @@
 #include "page_owners.h"
 #include "replay.h"
 #include "replayed_threads.h"
+#include "seen_on_pages.h"
 
 namespace numascape {
 
@@ -15,6 +16,13 @@ class OwnerCounts {
   public:
     OwnerCounts(const PageOwners& owners, const ReplayedThreads& threads, Replay& out)
         : owners_(owners), threads_(threads), out_(out) {}
+
+    // A sample of the accesses to the page, which several blocks may share.
+    void add_sample(uint32_t page, uint32_t thread, const SampleRecord& sample) {
+        if (sample.seen.lines != 0 && owners_.has_only_small(page)) {
+            seen_.add(page, thread, sample);
+        }
+    }
 
     // Whose accesses.
     struct Counter {
@@ -33,6 +41,7 @@ class OwnerCounts {
     const PageOwners& owners_;
     const ReplayedThreads& threads_;
     Replay& out_;
+    SeenOnPages seen_;
 };
 
 }  // namespace numascape

@@ -34,9 +34,9 @@ void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small, OwnerK
     owners_.bytes[site->second] += small.bytes;
     owners_.blocks[site->second] += small.blocks;
     if (kind == OwnerKind::kSmallRegions) {
-        regions_.add_small(page, site->second, small.bytes);
+        regions_.add_small(page, site->second, small.bytes, small.parts);
     } else {
-        shares_.add_small(page, site->second, small.bytes);
+        shares_.add_small(page, site->second, small.bytes, small.parts);
     }
 }
 
@@ -169,18 +169,19 @@ void PageOwners::allocate(const AllocRecord& block, bool never_used) {
     }
     // Pages at the ends, which also contain other blocks. An unused block keeps one byte,
     // because a page needs an owner.
-    const auto share = [&](uint32_t page, uint64_t bytes) {
-        shares_.add_block(page, owner, never_used ? 1 : bytes, block.time);
+    const auto share = [&](uint32_t page, uint64_t low, uint64_t high) {
+        shares_.add_block(page, owner, never_used ? 1 : high - low, block.time,
+                          PageParts::of(low, high - low));
     };
     for (uint32_t page = first; page < std::min(own.first, end); ++page) {
         const uint64_t low = page == first ? block.address % kPageBytes : 0;
         const uint64_t high =
             page + 1 == end ? low + std::min(block.bytes, kPageBytes - low) : kPageBytes;
-        share(page, high - low);
+        share(page, low, high);
     }
     for (uint32_t page = std::max(own.end, own.first); page < end; ++page) {
         const uint64_t in_last = (block.address + block.bytes) % kPageBytes;
-        share(page, in_last == 0 ? kPageBytes : in_last);
+        share(page, 0, in_last == 0 ? kPageBytes : in_last);
     }
 }
 
@@ -230,7 +231,7 @@ std::vector<PageShares::Share> PageOwners::shares(uint32_t page, uint64_t since,
                                                   uint64_t until) const {
     std::vector<PageShares::Share> below;
     if (const auto owner = sole_below(page)) {
-        below.push_back({*owner, 1});
+        below.push_back({*owner, 1, PageParts::every()});
     } else {
         below = shares_.during(page, since, until);
     }
@@ -248,7 +249,7 @@ std::vector<PageShares::Share> PageOwners::shares(uint32_t page, uint64_t since,
     }
     for (const PageShares::Share& share : below) {
         if (left > 0) {
-            shares.push_back({share.owner, share.weight / total * left});
+            shares.push_back({share.owner, share.weight / total * left, share.parts});
         }
     }
     return shares;

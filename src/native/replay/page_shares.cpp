@@ -12,13 +12,14 @@ bool PageShares::has_only_small(uint32_t page) const {
     return at != pages_.end() && at->second.blocks.empty() && at->second.small.size() > 1;
 }
 
-void PageShares::add_small(uint32_t page, uint32_t owner, uint64_t bytes) {
-    pages_[page].small.push_back({owner, std::max<uint64_t>(bytes, 1)});
+void PageShares::add_small(uint32_t page, uint32_t owner, uint64_t bytes, const PageParts& parts) {
+    pages_[page].small.push_back({owner, std::max<uint64_t>(bytes, 1), parts});
 }
 
-void PageShares::add_block(uint32_t page, uint32_t owner, uint64_t bytes, uint64_t begin) {
+void PageShares::add_block(uint32_t page, uint32_t owner, uint64_t bytes, uint64_t begin,
+                           const PageParts& parts) {
     const auto on_page = static_cast<uint32_t>(std::clamp<uint64_t>(bytes, 1, kPageBytes));
-    pages_[page].blocks.push_back({owner, on_page, begin, kAlive});
+    pages_[page].blocks.push_back({owner, on_page, parts, begin, kAlive});
 }
 
 void PageShares::end_block(uint32_t page, uint32_t owner, uint64_t end) {
@@ -42,10 +43,10 @@ std::vector<PageShares::Share> PageShares::during(uint32_t page, uint64_t since,
     const auto at = pages_.find(page);
     if (shares.empty() && at != pages_.end()) {
         for (const Block& block : at->second.blocks) {
-            shares.push_back({block.owner, static_cast<double>(block.bytes)});
+            shares.push_back({block.owner, static_cast<double>(block.bytes), block.parts});
         }
         for (const Small& small : at->second.small) {
-            shares.push_back({small.owner, static_cast<double>(small.bytes)});
+            shares.push_back({small.owner, static_cast<double>(small.bytes), small.parts});
         }
     }
     return shares;
@@ -66,7 +67,7 @@ std::vector<PageShares::Share> PageShares::parts(uint32_t page, uint64_t since,
         if (end > begin) {
             const double weight = static_cast<double>(end - begin) * block.bytes;
             left -= weight;
-            shares.push_back({block.owner, weight});
+            shares.push_back({block.owner, weight, block.parts});
         }
     }
     double wanted = 0;
@@ -76,7 +77,8 @@ std::vector<PageShares::Share> PageShares::parts(uint32_t page, uint64_t since,
     const double scale = wanted > left ? std::max(left, 0.0) / wanted : 1.0;
     for (const Small& small : at->second.small) {
         if (scale > 0) {
-            shares.push_back({small.owner, scale * time * static_cast<double>(small.bytes)});
+            shares.push_back(
+                {small.owner, scale * time * static_cast<double>(small.bytes), small.parts});
         }
     }
     return shares;

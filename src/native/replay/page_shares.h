@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "page_parts.h"
 #include "pages.h"
 
 namespace numascape {
@@ -20,6 +21,7 @@ class PageShares {
     struct Share {
         uint32_t owner;
         double weight;
+        PageParts parts;  // of the page, where it was
     };
 
     bool contains(uint32_t page) const { return pages_.contains(page); }
@@ -27,9 +29,11 @@ class PageShares {
     // Whether several small blocks share the page, and no block of at least a page ever did.
     bool has_only_small(uint32_t page) const;
 
-    void add_small(uint32_t page, uint32_t owner, uint64_t bytes);
-    // `bytes` of the block lie on the page; `begin` in ticks.
-    void add_block(uint32_t page, uint32_t owner, uint64_t bytes, uint64_t begin);
+    void add_small(uint32_t page, uint32_t owner, uint64_t bytes,
+                   const PageParts& parts = PageParts::every());
+    // `bytes` of the block lie on the page, at these parts; `begin` in ticks.
+    void add_block(uint32_t page, uint32_t owner, uint64_t bytes, uint64_t begin,
+                   const PageParts& parts = PageParts::every());
     void end_block(uint32_t page, uint32_t owner, uint64_t end);
 
     // The owners that share the counts of [since, until]. Weights are positive; owners may repeat.
@@ -49,12 +53,14 @@ class PageShares {
     struct Block {
         uint32_t owner;
         uint32_t bytes;
+        PageParts parts;
         uint64_t begin;
         uint64_t end;
     };
     struct Small {
         uint32_t owner;
         uint64_t bytes;
+        PageParts parts;
     };
     struct Page {
         std::vector<Block> blocks;

@@ -44,11 +44,8 @@ void PendingAccesses::attribute_accesses(WindowPages pages, uint64_t time) {
 void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
     auto at = samples_.lower_bound(pages.first);
     for (; at != samples_.end() && at->first < pages.end; at = samples_.erase(at)) {
-        for (const SampleRecord* sample : at->second) {
-            const bool whole = (sample->header.flags & kSampleWhole) != 0;
-            attribute(Sample{sample->site, sample->phase, static_cast<double>(sample->weight),
-                             sample->time, whole},
-                      at->first, time);
+        for (const Recorded& recorded : at->second) {
+            attribute(recorded, at->first, time);
         }
     }
     auto taken = transfers_.lower_bound(pages.first);
@@ -59,18 +56,52 @@ void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
     }
 }
 
+void PendingAccesses::attribute(const Recorded& recorded, uint32_t page, uint64_t time) {
+    const SampleRecord& sample = *recorded.sample;
+    const bool whole = (sample.header.flags & kSampleWhole) != 0;
+    attribute(
+        Sample{sample.site, sample.phase, static_cast<double>(sample.weight), sample.time, whole},
+        page, time);
+    if (!follows_lines_) {
+        return;
+    }
+    const auto parts = sample.seen.lines == 0 ? PageParts::every() : PageParts::of(sample.seen);
+    const auto owner = owner_of(page, parts, sample.time, std::max(time, sample.time + 1));
+    if (owner) {
+        seen_lines_.add(*owner, owners_.index_in(*owner, page), recorded.thread, sample,
+                        {lives_.one_at(sample.time), sites_.writes(sample.site)});
+    }
+}
+
+std::optional<uint32_t> PendingAccesses::owner_of(uint32_t page, const PageParts& parts,
+                                                  uint64_t since, uint64_t until) {
+    if (const auto sole = owners_.sole(page)) {
+        return sole;
+    }
+    std::vector<PageShares::Share> now;
+    std::vector<PageShares::Share>* shares = &now;
+    if (owners_.has_only_small(page)) {
+        shares = &small_shares_[page];
+    }
+    if (shares->empty()) {
+        *shares = owners_.shares(page, since, until);
+    }
+    const auto before = [&](const PageShares::Share& one, const PageShares::Share& other) {
+        const bool has_one = one.parts.meets(parts);
+        const bool has_other = other.parts.meets(parts);
+        return has_one != has_other ? has_other : one.weight < other.weight;
+    };
+    const auto most = std::max_element(shares->begin(), shares->end(), before);
+    // What is between the blocks belongs to the allocator.
+    const bool owned = most != shares->end() && most->parts.meets(parts);
+    return owned ? std::optional(most->owner) : std::nullopt;
+}
+
 void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time) {
-    std::optional<uint32_t> owner = owners_.sole(page);
+    const auto owner =
+        owner_of(page, PageParts::every(), transfers.time, std::max(time, transfers.time + 1));
     if (!owner) {
-        const auto shares =
-            owners_.shares(page, transfers.time, std::max(time, transfers.time + 1));
-        const auto most = std::max_element(
-            shares.begin(), shares.end(),
-            [](const auto& one, const auto& other) { return one.weight < other.weight; });
-        if (most == shares.end()) {
-            return;
-        }
-        owner = most->owner;
+        return;
     }
     TransferColumns& out = transfers_out_;
     out.owner.push_back(*owner);

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "owner_counts.h"
 #include "page_owners.h"
+#include "seen_lines.h"
 #include "site_counts.h"
+#include "thread_lives.h"
 #include "window_pages.h"
 
 namespace numascape {
@@ -18,16 +21,25 @@ namespace numascape {
 class PendingAccesses {
   public:
     PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
-                    ShareColumns& shares, TransferColumns& transfers)
+                    SeenLines& seen_lines, ShareColumns& shares, TransferColumns& transfers)
         : owners_(owners),
           counts_(counts),
           sites_(sites),
+          seen_lines_(seen_lines),
           shares_(shares),
           transfers_out_(transfers) {}
 
     // The record must stay in memory.
-    void add_sample(const SampleRecord& sample, uint32_t page) {
-        samples_[page].push_back(&sample);
+    void add_transfers(const TransfersRecord& transfers, uint32_t page) {
+        transfers_[page].push_back(&transfers);
+    }
+
+    // Lines of pages that only one thread of the process uses say nothing.
+    void has_several_threads(bool several) { follows_lines_ = several; }
+    ThreadLives& lives() { return lives_; }
+    // The record must stay in memory.
+    void add_sample(const SampleRecord& sample, uint32_t page, uint32_t thread) {
+        samples_[page].push_back({&sample, thread});
     }
 
     struct Fault {
@@ -38,10 +50,6 @@ class PendingAccesses {
         bool hinting;
     };
     void add(const Fault& fault, uint32_t page);
-    // The record must stay in memory.
-    void add_transfers(const TransfersRecord& transfers, uint32_t page) {
-        transfers_[page].push_back(&transfers);
-    }
 
     // The counts of the pages leave the tables at `time`.
     void attribute(WindowPages pages, uint64_t time);
@@ -50,6 +58,10 @@ class PendingAccesses {
     void attribute_accesses(WindowPages pages, uint64_t time);
 
   private:
+    struct Recorded {
+        const SampleRecord* sample;
+        uint32_t thread;
+    };
     struct Sample {
         uint32_t site;
         uint32_t phase;
@@ -58,7 +70,11 @@ class PendingAccesses {
         bool whole;
     };
     void attribute(const Sample& sample, uint32_t page, uint64_t time);
+    void attribute(const Recorded& recorded, uint32_t page, uint64_t time);
     void attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time);
+    // The owner of these parts of the page, or of most of them, from `since` to `until`.
+    std::optional<uint32_t> owner_of(uint32_t page, const PageParts& parts, uint64_t since,
+                                     uint64_t until);
     void attribute(const Fault& fault, uint32_t page, uint64_t time);
     void attribute_samples(WindowPages pages, uint64_t time);
 
@@ -68,10 +84,15 @@ class PendingAccesses {
     PageOwners& owners_;
     OwnerCounts& counts_;
     SiteCounts& sites_;
+    SeenLines& seen_lines_;
     ShareColumns& shares_;
     std::unordered_map<uint32_t, uint32_t> groups_;  // by page
+    // By page that only small blocks share.
+    std::unordered_map<uint32_t, std::vector<PageShares::Share>> small_shares_;
+    bool follows_lines_ = true;
+    ThreadLives lives_;
     TransferColumns& transfers_out_;
-    std::map<uint32_t, std::vector<const SampleRecord*>> samples_;
+    std::map<uint32_t, std::vector<Recorded>> samples_;
     std::map<uint32_t, std::vector<Fault>> faults_;
     std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;
 };

@@ -41,10 +41,12 @@ void RegionPages::share_ends(uint32_t owner, const Region& region, uint64_t time
     const uint64_t end = region.address + region.bytes;
     const uint64_t in_first = kPageBytes - region.address % kPageBytes;
     if (in_first < kPageBytes) {
-        shares_.add_block(all.first, owner, in_first, time);
+        const uint64_t offset = region.address % kPageBytes;
+        shares_.add_block(all.first, owner, in_first, time, PageParts::of(offset, region.bytes));
     }
     if (end % kPageBytes != 0) {
-        shares_.add_block(all.end - 1, owner, end % kPageBytes, time);
+        shares_.add_block(all.end - 1, owner, end % kPageBytes, time,
+                          PageParts::of(0, end % kPageBytes));
     }
 }
 

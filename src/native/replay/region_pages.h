@@ -19,8 +19,8 @@ namespace numascape {
 // divided by bytes.
 class RegionPages {
   public:
-    void add_small(uint32_t page, uint32_t owner, uint64_t bytes) {
-        shares_.add_small(page, owner, bytes);
+    void add_small(uint32_t page, uint32_t owner, uint64_t bytes, const PageParts& parts) {
+        shares_.add_small(page, owner, bytes, parts);
     }
     // `bytes` is at least a page, and at most the window.
     void begin(uint32_t owner, uint64_t address, uint64_t bytes, uint64_t time);

@@ -113,6 +113,17 @@ struct TransferColumns {
     std::vector<uint64_t> from_pc, to_pc, from_bytes, to_bytes, transfers, travelling, judged,
         shared;
 };
+// Cache lines that samples saw threads use, of pages that several threads use. `lines` has a bit
+// for each line of the page; if there is one, `bytes` has a bit for each of its bytes. `times`
+// estimates how often the thread did so, `alone` how often while no other thread of the process
+// lived, and `writing` how often with code that writes. A line that several blocks share belongs to
+// the one with most of the page.
+struct SeenLineColumns {
+    static constexpr uint32_t kWholePage = 0xffffffff;
+    std::vector<uint32_t> owner, page, thread, phase;
+    std::vector<uint32_t> line;  // kWholePage: of several lines
+    std::vector<uint64_t> lines, bytes, times, alone, writing;
+};
 // The compiler's information about a pc of SiteColumns: "FUNCTION\nFILE" and the line.
 struct PlaceRow {
     uint64_t pc;
@@ -201,6 +212,7 @@ struct Replay {
     SharedSampleColumns shared_samples;
     ShareColumns shares;
     TransferColumns transfers;
+    SeenLineColumns seen_lines;
     std::vector<PlaceRow> places;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "replayed_call_stacks.h"
 #include "window_pages.h"
@@ -68,6 +69,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
     if (with_faults_) {
         mappings_.keep_ends();
     }
+    look_ahead(records);
     auto fault = faults.begin();
     const auto apply_faults = [&](uint64_t before) {
         for (; fault != faults.end() && in_ticks(fault->time_ns) < before; ++fault) {
@@ -79,6 +81,36 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
         apply(record);
     }
     apply_faults(kForever);
+}
+
+// What samples saw of shared pages, and which threads worked at the same time. Threads that hardly
+// ever do anything, such as those of a library that has no work for them, do not count.
+void Replayer::look_ahead(const std::vector<RecordView>& records) {
+    constexpr double kMinShare = 0.01;
+    std::unordered_map<uint32_t, double> work;
+    double all = 0;
+    for (const RecordView& record : records) {
+        if (record.type() == RecordType::kSample) {
+            const auto& sample = record.as<SampleRecord>();
+            work[record.thread] += static_cast<double>(sample.weight);
+            all += static_cast<double>(sample.weight);
+            counts_.add_sample(record.header->id, record.thread, sample);
+        }
+    }
+    ThreadLives& lives = pending_.lives();
+    for (const RecordView& record : records) {
+        const auto worked = work.find(record.header->id);
+        if (worked == work.end() || worked->second < kMinShare * all) {
+            continue;
+        }
+        if (record.type() == RecordType::kThreadStart) {
+            lives.start(record.time);
+        } else if (record.type() == RecordType::kThreadEnd) {
+            lives.end(record.time);
+        }
+    }
+    lives.sort();
+    pending_.has_several_threads(work.size() > 1);
 }
 
 void Replayer::apply(const RecordView& record) {
@@ -104,7 +136,7 @@ void Replayer::apply(const RecordView& record) {
             count_blocks_of_code(record);
             break;
         case RecordType::kSample:
-            pending_.add_sample(record.as<SampleRecord>(), record.header->id);
+            pending_.add_sample(record.as<SampleRecord>(), record.header->id, record.thread);
             break;
         case RecordType::kTransfers:
             pending_.add_transfers(record.as<TransfersRecord>(), record.header->id);
@@ -229,6 +261,7 @@ void Replayer::finish(const ShardReader& shard) {
     pending_.attribute(WindowPages::all(), shard.header().last_ticks);
     shard.release_pages();
     sites_.finish(out_.sites, out_.samples, out_.shared_samples);
+    seen_lines_.finish(out_.seen_lines);
     touches_.emit_remaining(WindowPages::all());
     out_.damaged = shard.damaged();
 }

@@ -29,7 +29,7 @@ class Replayer {
           touches_(owners_, out.touches),
           threads_(out.threads),
           counts_(owners_, threads_, out),
-          pending_(owners_, counts_, sites_, out.shares, out.transfers),
+          pending_(owners_, counts_, sites_, seen_lines_, out.shares, out.transfers),
           mappings_(owners_, touches_, pending_) {}
 
     // Reads what replaying needs to know before: small blocks, call stacks, starts of threads, and
@@ -46,6 +46,7 @@ class Replayer {
         out_.counted.reads += counts.reads;
         out_.counted.writes += counts.writes;
     }
+    void look_ahead(const std::vector<RecordView>& records);
     void apply(const RecordView& record);
     void apply_to_memory(const RecordView& record);
     void apply(const Fault& fault, uint64_t time, uint64_t since);
@@ -74,6 +75,7 @@ class Replayer {
     ReplayedThreads threads_;
     OwnerCounts counts_;
     SiteCounts sites_;
+    SeenLines seen_lines_;
     PendingAccesses pending_;
     ReplayedMappings mappings_;
     bool with_faults_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "site_counts.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace numascape {
@@ -33,6 +34,15 @@ uint32_t SiteCounts::add_read(uint64_t pc, uint32_t phase) {
         reads_.try_emplace(pc, Reads{static_cast<uint32_t>(reads_.size()), {}});
     ++at->second.counts[phase];
     return at->second.site;
+}
+
+bool SiteCounts::writes(uint32_t site) const {
+    const auto block = blocks_.find(site >> kPlaceBits);
+    const uint32_t place = site & ((1u << kPlaceBits) - 1);
+    return block != blocks_.end() &&
+           std::any_of(block->second.begin(), block->second.end(), [&](const BlockAccess& access) {
+               return access.place == place && access.writes != 0;
+           });
 }
 
 SiteCounts::Sums SiteCounts::sums(uint32_t number, uint32_t phase) const {

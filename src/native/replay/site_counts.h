@@ -28,6 +28,8 @@ class SiteCounts {
     void add_shared(uint32_t site, uint32_t phase, uint32_t group, double weight);
     // One read by the instruction at `pc`, which has no block: its site.
     uint32_t add_read(uint64_t pc, uint32_t phase);
+    // Whether the accesses of the site may be writes.
+    bool writes(uint32_t site) const;
     void finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared);
 
   private:

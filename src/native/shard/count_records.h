@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "record_header.h"
+#include "seen_parts.h"
 
 namespace numascape {
 
@@ -83,6 +84,9 @@ struct SampleRecord {
     uint32_t site;
     uint32_t phase;
     uint64_t weight;
+    SeenParts seen;
+    uint32_t samples;
+    uint32_t reserved;
 };
 
 // Cache lines that a thread took from the thread that wrote them last (shared_lines.h), summed

@@ -8,7 +8,7 @@
 namespace numascape {
 namespace {
 
-constexpr uint32_t kSampleEntries = 2047;
+constexpr uint32_t kSampleEntries = 1153;
 static_assert(sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord) <= kChunkBytes);
 
 // Strata become larger if the thread has logged much, so that the log of a long run stays small.
@@ -41,6 +41,8 @@ void write_sample(const SampleRecord& from, SampleRecord& to) {
     to.site = from.site;
     to.phase = from.phase;
     to.weight = from.weight;
+    to.seen = from.seen;
+    to.samples = from.samples;
 }
 
 }  // namespace
@@ -104,8 +106,8 @@ bool ShardWriter::always_noted(const ThreadRecorder& self, uint64_t times) {
     return shift < kMaxStratumShift && times >= kMinAlwaysNoted << shift;
 }
 
-void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight,
-                              bool whole) {
+void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page,
+                              const SeenParts& seen, uint64_t weight, bool whole) {
     Sampling& sampling = self.sampling;
     if (sampling.chunk == nullptr) {
         sampling.chunk = new_chunk(self, ChunkKind::kSamples);
@@ -120,6 +122,8 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
     if (used && entry.header.flags == flags && entry.site == site && entry.header.id == page &&
         entry.phase == phase && entry.time > owners_changed_.load(std::memory_order_relaxed)) {
         entry.weight += weight;
+        entry.seen |= seen;
+        entry.samples += 1;
         return;
     }
     if (used) {
@@ -130,18 +134,19 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
         sampling.logged += 1;
         entry.header.words = 0;
     }
-    write_sample({{0, flags, 0, page}, os::ticks(), site, phase, weight}, entry);
+    write_sample({{0, flags, 0, page}, os::ticks(), site, phase, weight, seen, 1, 0}, entry);
     entry.header.type = static_cast<uint8_t>(RecordType::kSample);
     std::atomic_ref<uint16_t>(entry.header.words)
         .store(sizeof(SampleRecord) / 8, std::memory_order_release);
 }
 
-void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site) {
+void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site,
+                               const SeenParts& seen) {
     Sampling& sampling = self.sampling;
     const CountPair counts = sampling.table[page].counts();
     sampling.table[page] = {0, 0};
     if (site != kNoSite && sampling.weight != 0) {
-        note_sample(self, site, page, sampling.weight, sampling.weight == 1);
+        note_sample(self, site, page, seen, sampling.weight, sampling.weight == 1);
     }
     count(self, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "page_parts.h"
 #include "record_header.h"
 
 namespace numascape {
@@ -93,6 +94,7 @@ struct SmallBlocksRecord {
     uint64_t stack_id;
     uint64_t bytes;
     uint64_t blocks;
+    PageParts parts;  // of the page, where they were
 };
 
 // The program named a part of memory of at least a page (include/numascape/region.h). Smaller parts

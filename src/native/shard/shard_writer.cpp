@@ -7,7 +7,7 @@
 namespace numascape {
 namespace {
 
-constexpr uint32_t kSmallEntries = 1024;
+constexpr uint32_t kSmallEntries = 1021;
 static_assert(sizeof(ChunkHeader) + kSmallEntries * sizeof(SmallBlocksRecord) <= kChunkBytes);
 
 void copy_string(char* to, size_t room, const char* from) {
@@ -235,14 +235,17 @@ void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64
         record->stack_id = entry.stack_id;
         record->bytes = entry.bytes;
         record->blocks = entry.blocks;
+        record->parts = entry.parts;
         commit(self, record);
         entry.blocks = entry.bytes = 0;
+        entry.parts = {};
     }
     entry.header = {static_cast<uint8_t>(RecordType::kSmallBlocks), 0,
                     sizeof(SmallBlocksRecord) / 8, page};
     entry.stack_id = stack_id;
     entry.bytes += bytes;
     entry.blocks += 1;
+    entry.parts |= PageParts::of(address % kPageBytes, bytes);
 }
 
 void ShardWriter::close() {

@@ -195,11 +195,12 @@ class ShardWriter {
     bool begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block);
     // Adds to the sample in progress: the site touched the page `weight` times. `whole` when that
     // is no estimate.
-    void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, uint64_t weight,
-                     bool whole);
+    void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, const SeenParts& seen,
+                     uint64_t weight, bool whole);
     // A sampled execution touched the page in the sampling table. The access is counted where it
     // would have been without sampling. `site` may be kNoSite.
-    void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site);
+    void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site,
+                      const SeenParts& seen);
     // Whether an execution that touches a page this many times is recorded, although it is not a
     // sample.
     static bool always_noted(const ThreadRecorder& self, uint64_t times);

@@ -88,13 +88,14 @@ def parts_of_lines(transfers: pl.DataFrame) -> PartsOfLines | None:
     for line in lines.partition_by(key[:-1]):
         masks = [mask for mask in line["bytes"].to_list() if mask]
         if len(masks) > 1:
-            found.append((*_part_and_step(masks), len(masks), int(line["transfers"].sum())))
+            found.append((*part_and_step(masks), len(masks), int(line["transfers"].sum())))
     if not found:
         return None
     return PartsOfLines(*(_weighted_median(found, column) for column in range(3)))
 
 
-def _part_and_step(masks: list[int]) -> tuple[int, int]:
+def part_and_step(masks: list[int]) -> tuple[int, int]:
+    """Bytes of the median part of a line, and of the step to the next; one mask a thread."""
     starts = sorted((mask & -mask).bit_length() - 1 for mask in masks)
     ends = [mask.bit_length() for mask in masks]
     parts = sorted(

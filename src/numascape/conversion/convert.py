@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.conversion import seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined, merged
 from numascape.conversion.names import CallStack, Names
@@ -22,7 +23,6 @@ from numascape.conversion.shared_memory import join_shared
 from numascape.conversion.structures import StructureTable
 from numascape.conversion.symbol_cache import limit_size, symbol_cache
 from numascape.conversion.threads import thread_table
-from numascape.conversion.transfers import summed
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
@@ -146,9 +146,12 @@ def _assemble(
         "phases": phases.phases,
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)).sort("structure", "instance"),
+        "seen_lines": seen_lines.summed(
+            renumbered(with_phases(part.seen_lines, part)) for part in parts
+        ),
     }
     if session.options.cache is not None:
-        tables["transfers"] = summed(
+        tables["transfers"] = transfers.summed(
             renumbered(with_phases(part.transfers, part)) for part in parts
         )
     tables = {name: _in_order(name, frame) for name, frame in tables.items()}

@@ -13,6 +13,7 @@ from numascape.conversion.module_pages import divide
 from numascape.conversion.names import Names
 from numascape.conversion.phases import ProcessPhases, process_phases
 from numascape.conversion.places import PLACE, last_of_each, sum_of_each
+from numascape.conversion.seen_lines import seen_line_table
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.shards import SCATTERED
 from numascape.conversion.structures import (
@@ -44,6 +45,7 @@ class Part:
     placement: pl.DataFrame
     lines: pl.DataFrame
     transfers: pl.DataFrame
+    seen_lines: pl.DataFrame
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
 
@@ -136,6 +138,7 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
         last_of_each(placement, PLACE),
         lines,
         transfer_table(group, owners, (pages, variables), owned.ranks, names.lines),
+        seen_line_table(group, owners, (pages, variables), owned.ranks),
         owned.extents(),
         {
             member.process: process_phases(member.shard, names, group.begin)

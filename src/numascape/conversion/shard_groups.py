@@ -120,6 +120,11 @@ class ShardGroup:
         )
 
     @cached_property
+    def seen_lines(self) -> pl.DataFrame:
+        """The cache lines that samples saw known threads use."""
+        return self._merged("seen_lines").filter(pl.col("thread") != UNKNOWN_THREAD)
+
+    @cached_property
     def module_owners(self) -> pl.DataFrame:
         """(owner, module, member): `module` is an index in a shard's list of modules."""
         rows = [

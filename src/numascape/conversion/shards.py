@@ -47,6 +47,7 @@ _TABLES = (
     "shared_samples",
     "shares",
     "transfers",
+    "seen_lines",
 )
 
 
@@ -108,6 +109,7 @@ class Shard:
     - `samples`: site, phase, owner, page (only of modules), weight, whole
     - `shared_samples`: site, phase, group, weight
     - `shares`: group, owner, share: the owners that share the samples of a group
+    - `transfers` and `seen_lines`: see src/native/replay/replay.h
 
     `switches` are (phase, time) in order of time. `places` has function, file and line for each pc
     of `sites` that is not a code address; the compiler wrote it. Times are in ticks; `nanoseconds`

@@ -54,8 +54,9 @@ def join(
         .with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64()))
     )
     joined["placement"] = last_of_each(_moved(tables["placement"], moves), PLACE)
-    if "transfers" in tables:
-        joined["transfers"] = _moved(tables["transfers"], moves)
+    for name in ("transfers", "seen_lines"):
+        if name in tables:
+            joined[name] = _moved(tables[name], moves)
     joined["lines"] = _lines(tables["lines"], tables["structures"], moves)
     joined["instances"] = _first_instances(tables["instances"], moves)
     structures = _structures(tables["structures"], joined, moves, mapped_shared=mapped_shared)

@@ -41,16 +41,26 @@ def transfer_table(
     rows = group.transfers.rename({"to_bytes": "bytes", "shared": "true_sharing"})
     if rows.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
+    return summed([_with_places(placed(group, rows, owners, module_pages, ranks), places_of)])
+
+
+def placed(
+    group: ShardGroup,
+    rows: pl.DataFrame,
+    owners: pl.DataFrame,
+    module_pages: tuple[pl.DataFrame, pl.DataFrame],
+    ranks: pl.DataFrame,
+) -> pl.DataFrame:
+    """Replace the owner, and its page, by structure, instance and page; `line` is kept."""
     owned = rows.join(owners.select("owner", "kind", "structure", "instance"), on="owner")
     scattered = pl.col("kind").is_in([SMALL, UNKNOWN])
     small = owned.filter(scattered).join(ranks, on=["structure", "page"]).with_columns(page="rank")
     inside = rows.filter(pl.col("owner").is_in(group.owners_in_modules))
     columns = ["structure", "instance", *(name for name in rows.columns if name != "owner")]
-    located = pl.concat(
+    return pl.concat(
         frame.select(columns)
         for frame in (owned.filter(~scattered), small, _in_variables(inside, *module_pages))
     )
-    return summed([_with_places(located, places_of)])
 
 
 def summed(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -163,6 +163,6 @@ def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> li
         sentences.append(
             f"{share_text(shared / accesses)} of the accesses were to heap pages that contain "
             "blocks from several call stacks. These accesses are divided among the call stacks, "
-            "in proportion to their bytes on the page."
+            "by samples of the cache lines that were used, or by their bytes on the page."
         )
     return sentences

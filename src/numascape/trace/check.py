@@ -83,14 +83,19 @@ def check_spans(spans: pl.DataFrame, phases: pl.DataFrame, where: str) -> None:
 def check_transfers(frame: pl.DataFrame, threads: int, page_lines: int, where: str) -> None:
     """Check that threads and cache lines exist, and that parts are not larger than their whole."""
     check_ids(frame, where, from_thread=threads)
-    line = pl.col("cache_line")
-    if frame.filter((line < -1) | (line >= page_lines)).height:
-        raise NumascapeError(f"{where} is damaged: a page has only {page_lines} cache lines")
+    check_cache_lines(frame, page_lines, where)
     sums = [pl.col(name) for name in ("transfers", "travelling", "judged", "true_sharing")]
     if frame.filter(pl.any_horizontal(b > a for a, b in pairwise(sums))).height:
         raise NumascapeError(
             f"{where} is damaged: a part of its transfers is larger than their sum"
         )
+
+
+def check_cache_lines(frame: pl.DataFrame, page_lines: int, where: str) -> None:
+    """Check that pages have these cache lines; -1 stands for several or unknown ones."""
+    line = pl.col("cache_line")
+    if frame.filter((line < -1) | (line >= page_lines)).height:
+        raise NumascapeError(f"{where} is damaged: a page has only {page_lines} cache lines")
 
 
 def check_instances(frame: pl.DataFrame, structures: pl.DataFrame, where: str) -> None:

@@ -70,6 +70,11 @@ class DerivedTrace(Trace):
         return self.whole.transfers
 
     @property
+    def seen_lines(self) -> pl.DataFrame:
+        """The cache lines that samples saw threads use."""
+        return self.whole.seen_lines
+
+    @property
     def sources(self) -> pl.DataFrame:
         """The memory levels of samples."""
         return self.whole.sources

@@ -60,6 +60,11 @@ class TraceOfPhase(Trace):
         """The cache lines that threads took from each other in the phase."""
         return self.whole.transfers.filter(pl.col("phase") == self.phase)
 
+    @cached_property
+    def seen_lines(self) -> pl.DataFrame:
+        """The cache lines that samples saw threads use in the phase."""
+        return self.whole.seen_lines.filter(pl.col("phase") == self.phase)
+
     def _read(self, table: str) -> pl.DataFrame:
         return self.whole.table(table)
 

@@ -123,6 +123,19 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "true_sharing": _U64,
         }
     ),
+    "seen_lines": pl.Schema(
+        {
+            **_PAGE_OF_INSTANCE,
+            "cache_line": pl.Int32(),
+            "thread": _U32,
+            "phase": _U32,
+            "lines": _U64,
+            "bytes": _U64,
+            "times": _U64,
+            "alone": _U64,
+            "writing": _U64,
+        }
+    ),
     "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
 }
 

@@ -104,6 +104,13 @@ class Trace:
         return frame
 
     @cached_property
+    def seen_lines(self) -> pl.DataFrame:
+        """The cache lines that samples saw threads use; empty if not recorded."""
+        frame = self._read_pages("seen_lines", by_thread=True, by_phase=True)
+        check.check_cache_lines(frame, _MAX_LINES, self._where("seen_lines"))
+        return frame
+
+    @cached_property
     def instances(self) -> pl.DataFrame:
         """The start address of each instance; without unknown ones."""
         frame = self._read("instances")

@@ -44,6 +44,7 @@ def run_of(pattern: Pattern, *, nodes: bool = False) -> Run:
             "instances",
             "first_touch",
             "transfers",
+            "seen_lines",
         ):
             trace.table(table)
         return run

@@ -9,11 +9,11 @@ import pytest
 
 from numascape.analysis.line_transfers import LineSums, PartsOfLines
 from numascape.findings.diagnoses.travelling_lines import (
-    _separate,
     _share_less,
     _sides,
     _why,
     diagnose,
+    separate,
 )
 from numascape.findings.finding import Finding, Kind, Place
 from unit.analysis.test_line_transfers import transfers
@@ -61,11 +61,11 @@ def test_without_a_step_the_parts_are_not_described() -> None:
 
 
 def test_parts_are_padded_if_their_distance_is_known_else_aligned() -> None:
-    padded = _separate(PartsOfLines(8, 16, 4))
+    padded = separate(PartsOfLines(8, 16, 4))
     assert padded[0].startswith("Pad each thread's element from 16 to 64 bytes")
     assert len(padded) == 2
     for unknown in (None, PartsOfLines(40, 0, 2)):
-        (aligned,) = _separate(unknown)
+        (aligned,) = separate(unknown)
         assert aligned.startswith("Start each thread's part at a multiple of 64 bytes")
     assert len(_share_less()) == 2
 

@@ -58,7 +58,7 @@ def _finding(
         return None
     sides = _sides(rows, false=false)
     gain = gain_without(run, rows)
-    fixes = _separate(parts) if false else _share_less()
+    fixes = separate(parts) if false else _share_less()
     distance = abs(sums.false_sharing - MIN_FALSE_SHARING)
     return Finding(
         kind=Kind.LINE_FALSE_SHARING if false else Kind.LINE_TRUE_SHARING,
@@ -116,7 +116,7 @@ def _why(sums: LineSums, sides: tuple[Place, Place] | None, parts: PartsOfLines 
     return sentence
 
 
-def _separate(parts: PartsOfLines | None) -> tuple[str, ...]:
+def separate(parts: PartsOfLines | None) -> tuple[str, ...]:
     """How to put the parts of threads on lines of their own."""
     local = "Or let each thread count in a local variable and write its result once, at the end."
     if parts is None or not parts.step:

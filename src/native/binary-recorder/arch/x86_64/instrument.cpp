@@ -41,6 +41,28 @@ struct Block {
 
 ThreadMemory plans(sizeof(Block));
 
+// The stack pointer is not among the registers that a slow path gets.
+GroupAddress address_of(const AccessGroup& group) {
+    if (group.is_static) {
+        return {group.low, GroupAddress::kNone, GroupAddress::kNone, 0, true, false};
+    }
+    const RegisterSet used = registers_of(group.operand);
+    if (!group.plain || (used & kStackPointerBit) != 0) {
+        return {};
+    }
+    const auto number = [](reg_id_t reg) {
+        uint32_t bit = GroupAddress::kNone;
+        return static_cast<uint8_t>(general_register(reg, bit) ? bit : GroupAddress::kNone);
+    };
+    const opnd_t op = group.operand;
+    return {opnd_get_disp(op) + group.low - group.first_offset,
+            number(opnd_get_base(op)),
+            number(opnd_get_index(op)),
+            static_cast<uint8_t>(opnd_get_scale(op)),
+            true,
+            !group.freedom.flags_dead};
+}
+
 const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t site) {
     const BlockPlan& plan = block.plan;
     const uint32_t count = group.reads + group.writes;
@@ -49,6 +71,8 @@ const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t
     memset(static_cast<void*>(info), 0, bytes);
     info->place.pc = plan.access[group.first_access].pc;
     info->place.site = site;
+    info->address = address_of(group);
+    __builtin_clear_padding(&info->address);
     for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
         const PlannedAccess& access = plan.access[i];
         GroupAccess& described = info->access[info->accesses++];

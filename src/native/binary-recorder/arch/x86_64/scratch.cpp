@@ -18,7 +18,7 @@ unsigned index(Role role) {
     return static_cast<unsigned>(role);
 }
 ThreadSlot slot_of(unsigned role) {
-    return static_cast<ThreadSlot>(static_cast<unsigned>(ThreadSlot::kSpilled) + role);
+    return spill_slot(static_cast<Role>(role));
 }
 reg_id_t register_at(uint32_t bit) {
     return static_cast<reg_id_t>(DR_REG_START_64 + bit);
@@ -159,6 +159,10 @@ void thread_started(void* drcontext) {
 }
 
 }  // namespace
+
+ThreadSlot spill_slot(Role role) {
+    return static_cast<ThreadSlot>(static_cast<unsigned>(ThreadSlot::kSpilled) + index(role));
+}
 
 BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags) {
     BlockScratch scratch{};

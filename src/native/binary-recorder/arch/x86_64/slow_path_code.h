@@ -36,9 +36,12 @@ class SlowPathCode {
     app_pc code(Handler with_carry, Handler without) {
         return code(with_carry, without, kCallClobbered, sizeof kCallClobbered / sizeof(reg_id_t));
     }
-    // Code that gives its handler ProgramRegisters.
+    // The same, and the handlers get ProgramRegisters.
+    app_pc code_with_all_registers(Handler with_carry, Handler without) {
+        return code(with_carry, without, kAll, sizeof kAll / sizeof(reg_id_t));
+    }
     app_pc code_with_all_registers(Handler handler) {
-        return code(handler, handler, kAll, sizeof kAll / sizeof(reg_id_t));
+        return code_with_all_registers(handler, handler);
     }
 
   private:

@@ -8,6 +8,7 @@
 #include "os.h"
 #include "phases.h"
 #include "recorder.h"
+#include "sampled_groups.h"
 #include "saved_state.h"
 #include "slow_path_code.h"
 #include "special_accesses.h"
@@ -27,24 +28,32 @@ constexpr uint64_t kLow32 = 0xffffffff;
 // recorder.
 constexpr uint64_t kCopiedBytes = 8;
 
+bool is_sampled(const ThreadRecorder& recorder, uint64_t table) {
+    return reinterpret_cast<const PageCounter*>(table) == recorder.sampling.table;
+}
+
 void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, uint32_t site,
-           uint64_t table) {
+           uint64_t table, const SeenParts& seen) {
     const auto page = static_cast<uint32_t>(offset >> 4);
     const auto* page_counters = reinterpret_cast<const PageCounter*>(table);
     if (recorder.current.load(std::memory_order_relaxed) == nullptr) {
         return;
     }
-    if (page_counters == recorder.sampling.table) {
-        count_sample(recorder, page, place.pc, site);
+    if (is_sampled(recorder, table)) {
+        count_sample(recorder, page, place.pc, site, seen);
     } else {
         shard.touch(recorder, page_counters, page, place.pc);
     }
 }
 
-void touch_counter(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+void touch_counter(uint64_t offset, const void* info, ThreadRecorder* recorder, const void* saved,
                    uint64_t table, const void*) {
-    const auto* place = static_cast<const PlaceInfo*>(info);
-    touch(*recorder, offset, *place, place->site, table);
+    const auto& group = *static_cast<const GroupInfo*>(info);
+    SeenParts seen;
+    if (is_sampled(*recorder, table)) {
+        seen = seen_in(group, *static_cast<const ProgramRegisters*>(saved));
+    }
+    touch(*recorder, offset, group.place, group.place.site, table, seen);
 }
 
 void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
@@ -52,7 +61,7 @@ void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, c
     const auto* shape = static_cast<const MaskedShape*>(info);
     const PlaceInfo& place = shape->place.info;
     touch(*recorder, offset, place, place.site + (shape->write && place.site != kNoSite ? 1 : 0),
-          table);
+          table, {});
 }
 
 void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
@@ -64,7 +73,8 @@ void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const
         shard.count(*recorder, low + access.offset, access.bytes, access.write ? 0 : 1,
                     access.write ? 1 : 0, access.pc);
     }
-    note_special(*recorder, group->place.site >> kPlaceBits, group->place.site, low, 1);
+    note_special(*recorder, group->place.site >> kPlaceBits, group->place.site, low,
+                 seen_in(*group, low), 1);
 }
 
 // A special instruction made this many accesses at `address`.
@@ -79,11 +89,12 @@ void count_special(ThreadRecorder& recorder, const SpecialPlace& place, uint64_t
         own.reads += reads;
         own.writes += writes;
     }
+    const SeenParts seen = seen_at(address);
     if (reads != 0) {
-        note_special(recorder, place.block, place.info.site, address, reads);
+        note_special(recorder, place.block, place.info.site, address, seen, reads);
     }
     if (writes != 0) {
-        note_special(recorder, place.block, place.info.site + 1, address, writes);
+        note_special(recorder, place.block, place.info.site + 1, address, seen, writes);
     }
 }
 
@@ -333,7 +344,7 @@ void count_faulted_string(const dr_mcontext_t& context) {
 void slow_paths_init(void* drcontext) {
     saved_state_init();
     SlowPathCode generated(drcontext);
-    slow_paths.group = generated.code(touch_counter, count_group);
+    slow_paths.group = generated.code_with_all_registers(touch_counter, count_group);
     slow_paths.repeated_string = generated.code(count_repeated_string, count_repeated_string);
     slow_paths.saved_state = generated.code(count_saved_state, count_saved_state);
     slow_paths.bit_test = generated.code(count_bit_test, count_bit_test);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which parts of a page the accesses of a group use, when an execution of its block is sampled.
+#pragma once
+
+#include "access_groups.h"
+#include "program_registers.h"
+#include "seen_parts.h"
+
+namespace numascape {
+
+// Of the page of `low`, the group's lowest address.
+SeenParts seen_in(const GroupInfo& group, uint64_t low);
+// The same, from the program's registers; nothing if they do not give the address.
+SeenParts seen_in(const GroupInfo& group, const ProgramRegisters& registers);
+
+}  // namespace numascape
