@@ -19,6 +19,7 @@ from numascape.findings.diagnoses import (
     no_problem,
     one_first_toucher,
     one_node_serves_all,
+    packed_parts,
     page_false_sharing,
     partitioned,
     remote_first_touch,
@@ -92,7 +93,8 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     found += travelling_lines.diagnose(
         run, {one.structure for one in found if one.kind is Kind.PAGE_FALSE_SHARING}
     )
-    found = _relevant(run, found)
+    found += packed_parts.diagnose(run)
+    found = _without_contradictions(_relevant(run, found))
     found = with_gains(run, found) if gains else without_gains(found)
     found = [replace(finding, threads=_in_places_of(run, finding.threads)) for finding in found]
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
@@ -194,6 +196,12 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
         if not members[0].to_do or share > MIN_GAIN or members[0].kind in LINES_TRAVEL:
             kept += [id(finding) for finding in members]
     return [finding for finding in found if id(finding) in set(kept)]
+
+
+def _without_contradictions(found: Sequence[Finding]) -> list[Finding]:
+    """Leave out that nothing has to be done for a structure of which lines travel."""
+    travelling = {finding.structure for finding in found if finding.kind in LINES_TRAVEL}
+    return [f for f in found if f.to_do or f.structure not in travelling]
 
 
 def weight(run: Run, finding: Finding) -> float:

@@ -76,7 +76,7 @@ def stake_of(group: Group) -> tuple[str, str]:
     if group.of_touches:
         return percent(group.share), "of touched pages (accesses were not recorded)"
     if group.kind in LINES_TRAVEL:
-        return percent(group.share), "of accesses take a line that another thread has just written"
+        return percent(group.share), "of accesses use a cache line that other threads write"
     if group.kind is Kind.LOAD_IMBALANCE:
         return percent(group.share), "of accesses are made while other threads wait"
     return percent(group.share), ("of accesses could become local (not an estimate of time saved)")

@@ -14,6 +14,7 @@ import polars as pl
 from numascape.analysis.facts import Facts, measure, per_thread_pages
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner, owner_of
+from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes
 from numascape.findings.page_use import PageUse, page_use
@@ -21,13 +22,13 @@ from numascape.findings.pattern import (
     Pattern,
     looked_up,
     pattern_of,
-    shared_by_a_rule,
     users_change,
 )
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
 from numascape.findings.thresholds import (
     MAX_REMOTE_SHARE,
+    MIN_LINE_PAIRS,
     MIN_STRUCTURE_SHARE,
     MIN_WAITING_SHARE,
 )
@@ -265,20 +266,12 @@ class Subject:
         return not dealt_out and looked_up(self.use)
 
     @cached_property
-    def has_parts_in_pages(self) -> bool:
-        """Whether all threads write all pages by a rule, so that each has its own parts of a page.
-
-        Threads that write the same elements must agree on an order, and then it is mostly chance
-        who writes which page how often.
-        """
-        if self.pattern is not Pattern.SHARED:
-            return False
-        written = page_use(self.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
-        return (
-            len(written.threads) == len(self.use.threads)
-            and pattern_of(written) is Pattern.SHARED
-            and shared_by_a_rule(written)
-        )
+    def overlap(self) -> Overlap:
+        """Whether its threads use the same lines of its pages in the work, as samples saw it."""
+        seen = self.run.trace.seen_lines.filter(pl.col("structure") == self.structure)
+        used = self.rows.select("thread", "phase").unique()
+        seen = seen.join(used, on=["thread", "phase"], how="semi")
+        return overlap(seen.filter(pl.col("thread").is_in(self.threads)), MIN_LINE_PAIRS)
 
     @cached_property
     def is_dealt_out(self) -> bool:

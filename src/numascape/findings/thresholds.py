@@ -54,6 +54,10 @@ MAX_PARALLEL_SHARE = 0.95
 """Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
 of several threads."""
 
+MIN_ALONE_SHARE = 0.9
+"""Share of a thread's accesses to a structure while no other thread lived, from which they are no
+parallel work. The rest allows for samples that stand for many accesses."""
+
 MIN_WORK_OF_INITIALISER = 0.5
 """Share of the mean accesses of the other threads that the initialising thread must make after
 initialisation, to count as one of those who work on the structure."""
@@ -115,6 +119,32 @@ eighth line."""
 MIN_WRITERS = 2
 """Number of threads that write a page in the work, from which its lines tell whether they share
 data: lines that are only read are not followed."""
+
+MIN_LINE_PAIRS = 16
+"""Number of times that samples would see two threads in the same line by chance, from which it is
+known whether they share lines. If they do so independently, it then happens less than a quarter as
+often with a probability below 0.1 % (Poisson)."""
+
+MAX_LINE_OVERLAP = 0.25
+"""How often samples may see two threads in the same line, relative to chance, if each thread has
+its own parts of a page. Parts of 512 bytes that begin anywhere share a line of eight."""
+
+MIN_LINE_OVERLAP = 0.5
+"""The same number, from which threads share the lines of a page, although their shares of pages are
+regular."""
+
+MIN_HOME_SHARE = 0.25
+"""Share of a thread's accesses to a structure in one cache line, from which samples show all bytes
+that the thread uses in this line."""
+
+MIN_WRITTEN_SHARE = 0.05
+"""Share of a thread's accesses to a line by code that writes, from which the line is taken from
+others often: each write takes it from all threads that have read it."""
+
+MIN_PACKED_SHARE = 0.01
+"""Share of the run's accesses that other threads can interrupt by taking the line, from which lines
+with separate data of several threads matter. If only one of a hundred really waits for the line, at
+about 100 times the time of an access, it takes one percent of the time."""
 
 MIN_FALSE_SHARING = 0.5
 """Share of the lines taken from another thread of which the two threads used different bytes, from

@@ -7,9 +7,10 @@ threads.
 
 Accesses are work if they happen in a parallel region, or in a phase marked by the program, in which
 several threads use the structure. A program that creates its threads itself has no such phases.
-Outside of such phases, the accesses of two threads are left out: of the thread that touched nearly
-all pages first, if it does not work like the others, and of the main thread, if it uses nearly all
-pages of a structure while each other user has a part.
+Outside of such phases, the accesses of some threads are left out: of a thread that used the
+structure while no other thread lived; of the thread that touched nearly all pages first, if it does
+not work like the others; and of the main thread, if it uses nearly all pages of a structure while
+each other user has a part.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numascape.findings.thresholds import (
     MAX_PARALLEL_SHARE,
     MAX_PART_OF_PAGES,
     MAX_WORK_OF_INITIALISER,
+    MIN_ALONE_SHARE,
     MIN_ORDERED_SHARE,
     MIN_SERIAL_SHARE,
     MIN_WORK_OF_INITIALISER,
@@ -41,6 +43,7 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     bound = used.filter(~loose).join(parallel, on=["structure", "phase"], how="semi")
     free = used.filter(loose)
     free = free.join(initialisers, on=["structure", "thread"], how="anti")
+    free = free.join(_alone(trace), on=["structure", "thread"], how="anti")
     free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
     # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
@@ -90,6 +93,16 @@ def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
         .select("structure", "thread")
         .collect()
     )
+
+
+def _alone(trace: Trace) -> pl.DataFrame:
+    """structure, thread: who used the structure while no other thread lived, as samples saw it."""
+    seen = trace.seen_lines.filter(pl.col("phase").is_in(loose_phases(trace)))
+    sums = seen.group_by("structure", "thread").agg(pl.col("times", "alone").sum())
+    alone = pl.col("alone") >= MIN_ALONE_SHARE * pl.col("times")
+    # Threads that only live one after the other are all there is.
+    used = sums.filter(alone & ~alone.all().over("structure"))
+    return used.select("structure", "thread")
 
 
 def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:

@@ -70,7 +70,7 @@ def test_labels_name_findings() -> None:
     assert used | {kind for source in sources(BLIND) for _, kind in labels(source)} <= kinds
     # What needs several nodes, or a hundred structures, cannot be planted here:
     # tests/unit/findings/test_nodes.py does. What is found of first touches alone,
-    # test_first_touches.py there. Lines that travel need --traffic: tests/integration/
+    # test_first_touches.py there. True sharing of lines needs --traffic: tests/integration/
     # test_shared_lines.py.
     assert kinds - used == {
         Kind.ONE_NODE_SERVES_ALL.value,
@@ -79,7 +79,6 @@ def test_labels_name_findings() -> None:
         Kind.ONE_FIRST_TOUCHER.value,
         Kind.NO_SINGLE_CAUSE.value,
         Kind.LINE_TRUE_SHARING.value,
-        Kind.LINE_FALSE_SHARING.value,
     }
 
 

@@ -16,6 +16,7 @@ from unit.findings import line_cases as lines
 from unit.findings import node_cases as nodes
 from unit.findings import pattern_cases as patterns
 from unit.findings import run_cases as runs
+from unit.findings import seen_line_cases as seen
 
 
 class Case(NamedTuple):
@@ -54,6 +55,13 @@ CASES = {
     "MAX_BOUNDARY_USERS": Case(patterns.few_users_at_boundaries, 2.97, 3.03, False),
     "MAX_SHARED_LINES": Case(lines.parts_are_separate, 15.5 / 64, 16.5 / 64, False),
     "MIN_WRITERS": Case(lambda writers: lines.parts_are_separate(0.1, int(writers)), 1, 2, True),
+    "MIN_LINE_PAIRS": Case(seen.pairs_are_enough, 15.8, 16.1, True),
+    "MAX_LINE_OVERLAP": Case(seen.lines_are_own, 4 / 16, 5 / 16, False),
+    "MIN_LINE_OVERLAP": Case(seen.regular_shares_are_parts, 7 / 16, 8 / 16, False),
+    "MIN_HOME_SHARE": Case(seen.is_home, 0.24, 0.26, True),
+    "MIN_WRITTEN_SHARE": Case(seen.lines_are_written, 0.049, 0.051, True),
+    "MIN_PACKED_SHARE": Case(seen.packed_lines_matter, 0.0098, 0.0102, True),
+    "MIN_ALONE_SHARE": Case(seen.was_alone, 0.89, 0.91, True),
     "MIN_FALSE_SHARING": Case(lambda share: lines.is_false(share), 0.49, 0.51, True),
     "MIN_TRANSFERS_PER_ACCESS": Case(lines.matter, 0.00049, 0.00051, True),
     "MIN_TRANSFERS": Case(lines.are_enough, 999, 1000, True),

@@ -13,6 +13,7 @@ from numascape.findings.advice import contiguous_parts, interleave, pin, scatter
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
+from numascape.findings.parts_in_pages import has_own_lines
 from numascape.findings.pattern import Pattern, randomness
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -43,6 +44,8 @@ def diagnose(subject: Subject) -> Finding | None:
         evidence = Evidence("pages with another user in another phase", change.share, "share")
         sure = sureness(change.share, MIN_CHANGED_SHARE, 1.0)
         return _finding(subject, why, evidence, sure, phases=True)
+    if has_own_lines(subject):
+        return None
     in_tasks = _taken_by_tasks(subject)
     if subject.pattern is not Pattern.CHANGING and not in_tasks and not _taken_by_chunks(subject):
         return None

@@ -15,6 +15,7 @@ from numascape.findings.advice import (
 )
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.parts_in_pages import has_own_lines, has_regular_parts
 from numascape.findings.pattern import Pattern, boundary_share
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -34,6 +35,9 @@ _TOGETHER = (
     "the outer dimension, allocate one block for each thread, or round each part up to a multiple "
     f"of {PAGE_BYTES} bytes."
 )
+
+
+_SHARING = (Pattern.SHARED, Pattern.GROUPS, Pattern.CHANGING)
 
 
 def diagnose_by_lines(subject: Subject) -> Finding | None:
@@ -95,8 +99,10 @@ def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if subject.pattern is Pattern.PARTS_IN_TURN:
         return _in_turn(subject)
-    if subject.has_parts_in_pages and not _share_bytes(subject):
+    if has_regular_parts(subject) and not _share_bytes(subject):
         return _in_each_page(subject)
+    if subject.pattern in _SHARING and has_own_lines(subject):
+        return _on_own_lines(subject)
     if subject.pattern is not Pattern.PARTS_SHARE_PAGES:
         return None
     use = subject.use
@@ -165,6 +171,20 @@ def _in_each_page(subject: Subject) -> Finding:
         "chance. So each thread has its own parts, and these are shorter than a page, such as a "
         "quarter of each row. A page can be local to only one of the threads.",
         0.8,
+    )
+
+
+def _on_own_lines(subject: Subject) -> Finding:
+    """Samples saw hardly ever two threads in the same cache line."""
+    overlap = subject.overlap
+    return _by_a_rule(
+        subject,
+        f"About {subject.use.users_per_page:.1f} threads use each of its pages, but not the same "
+        f"cache lines: samples saw two threads in the same line {overlap.seen:.0f} times, and "
+        f"would have done so {overlap.by_chance:.0f} times if the threads used any line of a page. "
+        "So each thread has its own parts, and these are shorter than a page. A page can be local "
+        "to only one of the threads.",
+        0.9,
     )
 
 

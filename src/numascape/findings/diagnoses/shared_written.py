@@ -8,6 +8,7 @@ import polars as pl
 from numascape.findings.advice import contiguous_parts, interleave, scatters
 from numascape.findings.description import who_shares
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.parts_in_pages import knows_lines
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -65,7 +66,8 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     elif not subject.looked_up:
         fixes = (*fixes, _divide(subject))
     trace = subject.run.trace
-    lines_known = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
+    lines_known = knows_lines(subject) or not trace.transfers.is_empty()
+    lines_known = lines_known or has_memory_lines(trace.accesses)
     return fixes if lines_known else (*fixes, Fix(_LINES_TELL))
 
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether threads that use the same pages also use the same cache lines of them, from samples.
+
+A sample shows a few lines of a page. If threads use the lines of a page independently of each
+other, two threads are seen in the same line by chance, and it is known how often. If each thread
+has its own parts of the page, they are not. The same holds for lines that are close to each other.
+
+Where one part ends and the next begins, threads use other bytes of the same line. Code that runs
+once for each part is seen there more often than elsewhere. So if threads that are seen in the same
+line never use the same bytes of it, they do not count as seen there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+
+LINE_BYTES = 64
+PAGE_LINES = 64
+_DISTANCES = (0, 1, 2, 4)
+"""Distances of lines, up to which lines count as the same if there are few samples. The last one is
+half of a part of 512 bytes."""
+_MIN_PAIRS = 4.0
+"""Pairs of threads that would use the same bytes of a line by chance, from which it is known
+if they do. If they do so independently, none is seen with a probability below 2 % (Poisson)."""
+_ROWS = 1 << 16
+"""Most rows of a table that are unpacked into bits at once."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How often two threads were seen in the same line of a page, or in close lines.
+
+    `by_chance` is how often they would be, if each thread used any line of the page.
+    """
+
+    seen: float = 0.0
+    by_chance: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """1 if threads use lines independently of each other, 0 if they have no common line."""
+        return self.seen / self.by_chance if self.by_chance else 0.0
+
+    def __add__(self, other: Overlap) -> Overlap:
+        return Overlap(self.seen + other.seen, self.by_chance + other.by_chance)
+
+
+def overlap(seen_lines: pl.DataFrame, enough: float = 0.0) -> Overlap:
+    """The overlap of threads on the pages of a table `seen_lines`, in each phase by itself.
+
+    Lines count as the same up to the smallest distance at which `by_chance` is `enough`.
+    """
+    key = [*PAGE, "phase"]
+    masks = seen_lines.group_by(*key, "thread").agg(pl.col("lines").bitwise_or()).sort(key)
+    if masks.is_empty():
+        return Overlap()
+    page = masks.select(pl.struct(key).rle_id()).to_series().to_numpy()
+    found = Overlap()
+    for distance in range(_DISTANCES[-1] + 1):
+        for start in range(0, masks.height, _ROWS):
+            # A page that is in two such pieces counts as two pages.
+            piece = slice(start, start + _ROWS)
+            found += _at(distance, masks["lines"].to_numpy()[piece], page[piece])
+        if distance == 0:
+            found += _with_other_bytes(seen_lines)
+        if distance in _DISTANCES and found.by_chance >= enough:
+            break
+    return found
+
+
+def _with_other_bytes(seen_lines: pl.DataFrame) -> Overlap:
+    """What has to be added, because threads in the same line use other bytes of it: 0 or less.
+
+    The larger one of two aligned accesses has the bytes of the smaller one with a probability of
+    its part of the line.
+    """
+    line = [*PAGE, "phase", "cache_line"]
+    known = (
+        seen_lines.filter(pl.col("bytes") > 0, pl.col("lines").bitwise_count_ones() == 1)
+        .with_columns(cache_line=pl.col("lines").bitwise_trailing_zeros().cast(pl.Int32))
+        .group_by(*line, "thread")
+        .agg(pl.col("bytes").bitwise_or())
+    )
+    pairs = known.join(known, on=line, suffix="_then").filter(
+        pl.col("thread") < pl.col("thread_then")
+    )
+    if pairs.is_empty():
+        return Overlap()
+    size = pl.max_horizontal(pl.col(name).bitwise_count_ones() for name in ("bytes", "bytes_then"))
+    by_chance = float(pairs.select(size.sum()).item()) / LINE_BYTES
+    same = pairs.filter((pl.col("bytes") & pl.col("bytes_then")) != 0).height
+    ratio = same / by_chance if by_chance >= _MIN_PAIRS else 1.0
+    return Overlap(-pairs.height * (1 - min(1.0, ratio)), 0.0)
+
+
+def _at(distance: int, masks: npt.NDArray[np.uint64], page: npt.NDArray[np.integer]) -> Overlap:
+    """Pairs of lines of two threads at this distance."""
+    unpacked = np.unpackbits(masks.astype("<u8").view(np.uint8), bitorder="little")
+    bits = unpacked.reshape(-1, PAGE_LINES).astype(np.int64)
+    first = np.flatnonzero(np.diff(page, prepend=-1))
+    users = np.add.reduceat(bits, first, axis=0)
+    lines = bits.sum(axis=1)
+    pairs = int((np.add.reduceat(lines, first) ** 2).sum() - (lines**2).sum())
+    seen = _products(users, distance) - _products(bits, distance)
+    if distance == 0:  # each pair of threads once
+        seen, pairs = seen // 2, pairs // 2
+    return Overlap(float(seen), pairs * (PAGE_LINES - distance) / PAGE_LINES**2)
+
+
+def _products(table: npt.NDArray[np.int64], distance: int) -> int:
+    return int((table[:, : PAGE_LINES - distance] * table[:, distance:]).sum())

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads write separate bytes of the same cache lines, as samples show: false sharing of lines.
+
+How often a line really travels depends on the times of the accesses, and is counted only with
+`record --traffic`; then travelling_lines decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from numascape.analysis.line_transfers import LINE_BYTES, PartsOfLines, part_and_step
+from numascape.analysis.ownership import Owner
+from numascape.findings.diagnoses.travelling_lines import separate
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
+from numascape.findings.subject import Run
+from numascape.findings.thresholds import (
+    MAX_IDLE_RATIO,
+    MIN_HOME_SHARE,
+    MIN_PACKED_SHARE,
+    MIN_WRITTEN_SHARE,
+    sureness,
+)
+from numascape.quantities import counted, percent, share_of
+from numascape.trace.counting import has_memory_lines
+
+_OF_THREAD = ["structure", "phase", "thread"]
+_LINE = ["structure", "phase", "instance", "page", "cache_line"]
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """The lines of a structure that hold separate data of several threads.
+
+    `between` estimates how many accesses to them follow one of another thread, at most.
+    """
+
+    between: int
+    threads: tuple[int, ...]
+    parts: PartsOfLines
+
+
+def diagnose(run: Run) -> list[Finding]:
+    """Return at most one finding for each structure of the program."""
+    if has_memory_lines(run.trace.accesses) or not run.trace.transfers.is_empty():
+        return []
+    found = []
+    for (structure,), lines in sorted(
+        _home_lines(run).partition_by("structure", as_dict=True).items()
+    ):
+        packed = _packed(run, lines)
+        enough = packed is not None and packed.between >= MIN_PACKED_SHARE * run.accesses
+        if packed is not None and enough and run.owners[structure] is Owner.PROGRAM:
+            found.append(_finding(run, structure, packed))
+    return found
+
+
+def _home_lines(run: Run) -> pl.DataFrame:
+    """The rows of lines in which a thread spends much of its time on the structure, and writes."""
+    seen = run.trace.seen_lines
+    every = seen.group_by(_OF_THREAD).agg(every=pl.col("times").sum())
+    return (
+        seen.filter(pl.col("cache_line") >= 0, pl.col("bytes") > 0)
+        .group_by(*_LINE, "thread")
+        .agg(pl.col("times", "writing").sum(), pl.col("bytes").bitwise_or())
+        .join(every, on=_OF_THREAD)
+        .filter(pl.col("times") >= MIN_HOME_SHARE * pl.col("every"))
+        .filter(pl.col("writing") >= MIN_WRITTEN_SHARE * pl.col("times"))
+        # Who only sets and collects the values of others does not disturb them.
+        .filter(pl.col("times") >= MAX_IDLE_RATIO * pl.col("times").mean().over(_LINE))
+        .sort(*_LINE, "thread")
+    )
+
+
+def _packed(run: Run, lines: pl.DataFrame) -> _Packed | None:
+    between = 0
+    threads: set[int] = set()
+    busiest: tuple[int, list[int]] = (0, [])
+    for line in lines.partition_by(_LINE):
+        masks = line["bytes"].to_list()
+        users = line["thread"].to_list()
+        if len(masks) < 2 or _share_bytes(masks) or not _together(run, users):
+            continue
+        times = line["times"].to_list()
+        others = min(2 * (sum(times) - max(times)), sum(times))
+        between += others
+        threads.update(users)
+        busiest = max(busiest, (others, masks), key=lambda found: found[0])
+    if not threads:
+        return None
+    parts = PartsOfLines(*part_and_step(busiest[1]), len(busiest[1]))
+    return _Packed(between, tuple(sorted(threads)), parts)
+
+
+def _share_bytes(masks: list[int]) -> bool:
+    """Whether two threads use a common byte."""
+    every = 0
+    for mask in masks:
+        if every & mask:
+            return True
+        every |= mask
+    return False
+
+
+def _together(run: Run, threads: list[int]) -> bool:
+    """Whether two of the threads live at the same time."""
+    lives = run.recorded.threads.filter(pl.col("thread").is_in(threads)).sort("created_ns")
+    return not bool((lives["created_ns"].shift(-1) >= lives["ended_ns"]).all())
+
+
+def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
+    share = share_of(packed.between, run.accesses)
+    parts = packed.parts
+    return Finding(
+        kind=Kind.LINE_FALSE_SHARING,
+        structure=structure,
+        name=str(run.trace.structures.item(structure, "name")),
+        threads=packed.threads,
+        why=(
+            f"{len(packed.threads)} threads write the same cache lines, each of them its own "
+            f"{counted(parts.part, 'byte')} of {LINE_BYTES}. They share no data, but a thread "
+            "takes the line from the cache of another one, up to "
+            f"{counted(packed.between, 'time')} in this run ({percent(share)} of its accesses). "
+            "To count how often, record with `--traffic`."
+        ),
+        fixes=tuple(Fix(text) for text in separate(parts)),
+        evidence=(
+            Evidence("accesses that can take a line from another thread", packed.between, "count"),
+            Evidence("of the run's accesses", share, "share"),
+            Evidence("bytes of a line that a thread uses", parts.part, "bytes"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=0.8 * sureness(share, MIN_PACKED_SHARE, 10 * MIN_PACKED_SHARE),
+        nearer=packed.between,
+    )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells parts of threads that are shorter than a page from data that threads share.
+
+Samples tell it, if there are enough of them. If they do not, regular shares of pages may.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from numascape.findings.page_use import page_use
+from numascape.findings.pattern import Pattern, pattern_of, shared_by_a_rule
+from numascape.findings.subject import Subject
+from numascape.findings.thresholds import MAX_LINE_OVERLAP, MIN_LINE_OVERLAP, MIN_LINE_PAIRS
+
+
+def knows_lines(subject: Subject) -> bool:
+    """Whether samples show if threads share its cache lines."""
+    return subject.overlap.by_chance >= MIN_LINE_PAIRS
+
+
+def has_own_lines(subject: Subject) -> bool:
+    """Whether samples show that each thread has its own parts of a page, during the whole work.
+
+    If a thread takes any next part when it is free, this is so until the work is repeated.
+    """
+    schedule = subject.schedule
+    dealt_out = subject.in_tasks or (schedule is not None and schedule.is_dynamic)
+    return not dealt_out and knows_lines(subject) and subject.overlap.ratio <= MAX_LINE_OVERLAP
+
+
+def has_regular_parts(subject: Subject) -> bool:
+    """Whether all threads write all pages by a rule, so that each has its own parts of a page.
+
+    Threads that write the same elements must agree on an order, and then it is mostly chance who
+    writes which page how often.
+    """
+    if subject.pattern is not Pattern.SHARED:
+        return False
+    if knows_lines(subject) and subject.overlap.ratio >= MIN_LINE_OVERLAP:
+        return False
+    written = page_use(subject.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
+    return (
+        len(written.threads) == len(subject.use.threads)
+        and pattern_of(written) is Pattern.SHARED
+        and shared_by_a_rule(written)
+    )

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Separate data of several threads in one cache line, as samples saw it."""
+
+from __future__ import annotations
+
+import pytest
+
+from numascape.findings import Kind, findings_of
+from unit.findings.run_cases import run_of
+from unit.findings.seen_line_cases import false_sharing_is_found, packed
+
+
+def test_the_finding_says_what_each_thread_uses_and_how_to_pad_it() -> None:
+    (finding,) = (
+        f for f in findings_of(run_of(packed(90_000))) if f.kind is Kind.LINE_FALSE_SHARING
+    )
+    assert finding.name == "counts"
+    assert finding.threads == (0, 1, 2, 3)
+    assert "4 threads write the same cache lines, each of them its own 8 bytes of 64" in finding.why
+    assert finding.evidence[0].value == 4 * 90_000
+    assert finding.advice[0].startswith("Pad each thread's element from 8 to 64 bytes")
+
+
+@pytest.mark.parametrize(
+    ("writers", "shared", "found"), [(4, False, True), (4, True, False), (1, False, False)]
+)
+def test_only_separate_bytes_that_several_threads_write_are_false_sharing(
+    writers: int, shared: bool, found: bool
+) -> None:
+    assert false_sharing_is_found(packed(90_000, writers=writers, shared=shared)) is found
+
+
+def test_who_only_sets_and_collects_the_values_does_not_share_them() -> None:
+    pattern = packed(90_000)
+    pattern.threads = 5
+    pattern.see(0, 0, 4, 1, line=0, bytes_=0xFFFFFFFF, times=40)
+    assert false_sharing_is_found(pattern)
+
+
+def test_threads_that_live_one_after_the_other_do_not_disturb_each_other() -> None:
+    run = run_of(packed(90_000))
+    assert Kind.LINE_FALSE_SHARING in {finding.kind for finding in findings_of(run)}
+    lives = run.trace.threads
+    start = lives["thread"].cast(int) * 1000
+    run.trace.__dict__["threads"] = lives.with_columns(created_ns=start, ended_ns=start + 500)
+    assert Kind.LINE_FALSE_SHARING not in {finding.kind for finding in findings_of(run)}
