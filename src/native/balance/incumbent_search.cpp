@@ -41,6 +41,12 @@ namespace {
 constexpr std::size_t kSmall = 6000;
 // Fewest groups per core; with fewer, the load could not be balanced.
 constexpr double kGroupsPerCore = 8.0;
+// If all migrations together cost less than this share of the communication, they cost little.
+constexpr double kLittle = 0.02;
+// Steps of annealing nodes, for each task: about half of METIS' time. A step takes longer on larger
+// graphs, which do not fit into caches. The largest are not annealed.
+constexpr double kNodeSteps = 1000.0, kNodeStepsOnLarge = 600.0;
+constexpr std::size_t kAnnealed = 20'000;
 constexpr double kTemperatures[] = {0.02, 0.1, 0.3, 1.0};
 
 struct Hierarchy {
@@ -79,23 +85,51 @@ class IncumbentSearch {
 
     Mapping run() {
         const Mapping home = problem_.current();
-        std::vector<Try> tries;
         const SearchState now(problem_, finest_, goal_, home);
-        for (std::string_view name : chosen_starts(now, options_, finest_.size() <= kSmall)) {
-            add_tries(name, home, tries);
-        }
+        const auto names = chosen_starts(now, options_, finest_.size() <= kSmall);
+        quick_ = migrations_cost_little(now);
+        const Mapping found = best_of(tries_from(names, home), home);
+        if (!quick_ || within_caps(found)) return found;
+        quick_ = false;
+        return best_of(tries_from(names, home), found);
+    }
+
+  private:
+    std::vector<Try> tries_from(const std::vector<std::string_view>& names, const Mapping& home) {
+        std::vector<Try> tries;
+        for (std::string_view name : names) add_tries(name, home, tries);
         if (options_.start != nullptr) {
             check_mapping(problem_, *options_.start);
             const Mapping start = relabel(problem_, *options_.start);
             add_tries_from(start, tries);
         }
-        return best_of(tries, home);
+        return tries;
     }
 
-  private:
+    // Whether the present mapping hardly matters: partitions are then better starts than it, and
+    // annealing it takes many times as long as a partition. Where cores have few tasks, annealing
+    // of tasks on cores is better at balancing them.
+    bool migrations_cost_little(const SearchState& now) const {
+        double all = goal_.price * double(problem_.tasks());
+        for (Task t = 0; t < problem_.tasks(); ++t) {
+            all += goal_.byte_price * problem_.migrated_bytes(t);
+        }
+        const bool capped = goal_.max_communication < INFINITY || goal_.max_migrations < INFINITY ||
+                            goal_.max_migrated_bytes < INFINITY;
+        return options_.starts.empty() && options_.start == nullptr && !capped &&
+               double(problem_.tasks()) >= 2.0 * kGroupsPerCore * double(problem_.cores()) &&
+               all < kLittle * goal_.communication_weight * now.communication();
+    }
+
+    bool within_caps(const Mapping& mapping) const {
+        const SearchState state(problem_, finest_, goal_, mapping);
+        return state.memory_excess() <= 0.0 && state.excess() <= 0.0;
+    }
+
     void add_tries(std::string_view name, const Mapping& home, std::vector<Try>& tries) {
         const std::uint64_t seed = options_.seed * 1000 + tries.size();
         if (name == kStartScratch) {
+            if (quick_) return;
             tries.push_back(
                 [&, seed](const TimeLimit& limit) { return from_scratch(seed + 900, limit); });
         } else if (name != kStartNow) {
@@ -108,6 +142,7 @@ class IncumbentSearch {
         } else {
             tries.push_back(
                 [&, home](const TimeLimit& limit) { return refined(home, goal_, 1, limit); });
+            if (steps(finest_.size()) == 0) return;
             for (double temperature : kTemperatures) {
                 const std::uint64_t own = options_.seed * 1000 + tries.size();
                 tries.push_back([&, home, temperature, own](const TimeLimit& limit) {
@@ -135,11 +170,11 @@ class IncumbentSearch {
                            const TimeLimit& limit) const {
         const NodeProblem nodes(problem_);
         const Mapping start = start_mapping(name, nodes, problem_, options_);
-        Mapping best = better_of(
-            start, improve_nodes(nodes, problem_, finest_, free_goal(), start, seed, limit));
+        Mapping best = better_of(start, improve_nodes(nodes, problem_, finest_, free_goal(), start,
+                                                      node_steps(), seed, limit));
         if (goal_.price > 0.0) {
             best = better_of(
-                best, improve_nodes(nodes, problem_, finest_, goal_, best, seed + 50, limit));
+                best, improve_nodes(nodes, problem_, finest_, goal_, best, 0, seed + 50, limit));
         }
         if (finest_.size() > kSmall) return best;
         return better_of(best, annealed(best, 0.02, seed, limit));
@@ -173,7 +208,13 @@ class IncumbentSearch {
         improve(state, random, 10, limit);
     }
 
+    double node_steps() const {
+        if (finest_.size() > kAnnealed) return 0.0;
+        return options_.effort * (finest_.size() > kSmall ? kNodeStepsOnLarge : kNodeSteps);
+    }
+
     std::uint64_t steps(std::size_t items) const {
+        if (quick_) return 0;
         return std::uint64_t(options_.effort * std::min(1500.0 * double(items), 1.5e6));
     }
 
@@ -279,6 +320,7 @@ class IncumbentSearch {
     const TimeLimit limit_;
     const Goal goal_;
     const Level finest_;
+    bool quick_ = false;  // without annealing the present mapping
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hill_climbing.h"
+#include "node_annealing.h"
 #include "refinement.h"
 
 namespace numascape::balance {
@@ -28,7 +29,7 @@ class NodeSearch {
     NodeSearch(const Problem& problem, const Goal& goal, std::uint64_t seed, const TimeLimit& limit)
         : problem_(problem), goal_(goal), random_(seed), seed_(seed), limit_(limit) {}
 
-    Mapping run(Level finest, Mapping mapping) {
+    Mapping run(Level finest, Mapping mapping, double annealing_steps) {
         std::vector<Level> levels;
         std::vector<std::vector<Task>> groups;
         levels.push_back(std::move(finest));
@@ -47,6 +48,7 @@ class NodeSearch {
             SearchState state(problem_, levels[depth], goal_, std::move(mapping));
             if (depth + 1 == levels.size() || depth == 0) shorten_cores(state, limit_);
             climb(state, random_, kRounds, limit_);
+            if (depth == 0 && annealing_steps > 0.0) anneal(state, annealing_steps);
             mapping = state.mapping();
             if (depth > 0) {
                 Mapping fine(groups[depth - 1].size());
@@ -58,6 +60,15 @@ class NodeSearch {
     }
 
   private:
+    void anneal(SearchState& state, double steps) {
+        const Mapping before = state.mapping();
+        const double cost = state.cost();
+        anneal_communication(state, steps, random_, limit_);
+        climb(state, random_, kRounds, limit_);
+        if (state.cost() < cost) return;
+        for (Task t = 0; t < before.size(); ++t) state.move(t, before[t]);
+    }
+
     // Pairs items of one node, and of one present node if that matters. While they are paired, the
     // home of an item is a number of both nodes.
     std::optional<Coarsening> coarser(Level& level, const Mapping& mapping, double heaviest) {
@@ -88,10 +99,11 @@ class NodeSearch {
 }  // namespace
 
 Mapping improve_nodes(const NodeProblem& nodes, const Problem& problem, const Level& finest,
-                      const Goal& goal, const Mapping& start, std::uint64_t seed,
-                      const TimeLimit& limit) {
+                      const Goal& goal, const Mapping& start, double annealing_steps,
+                      std::uint64_t seed, const TimeLimit& limit) {
     NodeSearch search(nodes.problem(), goal, seed, limit);
-    const Mapping better = search.run(level_on_nodes(finest, nodes), nodes.of_cores(start));
+    const Mapping better =
+        search.run(level_on_nodes(finest, nodes), nodes.of_cores(start), annealing_steps);
     SearchState state(problem, finest, goal, nodes.on_cores(better, start));
     Random random(seed);
     shorten_cores(state, limit);

@@ -13,9 +13,8 @@ namespace {
 constexpr std::string_view kOwn[] = {kStartNow, kStartScratch, kStartTwoLevel,
                                      kStartTwoLevelScotch};
 
-// Scotch takes several times as long as METIS where tasks have many neighbours. It is a start of
-// other graphs, and of those with few edges.
-constexpr std::size_t kScotchEdges = 100'000, kScotchDegree = 6;
+// Scotch takes several times as long as METIS where tasks have many neighbours.
+constexpr std::size_t kScotchDegree = 6;
 // Each partition takes about twice as long as METIS takes for a million tasks. Where tasks have few
 // neighbours, Scotch's partition is the better one of a mesh, and METIS' is not needed.
 constexpr std::size_t kOnePartitionEdges = 2'000'000;
@@ -63,7 +62,7 @@ std::vector<std::string_view> chosen_starts(const SearchState& now, const Option
     const std::size_t edges = now.level().graph.neighbour.size();
     const bool few_neighbours = edges <= kScotchDegree * now.level().size();
     if (!few_neighbours || edges <= kOnePartitionEdges) chosen.push_back(kStartTwoLevel);
-    if (few_neighbours || edges <= kScotchEdges) chosen.push_back(kStartTwoLevelScotch);
+    if (few_neighbours) chosen.push_back(kStartTwoLevelScotch);
     if (small) chosen.push_back(kStartScratch);
     return chosen;
 }

@@ -149,16 +149,38 @@ def test_more_migrations_pay_the_longer_the_mapping_stays() -> None:
     assert communication == sorted(set(communication), reverse=True)
 
 
-def test_partitions_are_found_where_migrations_pay() -> None:
-    graph = generated.mesh(64, 64)
-    problem = Problem(graph, flat_target(4, 16, 2.0))
-    options = Options(iterations=1e6, effort=0.0)
-    ours = problem.run("incumbent", options).metrics
+def many_random_messages(tasks: int, cores: int) -> TaskGraph:
+    """Four messages from each task to random others, and as many back."""
+    random = np.random.default_rng(5)
+    ends = np.repeat(np.arange(tasks), 4), random.integers(0, tasks, 4 * tasks)
+    apart = ends[0] != ends[1]
+    one, other = ends[0][apart], ends[1][apart]
+    return task_graph(
+        random.lognormal(0.0, 0.6, tasks), generated.blocks(tasks, cores),
+        np.concatenate([one, other]), np.concatenate([other, one]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "graph", [generated.mesh(64, 64), many_random_messages(1000, 32)], ids=["mesh", "random"]
+)
+def test_partitions_are_found_where_migrations_pay(graph: TaskGraph) -> None:
+    problem = Problem(graph, flat_target(4, (int(graph.core.max()) + 1) // 4, 2.0))
+    ours = problem.run("incumbent", Options(max_imbalance=1.05, iterations=1e6)).metrics
     for rival in ("metis", "scotch"):
-        theirs = problem.run(rival, options)
+        theirs = problem.run(rival, Options(max_imbalance=1.05))
         assert ours.communication <= theirs.metrics.communication
         assert ours.migrations < problem.measure(problem.relabel(theirs.mapping)).migrations
     assert ours.imbalance <= 1.05 + 1e-9
+
+
+def test_annealing_of_nodes_lowers_communication() -> None:
+    problem = Problem(many_random_messages(1000, 32), flat_target(4, 8, 2.0))
+    without, by_default = (
+        problem.run("incumbent", Options(iterations=1e6, effort=effort)).metrics.communication
+        for effort in (0.0, 1.0)
+    )
+    assert by_default < without
 
 
 def test_an_unknown_start_is_refused(small: TaskGraph) -> None:

@@ -11,6 +11,7 @@
 #include "assignment.h"
 #include "examples.h"
 #include "metrics.h"
+#include "node_annealing.h"
 #include "relabel.h"
 #include "search_state.h"
 
@@ -245,6 +246,45 @@ TEST(Incumbent, RefinesThroughLevels) {
     EXPECT_LE(after.imbalance, 1.05 + 1e-9);
     // A fifth of the load is too much on node 0.
     EXPECT_LT(after.migrations, 3000U);
+}
+
+TEST(NodeAnnealing, LowersCommunicationWithinItsBounds) {
+    // One core per node. Tasks are dealt out, so nearly all messages leave their nodes.
+    for (const double factor : {2.0, 5.0}) {
+        Example e = mesh(24, 6, 1, factor);
+        for (Task t = 0; t < e.load.size(); ++t) e.core[t] = t % 6;
+        e.fixed.assign(e.load.size(), 0);
+        e.fixed[17] = e.fixed[100] = 1;
+        const Problem problem = e.problem();
+        const Level level = finest_level(problem);
+        Options options;
+        options.max_imbalance = 1.1;
+        const Goal goal = search_goal(problem, options);
+        SearchState state(problem, level, goal, e.core);
+        Random random(1);
+        anneal_communication(state, 300.0, random, TimeLimit());
+        const SearchState again(problem, level, goal, state.mapping());
+        EXPECT_NEAR(state.communication(), again.communication(), 1e-6);
+        // Messages beyond those of a node: less than a third is left.
+        const double all = double(problem.messages());
+        EXPECT_LT(state.communication() - all,
+                  (SearchState(problem, level, goal, e.core).communication() - all) / 3.0);
+        EXPECT_EQ(state.overtime(), 0.0);
+        EXPECT_EQ(state.mapping()[17], 17U % 6);
+        EXPECT_EQ(state.mapping()[100], 100U % 6);
+    }
+}
+
+TEST(NodeAnnealing, LeavesDirectedCostsAlone) {
+    Example e = mesh(10, 2, 1, 2.0);
+    e.factor = {1.0, 3.0, 2.0, 1.0};
+    for (Task t = 0; t < e.load.size(); ++t) e.core[t] = t % 2;
+    const Problem problem = e.problem();
+    const Level level = finest_level(problem);
+    SearchState state(problem, level, search_goal(problem, {}), e.core);
+    Random random(1);
+    anneal_communication(state, 100.0, random, TimeLimit());
+    EXPECT_EQ(state.mapping(), e.core);
 }
 
 TEST(ParetoFront, HasNoPointThatAnotherBeats) {
