@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from pydantic import TypeAdapter
 
-from numascape.trace import TraceInfo
 from numascape.trace.info import JobPart
 from numascape.trace.job import part_folder
 from numascape.trace.write_part import write_part
 from synthetic.patterns import DOUBLES, Pattern
+from synthetic.write import info_of
 
 WINDOW = "/dev/shm/window.turing.77"
 
@@ -69,7 +68,7 @@ def write_rank(
 ) -> Path:
     """Write the part of a rank; `changes` are fields of trace.json."""
     information = {**pattern.info(), **changes}
-    info = TypeAdapter(TraceInfo).validate_python(information)
+    info = info_of(information)
     # Rank 0 begins first, so that it is the first to touch what all touch.
     part = JobPart(run, rank, size, "Open MPI", "", (rank % 64,), 10**18 + rank * 10**9)
     write_part(folder, part, pattern.tables(), info)

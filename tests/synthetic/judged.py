@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import TypeAdapter
 
 import numascape
 from numascape.analysis.facts import measure, per_thread_pages
@@ -31,8 +30,9 @@ from numascape.errors import NumascapeError
 from numascape.findings import Finding, examine, findings_of
 from numascape.findings.groups import grouped
 from numascape.machine import open_machine
-from numascape.trace import TraceInfo, write_trace
+from numascape.trace import write_trace
 from synthetic.judged_runs import RUNS
+from synthetic.write import info_of
 
 UNIT = Path(__file__).parents[1] / "unit"
 Flat = dict[str, float | str]
@@ -45,7 +45,7 @@ def run(name: str) -> Any:
     pattern = RUNS[name]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.numascape"
-        info = TypeAdapter(TraceInfo).validate_python(pattern.info())
+        info = info_of(pattern.info())
         write_trace(path, pattern.tables(), info)
         trace = numascape.open(path)
         for table in trace.info.tables:

@@ -11,12 +11,16 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from numascape.errors import NumascapeError
 from numascape.machine.bounds import Bounds
 from numascape.trace.info import FILE_NAME, JOB_FILE, RankText, TraceInfo, first_problem, read_info
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 JOB_FORMAT: Final = "numascape-job"
 JOB_VERSION: Final = 1
@@ -73,10 +77,18 @@ def encode_job(info: JobInfo) -> bytes:
     return json.dumps(dataclasses.asdict(info), indent=1).encode() + b"\n"
 
 
+# Built when it is first used, as that of trace.json.
+@cache
+def _info() -> TypeAdapter[JobInfo]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(JobInfo)
+
+
 def read_job(folder: Path) -> JobInfo:
     """Read and check job.json; NumascapeError says what is wrong."""
     # Imported here, because a recording writes the file and does not read it.
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     path = folder / JOB_FILE
     if not folder.exists():
@@ -86,7 +98,7 @@ def read_job(folder: Path) -> JobInfo:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise NumascapeError(f"{path} is damaged: it is larger than {_LARGEST_FILE >> 20} MiB")
-        info = TypeAdapter(JobInfo).validate_json(path.read_bytes(), strict=True)
+        info = _info().validate_json(path.read_bytes(), strict=True)
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
     except ValidationError as error:

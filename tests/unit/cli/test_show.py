@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from pydantic import TypeAdapter
 from rich.text import Text
 
 from numascape.appearance.palette import CATEGORIES
 from numascape.console.strips import strip_of, users_of
-from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace import Trace, write_trace
 from synthetic.patterns import (
     Pattern,
     block_matmul,
@@ -27,7 +26,7 @@ from synthetic.patterns import (
     many_threads,
     sparse,
 )
-from synthetic.write import write_pattern
+from synthetic.write import info_of, write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -98,7 +97,7 @@ def phased(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).cast(dict.fromkeys(("structure", "phase", "line"), pl.UInt32))
     tables["lines"] = tables["lines"].cast({"reads": pl.UInt64, "writes": pl.UInt64})
     path = tmp_path_factory.mktemp("phased") / "phased.numascape"
-    write_trace(path, tables, TypeAdapter(TraceInfo).validate_python(pattern.info()))
+    write_trace(path, tables, info_of(pattern.info()))
     return path
 
 

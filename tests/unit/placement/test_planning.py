@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from numascape.machine import Machine, MachineNode, Matrix, Provenance
 from numascape.placement.node_model import node_model
@@ -24,9 +23,9 @@ from numascape.prediction.layout import nodes_by_plan, observed_nodes
 from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
 from numascape.prediction.speeds import speeds_of
-from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace import Trace, write_trace
 from synthetic.patterns import PAGE, Pattern
-from synthetic.write import write_pattern
+from synthetic.write import info_of, write_pattern
 
 PAGES = 960
 
@@ -266,7 +265,7 @@ def test_the_process_with_most_accesses_is_planned(tmp_path: Path) -> None:
     tables = program.tables()
     process = (tables["threads"]["thread"] >= 4).cast(int)
     tables["threads"] = tables["threads"].with_columns(process=process.cast(pl.UInt32))
-    info = TypeAdapter(TraceInfo).validate_python(program.info())
+    info = info_of(program.info())
     child = replace(info.processes[0], process=1, pid=4001)
     write_trace(tmp_path / "two", tables, replace(info, processes=(*info.processes, child)))
     plan = make_plan(Trace.read(tmp_path / "two"), machine())

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from pydantic import TypeAdapter
 
-from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace import Trace, write_trace
 from numascape.trace.counting import MEMORY_LINES
 from numascape.view.windows import MAX_COLUMNS, Wanted, Window, Windows
 from synthetic.patterns import Pattern, sparse
-from synthetic.write import write_pattern
+from synthetic.write import info_of, write_pattern
 
 PAGES = 70_000
 PLACES = {("init", "bands.c", 20): 1, ("later", "bands.c", 30): 2}
@@ -45,7 +44,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
         written_lines=pl.col("writes") // 3,
     )
     path = tmp_path_factory.mktemp("windows") / "bands.numascape"
-    write_trace(path, tables, TypeAdapter(TraceInfo).validate_python(pattern.info()))
+    write_trace(path, tables, info_of(pattern.info()))
     return Trace.read(path)
 
 
