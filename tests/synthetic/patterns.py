@@ -31,6 +31,7 @@ class Pattern:
     structures: list[dict[str, Any]] = field(default_factory=list)
     accesses: list[pl.DataFrame] = field(default_factory=list)
     first_touch: list[pl.DataFrame] = field(default_factory=list)
+    touches: int = 0
     page_size: int = PAGE
     phases: list[tuple[Any, ...]] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
@@ -131,7 +132,9 @@ class Pattern:
         phase: int = 0,
     ) -> None:
         """Add accesses; the arrays are broadcast against each other, zero rows left out."""
-        p, t, r, w = (a.ravel() for a in np.broadcast_arrays(page, thread, reads, writes))
+        every = [a.ravel() for a in np.broadcast_arrays(page, thread, reads, writes)]
+        made = (every[2].astype(np.uint64) | every[3].astype(np.uint64)) > 0
+        p, t, r, w = (a[made] for a in every)
         table = pl.DataFrame(
             {
                 "structure": np.full(len(p), structure, np.uint32),
@@ -143,7 +146,7 @@ class Pattern:
                 "writes": w.astype(np.uint64),
             }
         )
-        self.accesses.append(table.filter((pl.col("reads") + pl.col("writes")) > 0))
+        self.accesses.append(table)
 
     def touch(
         self,
@@ -157,8 +160,8 @@ class Pattern:
     ) -> None:
         """Add first touches in the order given."""
         p, t = (a.ravel() for a in np.broadcast_arrays(page, thread))
-        before = sum(len(table) for table in self.first_touch)
-        order = np.arange(before, before + len(p), dtype=np.uint64)
+        order = np.arange(self.touches, self.touches + len(p), dtype=np.uint64)
+        self.touches += len(p)
         self.first_touch.append(
             pl.DataFrame(
                 {
