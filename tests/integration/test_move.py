@@ -16,23 +16,11 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import make
+from integration.forbidden_calls import MOVE_PAGES, run_without
 from integration.living import Living, write_model
 
 PROGRAMS = Path(__file__).parents[1] / "vm/programs"
 Numascape = Callable[..., tuple[int, str, str]]
-# seccomp(2): move_pages, number 279 on x86-64, fails with EPERM, as with Docker's profile.
-FORBID = """
-import ctypes, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-steps = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 279, 6, 0, 0, 0x00050001,
-                    6, 0, 0, 0x7fff0000)
-code = ctypes.create_string_buffer(steps)
-program = struct.pack('HxxxxxxP', 4, ctypes.addressof(code))
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, program) == 0
-from numascape.cli.entry import run
-sys.exit(run(sys.argv[1:]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -198,9 +186,7 @@ def test_a_layer_of_a_file_that_nobody_maps_is_found(
 @pytest.mark.parametrize("verb", [["pages"], ["move", "--policy", "bind:0"]])
 def test_a_containers_profile_is_named_with_its_flag(living: Living, verb: list[str]) -> None:
     words = [*verb, "--pid", str(living.pid)]
-    result = subprocess.run(
-        [sys.executable, "-c", FORBID, *words], capture_output=True, text=True, check=False
-    )
+    result = run_without(MOVE_PAGES, *words)
     assert (result.returncode, result.stdout) == (2, "")
     assert "--security-opt seccomp=unconfined" in result.stderr
     assert result.stderr.count("\n") == 1

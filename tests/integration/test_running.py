@@ -13,6 +13,7 @@ import pytest
 
 import numascape
 from integration.conftest import PROGRAMS, make
+from integration.forbidden_calls import PERF_EVENT_OPEN, run_without
 from integration.living import LAYERS, write_model
 
 # A thread reads the first layers of a model, and another one the last, a slice of time later.
@@ -95,6 +96,19 @@ def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Pat
     assert recorder.returncode == 2
     assert "touched no new page" in recorder.stderr
     assert not target.exists()
+
+
+@pytest.mark.parametrize("recorded", [["--pid", "PID"], ["--", "true"]])
+def test_a_containers_profile_is_named_with_its_flag(recorded: list[str], tmp_path: Path) -> None:
+    level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    if level > 2:
+        pytest.skip("this kernel permits no page-fault events to users")
+    words = [str(os.getpid()) if word == "PID" else word for word in recorded]
+    options = ["record", "-q", "--recorder", "faults", "-o", str(tmp_path / "t.numascape")]
+    result = run_without(PERF_EVENT_OPEN, *options, *words)
+    assert result.returncode == 2
+    assert "--cap-add PERFMON, or with --security-opt seccomp=unconfined" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_tensors_and_time_slices_of_a_running_process(command: Path, tmp_path: Path) -> None:

@@ -55,15 +55,31 @@ volatile pid_t program = 0;
     std::exit(status);
 }
 
-[[noreturn]] void fail_to_open(int error, const char* what) {
+// Whether a filter decides which system calls this process may make, as in most containers.
+bool has_seccomp_filter() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("Seccomp:")) return line.ends_with('2');
+    }
+    return false;
+}
+
+std::string advice_for(int error) {
+    if (error != EACCES && error != EPERM) return "";
     std::string level = "?";
     std::getline(std::ifstream("/proc/sys/kernel/perf_event_paranoid"), level);
-    const std::string advice = error == EACCES || error == EPERM
-                                   ? " (kernel.perf_event_paranoid is " + level +
-                                         "; as root: sysctl kernel.perf_event_paranoid=2)"
-                                   : "";
-    fail(kCannotRecord,
-         std::string("the kernel does not report ") + what + ": " + std::strerror(error) + advice);
+    const bool permits = level != "?" && std::atoi(level.c_str()) <= 2;
+    if (permits && error == EPERM && has_seccomp_filter()) {
+        return " (this container forbids perf_event_open(2): start it with --cap-add PERFMON, or "
+               "with --security-opt seccomp=unconfined)";
+    }
+    return " (kernel.perf_event_paranoid is " + level +
+           "; as root: sysctl kernel.perf_event_paranoid=2)";
+}
+
+[[noreturn]] void fail_to_open(int error, const char* what) {
+    fail(kCannotRecord, std::string("the kernel does not report ") + what + ": " +
+                            std::strerror(error) + advice_for(error));
 }
 
 // The child waits until the events are open. Returns its process id and the end of the pipe that
@@ -155,9 +171,10 @@ class Recording {
   public:
     // Exits with one line when the kernel does not allow it, unless `optional`.
     Recording(const std::string& path, const std::vector<pid_t>& threads, const Wanted& wanted,
-              bool optional)
-        : file_(path, std::ios::binary) {
+              bool optional) {
         add(threads, wanted, optional, "page faults");
+        // Only now: the file says that recording has begun.
+        file_.open(path, std::ios::binary);
         std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
         file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
     }
