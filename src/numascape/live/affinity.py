@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from numascape.errors import NumascapeError
 from numascape.live.policies import Policy
 from numascape.live.targets import Target, read_stat
-from numascape.live.threads import Thread
+from numascape.live.threads import Thread, read_threads
 from numascape.plan.number_lists import parse_numbers
 from numascape.plan.plan import Plan, ThreadRule
 
@@ -87,9 +87,16 @@ def _move(thread: Thread, wanted: tuple[int, ...]) -> ThreadMove:
 
 
 def move_threads(
-    target: Target, moves: Sequence[ThreadMove], is_stopped: Callable[[], bool]
+    target: Target,
+    moves: Sequence[ThreadMove],
+    is_stopped: Callable[[], bool],
+    is_every: bool = False,
 ) -> ThreadResults:
-    """Set the CPUs of the threads, and ask the kernel whether it has them."""
+    """Set the CPUs of the threads, and ask the kernel whether it has them.
+
+    `is_every`: they were all threads of the process. Threads that were started meanwhile, by one
+    that was not moved yet, are then named as not moved.
+    """
     moved, failed = 0, dict[str, int]()
     for move in moves:
         reason = "interrupted" if is_stopped() else _set(target, move)
@@ -97,7 +104,19 @@ def move_threads(
             failed[reason] = failed.get(reason, 0) + 1
         else:
             moved += 1
+    if is_every and (later := _started_elsewhere(target, moves)):
+        failed["started meanwhile: run the command again"] = later
     return ThreadResults(moved, failed)
+
+
+def _started_elsewhere(target: Target, moves: Sequence[ThreadMove]) -> int:
+    """How many threads are new, and may run on other CPUs than a thread that was moved."""
+    known = {move.tid for move in moves}
+    wanted = {frozenset(move.wanted) for move in moves}
+    return sum(
+        thread.tid not in known and not any(cpus >= set(thread.cpus) for cpus in wanted)
+        for thread in read_threads(target)
+    )
 
 
 def _set(target: Target, move: ThreadMove) -> str:

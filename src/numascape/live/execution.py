@@ -54,5 +54,7 @@ def carry_out(
 
     pace = Pace(bytes_per_s, is_stopped, add)
     account = move_pages(move.target, move.pages.sets, pace, shared)
-    results = move_threads(move.target, move.threads, is_stopped) if move.threads else None
+    results = None
+    if move.threads:
+        results = move_threads(move.target, move.threads, is_stopped, move.binds_all)
     return account, results

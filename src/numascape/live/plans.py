@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from numascape.errors import NumascapeError
@@ -41,6 +41,7 @@ class Scope:
 class Move:
     """The pages and threads to move. `unmet` are rules of a plan that fit nothing here.
 
+    `binds_all`: the threads are all that the process had.
     `file`: the pages are those of a file's page cache, which this process maps for the move.
     `owner`: they are all of a segment of shared memory of that process, mapped likewise.
     """
@@ -51,6 +52,7 @@ class Move:
     unmet: tuple[str, ...] = ()
     file: Path | None = None
     owner: Target | None = None
+    binds_all: bool = False
 
     @property
     def subject(self) -> str:
@@ -80,7 +82,8 @@ def move_by_policy(target: Target, text: str, scope: Scope) -> Move:
     else:
         selection = select_all(parts, mappings, policy)
     moved = by_policy(threads, policy, node_cpus(target.root)) if scope.threads else []
-    return _move(target, mappings, selection, moved)
+    move = _move(target, mappings, selection, moved)
+    return replace(move, binds_all=scope.threads)
 
 
 def usual_nodes(target: Target, usable: list[int]) -> list[int]:
