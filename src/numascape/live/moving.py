@@ -25,7 +25,7 @@ from numascape.live.page_sets import PageSet
 from numascape.live.policies import Addresses, Nodes
 from numascape.live.refusals import calls_refused, may_move_shared
 from numascape.live.room import Room
-from numascape.live.targets import Target
+from numascape.live.targets import Target, read_stat
 
 LARGEST_STEP: Final = 1280 * 4096
 _SMALLEST_STEP: Final = 16 * 4096
@@ -124,6 +124,7 @@ class _Mover:
         self._shared = shared
         self._room = Room(target.root)
         self._step = LARGEST_STEP // 4
+        self._first_image = self._image()
 
     def move(self, pages: PageSet) -> None:
         """Move the pages of a set, step by step."""
@@ -131,8 +132,7 @@ class _Mover:
         while at < len(pages.addresses):
             if self._pace.is_stopped():
                 raise _EndedError("interrupted")
-            if not self.target.is_alive:
-                raise _EndedError("the process has ended")
+            self._check_process()
             # At least one page, also if it is larger than a step.
             upto = np.cumsum(pages.sizes[at : at + LARGEST_STEP // 4096], dtype=np.uint64)
             end = at + max(1, int(np.searchsorted(upto, self._step, side="right")))
@@ -140,6 +140,17 @@ class _Mover:
             self._one_step(pages, at, end)
             self._wait(begin, int(pages.sizes[at:end].sum(dtype=np.uint64)))
             at = end
+
+    def _check_process(self) -> None:
+        if not self.target.is_alive:
+            raise _EndedError("the process has ended")
+        if self._image() != self._first_image:
+            raise _EndedError("the process executed another program")
+
+    def _image(self) -> int:
+        """Something that changes when the process executes a program."""
+        stat = read_stat(self.target.folder / "stat")
+        return 0 if stat is None else stat.stack
 
     def _wait(self, begin: float, size: int) -> None:
         """Keep the rate; a signal ends the waiting within a tenth of a second."""

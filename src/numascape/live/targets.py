@@ -13,17 +13,22 @@ from numascape.errors import NumascapeError
 
 _GROUPS: Final = ("sys/fs/cgroup", "sys/fs/cgroup/unified", "sys/fs/cgroup/memory")
 # proc(5), /proc/PID/stat: its fields after the name in parentheses begin with the third.
-_STATE, _STARTED, _CPU = 0, 19, 36
+_STATE, _STARTED, _STACK, _CPU = 0, 19, 25, 36
 
 
 @dataclass(frozen=True)
 class Stat:
-    """Of /proc/PID/stat: `started` is in clock ticks since the system started."""
+    """Of /proc/PID/stat: `started` is in clock ticks since the system started.
+
+    `stack` is where the main thread's stack begins, for users who may look at the process, else 0.
+    It changes when the process executes a program.
+    """
 
     name: str
     state: str
     started: int
     cpu: int
+    stack: int
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,8 @@ def read_stat(path: Path) -> Stat | None:
         text = path.read_bytes().decode(errors="replace")
         fields = text[text.rindex(")") + 2 :].split()
         name = text[text.index("(") + 1 : text.rindex(")")]
-        return Stat(name, fields[_STATE], int(fields[_STARTED]), int(fields[_CPU]))
+        started, cpu, stack = (int(fields[at]) for at in (_STARTED, _CPU, _STACK))
+        return Stat(name, fields[_STATE], started, cpu, stack)
     except (OSError, ValueError, IndexError):
         return None
 

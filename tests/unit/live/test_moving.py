@@ -8,6 +8,8 @@ import errno
 import itertools
 import mmap
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 
 from numascape import NumascapeError
-from numascape.live.mappings import PAGE
+from numascape.live.mappings import PAGE, read_mappings
 from numascape.live.moving import LARGEST_STEP, Pace, move_pages
 from numascape.live.page_sets import PageSet, query
 from numascape.live.targets import Target, target_of
@@ -54,6 +56,43 @@ def test_a_stop_ends_a_move_after_the_present_step(
     assert account.ending == "interrupted"
     assert account.steps == steps
     assert account.tried == account.verified <= steps * LARGEST_STEP < pages.total
+
+
+# Executes itself when it is told to.
+EXECUTES = """
+import os, sys
+kept = bytearray(1 << 22)
+print("ready", flush=True)
+sys.stdin.readline()
+os.execv(sys.executable, [sys.executable, "-c", "print('again', flush=True); input()"])
+"""
+
+
+def test_a_move_ends_when_the_process_executes_a_program() -> None:
+    with subprocess.Popen([sys.executable, "-c", EXECUTES], stdin=-1, stdout=-1) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        hear, say = process.stdout, process.stdin
+        assert hear.readline() == b"ready\n"
+        target = target_of(process.pid)
+        assert target is not None
+        (heap,) = (one for one in read_mappings(target) if one.path == "[heap]")
+        addresses = np.arange(heap.start, heap.end, PAGE, dtype=np.uint64)
+        nodes = np.zeros(len(addresses), np.int32)
+        sizes = np.full(len(addresses), LARGEST_STEP, np.uint32)  # each is a step
+        pages = PageSet("heap", "", 0, PAGE, addresses, sizes, nodes, nodes)
+        asked = itertools.count()
+
+        def executes() -> bool:
+            if next(asked) == 1:
+                say.write(b"\n")
+                say.flush()
+                assert hear.readline() == b"again\n"
+            return False
+
+        account = move_pages(target, [pages], Pace(is_stopped=executes))
+        process.kill()
+    assert (account.ending, account.steps) == ("the process executed another program", 1)
 
 
 def test_a_stop_ends_the_waiting_for_the_rate(target: Target, pages: PageSet) -> None:

@@ -59,7 +59,7 @@ def _document(file: FilePages) -> dict[str, object]:
 
 def _print(found: list[FilePages], numbers: list[int], top: int) -> None:
     from numascape.host.node_memory import PAGE
-    from numascape.quantities import bytes_text
+    from numascape.quantities import bytes_text, counted
 
     console = terminal.output()
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -74,7 +74,7 @@ def _print(found: list[FilePages], numbers: list[int], top: int) -> None:
         table.add_row(*cells, bytes_text(file.size), terminal.printable(str(file.path)))
     console.print(table)
     resident = sum(file.resident or 0 for file in known)
-    sums = [f"{bytes_text(PAGE * resident)} of {len(found)} files are in memory"]
+    sums = [f"{bytes_text(PAGE * resident)} of {counted(len(found), 'file')} in memory"]
     for node in numbers:
         there = sum(file.on(node) for file in known)
         sums.append(f"{bytes_text(PAGE * there)} on node {node}")
