@@ -160,7 +160,7 @@ def test_the_table_behind_the_figures_has_the_numbers(open_report: Open) -> None
     assert first.split("\t")[4] == "2048"
 
 
-@pytest.mark.parametrize("width", [1024, 2560])
+@pytest.mark.parametrize("width", [390, 1024, 2560])
 def test_terms_are_explained_where_they_can_be_read(open_report: Open, width: int) -> None:
     page = open_report("matmul-naive", width=width).page
     for term in page.locator(".term").all():
@@ -198,7 +198,23 @@ def test_the_layout_holds(open_report: Open, name: str, width: int) -> None:
     assert table.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-@pytest.mark.parametrize("width", [1024, 1440, 2560, 3840])
+@pytest.mark.parametrize("name", ["hostile", "seismic-serial", "many-phases"])
+def test_a_telephone_shows_everything_below_each_other(open_report: Open, name: str) -> None:
+    """What is wider, such as tables, is scrolled alone."""
+    page = open_report(name, width=390).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    sticking_out = page.evaluate("""() => {
+        const scrolled = (e) => e && (getComputedStyle(e).overflowX !== "visible" ||
+            scrolled(e.parentElement));
+        return [...document.querySelectorAll("main *, header *")]
+            .filter((e) => !e.closest(".meaning, .skip") && !scrolled(e.parentElement))
+            .filter((e) => e.getBoundingClientRect().right > window.innerWidth + 1)
+            .map((e) => e.className);
+    }""")
+    assert sticking_out == []
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440, 2560, 3840])
 def test_nothing_lies_on_anything_else(open_report: Open, width: int) -> None:
     address = "#v=1&order=node&a=0-7&b=8-15"
     page = open_report("seismic-serial", width=width, address=address).page

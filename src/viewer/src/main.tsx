@@ -36,6 +36,7 @@ import "./styles/machine-page.css";
 import "./styles/balance.css";
 import "./styles/experiment.css";
 import "./styles/process.css";
+import "./styles/narrow.css";
 
 async function start(): Promise<void> {
   const page = document.getElementById("page")!;
