@@ -6,13 +6,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib import import_module
+
+from command_pages import command_pages
+from header_pages import header_pages
+from python_pages import MODULES, python_pages
 
 from quality.external import ROOT
 
 
 def test_the_site_is_whole() -> None:
     result = subprocess.run(
-        [ROOT / "packaging/site/build", sys.executable],
+        [ROOT / "packaging/site/build", sys.executable, "numa16"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -23,9 +29,44 @@ def test_the_site_is_whole() -> None:
     for page in ("index.html", "docs/record.html", "examples/matmul/index.html"):
         text = (pages / page).read_text()
         assert re.findall(r'(?:src|<link[^>]* href)="(?:https?:)?//[^"]*"', text) == []
+    # What is made from the program has its own words.
+    commands = (pages / "reference/commands/numascape-record.html").read_text()
+    assert "--measure-cost" in commands
+    assert "Trace.findings" in (pages / "reference/python/numascape.html").read_text()
+    assert "segmented_vector" in (pages / "reference/cpp/segmented_vector-hpp.html").read_text()
+    assert "numa16.svg" in (pages / "reference/machines/numa16.html").read_text()
+    assert (pages / "reference/machines/numa16.svg").stat().st_size > 10_000
 
 
 def test_every_document_has_a_place_in_the_site() -> None:
     settings = (ROOT / "packaging/site/mkdocs.yml").read_text()
     documents = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
     assert documents - set(re.findall(r"[\w./-]+\.md", settings)) == set()
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = python_pages()
+    missing = [
+        f"{module}.{name}"
+        for module in MODULES
+        for name in import_module(module).__all__
+        if callable(getattr(import_module(module), name)) and f"## {name}\n" not in pages[module]
+    ]
+    assert missing == []
+    headers = header_pages(ROOT / "include")
+    names = {path.name.replace(".", "-") for path in (ROOT / "include/numascape").glob("*.h*")}
+    assert names == set(headers) - {"index"}
+    # A declaration with its comment, and a member of a class with its own.
+    assert "## node_threads\n" in headers["executor-hpp"]
+    assert "placement_report verify() const" in headers["segmented_vector-hpp"]
+    assert "void numascape_phase(const char* name)" in headers["phase-h"]
+
+
+def test_every_option_is_in_the_reference(numascape: Callable[..., tuple[int, str, str]]) -> None:
+    pages = command_pages()
+    for verb in ("record", "host sweep"):
+        _, shown, _ = numascape(*verb.split(), "--help")
+        page = pages[f"numascape-{verb.replace(' ', '-')}"]
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown)) - {"--help"}
+        assert len(options) > 4
+        assert [option for option in sorted(options) if option not in page] == []
