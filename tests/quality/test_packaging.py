@@ -7,10 +7,17 @@ Spack and Apptainer are not on the machines where tests run: these tests compare
 from __future__ import annotations
 
 import ast
+import base64
+import hashlib
+import json
 import re
+import zipfile
+from pathlib import Path
 
 import pytest
 import tomlkit
+from release_check import problems
+from sbom import add, bill_of_materials
 
 from quality.external import ROOT
 
@@ -77,3 +84,53 @@ def test_the_apptainer_image_has_only_sections_that_apptainer_knows() -> None:
     text = (CONTAINERS / "Apptainer.def").read_text()
     sections = re.findall(r"^%(\w+)", text, re.MULTILINE)
     assert sections == ["files", "post", "environment", "runscript", "test", "help"]
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A copy of the files that have the version, ready for the release 0.1.0."""
+    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
+        text = (ROOT / name).read_text()
+        (tmp_path / name).write_text(text.replace("0.1.0, not released yet", "0.1.0, 2026-12-01"))
+    return tmp_path
+
+
+def test_a_release_has_one_version_everywhere(sources: Path) -> None:
+    assert problems("v0.1.0", sources) == []
+    assert problems("v0.2.0", sources) == [
+        "the tag is v0.2.0, but pyproject.toml has version 0.1.0"
+    ]
+    for name in ("CITATION.cff", "CHANGELOG.md"):
+        text = (sources / name).read_text()
+        (sources / name).write_text(text.replace("0.1.0", "0.0.9"))
+        assert [line for line in problems("v0.1.0", sources) if name in line]
+
+
+def test_a_tag_of_unreleased_changes_is_refused() -> None:
+    version = PROJECT["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    assert bool(problems(f"v{version}")) == (f"## {version}, not released yet" in changes)
+    workflow = (ROOT / ".github/workflows/release.yml").read_text()
+    for command in ("packaging/release/release_check.py", ".ci/run", "make wheel", "make docs"):
+        assert f"- run: {'python3 ' * command.endswith('.py')}{command}" in workflow
+
+
+def test_the_list_of_parts_is_in_the_wheel_and_in_its_record(tmp_path: Path) -> None:
+    wheel = tmp_path / "numascape-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("numascape/__init__.py", "")
+        archive.writestr("numascape-0.1.0.dist-info/RECORD", "numascape/__init__.py,,\nRECORD,,\n")
+    document = bill_of_materials({"DynamoRIO": "11.90.1"})
+    add(wheel, document)
+    once = wheel.read_bytes()
+    add(wheel, document)
+    assert wheel.read_bytes() == once
+    with zipfile.ZipFile(wheel) as archive:
+        content = archive.read("numascape-0.1.0.dist-info/sboms/numascape.cdx.json")
+        record = archive.read("numascape-0.1.0.dist-info/RECORD").decode()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+    assert f"sboms/numascape.cdx.json,sha256={digest},{len(content)}\n" in record
+    assert record.count("numascape.cdx.json") == 1
+    names = {part["name"] for part in json.loads(content)["components"]}
+    assert {"DynamoRIO", "preact", "polars"} <= names
+    assert "typescript" not in names
