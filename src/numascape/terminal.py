@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,11 +30,19 @@ _UNLIMITED = 10_000
 
 
 def output() -> Console:
-    """Standard output, for results: as wide as the terminal; unlimited in a file or pipe."""
+    """Standard output, for results: as wide as the terminal; unlimited in a file or pipe.
+
+    On a terminal, `soft_wrap` has no effect: sentences are wrapped between words, because the
+    terminal itself would break words.
+    """
     from rich.console import Console
 
+    class Results(Console):
+        def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+            super().print(*objects, soft_wrap=soft_wrap and not self.is_terminal, **options)
+
     _replace_what_cannot_be_written(sys.stdout)
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = Results(highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _UNLIMITED
     return console

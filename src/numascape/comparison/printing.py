@@ -21,6 +21,8 @@ from numascape.quantities import count_text, grouped, share_text
 
 _NAMES = 6
 """Number of structures that are named for one kind of finding."""
+_ROWS = 40
+"""Number of structures that are compared in the table; a job of MPI has some hundreds."""
 _NODES = 8
 """Number of nodes up to which each node's pages are listed."""
 
@@ -41,11 +43,13 @@ def print_comparison(console: Console, comparison: Comparison, *, every: bool) -
     console.print()
     console.print(_measures(comparison, console.width))
     console.print()
-    shown = [c for c in comparison.structures if every or c.share >= NEGLIGIBLE]
+    shown = list(comparison.structures)
+    if not every:
+        shown = [change for change in shown if change.share >= NEGLIGIBLE][:_ROWS]
     console.print(_structures(comparison, shown, console.width))
     if hidden := len(comparison.structures) - len(shown):
         console.print(
-            f"{hidden} structures below 0.01 % of accesses are not shown (--all)", soft_wrap=True
+            f"{hidden} structures with fewer accesses are not shown (--all)", soft_wrap=True
         )
     changed = (("Gone", comparison.gone), ("New", comparison.new), ("In both", comparison.kept))
     for title, findings in changed:

@@ -63,3 +63,20 @@ def test_progress_has_the_time_left(is_terminal: bool, monkeypatch: pytest.Monke
     assert ("Measuring [all]" in shown) == is_terminal
     assert ("left:" in shown) == is_terminal
     assert bool(shown) == is_terminal
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_sentences_are_wrapped_between_words_on_a_terminal(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A terminal breaks words if it wraps lines itself; a pipe gets each sentence on one line."""
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("NO_COLOR", "1")
+    if is_terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    sentence = "The foreign share of the accesses falls from 67.5 % to 12.3 %."
+    terminal.output().print(sentence, soft_wrap=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert " ".join(line.strip() for line in lines) == sentence
+    assert (len(lines) > 1) == is_terminal
+    assert max(map(len, lines)) <= (30 if is_terminal else len(sentence))

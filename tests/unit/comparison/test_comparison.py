@@ -302,3 +302,26 @@ def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
     same = compare_traces(trace, trace)
     assert all(change.before == change.after for change in same.structures)
     assert (same.gone, same.new) == ((), ())
+
+
+def test_a_table_of_many_structures_has_the_most_used_ones(tmp_path: Path) -> None:
+    """A job of MPI has some hundreds of structures of libraries."""
+    pattern = Pattern("job", 1)
+    for number in range(100):
+        structure = pattern.structure(f"s{number}", 1)
+        pattern.access(structure, np.array([0]), 0, 1000 - number, 0)
+        pattern.touch(structure, np.array([0]), 0)
+    found = compared(tmp_path, pattern, pattern)
+    assert len(found.structures) == 100
+
+    def printed(every: bool) -> str:
+        console = Console(file=io.StringIO(), width=100)
+        print_comparison(console, found, every=every)
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue()
+
+    few = printed(every=False)
+    assert "s39 " in few
+    assert "s40 " not in few
+    assert "60 structures with fewer accesses are not shown (--all)" in few
+    assert "s99 " in printed(every=True)
