@@ -2,7 +2,8 @@
 """Writes the pages of the reference: python reference.py FOLDER [MACHINE ...].
 
 They are made from what they describe: the definitions of the command line, the docstrings of the
-Python interface, the comments of the C and C++ headers, and the shipped machines. Of the machines
+Python interface, the comments of the C and C++ headers, the errors that the sources raise, and the
+shipped machines. Of the machines
 that are named (default: all), there is a picture.
 """
 
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 from command_pages import command_pages
+from error_pages import error_page
 from header_pages import header_pages
 from machine_pages import write_machines
 from python_pages import python_pages
@@ -23,6 +25,7 @@ def main() -> None:
     """Write all pages into the folder."""
     folder = Path(sys.argv[1])
     pages = {
+        "errors.md": error_page(ROOT / "src/numascape"),
         **{f"commands/{name}.md": text for name, text in command_pages().items()},
         **{f"python/{name}.md": text for name, text in python_pages().items()},
         **{f"cpp/{name}.md": text for name, text in header_pages(ROOT / "include").items()},

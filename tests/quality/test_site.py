@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from command_pages import command_pages
+from error_pages import error_texts
 from header_pages import header_pages
 from python_pages import MODULES, python_pages
 
@@ -70,3 +71,15 @@ def test_every_option_is_in_the_reference(numascape: Callable[..., tuple[int, st
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown)) - {"--help"}
         assert len(options) > 4
         assert [option for option in sorted(options) if option not in page] == []
+
+
+def test_every_error_is_in_the_reference() -> None:
+    texts = error_texts(ROOT / "src/numascape")
+    known = "no program given: use numascape record -- PROGRAM, or --pid PID"
+    assert known in texts["Options and arguments"]
+    raised = sum(
+        len(re.findall(r"\bNumascapeError\(", path.read_text()))
+        for path in (ROOT / "src/numascape").rglob("*.py")
+    )
+    # Some have the same text, and some get it from a function.
+    assert sum(map(len, texts.values())) > 0.8 * raised
