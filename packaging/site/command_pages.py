@@ -14,7 +14,7 @@ from numascape.cli.app import build_app
 
 
 def command_pages() -> dict[str, str]:
-    """The pages by the names of their files, without suffix; `index` lists them."""
+    """The pages by the names of their files, without suffix; `overview` lists them."""
     root: Any = get_command(build_app())
     commands = dict(_commands("numascape", root))
     rows = [
@@ -31,7 +31,7 @@ def command_pages() -> dict[str, str]:
         "|---|---|",
     ]
     pages = {_file_of(name): _page(name, command) for name, command in commands.items()}
-    return {"index": "\n".join([*head, *rows, ""]), **pages}
+    return {"overview": "\n".join([*head, *rows, ""]), **pages}
 
 
 def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:

@@ -27,7 +27,7 @@ _HIDDEN: Final = re.compile(r"\b(detail|operator)\b|^#define \w+_H$")
 
 
 def header_pages(include: Path) -> dict[str, str]:
-    """The pages by the names of their files, without suffix; `index` lists them."""
+    """The pages by the names of their files, without suffix; `overview` lists them."""
     parser = Parser(Language(tree_sitter_cpp.language()))
     pages: dict[str, str] = {}
     rows = []
@@ -41,7 +41,7 @@ def header_pages(include: Path) -> dict[str, str]:
         pages[name] = "\n".join([f"# {title}", "", head, "", *declarations, ""])
         rows.append(f"| [{title}]({name}.md) | {summary} |")
     index = ["# C and C++ headers", "", "| header | content |", "|---|---|", *rows, ""]
-    return {"index": "\n".join(index), **pages}
+    return {"overview": "\n".join(index), **pages}
 
 
 def _content(parser: Parser, source: bytes, is_c: bool) -> tuple[str, list[str]]:

@@ -35,7 +35,7 @@ def write_machines(folder: Path, pictured: Collection[str]) -> None:
         *rows,
         "",
     ]
-    (folder / "index.md").write_text("\n".join(index))
+    (folder / "overview.md").write_text("\n".join(index))
 
 
 def machine_page(name: str, machine: Machine, picture: str) -> str:

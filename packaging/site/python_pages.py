@@ -32,7 +32,9 @@ def _page(module: ModuleType) -> str:
 
 def _text(thing: object) -> str:
     """The docstring; its literals in two backticks get one, as Markdown has them."""
-    return (inspect.getdoc(thing) or "").replace("``", "`").replace("<", "&lt;")
+    # In that of a module, what is indented is code; others are indented as a whole.
+    text = thing.__doc__ if inspect.ismodule(thing) else inspect.getdoc(thing)
+    return (text or "").replace("``", "`").replace("<", "&lt;")
 
 
 def _function(name: str, function: Any) -> list[str]:
