@@ -63,7 +63,7 @@ class RemediedRun:
         """For each page, the node that uses it most, as in `_near_users`; -1 if there is none."""
         index, work = self._pages_alone.index, self._run.work
         node = self._nodes.thread_node[work["thread"].to_numpy()]
-        numbers = np.unique(node)
+        numbers = np.unique(np.append(node, -1))
         at = index.rows(work) * len(numbers) + np.searchsorted(numbers, node)
         made = (work["reads"] + work["writes"]).to_numpy().astype(np.float64)
         made[node < 0] = 0.0
