@@ -72,13 +72,16 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
 
     `frames` are innermost first. Frames of libraries are skipped. If a function returns the memory,
     or stores it in its object during construction, its caller's statement decides. A value that is
-    only a step of a computation is the "temporary" of the variable. Without a variable, or without
-    the source, the name is `function+line`. None if no frame is of the program, or if it imports.
+    only a step of a computation is the "temporary" of the variable. What a library keeps for itself
+    has the name of the program's call, as `lgb.train()`. Without a variable, or without the
+    source, the name is `function+line`. None if no frame is of the program, or if it imports.
     """
     index, member, is_part = -1, "", False
     first: StatementName | None = None
+    inside: list[PythonFrame] = []  # the library's functions that the program's statement runs
     for frame in frames:
         if is_library(frame) or not frame.line:
+            inside += [frame] if first is None else []
             continue
         first = first or StatementName(f"{_function(frame)}+{frame.line}", frame)
         tree = _read(frame.file)
@@ -90,6 +93,13 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
         node = _expression_at(tree, frame) or _value_of(statement)
         if node is None:
             break
+        if inside and isinstance(node, ast.Call):
+            if any(one.file.startswith("<frozen importlib") for one in inside):
+                return None  # the library imports
+            called = _target(node.func, -1)
+            if called and any(map(_keeps, inside)):
+                return StatementName(f"{called}()", frame)
+        inside = []
         in_comprehension = re.search(_COMPREHENSION, frame.function) is not None
         found = _goes_to(tree, node, index, in_comprehension=in_comprehension)
         if found is None:
@@ -102,6 +112,34 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
         if found.member or found.local:
             first = StatementName(f"{found.local or 'self'}{member}", frame)
     return first
+
+
+def _keeps(frame: PythonFrame) -> bool:
+    """Whether a library's function does not hand the memory to its caller, as far as is known."""
+    tree = _read(frame.file) if frame.line else None
+    statement = None if tree is None else _statement_at(tree, frame.line)
+    if tree is None or statement is None:
+        return False
+    node = _expression_at(tree, frame) or _value_of(statement)
+    if node is None:
+        return False
+    in_comprehension = re.search(_COMPREHENSION, frame.function) is not None
+    found = _goes_to(tree, node, -1, in_comprehension=in_comprehension)
+    if found is None:
+        return not any(map(_is_result, ast.walk(statement)))
+    return bool(found.name) and not _is_in_result(tree, statement, re.split(r"[.,]", found.name)[0])
+
+
+def _is_in_result(tree: _Tree, statement: ast.stmt, variable: str) -> bool:
+    """Whether the function's result is computed from the variable, maybe in its memory."""
+    function = _function_around(tree, statement)
+    returns = [] if function is None else [n for n in ast.walk(function) if _is_result(n)]
+    used = (node for one in returns for node in ast.walk(one))
+    return any(isinstance(node, ast.Name) and node.id == variable for node in used)
+
+
+def _is_result(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return | ast.Yield | ast.YieldFrom)
 
 
 def _function(frame: PythonFrame) -> str:

@@ -156,3 +156,70 @@ def test_libraries_have_no_name(tmp_path):
     file.write_text("import numpy\n")
     frozen = PythonFrame("_find_and_load", "<frozen importlib._bootstrap>", 1027)
     assert statement_name([frozen, PythonFrame("<module>", str(file), 1, 0, 1, 12)]) is None
+
+
+LIBRARY_SOURCE = """\
+def empty(n):
+    block = ALLOC
+    return block
+
+def full(n):
+    block = empty(n)
+    fill(block)
+    return wrap(block, out=block)
+
+def train(n):
+    buffer = empty(n)
+    use(buffer)
+    return 1
+
+def warm_up(n):
+    use(empty(n + 1))
+
+def parts(n):
+    yield empty(n + 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        ([("ALLOC", "empty")], "x"),
+        ([("ALLOC", "empty"), ("empty(n)", "full")], "x"),
+        ([("ALLOC", "empty"), ("empty(n)", "train")], "lib.api.call()"),
+        ([("ALLOC", "empty"), ("empty(n + 1)", "warm_up")], "lib.api.call()"),
+        ([("ALLOC", "empty"), ("empty(n + 2)", "parts")], "x"),
+    ],
+)
+def test_what_a_library_keeps_has_the_name_of_the_call(
+    tmp_path: Path, inside: list[tuple[str, str]], name: str
+) -> None:
+    library = tmp_path / "site-packages" / "lib.py"
+    library.parent.mkdir()
+    program = tmp_path / "program.py"
+    source = "x = lib.api.call(3)\n"
+    program.write_text(source)
+    frames = []
+    for number, (text, function) in enumerate(inside):
+        # The same expression is in several functions: the others get another argument.
+        lines = LIBRARY_SOURCE
+        if number > 0:
+            lines = "\n" * LIBRARY_SOURCE.split(f"def {function}(")[0].count("\n")
+            lines += (
+                f"def {function}(" + LIBRARY_SOURCE.split(f"def {function}(")[1].split("def ")[0]
+            )
+        frames.append(frame_at(library, text, function, lines))
+    library.write_text(LIBRARY_SOURCE)
+    frames.append(frame_at(program, "lib.api.call(3)", "<module>", source))
+    found = statement_name(frames)
+    assert found is not None
+    assert (found.name, found.frame.file, found.frame.line) == (name, str(program), 1)
+
+
+def test_a_library_that_imports_while_it_is_called(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    source = "x = lib.call(3)\n"
+    program.write_text(source)
+    importing = PythonFrame("_find_and_load", "<frozen importlib._bootstrap>", 1176)
+    frame = frame_at(program, "lib.call(3)", "<module>", source)
+    assert statement_name([LIBRARY, importing, LIBRARY, frame]) is None
