@@ -220,6 +220,9 @@ def _argument(call: Node, function: Function | None, wanted: Wanted) -> Destinat
 def _object(call: Node, function: Function | None, wanted: Wanted) -> Destination | None:
     """The object that a method is called for, or that a constructor initialises."""
     if wanted.is_constructor:
+        if function is not None and wanted.callee in _initialised(function):
+            # A base's constructor, or another one of the class: the object is its own.
+            return Destination(Kind.MEMBER, tidy(wanted.member), member=wanted.member)
         place = follow(call)
         joint = "->" if place.makes_object else "."
         return _value(call, function, joint + wanted.member)
@@ -234,6 +237,13 @@ def _object(call: Node, function: Function | None, wanted: Wanted) -> Destinatio
     operator = None if called is None else called.child_by_field_name("operator")
     joint = "." if operator is None else text(operator)
     return _classify(called_for, function, joint + wanted.member)
+
+
+def _initialised(function: Function) -> set[str]:
+    """What a constructor's list initialises, without template arguments: fields and classes."""
+    lists = (n for n in function.node.children if n.type == "field_initializer_list")
+    names = (text(one.named_children[0]) for each in lists for one in each.named_children)
+    return {re.sub(r"<.*", "", name).rpartition("::")[2].strip() for name in names}
 
 
 def _classify(target: Node, function: Function | None, suffix: str) -> Destination:

@@ -86,6 +86,40 @@ def test_an_outlined_region_has_the_name_of_its_function(tmp_path, compile_progr
     assert not expected
 
 
+BASES = """\
+#include <vector>
+template <typename T> struct Buffer {
+  T* start;
+  explicit Buffer(long n) { start = new T[n]; }
+  Buffer(long n, T value) : Buffer(n) { start[0] = value; }
+};
+struct Base {
+  std::vector<char> lines;
+  explicit Base(long n) { lines.resize(n); }
+};
+struct Derived : public Base {
+  long n_;
+  explicit Derived(long n) :
+      Base(n), n_(n) {}
+};
+int main() {
+  Buffer<char> degrees(100001, 'a');
+  Derived options(100002);
+  return degrees.start[1] + options.lines[1];
+}
+"""
+
+
+def test_constructors_of_bases_and_other_constructors_of_the_class(
+    tmp_path, compile_program, run_with_log
+):
+    source = tmp_path / "bases.cpp"
+    source.write_text(BASES)
+    run = run_with_log(compile_program(source, flags="-O0 -g"))
+    names = {size: name_allocation(frames).name for size, frames in run.stacks}
+    assert names == {100001: "degrees.start", 100002: "options.lines"}
+
+
 def test_a_relative_source_path_starts_from_the_compiler_s_folder(inlined, tmp_path, run_with_log):
     command = ["g++", "-g", "-O2", f"../{tmp_path.name}/./inlined.cpp", "-o", "program"]
     subprocess.run(command, check=True, cwd=tmp_path)
