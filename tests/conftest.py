@@ -137,6 +137,10 @@ def _tables() -> Tables:
             ],
         ),
         "sources": _frame("sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),
+        "seen_lines": _frame(
+            "seen_lines",
+            [(0, 0, 1, 5, 0, 0, 32, 255, 64, 64, 64), (0, 0, 1, 5, 1, 0, 32, 65280, 50, 0, 0)],
+        ),
         "instances": _frame("instances", [(0, 0, 0x7F00_0000_1000, 8192), (1, 0, 0x40_4010, 100)]),
     }
 

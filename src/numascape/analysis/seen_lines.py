@@ -51,12 +51,12 @@ class Overlap:
         return Overlap(self.seen + other.seen, self.by_chance + other.by_chance)
 
 
-def overlap(seen_lines: pl.DataFrame, enough: float = 0.0) -> Overlap:
-    """The overlap of threads on the pages of a table `seen_lines`, in each phase by itself.
+def overlap(seen_lines: pl.DataFrame, enough: float = 0.0, *, in_phases: bool = False) -> Overlap:
+    """The overlap of threads on the pages of a table `seen_lines`, or in each phase by itself.
 
     Lines count as the same up to the smallest distance at which `by_chance` is `enough`.
     """
-    key = [*PAGE, "phase"]
+    key = [*PAGE, "phase"] if in_phases else PAGE
     masks = seen_lines.group_by(*key, "thread").agg(pl.col("lines").bitwise_or()).sort(key)
     if masks.is_empty():
         return Overlap()
@@ -68,19 +68,19 @@ def overlap(seen_lines: pl.DataFrame, enough: float = 0.0) -> Overlap:
             piece = slice(start, start + _ROWS)
             found += _at(distance, masks["lines"].to_numpy()[piece], page[piece])
         if distance == 0:
-            found += _with_other_bytes(seen_lines)
+            found += _with_other_bytes(seen_lines, key)
         if distance in _DISTANCES and found.by_chance >= enough:
             break
     return found
 
 
-def _with_other_bytes(seen_lines: pl.DataFrame) -> Overlap:
+def _with_other_bytes(seen_lines: pl.DataFrame, key: list[str]) -> Overlap:
     """What has to be added, because threads in the same line use other bytes of it: 0 or less.
 
     The larger one of two aligned accesses has the bytes of the smaller one with a probability of
     its part of the line.
     """
-    line = [*PAGE, "phase", "cache_line"]
+    line = [*key, "cache_line"]
     known = (
         seen_lines.filter(pl.col("bytes") > 0, pl.col("lines").bitwise_count_ones() == 1)
         .with_columns(cache_line=pl.col("lines").bitwise_trailing_zeros().cast(pl.Int32))

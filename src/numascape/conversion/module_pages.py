@@ -7,7 +7,7 @@ does for heap blocks. But a large variable gets no more per byte than on its own
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,8 @@ from numascape._native.symbols import Global
 from numascape.conversion.shards import MappedModule
 
 PAGE = 4096
+_UNNAMED = "(anonymous namespace)::"
+"""What the compiler writes before a name that the source does not qualify."""
 _WEIGHT_OF_BYTE = 16
 """Of a page, the weights add up to 65 536: parts of 1/65 536 of a count are told apart."""
 
@@ -55,14 +57,14 @@ class Variable:
 
 
 def variables_on_pages(
-    modules: list[MappedModule], variables: Iterable[Global]
+    modules: list[MappedModule], variables: Iterable[Global], own: Set[int] = frozenset()
 ) -> tuple[list[Variable], pl.DataFrame]:
     """Group the modules' variables, and find the module pages that they are on.
 
     Returns the variables and a frame (module, page, variable, variable_page, is_large, bytes):
     `module` is an index in the list, `page` counts from the first page of the module,
-    `variable_page` from that of the variable if it `is_large` (at least a page), and `bytes` is how
-    much of the page the variable covers.
+    `variable_page` from that of the variable if it `is_large` (at least a page, or its address is
+    in `own`), and `bytes` is how much of the page the variable covers.
     """
     found: list[Variable] = []
     covered: dict[_OnPage, int] = {}
@@ -77,7 +79,8 @@ def variables_on_pages(
         loaded = [one for one in by_path.get(item.module, ()) if one[1] <= address < one[2]]
         if not loaded or size == 0:
             continue
-        if size >= PAGE:
+        is_large = size >= PAGE or address in own
+        if is_large:
             variable = len(found)
             found.append(_variable(item))
         else:
@@ -89,7 +92,7 @@ def variables_on_pages(
             variable = small[number]
             sizes[variable] = sizes.get(variable, 0) + size
         for one in loaded:
-            _cover(covered, one, variable, address, size)
+            _cover(covered, one, variable, (address, size), is_large=is_large)
     for variable, size in sizes.items():
         found[variable] = replace(found[variable], size=size)
     frame = pl.DataFrame(
@@ -131,7 +134,7 @@ def module_name(path: str) -> str:
 
 def _variable(item: Global) -> Variable:
     return Variable(
-        item.name,
+        item.name.replace(_UNNAMED, ""),
         module_name(item.module),
         item.address,
         item.size,
@@ -142,13 +145,18 @@ def _variable(item: Global) -> Variable:
 
 
 def _cover(
-    covered: dict[_OnPage, int], module: _Loaded, variable: int, address: int, size: int
+    covered: dict[_OnPage, int],
+    module: _Loaded,
+    variable: int,
+    extent: tuple[int, int],
+    *,
+    is_large: bool,
 ) -> None:
     """Add the bytes of a variable on each page of the module that it covers."""
     number, start, module_end = module
+    address, size = extent
     end = min(address + size, module_end)
     first, before = address // PAGE, start // PAGE
-    is_large = size >= PAGE
     for page in range(first, (end - 1) // PAGE + 1):
         index = page - before
         key = (number, index, variable, page - first if is_large else index, is_large)
@@ -160,7 +168,8 @@ def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Divide `counts` (owner, page, thread, phase, and counts) among the variables on the pages.
 
     Returns the rows with two more columns, (variable, variable_page). `variable` is null for memory
-    without a variable. Sums over the variables of a page are exact.
+    without a variable. Sums over the variables of a page are exact. `pages` has `seen_share` for
+    variables whose part of the use of the page is known from samples, otherwise null.
     """
     key = ["owner", "page", "thread", "phase"]
     joined = counts.join(pages, on=["owner", "page"], how="left").join(
@@ -176,7 +185,7 @@ def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     rest = (by_bytes - pl.col("weight")).sum().over(key)
     joined = joined.with_columns(
         weight=pl.col("weight") + pl.when("is_large").then(0).otherwise(rest).cast(pl.UInt64)
-    )
+    ).with_columns(weight=_as_seen(key))
     total = pl.col("weight").sum().over(key)
     upto = pl.col("weight").cum_sum().over(key)
 
@@ -188,7 +197,19 @@ def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
         return pl.when(pl.col("variable").is_null()).then(whole).otherwise(high - low)
 
     parts = {name: part(name) for name in counts.columns if name not in key}
-    return joined.with_columns(**parts).drop("bytes", "weight", "is_large")
+    return joined.with_columns(**parts).drop("bytes", "weight", "is_large", "seen_share")
+
+
+def _as_seen(key: list[str]) -> pl.Expr:
+    """The weights, where samples tell the parts of some variables; the others have the rest."""
+    seen = pl.col("seen_share")
+    known = seen.is_not_null()
+    whole = pl.col("weight").sum().over(key)
+    others = pl.when(known).then(0).otherwise("weight").sum().over(key)
+    left = (1 - seen.fill_null(0.0).sum().over(key)).clip(lower_bound=0)
+    of_others = pl.col("weight") * left * whole / others.clip(lower_bound=1)
+    weight = pl.when(known).then((seen * whole).clip(lower_bound=1)).otherwise(of_others)
+    return pl.when(known.any().over(key)).then(weight.cast(pl.UInt64)).otherwise("weight")
 
 
 def _limited_weights(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from numascape._native.symbols import Frame, Symbols
+from numascape._native.symbols import Frame, Global, Symbols
 from numascape._native.symbols import Module as NativeModule
 from numascape.conversion.module_pages import Variable, layers, module_name, variables_on_pages
 from numascape.conversion.shards import MappedModule, Shard
@@ -84,6 +84,7 @@ class Names:
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
         # By return address; most call stacks have their outer callers in common.
         self._callers: dict[int, _Caller] = {}
+        self._variables: dict[frozenset[int], tuple[list[Variable], pl.DataFrame]] = {}
 
     def allocations(self, shard: Shard) -> dict[int, Allocation]:
         """By call stack: the allocation."""
@@ -177,11 +178,16 @@ class Names:
         return rows.select(pl.coalesce("number", "place")).to_series(), pl.concat([places, noted])
 
     @cached_property
-    def variables(self) -> tuple[list[Variable], pl.DataFrame]:
-        """The variables of the modules and their pages; see variables_on_pages."""
+    def globals(self) -> list[Global]:
+        """The variables with static storage."""
         later = [_symbols(layer, self._cache) for layer in layers(self._modules)[1:]]
-        items = [item for symbols in (self._symbols, *later) for item in symbols.globals()]
-        return variables_on_pages(self._modules, items)
+        return [item for symbols in (self._symbols, *later) for item in symbols.globals()]
+
+    def variables(self, own: frozenset[int]) -> tuple[list[Variable], pl.DataFrame]:
+        """The variables of the modules and their pages; see variables_on_pages."""
+        if own not in self._variables:
+            self._variables[own] = variables_on_pages(self._modules, self.globals, own)
+        return self._variables[own]
 
 
 def _words(frame: KnownFrame) -> str:

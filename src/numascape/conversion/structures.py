@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from numascape.conversion import module_pages
+from numascape.conversion.hot_variables import hot_variables
 from numascape.conversion.module_pages import module_name
 from numascape.conversion.names import Allocation, CallStack, Names
 from numascape.conversion.shard_groups import Member, ShardGroup
@@ -205,11 +206,12 @@ def module_structures(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The structures in executables and libraries whose pages were used.
 
-    Returns (owner, page, variable, variable_page, is_large, bytes) like variables_on_pages, and
-    (owner, variable, structure, address, size, pages). `variable` is null for memory that no
-    variable covers.
+    Returns (owner, page, variable, variable_page, is_large, bytes, seen_share) as `divide` needs
+    them, and (owner, variable, structure, address, size, pages). `variable` is null for memory that
+    no variable covers.
     """
-    variables, pages = names.variables
+    hot = hot_variables(group, names.globals)
+    variables, pages = names.variables(frozenset(hot["address"].to_list()))
     in_module = pl.col("owner").is_in(group.owners_in_modules)
     tables = (group.counts, group.touches, group.placement, group.samples)
     used = (
@@ -250,5 +252,9 @@ def module_structures(
         "size": pl.UInt64(),
         "pages": pl.UInt32(),
     }
-    columns = ["owner", "page", "variable", "variable_page", "is_large", "bytes"]
+    columns = ["owner", "page", "variable", "variable_page", "is_large", "bytes", "seen_share"]
+    of_variable = pl.Series([item.address for item in variables], dtype=pl.UInt64)
+    pages = pages.with_columns(address=of_variable.gather(pages["variable"])).join(
+        hot, on=["owner", "page", "address"], how="left", maintain_order="left"
+    )
     return pages.select(columns), pl.DataFrame(rows, schema=schema, orient="row")

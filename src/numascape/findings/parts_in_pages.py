@@ -29,6 +29,17 @@ def has_own_lines(subject: Subject) -> bool:
     return not dealt_out and knows_lines(subject) and subject.overlap.ratio <= MAX_LINE_OVERLAP
 
 
+def are_divided_differently(subject: Subject) -> bool:
+    """Whether each thread has its own lines in each phase, but other ones in other phases."""
+    within = subject.overlap_in_phases
+    return (
+        within.by_chance >= MIN_LINE_PAIRS
+        and within.ratio <= MAX_LINE_OVERLAP
+        and knows_lines(subject)
+        and subject.overlap.ratio >= MIN_LINE_OVERLAP
+    )
+
+
 def has_regular_parts(subject: Subject) -> bool:
     """Whether all threads write all pages by a rule, so that each has its own parts of a page.
 

@@ -20,6 +20,7 @@ from numascape.findings.thresholds import (
     MIN_ORDERED_SHARE,
     MIN_PART_ENDS,
     MIN_PERIODIC_CORRELATION,
+    MIN_THREADS_OF_CHANCE,
     MIN_TURN_CORRELATION,
     MIN_USER_DIFFERENCE,
     MIN_USER_SPREAD,
@@ -110,7 +111,22 @@ def users_change(use: PageUse) -> bool:
     """
     if len(use.page) < MIN_ORDERED_PAGES:
         return False
-    return randomness(use) >= MIN_USER_SPREAD and _in_no_order(use)
+    if randomness(use) < MIN_USER_SPREAD or not _in_no_order(use):
+        return False
+    # If it is chance who uses a page, this is so for all threads, and not only for one of them,
+    # such as the only one that writes.
+    return len(use.threads) < MIN_THREADS_OF_CHANCE or others_change(use)
+
+
+def others_change(use: PageUse) -> bool:
+    """Whether pages have random users also without the thread whose share varies most."""
+    mean = np.average(use.shares, axis=0, weights=use.weight)
+    variance = np.average((use.shares - mean) ** 2, axis=0, weights=use.weight)
+    counts = np.delete(use.counts, variance.argmax(), axis=1)
+    kept = counts.sum(axis=1) > 0
+    threads = np.delete(use.threads, variance.argmax())
+    rest = PageUse(threads, use.instance[kept], use.page[kept], counts[kept])
+    return len(rest.page) > 0 and randomness(rest) >= MIN_USER_SPREAD
 
 
 def randomness(use: PageUse) -> float:

@@ -268,10 +268,19 @@ class Subject:
     @cached_property
     def overlap(self) -> Overlap:
         """Whether its threads use the same lines of its pages in the work, as samples saw it."""
+        return overlap(self._seen_lines, MIN_LINE_PAIRS)
+
+    @cached_property
+    def overlap_in_phases(self) -> Overlap:
+        """Whether they do so in the same phase."""
+        return overlap(self._seen_lines, MIN_LINE_PAIRS, in_phases=True)
+
+    @property
+    def _seen_lines(self) -> pl.DataFrame:
         seen = self.run.trace.seen_lines.filter(pl.col("structure") == self.structure)
         used = self.rows.select("thread", "phase").unique()
         seen = seen.join(used, on=["thread", "phase"], how="semi")
-        return overlap(seen.filter(pl.col("thread").is_in(self.threads)), MIN_LINE_PAIRS)
+        return seen.filter(pl.col("thread").is_in(self.threads))
 
     @cached_property
     def is_dealt_out(self) -> bool:

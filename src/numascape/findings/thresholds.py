@@ -137,6 +137,10 @@ MIN_HOME_SHARE = 0.25
 """Share of a thread's accesses to a structure in one cache line, from which samples show all bytes
 that the thread uses in this line."""
 
+MIN_SEPARATE_SHARE = 0.25
+"""Share of the pairs of threads that use no common byte of a line, from which padding helps. The
+heads of three producers in one line are separate, although the consumer reads all of them."""
+
 MIN_WRITTEN_SHARE = 0.05
 """Share of a thread's accesses to a line by code that writes, from which the line is taken from
 others often: each write takes it from all threads that have read it."""
@@ -186,6 +190,9 @@ MIN_USER_SPREAD = 0.015
 """Variance of a thread's share of a page over pages, relative to its largest possible value, from
 which pages change users. A dynamic schedule repeated r times gives 1/r. More than about 60 changes
 are the same as evenly shared."""
+
+MIN_THREADS_OF_CHANCE = 4
+"""Number of threads, from which the users of pages must be random also without one of them."""
 
 MIN_DRAWN_ACCESSES = 128
 """Accesses to a page between two changes of its user, below which threads look up single entries:

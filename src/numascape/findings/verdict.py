@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numascape.findings.finding import Finding, Remedy
-from numascape.findings.gain import remedied_run
+from numascape.findings.gain import best_policy, remedied_run
 from numascape.findings.groups import grouped
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run
@@ -34,10 +34,14 @@ def verdict(run: Run, found: Sequence[Finding]) -> str:
     best = max(gains, key=lambda gain: gain.share)
     if best.share >= MIN_RELEVANT_GAIN:
         return f"The first fix is predicted to save {percent(best.share)} of the run time."
-    return (
+    none = (
         f"No fix is predicted to save {percent(MIN_RELEVANT_GAIN)} or more of the run time on "
-        f"{best.machine} at this size. The findings may matter for larger inputs."
+        f"{best.machine} at this size."
     )
+    policy = best_policy(run)
+    if policy is not None and 1 - policy.relative >= MIN_RELEVANT_GAIN:
+        return f"{none} But the policy {policy.label} saves {percent(1 - policy.relative)}."
+    return f"{none} The findings may matter for larger inputs."
 
 
 def fixes_of(

@@ -55,9 +55,10 @@ def test_the_same_lines_are_seen_by_all_threads() -> None:
     assert found.ratio == 32
 
 
-def test_each_phase_is_by_itself_and_rows_of_a_thread_are_one() -> None:
+def test_a_phase_may_be_by_itself_and_rows_of_a_thread_are_one() -> None:
     apart = {(0, 0, 0): [1], (0, 1, 1): [1]}
-    assert overlap(seen(apart)) == Overlap(0, 0)
+    assert overlap(seen(apart), in_phases=True) == Overlap(0, 0)
+    assert overlap(seen(apart)) == Overlap(1, 1 / PAGE_LINES)
     together = pl.concat([seen({(0, 0, 0): [1], (0, 1, 0): [2]}), seen({(0, 0, 0): [2]})])
     assert overlap(together) == Overlap(1, 2 / PAGE_LINES)
 

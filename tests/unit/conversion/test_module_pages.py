@@ -59,6 +59,25 @@ def counted(*rows: tuple[int, int, int]) -> pl.DataFrame:
     ).select("owner", "page", "thread", "phase", "reads", "writes")
 
 
+def unseen(pages: pl.DataFrame) -> pl.DataFrame:
+    return pages.with_columns(seen_share=pl.lit(None, pl.Float64))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.9])
+def test_samples_decide_how_much_of_a_page_is_of_a_variable(share: float) -> None:
+    pages = unseen(pages_of_an_array_after_a_small_variable())
+    small = pages.filter(~pl.col("is_large"))["variable"][0]
+    own = pl.col("variable") == small
+    seen = pages.with_columns(
+        is_large=own | pl.col("is_large"),
+        seen_share=pl.when(own).then(share).otherwise(None),
+    )
+    parts = divide(counted((1, 1, 10_000)), seen).filter(pl.col("page") == 1)
+    by_variable = dict(parts.group_by("variable").agg(pl.col("reads").sum()).iter_rows())
+    assert sum(by_variable.values()) == 10_000
+    assert by_variable[small] == pytest.approx(share * 10_000, abs=2)
+
+
 @pytest.mark.parametrize(
     ("hot", "next_page", "of_the_array"),
     [
@@ -73,7 +92,7 @@ def test_a_hot_page_is_of_the_small_variable_on_it(
 ) -> None:
     pages = pages_of_an_array_after_a_small_variable()
     rows = counted((1, 1, hot // 2), (1, 2, hot - hot // 2), (2, 1, next_page))
-    parts = divide(rows, pages).filter(pl.col("page") == 1)
+    parts = divide(rows, unseen(pages)).filter(pl.col("page") == 1)
     large = pages.filter("is_large")["variable"][0]
     by_variable = dict(parts.group_by("variable").agg(pl.col("reads").sum()).iter_rows())
     assert sum(by_variable.values()) == hot

@@ -154,3 +154,10 @@ def users_follow_no_rule(correlation: float) -> bool:
     noise *= np.sqrt((period**2).sum() / (noise**2).sum())
     mixed = np.sqrt(correlation) * period + np.sqrt(1 - correlation) * noise
     return users_change(use(0.25 + 0.15 * mixed))
+
+
+def one_thread_varies(threads: float) -> bool:
+    """Who uses a page differs only by the share of thread 0, which is that of chance."""
+    counts = np.full((256, int(threads)), 100.0)
+    counts[:, 0] = np.random.default_rng(2).choice([10.0, 400.0], 256)
+    return users_change(use(counts))

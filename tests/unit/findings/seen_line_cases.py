@@ -95,6 +95,20 @@ def packed_lines_matter(share: float) -> bool:
     return false_sharing_is_found(packed(round(share * 4_100_000 / 4)))
 
 
+def enough_is_separate(share: float) -> bool:
+    """Threads 0 and 1 use separate bytes, and threads 2 and 3 those of both, less often.
+
+    `share` of the pairs, weighted by the smaller number of accesses, has no common byte.
+    """
+    pattern = packed(90_000)
+    pattern.seen_lines = [row for row in pattern.seen_lines if row[3] != 0]
+    less = round(90_000 * (1 - share) / (5 * share))
+    used = ((0xFF, 90_000), (0xFF00, 90_000), (0xFFFF, less), (0xFFFF, less))
+    for number, (mask, times) in enumerate(used):
+        pattern.see(0, 0, number, 1, line=0, bytes_=mask, times=times, writing=times)
+    return false_sharing_is_found(pattern)
+
+
 def lines_are_written(share: float) -> bool:
     return false_sharing_is_found(packed(90_000, written=share))
 

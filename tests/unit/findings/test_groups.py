@@ -35,8 +35,8 @@ def test_a_gain_is_said_with_its_interval_never_below_zero() -> None:
     [
         (Kind.SERIAL_FIRST_TOUCH, False, "could become local"),
         (Kind.SERIAL_FIRST_TOUCH, True, "of touched pages"),
-        (Kind.LINE_TRUE_SHARING, False, "take a line that another thread"),
-        (Kind.LINE_FALSE_SHARING, False, "take a line that another thread"),
+        (Kind.LINE_TRUE_SHARING, False, "use a cache line that other threads write"),
+        (Kind.LINE_FALSE_SHARING, False, "use a cache line that other threads write"),
         (Kind.LOAD_IMBALANCE, False, "made while other threads wait"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from numascape.analysis.seen_lines import Overlap
 from numascape.findings import Finding, findings_of
 from numascape.findings.advice import local_parts
 from numascape.findings.diagnoses import changing_users, shared_by_groups, shared_written
@@ -101,7 +102,9 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
     for part in ("interleave", "contiguous_parts"):
         monkeypatch.setattr(shared_written, part, lambda _: "")
     trace = SimpleNamespace(accesses=[], transfers=SimpleNamespace(is_empty=lambda: False))
-    subject: Any = SimpleNamespace(schedule=None, looked_up=True, run=SimpleNamespace(trace=trace))
+    subject: Any = SimpleNamespace(
+        schedule=None, looked_up=True, run=SimpleNamespace(trace=trace), overlap=Overlap()
+    )
     monkeypatch.setattr(shared_written, "has_memory_lines", lambda _: True)
     assert [fix.remedy.value for fix in shared_written._fixes(subject)] == ["interleaved"]
     subject.looked_up = False

@@ -29,9 +29,11 @@ def group(kind: Kind, share: float | None = None, structure: int | None = 0) -> 
 def said(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The verdict of a run with these groups."""
 
-    def of(*groups: Group, only_touches: bool = False) -> str:
+    def of(*groups: Group, only_touches: bool = False, interleaved: float = 1.0) -> str:
         monkeypatch.setattr(module, "grouped", lambda *_: list(groups))
         monkeypatch.setattr(module, "only_touches", lambda _: only_touches)
+        policy = SimpleNamespace(label="interleave", relative=interleaved)
+        monkeypatch.setattr(module, "best_policy", lambda _: policy)
         return verdict(RUN, [])
 
     return of
@@ -42,6 +44,14 @@ def test_the_largest_gain_counts(said: Any) -> None:
     assert said(small, large) == "The first fix is predicted to save 25 % of the run time."
     assert said(small) == "The first fix is predicted to save 2 % of the run time."
     assert said(group(Kind.HOT_PAGES, 0.019)).startswith("No fix is predicted to save 2 % or more")
+
+
+def test_a_policy_that_saves_what_no_fix_does_is_told(said: Any) -> None:
+    small = group(Kind.HOT_PAGES, 0.019)
+    assert said(small, interleaved=0.97).endswith(
+        "at this size. But the policy interleave saves 3 %."
+    )
+    assert said(small, interleaved=0.981).endswith("The findings may matter for larger inputs.")
 
 
 def test_without_anything_to_do_the_finding_about_the_run_is_the_conclusion(said: Any) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from numascape.analysis.ownership import Owner
+from numascape.analysis.seen_lines import Overlap
 from numascape.findings.diagnoses import (
     one_first_toucher,
     one_node_serves_all,
@@ -49,6 +50,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
     row = {"kind": "global", "name": "A", "named": True, "file": "/src/a.c", "size": 99}
     found: Any = SimpleNamespace(
         pattern=pattern,
+        overlap=Overlap(),
         whole=whole,
         run=run,
         row=row | {"function": "", "line": 0, "instances": 1},

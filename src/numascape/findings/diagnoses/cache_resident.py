@@ -18,6 +18,7 @@ from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
     MIN_CACHE_RESIDENT_SHARE,
     MIN_REUSE,
+    MIN_USER_SHARE,
     sureness,
 )
 from numascape.quantities import bytes_text, percent
@@ -54,7 +55,10 @@ def footprint(subject: Subject) -> tuple[float, float]:
         return 0.0, 0.0
     use = subject.use
     by_thread = use.counts.sum(axis=0)
-    pages = (use.counts > 0).sum(axis=0).astype(float)
+    used = use.counts > 0
+    mean = by_thread / np.maximum(used.sum(axis=0), 1)
+    # What it reads once, such as the results of others, takes no room for long.
+    pages = (used & (use.counts >= MIN_USER_SHARE * mean)).sum(axis=0).astype(float)
     sizes = np.minimum(pages * PAGE_BYTES, max(WORD, subject.touched_bytes))
     size = float(np.average(sizes, weights=by_thread))
     return size, float(by_thread.sum() / (sizes.sum() / WORD))

@@ -13,7 +13,7 @@ from numascape.findings.advice import contiguous_parts, interleave, pin, scatter
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
-from numascape.findings.parts_in_pages import has_own_lines
+from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, randomness
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -44,6 +44,8 @@ def diagnose(subject: Subject) -> Finding | None:
         evidence = Evidence("pages with another user in another phase", change.share, "share")
         sure = sureness(change.share, MIN_CHANGED_SHARE, 1.0)
         return _finding(subject, why, evidence, sure, phases=True)
+    if are_divided_differently(subject):
+        return _other_lines(subject)
     if has_own_lines(subject):
         return None
     in_tasks = _taken_by_tasks(subject)
@@ -79,6 +81,18 @@ def diagnose(subject: Subject) -> Finding | None:
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
     sure = 0.95 if dynamic or in_tasks else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     return _finding(subject, why, evidence, sure, phases=False)
+
+
+def _other_lines(subject: Subject) -> Finding:
+    within, every = subject.overlap_in_phases, subject.overlap
+    why = (
+        "In each phase, each thread uses its own parts of a page. But the parts are others in "
+        "other phases: samples of all phases saw two threads in the same cache line "
+        f"{every.ratio:.1f} times as often as by chance, and those of one phase {within.ratio:.2f} "
+        "times as often."
+    )
+    evidence = Evidence("lines in common, over chance", every.ratio, "times")
+    return _finding(subject, why, evidence, 0.8, phases=True)
 
 
 def _phase(subject: Subject, phase: int) -> str:

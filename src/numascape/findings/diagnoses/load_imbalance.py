@@ -39,7 +39,7 @@ def diagnose(run: Run) -> list[Finding]:
     found = []
     for (phase,), rows in sorted(by_thread.partition_by("phase", as_dict=True).items()):
         working = rows.filter(~pl.col("thread").is_in(main)) if phase in loose else rows
-        for together in _living_together(run, working) if phase in loose else [working]:
+        for together in _living_together(run, working):
             finding = _of_phase(run, int(str(phase)), together)
             if finding is not None:
                 found.append(finding)

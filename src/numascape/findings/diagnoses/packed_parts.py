@@ -8,6 +8,7 @@ How often a line really travels depends on the times of the accesses, and is cou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import polars as pl
 
@@ -20,6 +21,7 @@ from numascape.findings.thresholds import (
     MAX_IDLE_RATIO,
     MIN_HOME_SHARE,
     MIN_PACKED_SHARE,
+    MIN_SEPARATE_SHARE,
     MIN_WRITTEN_SHARE,
     sureness,
 )
@@ -81,9 +83,9 @@ def _packed(run: Run, lines: pl.DataFrame) -> _Packed | None:
     for line in lines.partition_by(_LINE):
         masks = line["bytes"].to_list()
         users = line["thread"].to_list()
-        if len(masks) < 2 or _share_bytes(masks) or not _together(run, users):
-            continue
         times = line["times"].to_list()
+        if _separate(masks, times) < MIN_SEPARATE_SHARE or not _together(run, users):
+            continue
         others = min(2 * (sum(times) - max(times)), sum(times))
         between += others
         threads.update(users)
@@ -94,14 +96,12 @@ def _packed(run: Run, lines: pl.DataFrame) -> _Packed | None:
     return _Packed(between, tuple(sorted(threads)), parts)
 
 
-def _share_bytes(masks: list[int]) -> bool:
-    """Whether two threads use a common byte."""
-    every = 0
-    for mask in masks:
-        if every & mask:
-            return True
-        every |= mask
-    return False
+def _separate(masks: list[int], times: list[int]) -> float:
+    """Share of the pairs of threads without a common byte, weighted by the smaller `times`."""
+    pairs = list(combinations(zip(masks, times, strict=True), 2))
+    every = sum(min(a, b) for (_, a), (_, b) in pairs)
+    separate = sum(min(a, b) for (one, a), (other, b) in pairs if not one & other)
+    return separate / every if every else 0.0
 
 
 def _together(run: Run, threads: list[int]) -> bool:
