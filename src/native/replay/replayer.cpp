@@ -86,7 +86,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
 // What samples saw of shared pages, and which threads worked at the same time. Threads that hardly
 // ever do anything, such as those of a library that has no work for them, do not count.
 void Replayer::look_ahead(const std::vector<RecordView>& records) {
-    constexpr double kMinShare = 0.01;
+    constexpr double kMinOfMean = 0.1;
     std::unordered_map<uint32_t, double> work;
     double all = 0;
     for (const RecordView& record : records) {
@@ -97,10 +97,11 @@ void Replayer::look_ahead(const std::vector<RecordView>& records) {
             counts_.add_sample(record.header->id, record.thread, sample);
         }
     }
+    const double least = kMinOfMean * all / static_cast<double>(std::max<size_t>(work.size(), 1));
     ThreadLives& lives = pending_.lives();
     for (const RecordView& record : records) {
         const auto worked = work.find(record.header->id);
-        if (worked == work.end() || worked->second < kMinShare * all) {
+        if (worked == work.end() || worked->second < least) {
             continue;
         }
         if (record.type() == RecordType::kThreadStart) {

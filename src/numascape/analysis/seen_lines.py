@@ -25,9 +25,9 @@ PAGE_LINES = 64
 _DISTANCES = (0, 1, 2, 4)
 """Distances of lines, up to which lines count as the same if there are few samples. The last one is
 half of a part of 512 bytes."""
-_MIN_PAIRS = 4.0
+_MIN_PAIRS = 3.0
 """Pairs of threads that would use the same bytes of a line by chance, from which it is known
-if they do. If they do so independently, none is seen with a probability below 2 % (Poisson)."""
+if they do. If they do so independently, none is seen with a probability of 5 % (Poisson)."""
 _ROWS = 1 << 16
 """Most rows of a table that are unpacked into bits at once."""
 

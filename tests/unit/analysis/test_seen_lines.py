@@ -95,4 +95,4 @@ def test_threads_that_use_other_bytes_of_the_same_lines_do_not_meet() -> None:
     assert overlap(of_two((0xFF, 0xFF00), 32)) == Overlap(0, 16)
     assert overlap(of_two((0xFF, 0xFF), 32)) == Overlap(32, 16)
     # Of too few lines, this is not known.
-    assert overlap(of_two((0xFF, 0xFF00), 31)).seen == 31
+    assert overlap(of_two((0xFF, 0xFF00), 23)).seen == 23
