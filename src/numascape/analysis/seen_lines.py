@@ -68,17 +68,17 @@ def overlap(seen_lines: pl.DataFrame, enough: float = 0.0, *, in_phases: bool = 
             piece = slice(start, start + _ROWS)
             found += _at(distance, masks["lines"].to_numpy()[piece], page[piece])
         if distance == 0:
-            found += _with_other_bytes(seen_lines, key)
+            found = Overlap(found.seen * _share_of_same_bytes(seen_lines, key), found.by_chance)
         if distance in _DISTANCES and found.by_chance >= enough:
             break
     return found
 
 
-def _with_other_bytes(seen_lines: pl.DataFrame, key: list[str]) -> Overlap:
-    """What has to be added, because threads in the same line use other bytes of it: 0 or less.
+def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str]) -> float:
+    """How often threads in the same line use the same bytes of it, relative to chance; at most 1.
 
     The larger one of two aligned accesses has the bytes of the smaller one with a probability of
-    its part of the line.
+    its part of the line. Of the pairs of which bytes are known, this is inferred for all.
     """
     line = [*key, "cache_line"]
     known = (
@@ -90,13 +90,10 @@ def _with_other_bytes(seen_lines: pl.DataFrame, key: list[str]) -> Overlap:
     pairs = known.join(known, on=line, suffix="_then").filter(
         pl.col("thread") < pl.col("thread_then")
     )
-    if pairs.is_empty():
-        return Overlap()
     size = pl.max_horizontal(pl.col(name).bitwise_count_ones() for name in ("bytes", "bytes_then"))
     by_chance = float(pairs.select(size.sum()).item()) / LINE_BYTES
     same = pairs.filter((pl.col("bytes") & pl.col("bytes_then")) != 0).height
-    ratio = same / by_chance if by_chance >= _MIN_PAIRS else 1.0
-    return Overlap(-pairs.height * (1 - min(1.0, ratio)), 0.0)
+    return min(1.0, same / by_chance) if by_chance >= _MIN_PAIRS else 1.0
 
 
 def _at(distance: int, masks: npt.NDArray[np.uint64], page: npt.NDArray[np.integer]) -> Overlap:

@@ -79,6 +79,10 @@ MIN_CACHE_RESIDENT_SHARE = 0.05
 """Share of the run's accesses from which a cache-resident structure is reported: it is so hot that
 a reader wants to place it."""
 
+MIN_CACHE_RESIDENT_BYTES = 128
+"""Smallest size of a cache-resident structure that is reported. Two lines or less are a pointer, a
+lock or a few scalars, which nobody places."""
+
 MAX_NEGLIGIBLE_SIZE = 0.05
 """Size of a structure, relative to all structures with similar reuse, up to which it counts as
 cache-resident: loops over all of them fetch at most a twentieth of their lines for it."""

@@ -224,6 +224,14 @@ def fetches_few_lines(lines_per_access: float) -> bool:
     return is_cache_resident(cast(Subject, SimpleNamespace(rows=rows, working=1_000_000)))
 
 
+def size_is_reported(size: float) -> bool:
+    pattern = Pattern("scalar", 4)
+    s = pattern.structure("A", 1, size=int(size))
+    pattern.access(s, np.array([0]), np.arange(4), 100_000, 0)
+    pattern.touch(s, np.array([0]), 0)
+    return Kind.CACHE_RESIDENT in kinds(run_of(pattern))
+
+
 def cached_is_reported(share: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, 10, 100)

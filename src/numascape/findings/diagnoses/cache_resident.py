@@ -16,6 +16,7 @@ from numascape.findings.thresholds import (
     MAX_NEGLIGIBLE_SIZE,
     MAX_REUSE_RATIO,
     MAX_WRITTEN_SHARE,
+    MIN_CACHE_RESIDENT_BYTES,
     MIN_CACHE_RESIDENT_SHARE,
     MIN_REUSE,
     MIN_USER_SHARE,
@@ -68,6 +69,7 @@ def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if (
         subject.share < MIN_CACHE_RESIDENT_SHARE
+        or subject.row["size"] < MIN_CACHE_RESIDENT_BYTES
         or subject.pattern is Pattern.ONE_THREAD
         or not is_cache_resident(subject)
     ):
