@@ -46,7 +46,7 @@ class NodeCosts {
     double one_factor_ = -1.0;  // between any two different nodes, with one diagonal_; < 0: several
     double diagonal_ = 1.0;
     std::vector<double> sent_, received_, costs_;
-    std::vector<Node> touched_;
+    std::vector<Node> touched_, nodes_of_neighbours_;
     std::vector<std::uint8_t> is_touched_;
 };
 
@@ -58,8 +58,13 @@ const std::vector<double>& NodeCosts::of(const CommunicationGraph& graph, Task t
     }
     touched_.clear();
     const bool directed = !graph.received.empty();
-    for (auto e = graph.offsets[t]; e < graph.offsets[t + 1]; ++e) {
-        const Node n = node_of(graph.neighbour[e]);
+    const auto first = graph.offsets[t], end = graph.offsets[t + 1];
+    // In a loop of its own: nothing waits for one neighbour's node before the next one is read.
+    nodes_of_neighbours_.resize(end - first);
+    for (auto e = first; e < end; ++e)
+        nodes_of_neighbours_[e - first] = node_of(graph.neighbour[e]);
+    for (auto e = first; e < end; ++e) {
+        const Node n = nodes_of_neighbours_[e - first];
         if (!is_touched_[n]) {
             is_touched_[n] = 1;
             touched_.push_back(n);

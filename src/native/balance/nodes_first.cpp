@@ -16,6 +16,9 @@ namespace {
 // Fewest groups per node on the coarsest level.
 constexpr std::size_t kGroupsPerNode = 40;
 constexpr int kRounds = 3;
+// Levels between the coarsest and the finest are left out if they are hardly larger than the one
+// before: where few tasks have many neighbours, coarsening pairs few tasks at a time.
+constexpr double kGrowth = 1.8;
 
 // The graph is the same for cores and nodes, because it depends on the factors only.
 Level level_on_nodes(const Level& finest, const NodeProblem& nodes) {
@@ -44,10 +47,15 @@ class NodeSearch {
             levels.push_back(std::move(next->level));
             groups.push_back(std::move(next->group));
         }
+        double climbed = 0.0;
         for (std::size_t depth = levels.size(); depth-- > 0;) {
             SearchState state(problem_, levels[depth], goal_, std::move(mapping));
             if (depth + 1 == levels.size() || depth == 0) shorten_cores(state, limit_);
-            climb(state, random_, kRounds, limit_);
+            const double size = double(levels[depth].size());
+            if (depth == 0 || size >= kGrowth * climbed) {
+                climb(state, random_, kRounds, limit_);
+                climbed = size;
+            }
             if (depth == 0 && annealing_steps > 0.0) anneal(state, annealing_steps);
             mapping = state.mapping();
             if (depth > 0) {
