@@ -72,9 +72,13 @@ class Result:
     freed: tuple[int, int]
 
 
-def plan_sizes(state: HostState, steps: int = 8) -> tuple[int, ...]:
-    """Sizes of the file, from 0 to all memory."""
+def plan_sizes(state: HostState, virtual: bool) -> tuple[int, ...]:
+    """Sizes of the file, from 0 to all memory: nine, or five in a virtual machine.
+
+    An emulated one needs some seconds for each point.
+    """
     total = sum(node.total for node in state.nodes)
+    steps = 4 if virtual else 8
     return tuple(total * step // steps for step in range(steps + 1))
 
 

@@ -14,6 +14,7 @@ import pytest
 from numascape.cli.entry import run
 from numascape.figures.drawing import save
 from numascape.figures.experiment_picture import draw_experiment
+from numascape.host.experiment import Plan as ExperimentPlan
 from numascape.host.experiment import Result, results_csv
 from numascape.host.triads import Triad
 from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
@@ -268,6 +269,28 @@ def test_the_experiment_writes_a_table_a_plot_and_a_page(
         "cache.svg",
     ]
     assert len((tmp_path / "cache.csv").read_text().splitlines()) == 1 + 4
+
+
+@pytest.mark.parametrize(("virtual", "points", "samples"), [(True, 5 * 2, 1), (False, 9 * 2, 5)])
+def test_the_experiment_is_shorter_in_a_virtual_machine(
+    virtual: bool, points: int, samples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = page_cache_results()[0]
+    measured: list[ExperimentPlan] = []
+
+    def measure(plan: ExperimentPlan, _size: int, _way: str) -> Result:
+        measured.append(plan)
+        return known
+
+    monkeypatch.setattr("numascape.host.experiment.measure", measure)
+    notes = ["this is a virtual machine: others may use it"] if virtual else []
+    monkeypatch.setattr("numascape.machine.conditions.conditions", lambda _root: notes)
+    words = ["host", "experiment", "--ways", "first touch,strict", "--fill", "0.001", "--quiet"]
+    assert run([*words, "--folder", str(tmp_path)]) == 0
+    assert len(measured) == points
+    assert measured[0].samples == samples
+    assert measured[0].sizes[0] == 0
+    assert len(set(measured[0].sizes)) == points // 2
 
 
 def test_check_asks_for_as_much_as_a_trace_had(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numascape.report.experiment import Experiment
 
 _SAMPLES: Final = 5
+_SAMPLES_IF_VIRTUAL: Final = 1
 _NO_TIMES: Final = "in a virtual machine, placement is meaningful, but times are not"
 
 
@@ -32,7 +33,8 @@ def experiment(
             "--sizes",
             metavar="BYTES,...",
             show_default=False,
-            help="Sizes of the file, for example 0,8G,16G. Default: nine, up to all memory.",
+            help="Sizes of the file, for example 0,8G,16G. Default: nine, up to all memory; in a "
+            "virtual machine, five.",
         ),
     ] = None,
     mpi: Annotated[
@@ -90,7 +92,8 @@ def experiment(
 
     notes = conditions(Path("/"))
     virtual = any("virtual machine" in sentence for sentence in notes)
-    plan = _plan(sizes, mpi, fill, ways, samples or (1 if virtual else _SAMPLES), folder)
+    usual_samples = _SAMPLES_IF_VIRTUAL if virtual else _SAMPLES
+    plan = _plan(sizes, mpi, fill, ways, samples or usual_samples, folder, virtual)
     for sentence in notes:
         terminal.say(f"note: {sentence}")
     if virtual:
@@ -111,7 +114,13 @@ def experiment(
 
 
 def _plan(
-    sizes: str | None, mpi: int | None, fill: float, ways: str | None, samples: int, folder: Path
+    sizes: str | None,
+    mpi: int | None,
+    fill: float,
+    ways: str | None,
+    samples: int,
+    folder: Path,
+    virtual: bool,
 ) -> Plan:
     from numascape.host.experiment import WAYS, Plan, fitting_bytes, plan_sizes
     from numascape.host.state import read_state
@@ -130,7 +139,7 @@ def _plan(
             raise NumascapeError(f"there is no way {way!r}: choose from {', '.join(WAYS)}")
     if "dropped" in chosen and os.geteuid() != 0:
         raise NumascapeError("only root may drop caches: leave out the way 'dropped'")
-    wanted = tuple(map(parse_bytes, sizes.split(","))) if sizes else plan_sizes(state)
+    wanted = tuple(map(parse_bytes, sizes.split(","))) if sizes else plan_sizes(state, virtual)
     with_mpi = mpi is not None and mpi_launcher() is not None
     if mpi is not None and not with_mpi:
         terminal.say("note: mpirun was not found, so threads are used")
