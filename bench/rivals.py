@@ -2,7 +2,7 @@
 """Partitioners from PyPI for comparison, each in its own process.
 
 `python -m bench.rivals NAME FILE` maps the problem of FILE (.npz) and prints JSON: the mapping and
-the seconds. They are not dependencies: pip install kahip
+the seconds of CPU. They are not dependencies: pip install kahip
 chszlablib mtkahypar pymetis.
 """
 
@@ -155,7 +155,7 @@ def installed() -> list[str]:
 
 
 def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[Cores, float] | None:
-    """The rival's mapping and its seconds; None if it failed or took too long."""
+    """The rival's mapping and its seconds of CPU; None if it failed or took too long."""
     graph, target = problem.graph, problem.target
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.npz"
@@ -179,7 +179,7 @@ def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[Cores, flo
 
 if __name__ == "__main__":
     problem_given = Given(Path(sys.argv[2]))
-    start = time.perf_counter()
+    start = time.process_time()
     mapping = RIVALS[sys.argv[1]][1](problem_given)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     print(json.dumps({"mapping": mapping, "seconds": seconds}))
