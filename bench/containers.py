@@ -22,6 +22,7 @@ from bench.programs import KERNELS, ROOT
 from bench.tables import ResultTable, print_table, write_results
 
 SOURCE = ROOT / "bench" / "kernels" / "segments.cpp"
+SMALL = ROOT / "bench" / "kernels" / "small_vectors.cpp"
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra", "-pthread")
 NAMES = ("triad", "sum", "transform", "in place", "axpy", "stencil")
 COMPILERS = {"GCC": "g++", "Clang": "clang++-19"}
@@ -44,11 +45,11 @@ class Size:
 SIZES = (Size(1 << 14, "in cache"), Size(1 << 24, "in memory", 0.5))
 
 
-def compile_kernels(compiler: str, boost: Path | None) -> Path:
+def compile_kernels(compiler: str, boost: Path | None, source: Path = SOURCE) -> Path:
     KERNELS.mkdir(parents=True, exist_ok=True)
-    program = KERNELS / f"segments-{compiler}"
+    program = KERNELS / f"{source.stem}-{compiler}"
     options = ["-DBOOST", "-isystem", str(boost)] if boost is not None else []
-    command = [compiler, *FLAGS, f"-I{ROOT / 'include'}", *options, str(SOURCE), "-o", str(program)]
+    command = [compiler, *FLAGS, f"-I{ROOT / 'include'}", *options, str(source), "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 
@@ -137,6 +138,26 @@ def tables_of(
     ]  # fmt: skip
 
 
+def small_vectors(programs: dict[str, Path], rounds: int) -> ResultTable:
+    """What 100 doubles cost: not the work on them, but starting it, and getting memory."""
+    times: dict[str, dict[str, list[float]]] = {}
+    for name, program in [*programs.items()] * TURNS:
+        command = [str(program), str(max(1, rounds // TURNS))]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        for line in output.splitlines():
+            what, _, value = line.rpartition(",")
+            times.setdefault(what, defaultdict(list))[name].append(float(value))
+    return ResultTable(
+        "100 doubles",
+        ["", *(f"{name}, us" for name in programs)],
+        [
+            [what, *(statistics.median(by_compiler[name]) for name in programs)]
+            for what, by_compiler in times.items()
+        ],
+        "CPU time of the calling thread: of making and freeing a vector, and of a call.",
+    )
+
+
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 15,
     boost: Annotated[
@@ -152,6 +173,8 @@ def main(
     try:
         programs = {name: compile_kernels(compiler, boost) for name, compiler in COMPILERS.items()}
         tables = [one for size in SIZES for one in tables_of(programs, size, rounds, boost)]
+        small = {name: compile_kernels(one, None, SMALL) for name, one in COMPILERS.items()}
+        tables.append(small_vectors(small, rounds))
     except subprocess.CalledProcessError as failure:
         console.print(f"{failure.cmd[0]}: status {failure.returncode}", markup=False)
         raise typer.Exit(1) from None
