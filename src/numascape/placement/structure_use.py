@@ -20,6 +20,7 @@ from numascape.analysis.sharing import PAGE
 from numascape.balance.graph import Floats, Numbers
 from numascape.naming.frames import is_library_module
 from numascape.naming.runtime_objects import RUNTIME_NAMES
+from numascape.plan.plan import LONGEST_TEXT
 from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 
@@ -30,8 +31,6 @@ MIN_SHARE: Final = 0.001
 
 ALONE: Final = 0.05
 """Share of the busiest thread's accesses in a phase below which a thread does not work in it."""
-LONGEST_TEXT: Final = 4096
-"""Longest name in a plan's document."""
 
 _ACCESSES: Final = pl.col("reads") + pl.col("writes")
 

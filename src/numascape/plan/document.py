@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.plan.number_lists import format_numbers, parse_numbers
-from numascape.plan.plan import Plan, Policy, StructureRule, ThreadRule
+from numascape.plan.plan import LONGEST_TEXT, Plan, Policy, StructureRule, ThreadRule
 from numascape.plan.variables import VARIABLES
 
 if sys.version_info >= (3, 11):
@@ -37,10 +37,9 @@ MAX_RULES: Final = 4096
 MAX_PARTS: Final = 4096
 MAX_NODES: Final = 1024  # the kernel's own bound for x86-64 and AArch64
 LARGEST_WEIGHT: Final = 255  # the kernel's
-LONGEST_TEXT: Final = 4096
 
 _NOTE: Final = """\
-A plan for `numascape run --plan`: where threads run and where memory lies.
+A plan for `numascape run --plan`: where threads run and where memory is.
 docs/plan.md of Numascape says what each field means; change what you like.
 """
 

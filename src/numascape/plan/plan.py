@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
+
+LONGEST_TEXT: Final = 4096
+"""Maximum number of characters of a name in a plan."""
 
 Policy = Literal["first-touch", "interleave", "weighted-interleave", "bind", "preferred", "parts"]
 

@@ -67,6 +67,15 @@ def test_blocks_at_the_same_addresses_are_the_same_memory() -> None:
     assert structure_use._live_shares(trace, pl.DataFrame({"structure": [0]})) == {}
 
 
+def test_what_a_plan_cannot_name_and_libraries_are_not_placed() -> None:
+    row = {"name": "x" * 4096, "function": "main", "file": "a.c", "module": "/opt/program"}
+    assert structure_use._can_be_named(row)
+    assert not structure_use._can_be_named({**row, "name": "x" * 4097})
+    assert not structure_use._can_be_named({**row, "function": "x" * 4097})
+    assert not structure_use._can_be_named({**row, "file": "a\n.c"})
+    assert not structure_use._can_be_named({**row, "module": "/lib/libc.so.6"})
+
+
 def test_parts_begin_at_fractions_of_the_block() -> None:
     assert structure_use._posts(4, 400, None, 100).tolist() == [0, 0.25, 0.5, 0.75]
     # The block begins ten bytes after its first page does.
