@@ -50,11 +50,21 @@ def test_one_toucher_is_named_and_its_users_are_unknown(tmp_path: Path) -> None:
     assert all(
         "does not show which threads used these pages later" in finding.why for finding in found
     )
+    assert all(f" of its pages first (in {finding.place}). The" in finding.why for finding in found)
     assert all(finding.gain is None for finding in found)
     assert max(finding.confidence for finding in found) <= 0.5
     number, what = stake_of(grouped(run, found)[0])
     assert what.startswith("of touched pages")
     assert number == "> 99 %"
+
+
+def test_an_unknown_place_of_the_touches_is_not_mentioned(pattern: Pattern, tmp_path: Path) -> None:
+    s = pattern.structure("A", PAGES)
+    pattern.access(s, PAGE, 1, 0, 1)
+    pattern.touch(s, PAGE, 1, function="", line=0)
+    (found,) = found_in(pattern, tmp_path)
+    assert (found.kind, found.place) == (Kind.ONE_FIRST_TOUCHER, None)
+    assert found.why.startswith("Thread 1 touched 100 % of its pages first. The trace does not")
 
 
 def test_what_needs_users_is_not_judged(tmp_path: Path) -> None:
