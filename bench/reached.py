@@ -22,6 +22,7 @@ import pytest
 QUICK = "not compiler and not program and not guest and not browser and not runtime"
 Line = tuple[str, int]
 """A file, relative to the source, and a line of it."""
+NO_LINE: Line = ("", 0)
 
 
 class TimedTest(NamedTuple):
@@ -105,8 +106,8 @@ def tests_by_line(
 ) -> dict[Line, list[TimedTest]]:
     """The quick tests in these files and folders that execute each line.
 
-    Tests that fail without any mutant are left out. The file `kept`, if it exists, has what an
-    earlier call found.
+    Tests that fail without any mutant are left out. Tests that execute no line, such as those that
+    look at classes, are at NO_LINE. The file `kept`, if it exists, has what an earlier call found.
     """
     if kept is not None and kept.exists():
         rows = json.loads(kept.read_text())
@@ -116,7 +117,7 @@ def tests_by_line(
             kept.write_text(json.dumps(rows))
     found: defaultdict[Line, list[TimedTest]] = defaultdict(list)
     for name, seconds, reached in rows:
-        for file, lines in reached.items():
+        for file, lines in (reached or {NO_LINE[0]: [NO_LINE[1]]}).items():
             for line in lines:
                 found[file, line].append(TimedTest(seconds, name))
     return dict(found)
