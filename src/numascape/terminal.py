@@ -145,6 +145,18 @@ def amounts(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
         yield show
 
 
+@contextmanager
+def working(doing: str) -> Iterator[None]:
+    """Show on standard error, if that is a terminal, what is being done and for how long."""
+    console = messages()
+    if not console.is_terminal:
+        yield
+        return
+    with _bars(console) as progress:
+        progress.add_task(doing, total=None)
+        yield
+
+
 def _bars(console: Console) -> Progress:
     # Imported here, because without a terminal nothing needs it.
     from rich.progress import (

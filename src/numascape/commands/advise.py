@@ -87,8 +87,9 @@ def advise(
     if output is not None:
         check_knows_threads(opened, "a plan")
     target = None if machine is None else open_machine(machine)
-    run = examine(opened, target, readable_sources(opened.info, None))
-    found = findings_of(run)
+    with terminal.working("Examining"):
+        run = examine(opened, target, readable_sources(opened.info, None))
+        found = findings_of(run)
     if as_json:
         print(json.dumps(_as_plain_data(opened, target, found, verdict(run, found)), indent=1))
     else:

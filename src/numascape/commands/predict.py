@@ -114,11 +114,12 @@ def predict(
         phases=None if phase is None else [find_phase(opened, phase)],
         with_pages=output is not None,
     )
-    found = scenarios.predict(names, plans)
     conclusion = ""
-    if not policy and phase is None:
-        fixes, conclusion = _fixes(opened, place, scenarios)
-        found += fixes
+    with terminal.working("Predicting"):
+        found = scenarios.predict(names, plans)
+        if not policy and phase is None:
+            fixes, conclusion = _fixes(opened, place, scenarios)
+            found += fixes
     if policy and "replicate" in names and not scenarios.copied:
         raise NumascapeError(
             f"{trace} has nothing to replicate: it has no structure that several threads read and "

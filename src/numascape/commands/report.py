@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from numascape import terminal
 from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
 from numascape.commands._options import QuietOption, ShownMachinesOption, TraceArgument, output_to
 from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
@@ -65,7 +66,11 @@ def report(
         return
     shown, others = shown_and_others(Trace.read(trace), machine or ())
     files = readable_sources(shown.info, source)
-    size = render(draft(shown, files, others=others), file)
+    with terminal.amounts(quiet) as show:
+        started = draft(
+            shown, files, others=others, progress=lambda *steps: show("Examining", *steps)
+        )
+    size = render(started, file)
     if not quiet:
         say_written(file, size)
 

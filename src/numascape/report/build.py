@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -113,11 +113,13 @@ def draft(
     files: SourceFiles | None = None,
     limits: Limits = _ALL,
     others: Sequence[Machine] = (),
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Draft:
     """Measure ``trace``, and fold its pages into at most COLUMNS columns per structure.
 
     Source text and loops come from ``files``; without it, no source file is read. ``limits`` is how
     much is shown separately. The reader can choose among the machine of ``trace`` and ``others``.
+    ``progress`` is told how many of how many steps are done; a step is all pages, or a machine.
     """
     # Findings are about the recorded run; only their gains are those of another machine.
     recorded, machine = recorded_and_machine(trace)
@@ -141,7 +143,7 @@ def draft(
     loop, loops = _loops(places, files)
     used_at = lay_out_lines(lines, places, len(shown))
     everywhere = _Measured(recorded, files, facts, by_phase, position, shown, len(phases.phases))
-    here = everywhere.on(machine or recorded.info.machine)
+    here, *elsewhere = everywhere.on_each((machine or recorded.info.machine, *others), progress)
     whole = tuple(
         structure_entry(row, facts.get(row["structure"]), reading, offsets)
         for row, reading in zip(shown.to_dicts(), here.readings, strict=True)
@@ -171,7 +173,7 @@ def draft(
         ),
         loops=loops,
         sources=source_windows(ranked_lines(lines, places), files) if files else None,
-        elsewhere=tuple(map(everywhere.on, others)),
+        elsewhere=tuple(elsewhere),
         limits=limits,
         again=lambda other: draft(trace, files, other, others),
     )
@@ -202,6 +204,15 @@ class _Measured:
     position: pl.Series
     shown: pl.DataFrame
     phases: int
+
+    def on_each(
+        self, machines: Sequence[Machine], progress: Callable[[int, int], None]
+    ) -> Iterator[OnMachine]:
+        """The same for all of these machines; the pages were the first step."""
+        for number, machine in enumerate(machines, 1):
+            progress(number, 1 + len(machines))
+            yield self.on(machine)
+        progress(1 + len(machines), 1 + len(machines))
 
     def on(self, machine: Machine) -> OnMachine:
         """What the page shows differently on `machine`."""

@@ -80,3 +80,15 @@ def test_sentences_are_wrapped_between_words_on_a_terminal(
     assert " ".join(line.strip() for line in lines) == sentence
     assert (len(lines) > 1) == is_terminal
     assert max(map(len, lines)) <= (30 if is_terminal else len(sentence))
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_what_takes_long_says_what_it_does(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=100)
+    monkeypatch.setattr(terminal, "messages", lambda: console)
+    with terminal.working("Examining"):
+        pass
+    assert isinstance(console.file, io.StringIO)
+    assert ("Examining" in console.file.getvalue()) == is_terminal

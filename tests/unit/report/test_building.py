@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from numascape.analysis.folding import coarsen, limit_columns
+from numascape.machine import open_machine
 from numascape.report import Report, draft, from_trace
 from numascape.report.build import COLUMNS, finish
 from numascape.report.entries import STRUCTURES
@@ -189,3 +190,12 @@ def test_limits_that_are_met_change_nothing(tmp_path: Path) -> None:
         {"position": range(len(started.structures))}, schema={"position": pl.UInt32}
     ).with_columns(limit=pl.lit(COLUMNS))
     assert limit_columns(started.folded, limits) is started.folded
+
+
+def test_progress_is_told_for_the_pages_and_each_machine(tmp_path: Path) -> None:
+    trace = write_pattern(patterns.bucket_sort(64, 4), tmp_path / "b.numascape")
+    told: list[tuple[int, int]] = []
+    others = [open_machine("numa16"), open_machine("numa32")]
+    started = draft(trace, others=others, progress=lambda *steps: told.append(steps))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert len(started.elsewhere) == 2
