@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import polars as pl
 
@@ -16,6 +16,7 @@ from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner, owner_of
 from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
+from numascape.findings.kept import kept
 from numascape.findings.nodes import Nodes
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
@@ -39,8 +40,6 @@ from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.teams import TraceOfTeams
-
-T = TypeVar("T")
 
 WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
@@ -162,14 +161,7 @@ class Run:
         """The `rows` that are work on the structure; if they are first touches, all of them."""
         if only_touches(self.trace):
             return self.rows
-        return self.kept("work", lambda: work_rows(self.trace, self.rows))
-
-    def kept(self, name: object, compute: Callable[[], T]) -> T:
-        """What follows from the trace alone, computed once for all machines of the run."""
-        results: dict[object, object] = vars(self.trace).setdefault("_kept_for_findings", {})
-        if name not in results:
-            results[name] = compute()
-        return cast("T", results[name])
+        return kept(self.trace, "work", lambda: work_rows(self.trace, self.rows))
 
     def subject(self, structure: int) -> Subject | None:
         """The subject of this structure; None if the structure has too few accesses."""
@@ -183,7 +175,7 @@ class Run:
     def subjects(self) -> tuple[Subject, ...]:
         """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
-        parts, facts = self.kept("parts", lambda: self._measured(wanted))
+        parts, facts = kept(self.trace, "parts", lambda: self._measured(wanted))
         empty = self.work.clear()
         return tuple(
             Subject(
@@ -246,7 +238,7 @@ class Subject:
     @cached_property
     def use(self) -> PageUse:
         """How threads divide its pages in the work."""
-        return self.run.kept(("use", self.structure), lambda: page_use(self.rows))
+        return kept(self.run.trace, ("use", self.structure), lambda: page_use(self.rows))
 
     @cached_property
     def pattern(self) -> Pattern:

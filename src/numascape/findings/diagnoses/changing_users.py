@@ -12,6 +12,7 @@ from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import contiguous_parts, interleave, pin, scatters
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.kept import kept
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, randomness
@@ -31,7 +32,8 @@ from numascape.quantities import percent
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     filled = filled_in(subject)
-    change = subject.run.kept(
+    change = kept(
+        subject.run.trace,
         ("users by phase", subject.structure, filled),
         lambda: users_by_phase(subject.rows, filled),
     )
