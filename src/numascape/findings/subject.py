@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from numascape.analysis.facts import Facts, measure, per_thread_pages
+from numascape.analysis.facts import Facts
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner, owner_of
 from numascape.analysis.seen_lines import Overlap, overlap
@@ -33,7 +33,7 @@ from numascape.findings.thresholds import (
     MIN_STRUCTURE_SHARE,
     MIN_WAITING_SHARE,
 )
-from numascape.findings.work import work_rows
+from numascape.findings.work import measured_work, work_rows
 from numascape.machine.description import Machine
 from numascape.quantities import share_of
 from numascape.trace import Trace
@@ -175,7 +175,9 @@ class Run:
     def subjects(self) -> tuple[Subject, ...]:
         """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
-        parts, facts = kept(self.trace, "parts", lambda: self._measured(wanted))
+        parts, facts = kept(
+            self.trace, "parts", lambda: measured_work(self.trace, self.work, wanted)
+        )
         empty = self.work.clear()
         return tuple(
             Subject(
@@ -192,14 +194,6 @@ class Run:
                 key=lambda row: (-self.facts[row["structure"]].accesses, row["structure"]),
             )
         )
-
-    def _measured(
-        self, wanted: set[int]
-    ) -> tuple[dict[tuple[object, ...], pl.DataFrame], dict[int, Facts]]:
-        """The work by structure, and the facts of the work."""
-        touches = self.trace.first_touch.filter(pl.col("structure").is_in(list(wanted)))
-        facts = measure(per_thread_pages(self.work, self.trace.phases.height), touches)
-        return self.work.partition_by("structure", as_dict=True), facts
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,11 @@ each other user has a part.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
+from numascape.analysis.facts import Facts, measure, per_thread_pages
 from numascape.analysis.sharing import PAGE
 from numascape.findings.thresholds import (
     MAX_PARALLEL_SHARE,
@@ -50,6 +53,15 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     beside = beside.join(_parallel(beside).collect(), on=["structure", "phase"], how="semi")
     alone = free.join(bound.select("structure").unique(), on="structure", how="anti")
     return pl.concat([bound, beside, alone])
+
+
+def measured_work(
+    trace: Trace, work: pl.DataFrame, structures: Collection[int]
+) -> tuple[dict[tuple[object, ...], pl.DataFrame], dict[int, Facts]]:
+    """The rows of the work by structure, and the facts of the work on these structures."""
+    touches = trace.first_touch.filter(pl.col("structure").is_in(list(structures)))
+    facts = measure(per_thread_pages(work, trace.phases.height), touches)
+    return work.partition_by("structure", as_dict=True), facts
 
 
 def _parallel(accesses: pl.DataFrame) -> pl.LazyFrame:
