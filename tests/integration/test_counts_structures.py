@@ -142,3 +142,7 @@ def test_fortran_arrays_count_exactly(
 @pytest.mark.parametrize("structure", ["grid", "order", "table", "queue"])
 def test_allocators_in_programs_and_libraries_are_known(record: Any, structure: str) -> None:
     assert record("embedded").total(structure) == (0, 64 * 512)
+
+
+def test_a_small_block_counts_on_both_of_its_pages(record: Any) -> None:
+    assert record("page_crossing").total("crossing")[1] >= 100 * 1024 // 8

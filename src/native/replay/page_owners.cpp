@@ -24,7 +24,7 @@ uint32_t PageOwners::path_index(std::string_view path) {
 }
 
 void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small, OwnerKind kind) {
-    if (small.blocks == 0) {
+    if (small.blocks == 0 && small.bytes == 0) {
         return;
     }
     const auto [site, fresh] = small_sites_.try_emplace(small.stack_id, 0);

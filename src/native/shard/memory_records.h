@@ -88,7 +88,8 @@ struct FreeRecord {
     uint64_t address;
 };
 
-// Blocks under a page, summed by page and allocation site.
+// Blocks under a page, summed by page and allocation site. `bytes` are on this page; a block counts
+// on its first page.
 struct SmallBlocksRecord {
     RecordHeader header;  // id = window page
     uint64_t stack_id;

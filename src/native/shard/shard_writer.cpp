@@ -220,6 +220,15 @@ void ShardWriter::query_placement(ThreadRecorder& self, uint64_t start, uint64_t
 
 void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64_t bytes,
                                   uint64_t stack_id) {
+    const uint64_t left = kPageBytes - address % kPageBytes;  // on its first page
+    add_small_part(self, address, bytes < left ? bytes : left, 1, stack_id);
+    if (bytes > left) {
+        add_small_part(self, address + left, bytes - left, 0, stack_id);
+    }
+}
+
+void ShardWriter::add_small_part(ThreadRecorder& self, uint64_t address, uint64_t bytes,
+                                 uint64_t blocks, uint64_t stack_id) {
     if (self.small == nullptr) {
         self.small = new_chunk(self, ChunkKind::kSmallBlocks);
         self.small->used = sizeof(ChunkHeader) + kSmallEntries * sizeof(SmallBlocksRecord);
@@ -228,7 +237,8 @@ void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64
     auto* entries = reinterpret_cast<SmallBlocksRecord*>(self.small + 1);
     const uint64_t hash = (page * 0x9e3779b97f4a7c15u) ^ (stack_id * 0xc2b2ae3d27d4eb4fu);
     SmallBlocksRecord& entry = entries[(hash >> 40) % kSmallEntries];
-    if (entry.blocks != 0 && (entry.header.id != page || entry.stack_id != stack_id)) {
+    const bool is_used = entry.blocks != 0 || entry.bytes != 0;
+    if (is_used && (entry.header.id != page || entry.stack_id != stack_id)) {
         auto* record = static_cast<SmallBlocksRecord*>(
             append(self, RecordType::kSmallBlocks, page, sizeof(SmallBlocksRecord)));
         record->header.id = entry.header.id;
@@ -244,7 +254,7 @@ void ShardWriter::add_small_block(ThreadRecorder& self, uint64_t address, uint64
                     sizeof(SmallBlocksRecord) / 8, page};
     entry.stack_id = stack_id;
     entry.bytes += bytes;
-    entry.blocks += 1;
+    entry.blocks += blocks;
     entry.parts |= PageParts::of(address % kPageBytes, bytes);
 }
 

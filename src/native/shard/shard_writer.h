@@ -184,6 +184,7 @@ class ShardWriter {
     void forget_touches(uint32_t first, uint32_t end);
     void query_placement(ThreadRecorder& self, uint64_t start, uint64_t end, uint64_t time);
 
+    // Pre: at most a page, so that it is on one page or two.
     void add_small_block(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t stack_id);
 
     // --- Source lines (line_counts.cpp).
@@ -262,6 +263,8 @@ class ShardWriter {
     void count_nothing() { counts_nothing_ = true; }
 
   private:
+    void add_small_part(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t blocks,
+                        uint64_t stack_id);
     // --- shard_threads.cpp
     ThreadRecorder* take_recorder();
     void keep_recorder(ThreadRecorder* ended);
