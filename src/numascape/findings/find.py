@@ -93,7 +93,8 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     found += travelling_lines.diagnose(
         run, {one.structure for one in found if one.kind is Kind.PAGE_FALSE_SHARING}
     )
-    found += packed_parts.diagnose(run)
+    travelling = {one.structure for one in found if one.kind in LINES_TRAVEL}
+    found += packed_parts.diagnose(run, travelling)
     found = _without_contradictions(_relevant(run, found))
     found = with_gains(run, found) if gains else without_gains(found)
     found = [replace(finding, threads=_in_places_of(run, finding.threads)) for finding in found]

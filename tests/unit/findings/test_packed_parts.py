@@ -44,3 +44,13 @@ def test_threads_that_live_one_after_the_other_do_not_disturb_each_other() -> No
     start = lives["thread"].cast(int) * 1000
     run.trace.__dict__["threads"] = lives.with_columns(created_ns=start, ended_ns=start + 500)
     assert Kind.LINE_FALSE_SHARING not in {finding.kind for finding in findings_of(run)}
+
+
+@pytest.mark.parametrize(("cpus", "found"), [(3, True), (4, False)])
+def test_lines_that_were_counted_decide_if_each_thread_had_a_cpu(cpus: int, found: bool) -> None:
+    pattern = packed(90_000)
+    pattern.take_lines(0, 0, (0, 1), (10, 5, 0))
+    info = pattern.info()
+    info["host"]["cpus"] = cpus
+    pattern.info = lambda: info  # type: ignore[method-assign]
+    assert false_sharing_is_found(pattern) is found

@@ -2,11 +2,13 @@
 """Threads write separate bytes of the same cache lines, as samples show: false sharing of lines.
 
 How often a line really travels depends on the times of the accesses, and is counted only with
-`record --traffic`; then travelling_lines decides.
+`record --traffic`; then travelling_lines decides. But if there were fewer CPUs than threads, the
+threads that waited for a CPU took no lines, so that the count is too small.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -44,9 +46,11 @@ class _Packed:
     parts: PartsOfLines
 
 
-def diagnose(run: Run) -> list[Finding]:
-    """Return at most one finding for each structure of the program."""
-    if has_memory_lines(run.trace.accesses) or not run.trace.transfers.is_empty():
+def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
+    """Return at most one finding for each structure of the program that is not in `travelling`."""
+    trace = run.recorded
+    counted_lines = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
+    if counted_lines and trace.threads.height <= trace.info.host.cpus:
         return []
     found = []
     for (structure,), lines in sorted(
@@ -54,7 +58,8 @@ def diagnose(run: Run) -> list[Finding]:
     ):
         packed = _packed(run, lines)
         enough = packed is not None and packed.between >= MIN_PACKED_SHARE * run.accesses
-        if packed is not None and enough and run.owners[structure] is Owner.PROGRAM:
+        known = structure in travelling or run.owners[structure] is not Owner.PROGRAM
+        if packed is not None and enough and not known:
             found.append(_finding(run, structure, packed))
     return found
 
@@ -123,7 +128,7 @@ def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
             f"{counted(parts.part, 'byte')} of {LINE_BYTES}. They share no data, but a thread "
             "takes the line from the cache of another one, up to "
             f"{counted(packed.between, 'time')} in this run ({percent(share)} of its accesses). "
-            "To count how often, record with `--traffic`."
+            "To count how often, record with `--traffic` on a machine with a CPU for each thread."
         ),
         fixes=tuple(Fix(text) for text in separate(parts)),
         evidence=(
