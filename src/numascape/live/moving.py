@@ -144,7 +144,8 @@ class _Mover:
     def _check_process(self) -> None:
         if not self.target.is_alive:
             raise _EndedError("the process has ended")
-        if self._image() != self._first_image:
+        # 0: it is not told, because this user may not look at the process.
+        if self._first_image and self._image() not in {0, self._first_image}:
             raise _EndedError("the process executed another program")
 
     def _image(self) -> int:
