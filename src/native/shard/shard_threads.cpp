@@ -131,6 +131,8 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
     record->os_tid = self->os_tid;
     record->cpu = os::current_cpu();
     commit(*self, record);
+    // What others did while fewer threads lived is told apart from what they do now.
+    owners_changed_.store(os::ticks(), std::memory_order_relaxed);
     return self;
 }
 

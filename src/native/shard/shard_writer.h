@@ -332,8 +332,9 @@ class ShardWriter {
     static constexpr uint32_t kReservedChunks = 16;
     std::atomic<uint32_t> reserved_used_{0};
     char* reserved_ = nullptr;
-    char* wasted_ = nullptr;                   // where records go that have no room
-    std::atomic<uint64_t> owners_changed_{0};  // when a page last may have lost its owner
+    char* wasted_ = nullptr;  // where records go that have no room
+    std::atomic<uint64_t> owners_changed_{
+        0};  // when a page may have lost its owner, or a thread began
 };
 
 }  // namespace numascape

@@ -54,7 +54,7 @@ MAX_PARALLEL_SHARE = 0.95
 """Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
 of several threads."""
 
-MIN_ALONE_SHARE = 0.9
+MIN_ALONE_SHARE = 0.98
 """Share of a thread's accesses to a structure while no other thread lived, from which they are no
 parallel work. The rest allows for samples that stand for many accesses."""
 

@@ -63,7 +63,7 @@ CASES = {
     "MIN_SEPARATE_SHARE": Case(seen.enough_is_separate, 0.24, 0.26, True),
     "MIN_WRITTEN_SHARE": Case(seen.lines_are_written, 0.049, 0.051, True),
     "MIN_PACKED_SHARE": Case(seen.packed_lines_matter, 0.0098, 0.0102, True),
-    "MIN_ALONE_SHARE": Case(seen.was_alone, 0.89, 0.91, True),
+    "MIN_ALONE_SHARE": Case(seen.was_alone, 0.97, 0.99, True),
     "MIN_FALSE_SHARING": Case(lambda share: lines.is_false(share), 0.49, 0.51, True),
     "MIN_TRANSFERS_PER_ACCESS": Case(lines.matter, 0.00049, 0.00051, True),
     "MIN_TRANSFERS": Case(lines.are_enough, 999, 1000, True),
