@@ -198,7 +198,9 @@ def photograph(browser: Browser, picture: Picture, report: Path) -> None:
     page.goto(f"{report.as_uri()}#v=1{picture.address}")
     page.wait_for_selector("html[data-ready=yes]")
     if picture.structure:
-        page.locator("table.structures .name").get_by_text(picture.structure, exact=True).click()
+        page.locator("table.structures .name").get_by_text(
+            picture.structure, exact=True
+        ).first.click()
     if picture.choice:
         page.locator(picture.part).get_by_label(picture.choice).check(force=True)
     page.mouse.move(0, 0)

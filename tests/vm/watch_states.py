@@ -25,6 +25,9 @@ def watched(program: Path) -> dict[str, Any]:
         seen["left"] = (ADMIN / "nr_kdamonds").read_text().strip()
         seen["end"] = running.end()
     with subprocess.Popen(["sleep", "1000"]) as sleeping:
+        # It has started, and uses no memory any more, when it is in clock_nanosleep.
+        while not Path(f"/proc/{sleeping.pid}/syscall").read_text().startswith("230 "):
+            pass
         words = ("--pid", str(sleeping.pid), "--recorder", "damon", "--seconds", "2")
         seen["sleeping"] = command("record", "-q", *words, "-o", "sleeping.numascape")
         sleeping.kill()

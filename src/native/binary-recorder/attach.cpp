@@ -12,8 +12,8 @@
 //
 // Exit status 0 after a recording; 1 when a thread of the process cannot be reached, so that the
 // process stays under the recorder; 2 when it died meanwhile; 3 when it could not be released in
-// time, or another signal ended the waiting; 125 when it cannot be recorded. The reason for 2 and
-// 125 is one line in DIRECTORY/launch-error.
+// time, or a signal ended the waiting after a minute; 125 when it cannot be recorded. The reason
+// for 2 and 125 is one line in DIRECTORY/launch-error.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -164,8 +164,6 @@ Released release(int process, const Target& target, int end_signals) {
     bool sent = false;
     int unreachable = 0;
     int polls = 0;
-    while (another_signal(end_signals)) {
-    }
     for (int waited = 0; waited < kReleaseMilliseconds; waited += kPollMilliseconds) {
         const int thread = sent ? 0 : release_thread(target.pid);
         sent = sent || (thread != 0 && request_detach(target.pid, thread));
@@ -183,7 +181,9 @@ Released release(int process, const Target& target, int end_signals) {
         if (polls >= kUnreachablePolls) {
             return Released::kUnreachable;
         }
-        if (another_signal(end_signals)) {
+        // The signal that ended the recording may come twice: to us, and to our parent, who passes
+        // it on.
+        if (another_signal(end_signals) && waited >= kUnreachableMilliseconds) {
             break;
         }
     }

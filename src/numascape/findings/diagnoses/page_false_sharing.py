@@ -27,7 +27,7 @@ from numascape.findings.thresholds import (
     MIN_WRITERS,
     sureness,
 )
-from numascape.quantities import percent
+from numascape.quantities import counted, percent
 from numascape.trace.format import PAGE_BYTES
 
 _TOGETHER = (
@@ -175,15 +175,16 @@ def _in_each_page(subject: Subject) -> Finding:
 
 
 def _on_own_lines(subject: Subject) -> Finding:
-    """Samples saw hardly ever two threads in the same cache line."""
+    """Samples saw hardly ever two threads use the same data of a cache line."""
     overlap = subject.overlap
     return _by_a_rule(
         subject,
         f"About {subject.use.users_per_page:.1f} threads use each of its pages, but not the same "
-        f"cache lines: samples saw two threads in the same line {overlap.seen:.0f} times, and "
-        f"would have done so {overlap.by_chance:.0f} times if the threads used any line of a page. "
-        "So each thread has its own parts, and these are shorter than a page. A page can be local "
-        "to only one of the threads.",
+        "data: samples saw two threads use the same data of a cache line "
+        f"{counted(round(overlap.seen), 'time')}, and would have seen this "
+        f"{overlap.by_chance:.0f} times if the threads used the whole page. So each thread has "
+        "its own parts, and these are shorter than a page. A page can be local to only one of the "
+        "threads.",
         0.9,
     )
 
