@@ -311,17 +311,7 @@ def server(name: str) -> Running | None:
         process.terminate()
         return same and process.wait(600) == 0
 
-    return Running(
-        process,
-        lambda: len(client.answers) == 1,
-        end,
-        _worker(process.pid) if name == "nginx" else None,
-    )
-
-
-def _worker(pid: int) -> int:
-    """The only child of a process, which does its work."""
-    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+    return Running(process, lambda: len(client.answers) == 1, end, kind.serves(process.pid))
 
 
 PROGRAMS: Final[dict[str, Callable[[], Running | None]]] = {

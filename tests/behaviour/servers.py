@@ -33,6 +33,14 @@ class Server:
     prepare: Callable[[Path], list[str | Path]]  # makes its files, and returns its command
     ask: Callable[[Path], str]  # what it answers
     refuses_root: bool = False
+    answers_in_a_child: bool = False
+
+    def serves(self, pid: int) -> int:
+        """Return the process that answers; `pid` is the one that was started."""
+        if not self.answers_in_a_child:
+            return pid
+        (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(child)
 
     def is_ready(self, folder: Path) -> bool:
         try:
@@ -260,7 +268,7 @@ def _found(program: str) -> list[str]:
 SERVERS = {
     "redis": Server(("redis-server",), "redis", _redis, _ask_redis),
     "memcached": Server(("memcached",), "memcached", _memcached, _ask_memcached),
-    "nginx": Server(("nginx",), "nginx", _nginx, _ask_nginx),
+    "nginx": Server(("nginx",), "nginx", _nginx, _ask_nginx, answers_in_a_child=True),
     "postgres": Server(
         (str(_POSTGRES / "postgres"),), ".s.PGSQL.5432", _postgres, _ask_postgres, True
     ),

@@ -28,6 +28,7 @@ ATTACHED = (
     "exec_chain",
     "fault_jumps",
     "faults_after_children",
+    "faults_beside_children",
     "forks",
     "generated_code",
     "interrupted_calls",

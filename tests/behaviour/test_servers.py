@@ -93,13 +93,13 @@ def test_answers_and_ends_as_by_itself(way: str, name: str) -> None:
             check_trace(folder)
 
 
-@pytest.mark.parametrize("name", ["redis"])
+@pytest.mark.parametrize("name", SERVERS)
 def test_attached_to_answers_and_ends_as_by_itself(name: str) -> None:
     server = SERVERS[name]
     needed(*server.programs)
     expected = by_itself(name)
     with short_folder() as folder, running(server, NATIVE, folder) as process:
         for _ in range(2):
-            with attached(process.pid, folder, lambda: process.poll() is None):
+            with attached(server.serves(process.pid), folder, lambda: process.poll() is None):
                 assert server.ask(folder) == expected[0]
         assert (server.ask(folder), ended(process)) == expected

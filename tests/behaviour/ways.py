@@ -30,7 +30,7 @@ WAYS_OF_ANY = (BINARY, FAULTS, PLAN, ATTACH)
 LIMIT_S = 480
 _RECORDERS_THREAD = "numascape"
 # Each attach finds the program's threads elsewhere.
-_ATTACHES = 3
+ATTACHES = 3
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,15 @@ def check_trace(folder: Path) -> None:
 
 
 def behave(
-    way: str, folder: Path, program: Sequence[str | Path], environment: dict[str, str] | None = None
+    way: str,
+    folder: Path,
+    program: Sequence[str | Path],
+    environment: dict[str, str] | None = None,
+    attaches: int = ATTACHES,
 ) -> Behaviour:
     """Run a program to its end: once or, for attaching, repeatedly (`rounds.h`)."""
     if way == ATTACH:
-        return _attached(folder, program)
+        return _attached(folder, program, attaches)
     with subprocess.Popen(
         wrapped(way, folder, program),
         stdin=subprocess.DEVNULL,
@@ -124,7 +128,7 @@ def shell_status(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _attached(folder: Path, program: Sequence[str | Path]) -> Behaviour:
+def _attached(folder: Path, program: Sequence[str | Path], attaches: int) -> Behaviour:
     """Run some rounds before, while and after a recorder is attached, several times.
 
     Their lines are left out.
@@ -147,7 +151,7 @@ def _attached(folder: Path, program: Sequence[str | Path]) -> Behaviour:
     ):
         try:
             begin_a_round(process, rounds, 1)
-            for _ in range(_ATTACHES):
+            for _ in range(attaches):
                 with attached(process.pid, folder, lambda: process.poll() is None):
                     begin_a_round(process, rounds, 2)
                 begin_a_round(process, rounds, 1)
