@@ -56,10 +56,10 @@ def overlap(seen_lines: pl.DataFrame, enough: float = 0.0, *, in_phases: bool = 
 
     Lines count as the same up to the smallest distance at which `by_chance` is `enough`.
     """
+    if seen_lines.is_empty():
+        return Overlap()
     key = [*PAGE, "phase"] if in_phases else PAGE
     masks = seen_lines.group_by(*key, "thread").agg(pl.col("lines").bitwise_or()).sort(key)
-    if masks.is_empty():
-        return Overlap()
     page = masks.select(pl.struct(key).rle_id()).to_series().to_numpy()
     found = Overlap()
     for distance in range(_DISTANCES[-1] + 1):

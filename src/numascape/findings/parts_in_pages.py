@@ -24,9 +24,10 @@ def has_own_lines(subject: Subject) -> bool:
 
     If a thread takes any next part when it is free, this is so until the work is repeated.
     """
+    if not knows_lines(subject) or subject.overlap.ratio > MAX_LINE_OVERLAP:
+        return False
     schedule = subject.schedule
-    dealt_out = subject.in_tasks or (schedule is not None and schedule.is_dynamic)
-    return not dealt_out and knows_lines(subject) and subject.overlap.ratio <= MAX_LINE_OVERLAP
+    return not subject.in_tasks and (schedule is None or not schedule.is_dynamic)
 
 
 def are_divided_differently(subject: Subject) -> bool:

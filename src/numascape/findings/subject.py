@@ -263,10 +263,11 @@ class Subject:
 
     @property
     def _seen_lines(self) -> pl.DataFrame:
-        seen = self.run.trace.seen_lines.filter(pl.col("structure") == self.structure)
-        used = self.rows.select("thread", "phase").unique()
-        seen = seen.join(used, on=["thread", "phase"], how="semi")
-        return seen.filter(pl.col("thread").is_in(self.threads))
+        own = pl.col("structure") == self.structure
+        seen = self.run.trace.seen_lines.filter(own, pl.col("thread").is_in(self.threads))
+        if seen.is_empty():
+            return seen
+        return seen.join(self.rows, on=["thread", "phase"], how="semi")
 
     @cached_property
     def is_dealt_out(self) -> bool:
@@ -281,7 +282,7 @@ class Subject:
             and users_change(self.use)
         )
 
-    @property
+    @cached_property
     def threads(self) -> tuple[int, ...]:
         """The threads that work on it."""
         return tuple(int(thread) for thread in self.use.threads) if self.rows.height else ()

@@ -51,7 +51,17 @@ def is_cache_resident(subject: Subject) -> bool:
 
 
 def footprint(subject: Subject) -> tuple[float, float]:
-    """Bytes of it that a thread uses, and accesses to each 8 bytes; means over threads."""
+    """Bytes of it that a thread uses, and accesses to each 8 bytes; means over threads.
+
+    It is kept with the subject, because each structure is compared with all others.
+    """
+    kept: dict[str, tuple[float, float]] = vars(subject)
+    if "_footprint" not in kept:
+        kept["_footprint"] = _measured_footprint(subject)
+    return kept["_footprint"]
+
+
+def _measured_footprint(subject: Subject) -> tuple[float, float]:
     if not subject.rows.height:
         return 0.0, 0.0
     use = subject.use

@@ -31,12 +31,7 @@ from numascape.quantities import percent
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    filled = filled_in(subject)
-    change = kept(
-        subject.run.trace,
-        ("users by phase", subject.structure, filled),
-        lambda: users_by_phase(subject.rows, filled),
-    )
+    change = _change(subject)
     if change.share >= MIN_CHANGED_SHARE:
         why = (
             f"In each phase, a page has one user. But {percent(change.share)} of its pages have "
@@ -83,6 +78,17 @@ def diagnose(subject: Subject) -> Finding | None:
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
     sure = 0.95 if dynamic or in_tasks else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     return _finding(subject, why, evidence, sure, phases=False)
+
+
+def _change(subject: Subject) -> Change:
+    if subject.rows["phase"].n_unique() < 2:
+        return Change()
+    filled = filled_in(subject)
+    return kept(
+        subject.run.trace,
+        ("users by phase", subject.structure, filled),
+        lambda: users_by_phase(subject.rows, filled),
+    )
 
 
 def _other_lines(subject: Subject) -> Finding:
