@@ -16,8 +16,8 @@ from numascape.analysis.name_shares import Named, NameShares, name_shares, named
 from numascape.analysis.run_description import describe_run
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.info import Times
+from synthetic.in_memory import trace_of
 from synthetic.patterns import Pattern
-from synthetic.write import write_pattern
 
 
 def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
@@ -109,19 +109,18 @@ def test_what_a_name_refers_to(row: dict[str, Any], named: Named) -> None:
     assert named_in(whole) is named
 
 
-def shares(folder: Path, structures: Sequence[tuple[str, str, str, int]]) -> NameShares:
+def shares(structures: Sequence[tuple[str, str, str, int]]) -> NameShares:
     """Of the program `app`, with structures (name, kind, module, accesses)."""
     program = Pattern("app", 1)
     for name, kind, module, accesses in structures:
         number = program.structure(name, 1, kind=kind, module=module)
         program.access(number, np.arange(1), 0, accesses, 0)
         program.touch(number, np.arange(1), 0)
-    return name_shares(write_pattern(program, folder / "run.numascape"))
+    return name_shares(trace_of(program))
 
 
-def test_shares_add_up(tmp_path: Path) -> None:
+def test_shares_add_up() -> None:
     found = shares(
-        tmp_path,
         [
             ("field", "heap", "app", 600),
             ("Stack#0", "stack", "", 250),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -21,8 +20,8 @@ from numascape.comparison.measures import Site, StructureMeasures
 from numascape.comparison.printing import print_comparison
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
+from synthetic.in_memory import trace_of
 from synthetic.patterns import Pattern
-from synthetic.write import write_pattern
 
 PAGES = 2048
 
@@ -46,20 +45,17 @@ def program(fixed: bool, name: str = "solver", line: int = 40) -> Pattern:
 
 
 @pytest.fixture(scope="module")
-def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    return compared(tmp_path_factory.mktemp("cured"), program(False), program(True, line=47))
+def comparison() -> Comparison:
+    return compared(program(False), program(True, line=47))
 
 
 @pytest.fixture(scope="module")
-def worse(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    return compared(tmp_path_factory.mktemp("worse"), program(True), program(False))
+def worse() -> Comparison:
+    return compared(program(True), program(False))
 
 
-def compared(folder: Path, before: Pattern, after: Pattern) -> Comparison:
-    traces = [
-        write_pattern(pattern, folder / f"{which}.numascape")
-        for which, pattern in (("before", before), ("after", after))
-    ]
+def compared(before: Pattern, after: Pattern) -> Comparison:
+    traces = [trace_of(pattern, which) for which, pattern in (("before", before), ("after", after))]
     return compare_traces(traces[0], traces[1])
 
 
@@ -107,7 +103,7 @@ def test_the_verdicts_are_those_of_advise(comparison: Comparison) -> None:
     assert after.startswith("No NUMA problem found. ")
 
 
-def test_structures_with_one_cause_are_one_finding(tmp_path: Path) -> None:
+def test_structures_with_one_cause_are_one_finding() -> None:
     def three_fields(fixed: bool) -> Pattern:
         pattern = program(fixed)
         owner = np.arange(PAGES) * 32 // PAGES
@@ -117,7 +113,7 @@ def test_structures_with_one_cause_are_one_finding(tmp_path: Path) -> None:
             pattern.touch(field, np.arange(PAGES), owner if fixed else 0)
         return pattern
 
-    comparison = compared(tmp_path, three_fields(False), three_fields(True))
+    comparison = compared(three_fields(False), three_fields(True))
     output = io.StringIO()
     print_comparison(Console(file=output, width=100), comparison, every=False)
     printed = output.getvalue()
@@ -148,23 +144,21 @@ def test_one_sentence_says_what_changed(comparison: Comparison, worse: Compariso
     assert comparison_document(comparison)["conclusion"] == conclusion(comparison)
 
 
-def test_other_conditions_are_named(tmp_path: Path) -> None:
-    assert cautions(compared(tmp_path, program(False), program(False))) == ()
+def test_other_conditions_are_named() -> None:
+    assert cautions(compared(program(False), program(False))) == ()
     other = program(False)
     other.threads = 16
     other.accesses = [table.filter(pl.col("thread") < 16) for table in other.accesses]
     info = other.info()
     info["recorder"]["counts"] = "samples"
     other.info = lambda: info  # type: ignore[method-assign]
-    folder = tmp_path / "other"
-    folder.mkdir()
-    counts, threads = cautions(compared(folder, program(False), other))
+    counts, threads = cautions(compared(program(False), other))
     assert counts.startswith("The first trace counts accesses, the second one samples:")
     assert threads.startswith("The first run has 32 threads, the second one 16 threads:")
 
 
-def test_a_thread_that_wandered_counts_on_each_of_its_nodes_alike(tmp_path: Path) -> None:
-    trace = write_pattern(program(True), tmp_path / "one.numascape")
+def test_a_thread_that_wandered_counts_on_each_of_its_nodes_alike() -> None:
+    trace = trace_of(program(True), "one")
     wandered = trace.threads.with_columns(nodes=pl.lit([0, 1, 3], pl.List(pl.UInt32)))
     trace.__dict__["threads"] = wandered
     field = remote_accesses(trace).filter(pl.col("structure") == 0)
@@ -172,8 +166,8 @@ def test_a_thread_that_wandered_counts_on_each_of_its_nodes_alike(tmp_path: Path
     assert field["remote"].to_list() == pytest.approx([2 / 3 * PAGES / 2 * 4_000_000] * 2)
 
 
-def test_what_nobody_knows_is_left_out(tmp_path: Path) -> None:
-    trace = write_pattern(program(False), tmp_path / "one.numascape")
+def test_what_nobody_knows_is_left_out() -> None:
+    trace = trace_of(program(False), "one")
     trace.__dict__["placement"] = trace.placement.with_columns(node=pl.lit(-1, pl.Int32))
     trace.__dict__["first_touch"] = trace.first_touch.head(0)
     assert remote_accesses(trace).is_empty()
@@ -277,8 +271,8 @@ def test_mistakes_in_conditions_are_named(text: str, reason: str) -> None:
         parse_condition(text)
 
 
-def test_a_condition_on_what_nobody_knows_is_a_mistake(tmp_path: Path) -> None:
-    trace = write_pattern(program(False), tmp_path / "one.numascape")
+def test_a_condition_on_what_nobody_knows_is_a_mistake() -> None:
+    trace = trace_of(program(False), "one")
     trace.__dict__["placement"] = trace.placement.head(0)
     with pytest.raises(NumascapeError, match="does not say on which nodes"):
         parse_condition("remote-share+5").failure(compare_traces(trace, trace))
@@ -297,21 +291,21 @@ def test_the_document_has_both_sides(comparison: Comparison) -> None:
     assert {"gone", "new", "kept"} == set(document["findings"])
 
 
-def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
-    trace: Trace = write_pattern(program(False), tmp_path / "one.numascape")
+def test_a_run_compared_with_itself_has_not_changed() -> None:
+    trace: Trace = trace_of(program(False), "one")
     same = compare_traces(trace, trace)
     assert all(change.before == change.after for change in same.structures)
     assert (same.gone, same.new) == ((), ())
 
 
-def test_a_table_of_many_structures_has_the_most_used_ones(tmp_path: Path) -> None:
+def test_a_table_of_many_structures_has_the_most_used_ones() -> None:
     """A job of MPI has some hundreds of structures of libraries."""
     pattern = Pattern("job", 1)
     for number in range(100):
         structure = pattern.structure(f"s{number}", 1)
         pattern.access(structure, np.array([0]), 0, 1000 - number, 0)
         pattern.touch(structure, np.array([0]), 0)
-    found = compared(tmp_path, pattern, pattern)
+    found = compared(pattern, pattern)
     assert len(found.structures) == 100
 
     def printed(every: bool) -> str:

@@ -16,8 +16,8 @@ from numascape.machine.sources import open_machine
 from numascape.report import Draft, on_machine
 from numascape.report.render import SIZE, viewer_page
 from numascape.trace import Trace
+from synthetic.in_memory import trace_of
 from synthetic.patterns import HOSTILE, Pattern
-from synthetic.write import write_pattern
 
 Compared = tuple[Comparison, tuple[Draft, Draft]]
 
@@ -35,17 +35,16 @@ def run(names: list[str], threads: int, first: int | None) -> Pattern:
     return pattern
 
 
-def opened(folder: Path, before: Pattern, after: Pattern) -> tuple[Trace, Trace]:
+def opened(before: Pattern, after: Pattern) -> tuple[Trace, Trace]:
     return (
-        write_pattern(before, folder / "before.numascape"),
-        write_pattern(after, folder / "after.numascape"),
+        trace_of(before, "before"),
+        trace_of(after, "after"),
     )
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
-    folder = tmp_path_factory.mktemp("compared")
-    traces = opened(folder, run(["field", "went"], 32, 0), run(["came", "field"], 16, None))
+def compared() -> Compared:
+    traces = opened(run(["field", "went"], 32, 0), run(["came", "field"], 16, None))
     return compare_traces(*traces), (report_of(traces[0], 0, "#"), report_of(traces[1], 1, "#"))
 
 
@@ -70,9 +69,9 @@ def test_findings_lead_to_their_rows(compared: Compared) -> None:
     assert [run["verdict"] for run in data["runs"]] == list(compared[0].verdicts)
 
 
-def test_names_are_bounded_and_printable(tmp_path: Path) -> None:
+def test_names_are_bounded_and_printable() -> None:
     long = "x" * 10_000
-    traces = opened(tmp_path, run([*HOSTILE[:4], long], 4, 0), run([long], 4, 0))
+    traces = opened(run([*HOSTILE[:4], long], 4, 0), run([long], 4, 0))
     reports = report_of(traces[0], 0, "#"), report_of(traces[1], 1, "#")
     data = page_data(compare_traces(*traces), reports, IN_FILE)
     for row in data["structures"]:
@@ -93,7 +92,7 @@ def test_the_file_keeps_its_size_whatever_the_runs_have(
         counts = draw.integers(1, 1 << 40, pages)
         pattern.access(structure, page, page % threads, counts, counts // 3)
         pattern.touch(structure, page, page % threads)
-    trace = write_pattern(pattern, tmp_path / "large.numascape")
+    trace = trace_of(pattern, "large")
     comparison = compare_traces(trace, trace)
     file = tmp_path / "page.html"
     whole = render_comparison(comparison, (trace, trace), file)
@@ -106,8 +105,8 @@ def test_the_file_keeps_its_size_whatever_the_runs_have(
     assert bare + room // 2 < size <= bare + room
 
 
-def test_on_another_machine_nodes_are_those_of_that_machine(tmp_path: Path) -> None:
-    traces = opened(tmp_path, run(["field"], 32, 0), run(["field"], 32, None))
+def test_on_another_machine_nodes_are_those_of_that_machine() -> None:
+    traces = opened(run(["field"], 32, 0), run(["field"], 32, None))
     machine = open_machine("numa16")
     shown = on_machine(traces[0], machine), on_machine(traces[1], machine)
     comparison = compare_traces(*traces, machine, shown)

@@ -18,15 +18,15 @@ from numascape.figures.page_figures import accesses_per_page, dominant_threads
 from numascape.figures.tables import PageMap, page_map, sharing, sizes, thread_sums, traffic
 from numascape.figures.visible import make_visible
 from numascape.trace import Trace, TraceInfo, write_trace
+from synthetic.in_memory import trace_of
 from synthetic.patterns import Pattern, many_threads, seismic, sparse
-from synthetic.write import write_pattern
 
 Written = Callable[[Pattern], Trace]
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Written:
-    return lambda pattern: write_pattern(pattern, tmp_path / "pattern.numascape")
+def written() -> Written:
+    return lambda pattern: trace_of(pattern)
 
 
 @pytest.fixture

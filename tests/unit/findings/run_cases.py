@@ -7,8 +7,6 @@ whether what the threshold decides holds.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -21,8 +19,9 @@ from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.diagnoses.no_problem import why_none
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run, Subject
+from synthetic.in_memory import trace_of
 from synthetic.patterns import PAGE, Pattern
-from synthetic.write import touches_alone, write_pattern
+from synthetic.write import touches_alone
 
 WORDS = PAGE // 8
 
@@ -32,22 +31,7 @@ def run_of(pattern: Pattern, *, nodes: bool = False) -> Run:
     if not nodes:
         whole["machine"]["nodes"] = whole["machine"]["nodes"][:1]
     pattern.info = lambda: whole  # type: ignore[method-assign]
-    with tempfile.TemporaryDirectory() as folder:
-        trace = write_pattern(pattern, Path(folder) / "run.numascape")
-        run = examine(trace)
-        assert run.subjects is not None  # read what is needed while the folder is there
-        for table in (
-            "threads",
-            "phases",
-            "placement",
-            "lines",
-            "instances",
-            "first_touch",
-            "transfers",
-            "seen_lines",
-        ):
-            trace.table(table)
-        return run
+    return examine(trace_of(pattern))
 
 
 def is_waited_on(share: float) -> bool:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,8 +10,9 @@ from numascape.findings import Finding, Kind, examine, findings_of, not_judged
 from numascape.findings.groups import grouped, stake_of
 from numascape.report import from_trace
 from numascape.trace import Trace
+from synthetic.in_memory import trace_of
 from synthetic.patterns import Pattern, seismic
-from synthetic.write import touches_alone, write_pattern
+from synthetic.write import touches_alone
 
 THREADS = 64
 PAGES = 640
@@ -27,12 +26,12 @@ def pattern() -> Pattern:
     return Pattern("touches", THREADS)
 
 
-def recorded(pattern: Pattern, folder: Path) -> Trace:
-    return write_pattern(touches_alone(pattern), folder / "run.numascape")
+def recorded(pattern: Pattern) -> Trace:
+    return trace_of(touches_alone(pattern))
 
 
-def found_in(pattern: Pattern, folder: Path) -> list[Finding]:
-    return findings_of(examine(recorded(pattern, folder)))
+def found_in(pattern: Pattern) -> list[Finding]:
+    return findings_of(examine(recorded(pattern)))
 
 
 def touched(pattern: Pattern, name: str, thread: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
@@ -42,8 +41,8 @@ def touched(pattern: Pattern, name: str, thread: np.ndarray[tuple[int], np.dtype
     return s
 
 
-def test_one_toucher_is_named_and_its_users_are_unknown(tmp_path: Path) -> None:
-    run = examine(recorded(seismic(1920, 16), tmp_path))
+def test_one_toucher_is_named_and_its_users_are_unknown() -> None:
+    run = examine(recorded(seismic(1920, 16)))
     found = findings_of(run)
     assert {finding.kind for finding in found} == {Kind.ONE_FIRST_TOUCHER}
     assert {"grid->vx", "grid->vy"} <= {finding.name for finding in found}
@@ -58,50 +57,48 @@ def test_one_toucher_is_named_and_its_users_are_unknown(tmp_path: Path) -> None:
     assert number == "> 99 %"
 
 
-def test_an_unknown_place_of_the_touches_is_not_mentioned(pattern: Pattern, tmp_path: Path) -> None:
+def test_an_unknown_place_of_the_touches_is_not_mentioned(pattern: Pattern) -> None:
     s = pattern.structure("A", PAGES)
     pattern.access(s, PAGE, 1, 0, 1)
     pattern.touch(s, PAGE, 1, function="", line=0)
-    (found,) = found_in(pattern, tmp_path)
+    (found,) = found_in(pattern)
     assert (found.kind, found.place) == (Kind.ONE_FIRST_TOUCHER, None)
     assert found.why.startswith("Thread 1 touched 100 % of its pages first. The trace does not")
 
 
-def test_what_needs_users_is_not_judged(tmp_path: Path) -> None:
-    trace = recorded(seismic(1920, 16), tmp_path)
+def test_what_needs_users_is_not_judged() -> None:
+    trace = recorded(seismic(1920, 16))
     open_ = set(not_judged(trace))
     assert {Kind.SERIAL_FIRST_TOUCH, Kind.PARTITIONED, Kind.NO_PROBLEM} <= open_
     assert not open_ & {finding.kind for finding in findings_of(examine(trace))}
-    counted = write_pattern(seismic(1920, 16), tmp_path / "counted.numascape")
+    counted = trace_of(seismic(1920, 16))
     assert not_judged(counted) == ()
 
 
-def test_a_parallel_initialisation_is_no_finding(pattern: Pattern, tmp_path: Path) -> None:
+def test_a_parallel_initialisation_is_no_finding(pattern: Pattern) -> None:
     pattern.placed_by_first_touch = True
     touched(pattern, "shared", OWNER)
-    assert found_in(pattern, tmp_path) == []
+    assert found_in(pattern) == []
 
 
-def test_what_each_thread_touches_for_itself_is_no_finding(
-    pattern: Pattern, tmp_path: Path
-) -> None:
+def test_what_each_thread_touches_for_itself_is_no_finding(pattern: Pattern) -> None:
     pattern.placed_by_first_touch = True
     for thread in range(THREADS):
         touched(pattern, f"own {thread}", np.full(PAGES, thread))
-    assert found_in(pattern, tmp_path) == []
+    assert found_in(pattern) == []
 
 
-def test_pages_away_from_their_toucher_are_a_finding(pattern: Pattern, tmp_path: Path) -> None:
+def test_pages_away_from_their_toucher_are_a_finding(pattern: Pattern) -> None:
     touched(pattern, "shared", OWNER)
-    (finding,) = found_in(pattern, tmp_path)
+    (finding,) = found_in(pattern)
     assert finding.kind is Kind.DISPLACED_PAGES
     assert finding.evidence[0].value == 0.75
     assert finding.gain is None
     assert finding.nearer == 0.75 * PAGES
 
 
-def test_the_page_shows_what_was_found(tmp_path: Path) -> None:
-    report = from_trace(recorded(seismic(1920, 16), tmp_path))
+def test_the_page_shows_what_was_found() -> None:
+    report = from_trace(recorded(seismic(1920, 16)))
     assert {card.kind for card in report.findings} == {Kind.ONE_FIRST_TOUCHER.value}
     assert report.findings[0].label.startswith("of touched pages")
     assert report.memory_lines is None

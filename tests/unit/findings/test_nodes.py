@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,8 +11,8 @@ import pytest
 
 from numascape.findings import Finding, Kind, examine, find
 from numascape.machine import open_machine
+from synthetic.in_memory import trace_of
 from synthetic.placed import Placed
-from synthetic.write import write_pattern
 
 Find = Callable[["Placed"], list[Finding]]
 THREADS = 64
@@ -44,8 +43,8 @@ def shared() -> Placed:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Find:
-    return lambda pattern: find(write_pattern(pattern, tmp_path / "run.numascape"))
+def found() -> Find:
+    return lambda pattern: find(trace_of(pattern))
 
 
 def kinds(findings: list[Finding]) -> set[Kind]:
@@ -168,8 +167,8 @@ def test_threads_that_changed_nodes_are_told(found: Find) -> None:
     assert moved.evidence[0].value == 12
 
 
-def test_gains_are_predicted_for_the_machine_given(tmp_path: Path) -> None:
-    trace = write_pattern(parts(serial=True), tmp_path / "run.numascape")
+def test_gains_are_predicted_for_the_machine_given() -> None:
+    trace = trace_of(parts(serial=True))
     machine = open_machine("numa16")
     findings = find(trace, machine)
     assert findings[0].kind in (Kind.SERIAL_FIRST_TOUCH, Kind.ONE_NODE_SERVES_ALL)
@@ -181,20 +180,20 @@ def test_gains_are_predicted_for_the_machine_given(tmp_path: Path) -> None:
     assert serial.nearer == pytest.approx(PAGES * 8000 * (1 - 1 / THREADS))
 
 
-def test_findings_are_ranked_by_gain(tmp_path: Path) -> None:
+def test_findings_are_ranked_by_gain() -> None:
     pattern = parts(serial=True)
     page = np.arange(PAGES // 8)
     small = pattern.structure("small", PAGES // 8)
     pattern.access(small, page, page * THREADS * 8 // PAGES, 4000, 4000)
     pattern.touch(small, page, 0)
-    findings = find(write_pattern(pattern, tmp_path / "run.numascape"), open_machine("numa16"))
+    findings = find(trace_of(pattern), open_machine("numa16"))
     gains = [finding.gain.share for finding in findings if finding.gain]
     assert gains == sorted(gains, reverse=True)
     names = [f.name for f in findings if f.kind is Kind.SERIAL_FIRST_TOUCH]
     assert names == ["A", "small"]
 
 
-def test_memory_of_a_gpu_that_no_page_is_on_makes_no_second_node(tmp_path: Path) -> None:
+def test_memory_of_a_gpu_that_no_page_is_on_makes_no_second_node() -> None:
     pattern = parts()
     pattern.nodes_of_threads = [[0]] * THREADS
     info = pattern.info()
@@ -208,7 +207,7 @@ def test_memory_of_a_gpu_that_no_page_is_on_makes_no_second_node(tmp_path: Path)
     for name, node in where.items():
         placed = tables["placement"].with_columns(node=pl.lit(node, pl.Int32))
         pattern.tables = lambda placed=placed: {**tables, "placement": placed}  # type: ignore
-        found[name] = examine(write_pattern(pattern, tmp_path / f"{node}.numascape")).nodes
+        found[name] = examine(trace_of(pattern)).nodes
     assert found["on it"] is None
     assert found["elsewhere"] is not None
 

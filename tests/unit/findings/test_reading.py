@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,17 +15,17 @@ from numascape.findings.reading import Reading, reading_of
 from numascape.findings.subject import Run
 from numascape.quantities import counted, percent
 from synthetic import patterns
-from synthetic.write import write_pattern
+from synthetic.in_memory import trace_of
 
 Described = tuple[Run, Finding | None, Reading]
 
 
 @pytest.fixture
-def describe(tmp_path: Path) -> Callable[[patterns.Pattern, str], Described]:
+def describe() -> Callable[[patterns.Pattern, str], Described]:
     """The run, the structure's most important finding, and its reading."""
 
     def described(pattern: patterns.Pattern, name: str) -> Described:
-        trace = write_pattern(pattern, tmp_path / "run.numascape")
+        trace = trace_of(pattern)
         run = examine(trace)
         found = findings_of(run)
         number = int(trace.structures.filter(pl.col("name") == name)["structure"][0])
@@ -182,14 +181,14 @@ def test_memory_of_libraries_gets_no_advice_for_the_source(
     )
 
 
-def test_a_stack_gets_advice_only_when_others_use_it_most(tmp_path: Path) -> None:
+def test_a_stack_gets_advice_only_when_others_use_it_most() -> None:
     pattern = patterns.Pattern("seismic", 64)
     page = np.arange(6400)
     shared = pattern.structure("Stack#0", 6400, kind="stack")
     pattern.access(shared, page, page // 100, 30_000, 10_000)
     pattern.touch(shared, page, 0)
     patterns.stacks(pattern)
-    run = examine(write_pattern(pattern, tmp_path / "run.numascape"))
+    run = examine(trace_of(pattern))
     found = findings_of(run)
     assert [finding.kind for finding in found if finding.structure == shared] == [Kind.SHARED_STACK]
     assert "firstprivate" in reading_of(run, shared, found).advice[0]

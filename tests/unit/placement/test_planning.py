@@ -24,8 +24,9 @@ from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
 from numascape.prediction.speeds import speeds_of
 from numascape.trace import Trace, write_trace
+from synthetic.in_memory import trace_of
 from synthetic.patterns import PAGE, Pattern
-from synthetic.write import info_of, write_pattern
+from synthetic.write import info_of
 
 PAGES = 960
 
@@ -74,9 +75,8 @@ class Program(Pattern):
         one = {"node": 0, "cpus": [0, 1], "memory_bytes": 1 << 35}
         return super().info() | {"machine": {"name": "1 x 2 CPUs", "nodes": [one]}}
 
-    def write(self, folder: Path) -> Trace:
-        folder.mkdir(exist_ok=True)
-        return write_pattern(self, folder / "program.numascape")
+    def trace(self) -> Trace:
+        return trace_of(self)
 
 
 def everyone(threads: int = 8) -> Any:
@@ -109,10 +109,10 @@ def bytes_by_node(trace: Trace, plan: Plan, there: Machine) -> dict[int, float]:
     }
 
 
-def test_what_threads_use_in_parts_is_divided_among_their_nodes(tmp_path: Path) -> None:
+def test_what_threads_use_in_parts_is_divided_among_their_nodes() -> None:
     program = Program()
     program.array("field", program.owner, 0)
-    plan = make_plan(program.write(tmp_path), machine())
+    plan = make_plan(program.trace(), machine())
     assert node_of_threads(plan, machine()) == {t: t // 2 for t in range(8)}
     field = rule(plan, "field")
     assert (field.policy, field.nodes, field.kind) == ("parts", (0, 1, 2, 3), "heap")
@@ -120,71 +120,71 @@ def test_what_threads_use_in_parts_is_divided_among_their_nodes(tmp_path: Path) 
     assert (field.function, field.file, field.line) == ("main", "program.c", 40)
 
 
-def test_what_all_threads_use_is_interleaved(tmp_path: Path) -> None:
+def test_what_all_threads_use_is_interleaved() -> None:
     program = Program()
     program.array("shared", everyone(), 0)
-    assert rule(make_plan(program.write(tmp_path), machine()), "shared") == StructureRule(
+    assert rule(make_plan(program.trace(), machine()), "shared") == StructureRule(
         *("shared", "interleave", "heap", "main", "program.c", 40),
         nodes=(0, 1, 2, 3),
         bytes=PAGES * PAGE,
     )
 
 
-def test_what_one_node_uses_lies_there(tmp_path: Path) -> None:
+def test_what_one_node_uses_lies_there() -> None:
     program = Program()
     program.array("mine", 5, 0)
     for i in range(4):
         program.array(f"field {i}", program.owner, 0)
-    plan = make_plan(program.write(tmp_path), machine())
+    plan = make_plan(program.trace(), machine())
     assert (rule(plan, "mine").policy, rule(plan, "mine").nodes) == ("preferred", (2,))
 
 
-def test_what_its_users_touch_first_is_left_to_first_touch(tmp_path: Path) -> None:
+def test_what_its_users_touch_first_is_left_to_first_touch() -> None:
     program = Program()
     program.array("field", program.owner, program.owner)
-    plan = make_plan(program.write(tmp_path), machine())
+    plan = make_plan(program.trace(), machine())
     assert rule(plan, "field").policy == "first-touch"
     assert node_of_threads(plan, machine()) == {t: t // 2 for t in range(8)}
 
 
-def test_several_chunks_of_a_thread_are_several_parts(tmp_path: Path) -> None:
+def test_several_chunks_of_a_thread_are_several_parts() -> None:
     program = Program()
     program.array("buckets", np.concatenate([program.owner[::2], program.owner[::2]]), 0)
-    buckets = rule(make_plan(program.write(tmp_path), machine()), "buckets")
+    buckets = rule(make_plan(program.trace(), machine()), "buckets")
     assert buckets.nodes == (0, 1, 2, 3, 0, 1, 2, 3)
     assert buckets.parts == pytest.approx(np.linspace(0, 1, 9), abs=1 / PAGES)
 
 
-def test_threads_that_share_run_on_one_node(tmp_path: Path) -> None:
+def test_threads_that_share_run_on_one_node() -> None:
     program = Program()
     partner = (program.owner + 4) % 8
     program.array("halves", np.stack([program.owner, partner]), 0)
-    nodes = node_of_threads(make_plan(program.write(tmp_path), machine()), machine())
+    nodes = node_of_threads(make_plan(program.trace(), machine()), machine())
     assert all(nodes[t] == nodes[t + 4] for t in range(4))
     assert sorted(nodes.values()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_no_core_gets_more_threads_than_it_must(tmp_path: Path) -> None:
+def test_no_core_gets_more_threads_than_it_must() -> None:
     program = Program(threads=13)
     program.array("field", program.owner, 0)
     there = machine(nodes=2, cores=3)
-    nodes = node_of_threads(make_plan(program.write(tmp_path), there), there)
+    nodes = node_of_threads(make_plan(program.trace(), there), there)
     assert set(nodes) == set(range(13))
     assert max(np.bincount(list(nodes.values()))) <= 3 * 3
 
 
-def test_a_thread_that_waits_needs_no_core(tmp_path: Path) -> None:
+def test_a_thread_that_waits_needs_no_core() -> None:
     program = Program(threads=9)  # main and eight workers
     program.array("field", 1 + np.arange(PAGES) * 8 // PAGES, 0)
-    nodes = node_of_threads(make_plan(program.write(tmp_path), machine()), machine())
+    nodes = node_of_threads(make_plan(program.trace(), machine()), machine())
     assert {t: nodes[t] for t in range(1, 9)} == {t: (t - 1) // 2 for t in range(1, 9)}
 
 
-def test_nodes_are_not_filled_beyond_their_free_memory(tmp_path: Path) -> None:
+def test_nodes_are_not_filled_beyond_their_free_memory() -> None:
     program = Program()
     program.array("field", program.owner, 0)
     program.array("shared", everyone(), 0)
-    trace = program.write(tmp_path)
+    trace = program.trace()
     for small in (0, 100, 300):
         free = {0: small * PAGE, 1: PAGES * PAGE, 2: PAGES * PAGE, 3: PAGES * PAGE}
         plan = make_plan(trace, machine(), free)
@@ -192,12 +192,12 @@ def test_nodes_are_not_filled_beyond_their_free_memory(tmp_path: Path) -> None:
             assert taken <= free[node] * 1.03, (small, plan.structures)  # parts of 1 / PAGES
 
 
-def test_memory_without_cpus_is_used_when_the_rest_is_full(tmp_path: Path) -> None:
+def test_memory_without_cpus_is_used_when_the_rest_is_full() -> None:
     program = Program()
     program.array("field", program.owner, 0)
     program.array("shared", everyone(), 0)
     there = machine(nodes=2, cores=4, without_cpus=1)
-    plan = make_plan(program.write(tmp_path), there)
+    plan = make_plan(program.trace(), there)
     assert {node for structure in plan.structures for node in structure.nodes} == {0, 1}
     model = node_model(there, speeds_of(there), {0: 100, 1: 200, 2: 900})
     assert model.nodes_for(150).tolist() == [0, 1]
@@ -208,15 +208,15 @@ def test_memory_without_cpus_is_used_when_the_rest_is_full(tmp_path: Path) -> No
     assert shares[1].tolist() == [0, 1, 0]
 
 
-def test_one_node_needs_no_plan(tmp_path: Path) -> None:
+def test_one_node_needs_no_plan() -> None:
     program = Program()
     program.array("field", program.owner, 0)
-    plan = make_plan(program.write(tmp_path), machine(nodes=1, cores=8))
+    plan = make_plan(program.trace(), machine(nodes=1, cores=8))
     assert (plan.threads, plan.structures, plan.environment) == ((), (), {})
     assert (plan.program, plan.recorded_threads) == ("program", 8)
 
 
-def test_stacks_small_blocks_runtimes_and_constants_are_not_placed(tmp_path: Path) -> None:
+def test_stacks_small_blocks_runtimes_and_constants_are_not_placed() -> None:
     program = Program()
     program.array("field", program.owner, 0)
     program.array("Stack#0", everyone(), 0, kind="stack")
@@ -228,12 +228,12 @@ def test_stacks_small_blocks_runtimes_and_constants_are_not_placed(tmp_path: Pat
     program.array("bad\nname", everyone(), 0)
     constant = program.structure("table", PAGES, kind="global")
     program.access(constant, np.arange(PAGES), everyone(), 20_000, 0)
-    plan = make_plan(program.write(tmp_path), machine())
+    plan = make_plan(program.trace(), machine())
     assert [structure.name for structure in plan.structures] == ["field"]
     assert plan.environment == {"OMP_PROC_BIND": "false"}
 
 
-def test_instances_are_folded_onto_the_same_fractions(tmp_path: Path) -> None:
+def test_instances_are_folded_onto_the_same_fractions() -> None:
     program = Program()
     program.array("blocks", program.owner, 0, instances=3)
     quarter = program.structure("small ones", PAGES, instances=2)
@@ -242,18 +242,18 @@ def test_instances_are_folded_onto_the_same_fractions(tmp_path: Path) -> None:
         program.access(quarter, page, page * 8 // pages, 20_000, 0, instance=instance)
         program.touch(quarter, page, 0, instance=instance)
         program.instances.append((quarter, instance, (instance + 1) << 30, pages * PAGE))
-    plan = make_plan(program.write(tmp_path), machine())
+    plan = make_plan(program.trace(), machine())
     for name in ("blocks", "small ones"):
         assert rule(plan, name).nodes == (0, 1, 2, 3)
         assert rule(plan, name).parts == pytest.approx((0, 0.25, 0.5, 0.75, 1), abs=0.01)
 
 
-def test_fractions_are_of_the_block_and_not_of_its_pages(tmp_path: Path) -> None:
+def test_fractions_are_of_the_block_and_not_of_its_pages() -> None:
     program = Program()
     program.array("block", program.owner, 0)
     program.structures[0]["size"] = size = (PAGES - 1) * PAGE
     program.instances.append((0, 0, (1 << 30) + 16, size))  # as malloc gives it
-    posts = rule(make_plan(program.write(tmp_path), machine()), "block").parts
+    posts = rule(make_plan(program.trace(), machine()), "block").parts
     first_pages = [(post * size + 16) / PAGE for post in posts[1:-1]]
     assert first_pages == pytest.approx([PAGES / 4, PAGES / 2, 3 * PAGES / 4], abs=0.01)
 
@@ -274,18 +274,18 @@ def test_the_process_with_most_accesses_is_planned(tmp_path: Path) -> None:
     assert [structure.name for structure in plan.structures] == ["field"]
 
 
-def test_a_larger_run_with_more_threads_has_the_same_plan(tmp_path: Path) -> None:
+def test_a_larger_run_with_more_threads_has_the_same_plan() -> None:
     small, large = Program(threads=16), Program(threads=64)
     for program in (small, large):
         program.array("field", program.owner, 0)
         program.array("shared", everyone(program.threads), 0)
     there = machine(cores=4)
     plans = [
-        make_plan(small.write(tmp_path / "small"), there),
-        make_plan(large.write(tmp_path / "large"), there),
+        make_plan(small.trace(), there),
+        make_plan(large.trace(), there),
     ]
     assert plans[0].structures == plans[1].structures
-    trace = large.write(tmp_path / "again")
+    trace = large.trace()
     assert np.array_equal(
         nodes_by_plan(trace, plans[0], there), nodes_by_plan(trace, plans[1], there)
     )
@@ -307,7 +307,7 @@ def seconds(trace: Trace, plan: Plan, there: Machine) -> float:
     seed=st.integers(0, 1000),
 )
 def test_plans_are_valid_and_never_predicted_worse(
-    tmp_path_factory: pytest.TempPathFactory, threads: int, nodes: int, cores: int, seed: int
+    threads: int, nodes: int, cores: int, seed: int
 ) -> None:
     random = np.random.default_rng(seed)
     program = Program(threads=threads)
@@ -316,7 +316,7 @@ def test_plans_are_valid_and_never_predicted_worse(
         user = ways[int(random.integers(len(ways)))]
         toucher = 0 if random.random() < 0.6 else program.owner
         program.array(f"array {i}", user, toucher, int(random.integers(1, 100)))
-    trace = program.write(tmp_path_factory.mktemp("random"))
+    trace = program.trace()
     there = machine(nodes, cores)
     plan = make_plan(trace, there)
     assert decode_plan(encode_plan(plan), "it") == plan

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,7 @@ from numascape.report.build import COLUMNS, finish
 from numascape.report.entries import STRUCTURES
 from numascape.trace import Trace
 from synthetic import patterns
-from synthetic.write import write_pattern
+from synthetic.in_memory import trace_of
 
 EXAMPLES: dict[str, Callable[[], patterns.Pattern]] = {
     "matmul-naive": lambda: patterns.naive_matmul(512, 16),
@@ -29,9 +28,8 @@ EXAMPLES: dict[str, Callable[[], patterns.Pattern]] = {
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)
-def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    folder = tmp_path_factory.mktemp(request.param)
-    return write_pattern(EXAMPLES[request.param](), folder / "run.numascape")
+def trace(request: pytest.FixtureRequest) -> Trace:
+    return trace_of(EXAMPLES[request.param]())
 
 
 def sums(report: Report, trace: Trace) -> None:
@@ -75,8 +73,8 @@ def test_sums_stay_when_pages_are_folded_further(trace: Trace, factor: int) -> N
     assert any("summed up" in sentence for sentence in report.folded)
 
 
-def test_cells_are_the_accesses_of_thread_and_page(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.naive_matmul(256, 4), tmp_path / "m.numascape")
+def test_cells_are_the_accesses_of_thread_and_page() -> None:
+    trace = trace_of(patterns.naive_matmul(256, 4))
     report = from_trace(trace)
     position = [entry.name for entry in report.structures].index("B")
     cells = slice(*report.cells.begin[position : position + 2])
@@ -86,8 +84,8 @@ def test_cells_are_the_accesses_of_thread_and_page(tmp_path: Path) -> None:
     assert report.cells.column[cells][thread_3].tolist() == list(range(128))
 
 
-def test_columns_are_fine_where_pages_were_touched(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.sparse(), tmp_path / "s.numascape")
+def test_columns_are_fine_where_pages_were_touched() -> None:
+    trace = trace_of(patterns.sparse())
     report = from_trace(trace)
     columns = slice(*report.columns.begin[:2])
     start, touched = report.columns.start[columns], report.columns.touched[columns]
@@ -96,8 +94,8 @@ def test_columns_are_fine_where_pages_were_touched(tmp_path: Path) -> None:
     assert (touched == 0).sum() == 2  # the two gaps, one column each
 
 
-def test_a_large_structure_has_a_bounded_number_of_columns(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.many_pages(100_000, 8), tmp_path / "p.numascape")
+def test_a_large_structure_has_a_bounded_number_of_columns() -> None:
+    trace = trace_of(patterns.many_pages(100_000, 8))
     report = from_trace(trace)
     sums(report, trace)
     assert report.structures[0].pages_per_column == 32
@@ -105,34 +103,34 @@ def test_a_large_structure_has_a_bounded_number_of_columns(tmp_path: Path) -> No
     assert "columns of up to 32 pages" in report.folded[0]
 
 
-def test_instances_of_a_structure_are_summed_by_page(tmp_path: Path) -> None:
+def test_instances_of_a_structure_are_summed_by_page() -> None:
     pattern = patterns.Pattern("p", 2)
     s = pattern.structure("buffer", 4, instances=3)
     for instance in range(3):
         pattern.access(s, np.arange(4), np.array(1), 10, 1, instance)
         pattern.touch(s, np.arange(4), instance % 2, instance=instance)
-    report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
+    report = from_trace(trace_of(pattern))
     assert report.cells.reads[: report.cells.begin[1]].tolist() == [30] * 4
     assert report.columns.touched[:4].tolist() == [1] * 4
     assert report.first_touches.pages[:8].tolist() == [2] * 4 + [1] * 4
     assert report.structures[0].touched_pages == 12
 
 
-def test_phases_have_cells_of_their_own(tmp_path: Path) -> None:
+def test_phases_have_cells_of_their_own() -> None:
     pattern = patterns.Pattern("p", 1)
     s = pattern.structure("A", 2)
     for name in ("run", "second"):
         pattern.access(s, np.arange(2), np.array(0), 5, 0, phase=pattern.phase(name))
     pattern.touch(s, np.arange(2), 0)
-    report = from_trace(write_pattern(pattern, tmp_path / "i.numascape"))
+    report = from_trace(trace_of(pattern))
     assert report.cells.begin.tolist() == [0, 2, 4]
     assert report.cells.reads.tolist() == [5, 5, 5, 5]
     assert [(phase.name, phase.reads) for phase in report.phases] == [("run", 10), ("second", 10)]
     assert (report.structures[0].reads, report.structures[0].threads) == (20, 1)
 
 
-def test_first_touch_places_are_named(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.seismic(64, 4, parallel=True), tmp_path / "s.numascape")
+def test_first_touch_places_are_named() -> None:
+    trace = trace_of(patterns.seismic(64, 4, parallel=True))
     report = from_trace(trace)
     places = report.places
     assert (places.function[0], places.file[0], places.line[0]) == ("", "", 0)
@@ -142,19 +140,19 @@ def test_first_touch_places_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # large
-def test_the_least_used_structures_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_the_least_used_structures_are_left_out_and_counted() -> None:
     pattern = patterns.Pattern("p", 1)
     for i in range(STRUCTURES + 50):
         s = pattern.structure(f"s{i}", 1)
         pattern.access(s, np.array(0), np.array(0), 1000 if i < STRUCTURES else 1, 0)
         pattern.touch(s, np.array([0]), 0)
-    report = from_trace(write_pattern(pattern, tmp_path / "many.numascape"))
+    report = from_trace(trace_of(pattern))
     assert len(report.structures) == STRUCTURES
     assert report.folded[-1].startswith("50 more structures are left out")
     assert report.run["reads"] == STRUCTURES * 1000 + 50
 
 
-def test_what_comes_from_memory_is_shown_however_few_accesses_go_to_it(tmp_path: Path) -> None:
+def test_what_comes_from_memory_is_shown_however_few_accesses_go_to_it() -> None:
     pattern = patterns.Pattern("p", 1)
     page = np.arange(1000)
     hot = pattern.structure("hot", 1000)
@@ -169,31 +167,31 @@ def test_what_comes_from_memory_is_shown_however_few_accesses_go_to_it(tmp_path:
         )
         for table, lines in zip(pattern.accesses, (1, 64), strict=True)
     ]
-    report = from_trace(write_pattern(pattern, tmp_path / "lines.numascape"))
+    report = from_trace(trace_of(pattern))
     assert [entry.name for entry in report.structures] == ["hot", "streamed"]
     assert [entry.pages_per_column for entry in report.structures] == [1, 1]
     assert report.memory_lines is not None
     assert report.memory_lines.fetched.tolist() == [65_000]
 
 
-def test_names_lose_what_misleads(tmp_path: Path) -> None:
-    report = from_trace(write_pattern(patterns.hostile(), tmp_path / "h.numascape"))
+def test_names_lose_what_misleads() -> None:
+    report = from_trace(trace_of(patterns.hostile()))
     names = {entry.name for entry in report.structures}
     assert "\\u202egnp.exe\\x00\\x1b[31m" in names
     assert patterns.HOSTILE[0] in names  # left as it is: the page sets it as text
     assert max(map(len, names)) == len(patterns.HOSTILE[-1]) > 10_000
 
 
-def test_limits_that_are_met_change_nothing(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.bucket_sort(64, 4), tmp_path / "b.numascape"))
+def test_limits_that_are_met_change_nothing() -> None:
+    started = draft(trace_of(patterns.bucket_sort(64, 4)))
     limits = pl.DataFrame(
         {"position": range(len(started.structures))}, schema={"position": pl.UInt32}
     ).with_columns(limit=pl.lit(COLUMNS))
     assert limit_columns(started.folded, limits) is started.folded
 
 
-def test_progress_is_told_for_the_pages_and_each_machine(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.bucket_sort(64, 4), tmp_path / "b.numascape")
+def test_progress_is_told_for_the_pages_and_each_machine() -> None:
+    trace = trace_of(patterns.bucket_sort(64, 4))
     told: list[tuple[int, int]] = []
     others = [open_machine("numa16"), open_machine("numa32")]
     started = draft(trace, others=others, progress=lambda *steps: told.append(steps))

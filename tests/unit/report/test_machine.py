@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,16 +16,16 @@ from numascape.report import draft, on_machine, shown_and_others
 from numascape.report.machine import shown_machine
 from numascape.report.machines import TYPICAL
 from numascape.trace import Trace
+from synthetic.in_memory import trace_of
 from synthetic.patterns import naive_matmul
-from synthetic.write import write_pattern
 
 MEASURED = Provenance("measured", "numascape machine probe", "2026-03-14")
 
 
 @pytest.fixture
-def trace(tmp_path: Path) -> Trace:
+def trace() -> Trace:
     """Recorded on four nodes of 16 CPUs."""
-    return write_pattern(naive_matmul(64, 4), tmp_path / "run.numascape")
+    return trace_of(naive_matmul(64, 4))
 
 
 def described(cpus: int = 16, nodes: int = 4) -> Machine:
@@ -95,9 +94,9 @@ def test_one_node_has_no_distance() -> None:
     assert "distance" not in shown_machine(described(nodes=1))
 
 
-def test_a_run_of_one_node_can_be_seen_on_typical_machines(tmp_path: Path) -> None:
+def test_a_run_of_one_node_can_be_seen_on_typical_machines() -> None:
     pattern = naive_matmul(64, 4)
-    recorded = write_pattern(pattern, tmp_path / "run.numascape")
+    recorded = trace_of(pattern)
     assert shown_and_others(recorded, [])[1] == ()
     one = dataclasses.replace(recorded.info, machine=described(nodes=1))
     shown, others = shown_and_others(dataclasses.replace(recorded, info=one), [])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,8 +15,8 @@ from numascape.report.fitting import LEVELS, encode_within
 from numascape.report.phases import PHASES, SPANS
 from numascape.trace import Trace
 from synthetic import patterns
+from synthetic.in_memory import trace_of
 from synthetic.page import column, decode
-from synthetic.write import write_pattern
 
 
 def stepping(names: list[str], line: int = 0) -> patterns.Pattern:
@@ -37,17 +36,17 @@ def reads(report: Report) -> list[int]:
     return [int(report.cells.reads[begin[p] : begin[p + 1]].sum()) for p in range(count)]
 
 
-def test_without_phases_there_is_one(tmp_path: Path) -> None:
-    report = from_trace(write_pattern(patterns.naive_matmul(256, 4), tmp_path / "a.numascape"))
+def test_without_phases_there_is_one() -> None:
+    report = from_trace(trace_of(patterns.naive_matmul(256, 4)))
     assert [phase.name for phase in report.phases] == ["run"]
     assert report.phases[0].reads == report.run["reads"]
     assert report.spans.phase.tolist() == [0]
     assert (report.spans.start.tolist(), report.spans.end.tolist()) == ([0], [2_100_000])
 
 
-def test_the_least_used_of_many_phases_become_one(tmp_path: Path) -> None:
+def test_the_least_used_of_many_phases_become_one() -> None:
     pattern = stepping([f"region {i}" for i in range(100)], line=10)
-    report = from_trace(write_pattern(pattern, tmp_path / "a.numascape"))
+    report = from_trace(trace_of(pattern))
     assert len(report.phases) == PHASES
     assert [p.name for p in report.phases] == [f"region {i}" for i in range(37, 100)] + [
         "other phases"
@@ -58,11 +57,11 @@ def test_the_least_used_of_many_phases_become_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("others", [0, 2])
-def test_neighbouring_time_slices_become_one(tmp_path: Path, others: int) -> None:
+def test_neighbouring_time_slices_become_one(others: int) -> None:
     dash = "\N{EN DASH}"
     names = [f"mark {i}" for i in range(others)]
     names += [f"{i}.0{dash}{i + 1}.0 s" for i in range(200)]
-    report = from_trace(write_pattern(stepping(names), tmp_path / "a.numascape"))
+    report = from_trace(trace_of(stepping(names)))
     assert len(report.phases) <= PHASES
     assert [p.name for p in report.phases[:others]] == names[:others]
     assert report.phases[others].name == f"0.0{dash}4.0 s"
@@ -72,7 +71,7 @@ def test_neighbouring_time_slices_become_one(tmp_path: Path, others: int) -> Non
     assert [span for span in np.diff(report.spans.start.astype(int)) if span < 0] == []
 
 
-def test_many_spans_are_sampled_by_what_took_most_of_the_time(tmp_path: Path) -> None:
+def test_many_spans_are_sampled_by_what_took_most_of_the_time() -> None:
     pattern = stepping(["long", "short"])
     period, count = 1_000_000, 20_000
     pattern.spans = []
@@ -82,7 +81,7 @@ def test_many_spans_are_sampled_by_what_took_most_of_the_time(tmp_path: Path) ->
         pattern.spans.append((1, begin + 900_000, begin + period))
     # The second half of the time is the other way round.
     pattern.spans[count:] = [(1 - p, b, e) for p, b, e in pattern.spans[count:]]
-    spans = from_trace(write_pattern(pattern, tmp_path / "a.numascape")).spans
+    spans = from_trace(trace_of(pattern)).spans
     assert len(spans.phase) <= SPANS
     total = [
         int((spans.end - spans.start)[spans.phase == phase].sum()) / (count * period / 1000)
@@ -94,8 +93,8 @@ def test_many_spans_are_sampled_by_what_took_most_of_the_time(tmp_path: Path) ->
 
 
 @pytest.mark.slow  # large
-def test_every_level_keeps_the_sums(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.many_phases(8, 70, 64), tmp_path / "a.numascape")
+def test_every_level_keeps_the_sums() -> None:
+    trace = trace_of(patterns.many_phases(8, 70, 64))
     started = draft(trace)
     assert started.again is not None
     for limits in LEVELS:
@@ -111,7 +110,7 @@ def test_every_level_keeps_the_sums(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def noisy(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+def noisy() -> Trace:
     """Random counts of every thread on every page in every phase: they compress badly."""
     pattern, random = patterns.Pattern("noise", 32), np.random.default_rng(3)
     page, thread = np.arange(64)[None, :], np.arange(32)[:, None]
@@ -124,7 +123,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     for structure in s:
         for instance in (0, 1):
             pattern.touch(structure, page, random.integers(0, 32, (1, 64)), instance=instance)
-    return write_pattern(pattern, tmp_path_factory.mktemp("noisy") / "n.numascape")
+    return trace_of(pattern)
 
 
 @pytest.mark.slow  # large
@@ -146,8 +145,8 @@ def test_phases_are_folded_when_columns_are_not_enough(
     assert sum(cells) == noisy.accesses["reads"].sum()
 
 
-def test_threads_beyond_the_matrix_are_grouped(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.many_threads(300, 300, 64), tmp_path / "t.numascape")
+def test_threads_beyond_the_matrix_are_grouped() -> None:
+    trace = trace_of(patterns.many_threads(300, 300, 64))
     sharing = from_trace(trace).sharing
     assert (sharing.groups, sharing.group.tolist()) == (100, [t // 3 for t in range(300)])
     by_group = (

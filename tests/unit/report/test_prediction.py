@@ -14,12 +14,12 @@ from numascape.prediction.layout import laid_out
 from numascape.prediction.scenarios import Scenarios
 from numascape.report import prediction
 from numascape.report.prediction import Predicted, prediction_data, render_prediction
+from synthetic.in_memory import trace_of
 from synthetic.patterns import Pattern
-from synthetic.write import write_pattern
 
 
 @pytest.fixture(scope="module")
-def predicted(tmp_path_factory: pytest.TempPathFactory) -> Predicted:
+def predicted() -> Predicted:
     """Thread 0 touches all of `field` first; `hardly` has almost no accesses."""
     pattern = Pattern("solver", 16)
     page = np.arange(640)
@@ -29,7 +29,7 @@ def predicted(tmp_path_factory: pytest.TempPathFactory) -> Predicted:
     hardly = pattern.structure("hardly", 1)
     pattern.access(hardly, np.arange(1), 0, 1, 0)
     pattern.touch(hardly, np.arange(1), 0)
-    trace = write_pattern(pattern, tmp_path_factory.mktemp("one") / "one.numascape")
+    trace = trace_of(pattern, "one")
     machine = open_machine("numa16")
     scenarios = Scenarios(trace, machine, laid_out(16, machine), with_pages=True)
     found = scenarios.predict(["observed", "interleave"])

@@ -17,8 +17,8 @@ from numascape.report.encode import encode_report
 from numascape.report.fitting import encode_within, fold_to_cells
 from numascape.report.render import SIZE, TEMPLATE_VARIABLE, fill, render
 from synthetic import patterns
+from synthetic.in_memory import trace_of
 from synthetic.page import column, decode
-from synthetic.write import write_pattern
 
 TEMPLATE = (
     "<head><title>Numascape</title></head>"
@@ -35,8 +35,8 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_columns_survive_encoding(tmp_path: Path) -> None:
-    report = from_trace(write_pattern(patterns.bucket_sort(128, 8), tmp_path / "b.numascape"))
+def test_columns_survive_encoding() -> None:
+    report = from_trace(trace_of(patterns.bucket_sort(128, 8)))
     text, planes = decode(encode_report(report))
     assert text["format"] == "numascape-report"
     for table in ("columns", "cells", "first_touches"):
@@ -47,19 +47,17 @@ def test_columns_survive_encoding(tmp_path: Path) -> None:
     assert [entry["name"] for entry in text["structures"]] == [e.name for e in report.structures]
 
 
-def test_counts_above_32_bits_survive(tmp_path: Path) -> None:
+def test_counts_above_32_bits_survive() -> None:
     pattern = patterns.Pattern("p", 1)
     s = pattern.structure("A", 3)
     counts = np.array([1 << 52, 3, (1 << 40) + 1])
     pattern.access(s, np.arange(3), np.array(0), counts, 0)
     pattern.touch(s, np.arange(3), 0)
-    text, planes = decode(
-        encode_report(from_trace(write_pattern(pattern, tmp_path / "a.numascape")))
-    )
+    text, planes = decode(encode_report(from_trace(trace_of(pattern))))
     assert column(planes, text["cells"]["reads"]) == counts.tolist()
 
 
-def test_the_largest_structures_are_folded_until_the_report_fits(tmp_path: Path) -> None:
+def test_the_largest_structures_are_folded_until_the_report_fits() -> None:
     pattern = patterns.Pattern("noise", 64)
     random = np.random.default_rng(7)
     page, thread = np.arange(2048)[None, :], np.arange(64)[:, None]
@@ -69,7 +67,7 @@ def test_the_largest_structures_are_folded_until_the_report_fits(tmp_path: Path)
     small = pattern.structure("small", 16)
     pattern.access(small, page[:, :16], thread, 1 << 26, 1)
     pattern.touch(small, page[:, :16], 0)
-    trace = write_pattern(pattern, tmp_path / "n.numascape")
+    trace = trace_of(pattern)
     text, _ = encode_within(draft(trace), 100_000)
     assert 30_000 < len(text) <= 100_000
     report, planes = decode(text)
@@ -80,7 +78,7 @@ def test_the_largest_structures_are_folded_until_the_report_fits(tmp_path: Path)
     assert f"columns of up to {widths['large']} pages" in report["folded"][0]
 
 
-def test_names_are_cut_when_folding_is_not_enough(tmp_path: Path) -> None:
+def test_names_are_cut_when_folding_is_not_enough() -> None:
     pattern = patterns.Pattern("names", 1)
     random = np.random.default_rng(7)
     for _ in range(40):
@@ -88,27 +86,27 @@ def test_names_are_cut_when_folding_is_not_enough(tmp_path: Path) -> None:
         s = pattern.structure(name, 1)
         pattern.access(s, np.array(0), np.array(0), 1, 0)
         pattern.touch(s, np.array([0]), 0)
-    started = draft(write_pattern(pattern, tmp_path / "n.numascape"))
+    started = draft(trace_of(pattern))
     report, _ = decode(encode_within(started, 40_000)[0])
     assert {len(entry["name"]) for entry in report["structures"]} == {160}
 
 
-def test_what_cannot_fit_is_refused(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.many_threads(64, 64, 64), tmp_path / "t.numascape"))
+def test_what_cannot_fit_is_refused() -> None:
+    started = draft(trace_of(patterns.many_threads(64, 64, 64)))
     with pytest.raises(NumascapeError, match="does not fit"):
         encode_within(started, 500)
 
 
-def test_hostile_names_are_inside_the_data_only(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.hostile(), tmp_path / "h.numascape"))
+def test_hostile_names_are_inside_the_data_only() -> None:
+    started = draft(trace_of(patterns.hostile()))
     page = fill(TEMPLATE, started, SIZE)[0].decode()
     assert "pwned" not in page.replace("window.pwned = 1&lt;/script&gt;", "")
     assert page.count("<script") == 1
     assert re.fullmatch(r"[A-Za-z0-9+/=]+", page.split('octet-stream">')[1].split("<")[0])
 
 
-def test_a_page_without_a_place_for_data_is_refused(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.sparse(), tmp_path / "s.numascape"))
+def test_a_page_without_a_place_for_data_is_refused() -> None:
+    started = draft(trace_of(patterns.sparse()))
     with pytest.raises(NumascapeError, match="has no place for the data"):
         fill("<html></html>", started, SIZE)
 
@@ -168,22 +166,22 @@ def test_a_missing_viewer_page_is_one_line(
 
 @pytest.mark.usefixtures("template")
 def test_the_page_is_written_whole_into_its_place(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.sparse(), tmp_path / "s.numascape"))
+    started = draft(trace_of(patterns.sparse()))
     page = tmp_path / "r.html"
     assert render(started, page) == page.stat().st_size
     assert [p.name for p in tmp_path.iterdir() if "partial" in p.name] == []
 
 
 @pytest.mark.slow  # a million cells
-def test_a_thousand_threads_fit(tmp_path: Path) -> None:
-    trace = write_pattern(patterns.many_threads(1024, 1024), tmp_path / "t.numascape")
+def test_a_thousand_threads_fit() -> None:
+    trace = trace_of(patterns.many_threads(1024, 1024))
     report, planes = decode(encode_within(draft(trace), SIZE)[0])
     assert len(report["threads"]) == 1024
     assert sum(column(planes, report["cells"]["writes"])) == trace.accesses["writes"].sum()
 
 
-def test_cells_are_bounded_even_when_they_compress_to_nothing(tmp_path: Path) -> None:
-    started = draft(write_pattern(patterns.many_threads(64, 512, 64), tmp_path / "t.numascape"))
+def test_cells_are_bounded_even_when_they_compress_to_nothing() -> None:
+    started = draft(trace_of(patterns.many_threads(64, 512, 64)))
     cells = sum(started.folded.cell_counts().values())
     bounded = fold_to_cells(started, cells // 3)
     assert 0 < sum(bounded.folded.cell_counts().values()) <= cells // 3

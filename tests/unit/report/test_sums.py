@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,8 @@ from numascape.report.build import finish
 from numascape.report.fitting import fold_to_cells
 from numascape.trace import Trace
 from numascape.trace.counting import MEMORY_LINES, has_memory_lines
+from synthetic.in_memory import trace_of
 from synthetic.patterns import Pattern
-from synthetic.write import write_pattern
 
 COUNT = st.integers(0, 1 << 40)
 
@@ -155,15 +153,14 @@ def check_lines(report: Report, trace: Trace) -> None:
 def test_every_entry_and_phase_adds_up_to_the_trace(
     pattern: Pattern, factor: int, cells: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        trace = write_pattern(pattern, Path(folder) / "run.numascape")
-        started = draft(trace)
-        report = finish(started)
-        check(report, trace)
-        check_overview(report, trace)
-        check_lines(report, trace)
-        check(finish(widened(started, factor)), trace)
-        check(finish(fold_to_cells(started, cells)), trace)
+    trace = trace_of(pattern)
+    started = draft(trace)
+    report = finish(started)
+    check(report, trace)
+    check_overview(report, trace)
+    check_lines(report, trace)
+    check(finish(widened(started, factor)), trace)
+    check(finish(fold_to_cells(started, cells)), trace)
 
 
 def widened(started: Draft, factor: int) -> Draft:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,8 +19,8 @@ from numascape.prediction.policies import placed_by_plan
 from numascape.trace import Trace
 from numascape.tuning.addresses import LivingTrace, living_trace
 from numascape.tuning.placements import known_rules, placements
+from synthetic.in_memory import trace_of
 from synthetic.patterns import DOUBLES, Pattern
-from synthetic.write import write_pattern
 
 PAGE = 4096
 PAGES = 4096
@@ -41,7 +40,7 @@ MAPPINGS = (
 
 
 @pytest.fixture
-def trace(tmp_path: Path) -> Trace:
+def trace() -> Trace:
     """Two threads use halves of the heap, and of each tensor; one has a stack. All is on node 0."""
     pattern = Pattern("server", 2)
     half = np.arange(PAGES // 2)
@@ -60,7 +59,7 @@ def trace(tmp_path: Path) -> Trace:
     pattern.access(rest, np.arange(16), 1, DOUBLES, DOUBLES)
     for number, pages in ((heap, PAGES), (model, 2 * PAGES), (rest, 16)):
         pattern.touch(number, np.arange(pages), 0)
-    return write_pattern(pattern, tmp_path / "server.numascape")
+    return trace_of(pattern)
 
 
 @pytest.fixture
