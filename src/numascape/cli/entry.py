@@ -25,8 +25,8 @@ def run(arguments: list[str]) -> int:
     0 is success. 2 is an error that the user can fix (one line on standard error). 130 is an
     interruption. `record` returns the recorded program's own status.
     """
-    arguments = understood(arguments)
     try:
+        arguments = understood(arguments)
         asked = plainly_asked(arguments)
         status = _run_verb(arguments) if asked is None else record_as_asked(asked)
         _flush()

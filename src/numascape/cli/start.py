@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the command `numascape` starts. An interrupt ends it also while its modules are loaded.
+
+Python would print where in the modules the interrupt came, or lose the interrupt: a module may
+handle all errors, and an error in a callback is only printed.
+"""
+
+from __future__ import annotations
+
+import os
+
+# typing has it too, but importing typing takes long, and an interrupt may come meanwhile.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run this process's command line and exit."""
+    try:
+        import signal
+
+        # If it is ignored, as in background jobs of shells, it stays ignored.
+        ends = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if ends:
+            signal.signal(signal.SIGINT, _end)
+        from numascape.cli import entry
+
+        if ends:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        entry.main()
+    except KeyboardInterrupt:
+        # Between the two handlers, or after the last line of the command.
+        _end()
+
+
+def _end(_number: int = 0, _frame: FrameType | None = None) -> NoReturn:
+    os._exit(130)
