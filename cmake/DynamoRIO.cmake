@@ -125,6 +125,8 @@ function(_numascape_build_dynamorio)
     "-DCMAKE_MAKE_PROGRAM=${NUMASCAPE_NINJA}"
     -S "${_patched}/source" -B "${build}"
     "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
+    # As in a wheel; not among the options, because builds without it work the same.
+    -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--build-id=none
     ${_options})
   _numascape_run("building with ${processors} processes (a minute)"
                  ${CMAKE_COMMAND} --build "${build}" --parallel ${processors} --target ${_targets})
