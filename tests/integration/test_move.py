@@ -103,7 +103,7 @@ def test_a_segment_is_moved_whole(
         assert process.stdout is not None
         process.stdout.readline()
         words = ("move", "--json", "--pid", process.pid, "--policy", "bind:0")
-        segment = ("--structure", "shared mapping*")
+        segment = ("--structure", "shared anonymous memory*")
         found = [
             json.loads(numascape(*words, *segment, *more)[1])
             for more in (("--shared", "--dry-run"), ("--dry-run",), ("--shared",))

@@ -153,7 +153,7 @@ SUMS = """select (select sum(abalance) from pgbench_accounts),
 def pgbench_while_it_moves(service: Service) -> dict[str, Any]:
     """The shared buffers are moved while transactions change what is in them."""
     pid = service.process.pid
-    segment = ("--structure", "shared mapping*", "--shared")
+    segment = ("--structure", "PostgreSQL*", "--shared")
     load = subprocess.Popen(
         [POSTGRES / "pgbench", "-n", "-c", str(CLIENTS), "-t", str(TRANSACTIONS), *WHERE,
          "postgres"], stdout=subprocess.PIPE, text=True,

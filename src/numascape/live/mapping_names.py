@@ -16,6 +16,8 @@ from numascape.quantities import bytes_text
 _ARENA: Final = 64 << 20
 # Smaller anonymous mappings have one name together.
 _SMALL: Final = 2 << 20
+# Shared memory without a file, by the executables of the servers that make it.
+_SHARED_BY_SERVERS: Final = {"postgres": "PostgreSQL's shared memory"}
 # A C library may put the thread's own data, and a guard, beside the stack.
 _MORE_THAN_A_STACK: Final = 64 << 10
 
@@ -43,12 +45,26 @@ def name_mappings(
     above it: such a mapping is not called a stack, but has one at its beginning.
     """
     arenas = _arenas(mappings)
+    server = _server(mappings)
     return [
         ARENAS
         if mapping.start in arenas
+        else Name(server, "shared memory")
+        if server and mapping.is_shared and _is_anonymous(mapping)
         else _name(mapping, [] if stack_end(mapping, stack_bytes) else threads_on(mapping, threads))
         for mapping in mappings
     ]
+
+
+def _server(mappings: Sequence[Mapping]) -> str:
+    """The name of the shared memory of the server that maps these; empty: not a known one."""
+    code = (file_name(mapping.path) for mapping in mappings if "x" in mapping.permissions)
+    return next((_SHARED_BY_SERVERS[name] for name in code if name in _SHARED_BY_SERVERS), "")
+
+
+def _is_anonymous(mapping: Mapping) -> bool:
+    """Whether it is memory that the kernel keeps in a file without a name of its own."""
+    return mapping.is_file and mapping.path in {"", "/dev/zero", "/anon_hugepage"}
 
 
 def threads_on(mapping: Mapping, threads: Sequence[Thread]) -> list[Thread]:
@@ -99,11 +115,11 @@ def _file_name(mapping: Mapping) -> Name:
         return Name(f"shared memory {path.removeprefix('/dev/shm')}", "shared memory")
     if path.startswith("/memfd:"):
         return Name(f"memfd {path.removeprefix('/memfd:')}", "shared memory")
-    if path in {"/dev/zero", "/anon_hugepage"} or not path:
-        kind = "shared memory" if mapping.is_shared else "mapping"
+    if _is_anonymous(mapping):
         large = " in huge pages" if path == "/anon_hugepage" else ""
-        return Name(f"{'shared ' if mapping.is_shared else ''}mapping{large} at "
-                    f"{mapping.start:#x}", kind)  # fmt: skip
+        if mapping.is_shared:
+            return Name(f"shared anonymous memory{large} at {mapping.start:#x}", "shared memory")
+        return Name(f"mapping{large} at {mapping.start:#x}", "mapping")
     if not mapping.is_shared and "w" in mapping.permissions:
         return Name(data_name(path), "global")
     return Name(path, "file")

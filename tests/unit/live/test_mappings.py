@@ -90,7 +90,7 @@ def test_mappings_have_the_names_that_users_know(target: Target) -> None:
         ("/models/my model.gguf", "file"),
         ("SysV segment 32768, key 0x0052e2c1", "shared memory"),
         ("shared memory /PostgreSQL.1234", "shared memory"),
-        ("shared mapping at 0x7f1200000000", "shared memory"),
+        ("shared anonymous memory at 0x7f1200000000", "shared memory"),
         ("arena of ours", "mapping"),
         ("heap of threads (malloc arenas)", "heap"),
         (f"stack of thread {PID + 1} (worker)", "stack"),
@@ -116,6 +116,23 @@ def test_a_mapping_at_a_multiple_of_64_mib_is_an_arena_only_if_it_reserves_the_r
     assert kinds(arena + shorter) == ["mapping"]
     assert kinds(full) == ["mapping"]
     assert kinds(plain + arena + rest + full) == ["mapping", "heap", "heap"]
+
+
+def test_shared_memory_of_a_known_server_has_its_name() -> None:
+    server = "55f0c0000000-55f0c0004000 r-xp 0 08:01 7 /usr/lib/postgresql/15/bin/postgres\n"
+    client = "55f0c0000000-55f0c0004000 r-xp 0 08:01 7 /usr/bin/postgres-client\n"
+    shared = "7f1200000000-7f1200400000 rw-s 0 00:01 9 /dev/zero (deleted)\n"
+    huge = "7f1200000000-7f1200400000 rw-s 0 00:0f 9 /anon_hugepage (deleted)\n"
+    own = "7f1200000000-7f1200400000 rw-p 0 00:00 0 \n"
+
+    def last(text: str) -> tuple[str, str]:
+        *_, name = name_mappings(parse_maps(text), [], 8 << 20)
+        return name.name, name.kind
+
+    assert last(server + shared) == ("PostgreSQL's shared memory", "shared memory")
+    assert last(server + huge) == ("PostgreSQL's shared memory", "shared memory")
+    assert last(server + own) == ("mapping at 0x7f1200000000", "mapping")
+    assert last(client + shared) == ("shared anonymous memory at 0x7f1200000000", "shared memory")
 
 
 def test_small_mappings_have_one_name() -> None:
