@@ -98,6 +98,38 @@ def test_numbers_are_saved(opened: Opened) -> None:
         assert len(lines) == 1 + rows
 
 
+@pytest.fixture(scope="module")
+def many_nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = flat_target(32, 4, 2.0)
+    problem = Problem(jacobi2d(256, 128), target)
+    path = tmp_path_factory.mktemp("many") / "mappings.html"
+    results = [problem.run("greedy")]
+    render_balance(Mapped("tasks.json", problem, results, [50], target, Costs()), path)
+    return path
+
+
+def test_all_nodes_are_on_paper(open_file: Open, many_nodes: Path) -> None:
+    page = open_file(many_nodes, width=720).page
+    page.emulate_media(media="print")
+    settle(page)
+    cut = page.locator(".matrix-frame").evaluate_all(
+        "frames => frames.map((one) => one.scrollWidth - one.clientWidth)"
+    )
+    assert len(cut) == 3
+    assert max(cut) <= 0
+    assert page.locator(".matrix-legend").first.inner_text().startswith("within a node")
+
+
+def test_some_of_many_nodes_have_a_name_on_a_small_screen(
+    open_file: Open, many_nodes: Path
+) -> None:
+    page = open_file(many_nodes, width=390).page
+    names = page.locator(".node-axis").first.locator("span")
+    named = [(i, text) for i, text in enumerate(names.all_inner_texts()) if text]
+    assert 8 <= len(named) < 32
+    assert all(text == str(i) for i, text in named)
+
+
 @pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str

@@ -172,6 +172,33 @@ def test_numbers_of_both_runs_are_saved(opened: Opened) -> None:
         assert len(lines) > 3
 
 
+def test_the_difference_has_the_title_of_what_it_is_the_difference_of(opened: Opened) -> None:
+    titles = opened.page.locator(".pair > div").evaluate_all(
+        "columns => columns.map((one) => one.querySelector('h3').innerText)"
+    )
+    assert len(titles) == 3
+    assert len(set(titles)) == 1
+
+
+def test_two_equal_runs_have_no_difference(traces: Traces, open_file: Open, tmp_path: Path) -> None:
+    same, path = (traces[0], traces[0]), tmp_path / "same.html"
+    render_comparison(compare_traces(*same), same, path)
+    legends = open_file(path).page.locator(".pair ~ * .legend, .difference-scale .legend")
+    assert legends.count() >= 2
+    assert set(legends.all_inner_texts()) == {"No difference"}
+
+
+def test_legends_have_room_on_paper(open_file: Open, file: Path) -> None:
+    page = open_file(file, width=720).page
+    page.emulate_media(media="print")
+    settle(page)
+    hidden = page.locator(".difference-scale").evaluate_all(
+        "legends => legends.map((one) => one.scrollHeight - one.clientHeight)"
+    )
+    assert len(hidden) == 2
+    assert max(hidden) <= 0
+
+
 @pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str

@@ -73,6 +73,20 @@ def test_it_is_readable_on_every_screen(
     assert violations(page) == []
 
 
+def test_curves_are_drawn_for_the_width_of_the_paper(open_file: Open, file: Path) -> None:
+    page = open_file(file, width=1920).page
+    page.evaluate(
+        """() => {
+            window.widths = [];
+            const svg = document.querySelector(".curve-plot svg");
+            const note = () => window.widths.push(Number(svg.getAttribute("width")));
+            new MutationObserver(note).observe(svg, { attributes: true });
+        }"""
+    )
+    page.pdf(format="A4")
+    assert min(page.evaluate("window.widths")) < 800
+
+
 def test_it_is_printed_in_grey(open_file: Open, file: Path) -> None:
     page = open_file(file).page
     page.emulate_media(media="print")

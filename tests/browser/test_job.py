@@ -165,6 +165,25 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
     assert not opened.page.locator(".rank-cell").is_visible()
 
 
+def test_the_heat_map_fits_on_one_sheet(
+    open_file: Open, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("structures") / "run.numascape"
+    path = folder.with_suffix(".html")
+    render_job(analyse_job(write_job(folder, 2, pages=4, fields=50)), path)
+    page = open_file(path, width=720).page
+    page.emulate_media(media="print")
+    settle(page)
+    plot, names = (
+        page.locator(selector).bounding_box() for selector in (".rank-plot", ".rank-names")
+    )
+    assert plot is not None
+    assert names is not None
+    assert plot["height"] == pytest.approx(names["height"], abs=1)
+    assert page.locator(".rank-names span").count() > 40
+    assert plot["height"] <= 800
+
+
 @pytest.fixture
 def served(browser: Browser, job: AnalysedJob) -> Iterator[Page]:
     page = browser.new_page()

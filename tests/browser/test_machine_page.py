@@ -47,6 +47,18 @@ def test_nodes_and_matrices_are_shown_and_saved(open_file: Open, file: Path) -> 
     assert opened.complaints == []
 
 
+def test_lists_of_cpus_are_broken_between_numbers(open_file: Open, tmp_path: Path) -> None:
+    path = tmp_path / "interleaved.html"
+    render_machine(open_machine("xeon-x7550"), path)
+    page = open_file(path, width=390).page
+    cpus = page.locator(".machine-node p:has-text('CPUs')").first
+    assert cpus.inner_text().startswith("CPUs 0,\u200b4,\u200b8,\u200b12,")
+    assert cpus.evaluate("list => getComputedStyle(list).overflowWrap") != "anywhere"
+    legend = page.locator(".matrix-legend").first.inner_text()
+    assert "within a node" in legend
+    assert "between nodes" in legend
+
+
 @pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator
 
-from browser.opened import Open, Opened
+from browser.opened import Open, Opened, settle
 from synthetic.heat import FILL, PAGES, READ, THREADS, WRITE, heat
 
 A_READS, A_WRITES, B_WRITES = READ * PAGES, FILL * PAGES, WRITE * PAGES
@@ -155,3 +155,11 @@ def test_many_phases_fit(open_report: Open, width: int) -> None:
     assert bar
     assert bar["height"] < 120
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_all_phases_are_on_paper(open_pattern: Open) -> None:
+    page = open_pattern(heat(), width=390).page
+    page.emulate_media(media="print")
+    settle(page)
+    phases = page.locator(".phase-list")
+    assert phases.evaluate("list => list.scrollWidth - list.clientWidth") <= 0

@@ -47,7 +47,24 @@ def opened(open_file: Open, file: Path) -> Opened:
 
 def texts(opened: Opened, selector: str) -> list[str]:
     found = opened.page.locator(selector).all_inner_texts()
-    return [text.replace("\u202f", " ") for text in found]
+    return [text.replace("\u202f", " ").replace("\xa0", " ") for text in found]
+
+
+def test_the_sum_of_all_traffic_is_in_bytes(opened: Opened) -> None:
+    (title, _), (table, _) = texts(opened, ".policy-traffic h3"), texts(opened, "table.traffic")
+    assert title.split(": ")[1] == table.split("\t")[-1]
+
+
+def test_limits_are_one_line_on_a_small_screen(open_file: Open, file: Path) -> None:
+    limits = open_file(file, width=390).page.locator("td.limit")
+    lines = limits.evaluate_all(
+        """cells => cells.map((cell) => {
+            const text = document.createRange();
+            text.selectNodeContents(cell);
+            return new Set([...text.getClientRects()].map(({ top }) => top)).size;
+        })"""
+    )
+    assert lines == [1, 1, 1]
 
 
 def test_policies_are_chosen_with_keys(opened: Opened) -> None:

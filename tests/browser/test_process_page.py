@@ -30,7 +30,11 @@ def opened(open_file: Open, file: Path) -> Opened:
 
 def rows(opened: Opened, section: str) -> list[list[str]]:
     found = opened.page.locator(f"section[aria-labelledby={section}] tbody tr").all_inner_texts()
-    return [[cell.strip() for cell in text.replace("\u202f", " ").split("\t")] for text in found]
+    return [[cell.strip() for cell in plain(text).split("\t")] for text in found]
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ").replace("\xa0", " ")
 
 
 def test_memory_is_shown_by_node(opened: Opened) -> None:

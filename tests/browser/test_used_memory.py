@@ -19,6 +19,12 @@ def test_what_needs_threads_is_left_out(open_pattern: Open) -> None:
     for hidden in ("section.sharing", "section.machine", ".counting"):
         assert page.locator(hidden).count() == 0
     headings = page.locator("table.structures th").all_inner_texts()
-    assert "Remote" not in {text.strip("\u2193\u2191 ") for text in headings}
+    names = [text.strip("\u2193\u2191 ") for text in headings[:6]]
+    assert names == ["Name", "Pages", "Size", "Samples", "Share", "Pattern"]
+    titles = page.locator("h2, h3, .toolbar legend").all_inner_texts()
+    assert "Access distribution" in titles
+    for title in ("First touch", "Who reads, who writes", "Threads"):
+        assert title not in titles
+    assert "threads" not in page.locator("section[aria-labelledby=structures] .how").inner_text()
     assert page.locator("canvas.accesses").count() > 0
     assert report.complaints == []

@@ -5,7 +5,7 @@
 // first touches the source place that touched its pages.
 
 import type { Report, Structure } from "../data/report";
-import { seesAccesses } from "./counting";
+import { knowsThreads, seesAccesses } from "./counting";
 import { branch, child, flattened } from "./flame";
 import type { Branch, Frame } from "./flame";
 import { structureRows } from "./structure-list";
@@ -23,6 +23,7 @@ const GROUPS: Record<string, string> = {
 /** The measures that the run has. */
 export function pathMeasures({ run, traffic }: Report): PathMeasure[] {
   if (!seesAccesses(run)) return ["touches"];
+  if (!knowsThreads(run)) return ["accesses"];
   return traffic.nodes.length > 1 ? ["accesses", "remote", "touches"] : ["accesses", "touches"];
 }
 

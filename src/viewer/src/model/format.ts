@@ -98,3 +98,8 @@ export function ranges(numbers: number[], of?: number, most = 8): string {
 export function fileName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
+
+/** A list with commas, such as 0,4,8, which is broken between its numbers only. */
+export function breakable(list: string): string {
+  return list.replaceAll(",", ",\u200b");
+}

@@ -6,18 +6,22 @@ import { useWidth } from "../page/use-width";
 const WIDE = 48;
 const NARROW = 18;
 
-/** Below a plot with a column for each core: which cores belong to which node. */
+/** Below a plot with a column for each core: which cores belong to which node.
+ * If not all numbers of nodes fit, some have one. */
 export function NodeAxis({ spans }: { spans: readonly NodeSpan[] }) {
   const [element, width] = useWidth<HTMLDivElement>();
   const all = spans.at(-1)?.end ?? 1;
+  const pixelsOf = ({ begin, end }: NodeSpan) => ((end - begin) / all) * width;
+  const narrowest = Math.max(1, Math.min(...spans.map(pixelsOf)));
+  const step = Math.ceil(NARROW / narrowest);
   return (
     <div class="node-axis" ref={element} aria-hidden="true">
-      {spans.map(({ node, begin, end }) => {
-        const pixels = ((end - begin) / all) * width;
+      {spans.map((span, i) => {
+        const { node, begin, end } = span;
         const style = { left: `${(100 * begin) / all}%`, width: `${(100 * (end - begin)) / all}%` };
         return (
           <span key={begin} style={style}>
-            {pixels >= WIDE ? `node ${node}` : pixels >= NARROW ? node : ""}
+            {pixelsOf(span) >= WIDE ? `node ${node}` : i % step === 0 ? node : ""}
           </span>
         );
       })}

@@ -14,7 +14,7 @@ import type { Measure } from "../../model/matrix";
 import { Canvas } from "../elements/canvas";
 import { PageAxis, ThreadAxis } from "../figures/axes";
 import { DifferenceLegend } from "../figures/difference-plot";
-import { plotHeights } from "../figures/figure-grid";
+import { accessTitle, plotHeights } from "../figures/figure-grid";
 import { BrushBox, cursorHandlers } from "../figures/page-thread-plot";
 import type { Cursor } from "../figures/page-thread-plot";
 import type { Navigation } from "../page/navigation";
@@ -50,7 +50,7 @@ export function PairDifference({ reports, joint, navigation, theme }: Props) {
           <DifferenceMap
             {...shared}
             name="pair-accesses"
-            title="Access distribution"
+            title={accessTitle(run)}
             unit={unitOf(run, measure)}
             joint={joint}
             measure={measure}

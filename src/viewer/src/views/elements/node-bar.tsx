@@ -23,7 +23,12 @@ interface Props {
 /** The shares of nodes as a bar, and the first ones as text below it. */
 export function NodeBar({ parts, nodes, theme }: Props) {
   const told = parts.map(({ name, share }) => `${name}: ${show.percent(share)}`);
-  const most = told.slice(0, WRITTEN).join(", ");
+  // A line is broken between nodes only.
+  const most = told
+    .slice(0, WRITTEN)
+    .join(", ")
+    .replaceAll(": ", ":\u00a0")
+    .replaceAll("node ", "node\u00a0");
   return (
     <>
       <span class="node-bar" title={told.join(", ")} aria-hidden="true">

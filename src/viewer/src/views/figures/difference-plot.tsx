@@ -117,6 +117,7 @@ export function DifferenceBands(props: BandsProps) {
 /** The colours from "B has more" to "A has more"; `unit` is of the largest difference. */
 export function DifferenceLegend(props: { largest: number; unit: string; theme: Theme }) {
   const { largest, unit, theme } = props;
+  if (largest === 0) return <div class="legend">No difference</div>;
   return (
     <div class="legend">
       <span>B has {show.short(largest)} more</span>

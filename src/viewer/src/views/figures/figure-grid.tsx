@@ -2,10 +2,11 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawAccesses, drawBars, drawFirstTouches } from "../../draw/maps";
 import { linePixels } from "../../draw/thread-colour";
+import type { Run } from "../../data/report";
 import type { Theme } from "../../model/page-state";
 import { averages, binAccesses, binFirstTouches, columnBins, rowBins } from "../../model/bins";
 import type { Binned } from "../../model/bins";
-import { counting, seesAccesses, unitOf } from "../../model/counting";
+import { counting, knowsThreads, seesAccesses, unitOf } from "../../model/counting";
 import * as show from "../../model/format";
 import { threadSums } from "../../model/matrix";
 import type { Matrix, Measure } from "../../model/matrix";
@@ -31,15 +32,12 @@ interface Props {
 
 export function FigureGrid(props: Props) {
   const { data, navigation, largest, theme, rowsBeside } = props;
-  const { report, matrix, threads } = data;
+  const { report, matrix } = data;
   const { measure, scale, colourBy } = usePageState("measure", "scale", "colourBy");
   const { view } = navigation;
   const [cursor, setCursor] = useState<Cursor>();
   const [grid, width] = useWidth();
   const inputs = [matrix, view, measure, scale, largest, theme, colourBy];
-  const heights = plotHeights(rowsBeside ?? threads.length);
-  const firstTouchLabel = useMemo(() => describeFirstTouches(data), [matrix]);
-  const { firstTouched } = useMemo(() => threadSums(matrix), [matrix]);
   const grouped = data.arrangement.groups.length > 0;
   const selectable = rowsBeside === undefined;
   const shared = { data, navigation, cursor, onCursor: setCursor, inputs, selectable };
@@ -47,26 +45,7 @@ export function FigureGrid(props: Props) {
   return (
     <div class={grouped ? "figure-grid grouped" : "figure-grid"} ref={grid}>
       {seesAccesses(report.run) && <AccessPlots {...props} shared={shared} />}
-      <h3 class="wide">First touch</h3>
-      <PageThreadPlot
-        {...shared}
-        name="first-touches"
-        label={firstTouchLabel}
-        height={heights.firstTouches}
-        draw={(surface) => {
-          const x = columnBins(matrix, view, surface.width);
-          const y = rowBins(matrix.threads, view, surface.height);
-          const touches = binFirstTouches(matrix, x, y);
-          const colours = linePixels(report, data.arrangement.rows, colourBy, theme);
-          drawFirstTouches(surface, x, y, touches, colours);
-        }}
-        drawRows={(surface) => {
-          const y = rowBins(matrix.threads, view, surface.height);
-          const sums = new Float64Array(y.left.length);
-          y.binOf.forEach((bin, i) => (sums[bin]! += firstTouched[y.first + i]!));
-          drawBars(surface, y, sums, "right", MAP_COLOURS[theme].bars);
-        }}
-      />
+      {knowsThreads(report.run) && <FirstTouchPlot {...props} shared={shared} />}
       <span />
       <PageAxis view={view} pageSize={report.run.page_size} width={width} />
       <span class="axis-name corner">page</span>
@@ -98,10 +77,9 @@ function AccessPlots({
   const folded = useFolded(matrix, measure, navigation);
   const label = useMemo(() => describe(data, measure), [matrix, measure]);
   const height = plotHeights(rowsBeside ?? threads.length).accesses;
-  const lines = counting(data.report.run) === "memory lines";
   return (
     <>
-      <h3 class="wide">{lines ? "Memory lines by page and thread" : "Access distribution"}</h3>
+      <h3 class="wide">{accessTitle(data.report.run)}</h3>
       <span class="axis-name">average</span>
       <div class="column-bars">
         <Canvas
@@ -115,7 +93,7 @@ function AccessPlots({
           }}
         />
       </div>
-      <span class="axis-name corner">per thread</span>
+      <span class="axis-name corner">{knowsThreads(data.report.run) && "per thread"}</span>
       <PageThreadPlot
         {...shared}
         name="accesses"
@@ -135,6 +113,52 @@ function AccessPlots({
           onCursor={shared.onCursor}
         />
       )}
+    </>
+  );
+}
+
+/** The title of the map of what is counted. */
+export function accessTitle(run: Run): string {
+  return counting(run) === "memory lines"
+    ? "Memory lines by page and thread"
+    : "Access distribution";
+}
+
+/** Which thread touched which page first. */
+function FirstTouchPlot({
+  data,
+  navigation,
+  theme,
+  rowsBeside,
+  shared,
+}: Props & { shared: SharedByPlots }) {
+  const { report, matrix, threads } = data;
+  const { colourBy } = usePageState("colourBy");
+  const { view } = navigation;
+  const label = useMemo(() => describeFirstTouches(data), [matrix]);
+  const { firstTouched } = useMemo(() => threadSums(matrix), [matrix]);
+  return (
+    <>
+      <h3 class="wide">First touch</h3>
+      <PageThreadPlot
+        {...shared}
+        name="first-touches"
+        label={label}
+        height={plotHeights(rowsBeside ?? threads.length).firstTouches}
+        draw={(surface) => {
+          const x = columnBins(matrix, view, surface.width);
+          const y = rowBins(matrix.threads, view, surface.height);
+          const touches = binFirstTouches(matrix, x, y);
+          const colours = linePixels(report, data.arrangement.rows, colourBy, theme);
+          drawFirstTouches(surface, x, y, touches, colours);
+        }}
+        drawRows={(surface) => {
+          const y = rowBins(matrix.threads, view, surface.height);
+          const sums = new Float64Array(y.left.length);
+          y.binOf.forEach((bin, i) => (sums[bin]! += firstTouched[y.first + i]!));
+          drawBars(surface, y, sums, "right", MAP_COLOURS[theme].bars);
+        }}
+      />
     </>
   );
 }

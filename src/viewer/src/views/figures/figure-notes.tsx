@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
-import { counting, seesAccesses } from "../../model/counting";
+import { counting, knowsThreads, seesAccesses } from "../../model/counting";
 import * as show from "../../model/format";
 import { HUGE_PAGE, sharedColumns } from "../../model/page-unit";
 import type { FigureData } from "./figure-data";
@@ -21,6 +21,7 @@ export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail
       Drag to zoom into a part, double-click to show everything, press <kbd>?</kbd> for all keys.
       {exact &&
         seesAccesses(report.run) &&
+        knowsThreads(report.run) &&
         single + shared > 0 &&
         (counting(report.run) === "memory lines"
           ? ` Of the ${show.count(single + shared)} ${columns} with memory lines, ${show.count(shared)} have lines that several threads fetch.`

@@ -7,10 +7,12 @@ import { Term } from "../elements/term";
 interface Props {
   structure: Structure;
   counting: Counting;
+  /** Whether it is known which threads made the accesses. */
+  threads: boolean;
 }
 
 /** Beside the figures: what this structure's show, and how to read any. */
-export function FigureReading({ structure, counting }: Props) {
+export function FigureReading({ structure, counting, threads }: Props) {
   const { see, advice } = structure.reading;
   const accesses = counting !== "first touches";
   const lines = counting === "memory lines";
@@ -26,9 +28,22 @@ export function FigureReading({ structure, counting }: Props) {
           <Sentence text={sentence} />
         </p>
       ))}
-      {accesses ? <HowToRead lines={lines} /> : <HowToReadFirstTouches />}
-      {accesses && <WhatToDo />}
+      {!threads && <HowToReadPages />}
+      {threads && (accesses ? <HowToRead lines={lines} /> : <HowToReadFirstTouches />)}
+      {threads && accesses && <WhatToDo />}
     </aside>
+  );
+}
+
+function HowToReadPages() {
+  return (
+    <details open>
+      <summary>How to read the figure</summary>
+      <p>
+        Columns are the structure's <Term of="page">pages</Term>, in order. A stronger colour means
+        more samples. All threads are in one row, because this recording does not tell them apart.
+      </p>
+    </details>
   );
 }
 

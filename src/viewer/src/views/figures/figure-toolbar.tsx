@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Report } from "../../data/report";
-import { counting, seesAccesses, wordsOf } from "../../model/counting";
+import { counting, knowsThreads, seesAccesses, wordsOf } from "../../model/counting";
 import * as show from "../../model/format";
 import { HUGE_PAGE } from "../../model/page-unit";
 import type { PageUnit, ThreadOrder } from "../../model/page-state";
@@ -32,12 +32,14 @@ export function FigureToolbar({ report, position, navigation, onHelp }: Props) {
     <div class="toolbar not-saved">
       <CountSwitch report={report} />
       {seen && <AccessChoices report={report} />}
-      <Segmented
-        label="Threads"
-        options={seen ? ORDERS : ORDERS.filter(([order]) => order !== "sharing")}
-        value={order}
-        onChange={(value) => change({ order: value })}
-      />
+      {knowsThreads(report.run) && (
+        <Segmented
+          label="Threads"
+          options={seen ? ORDERS : ORDERS.filter(([order]) => order !== "sharing")}
+          value={order}
+          onChange={(value) => change({ order: value })}
+        />
+      )}
       <Segmented
         label="Pages of"
         options={units}
@@ -85,16 +87,18 @@ export function AccessChoices({ report }: { report: Report }) {
   const change = useChangePage();
   return (
     <>
-      <Segmented
-        label={lines ? "Lines" : "Accesses"}
-        options={[
-          ["both", "both"],
-          ["reads", lines ? "from memory" : "reads"],
-          ["writes", lines ? "to memory" : "writes"],
-        ]}
-        value={measure}
-        onChange={(value) => change({ measure: value })}
-      />
+      {knowsThreads(report.run) && (
+        <Segmented
+          label={lines ? "Lines" : "Accesses"}
+          options={[
+            ["both", "both"],
+            ["reads", lines ? "from memory" : "reads"],
+            ["writes", lines ? "to memory" : "writes"],
+          ]}
+          value={measure}
+          onChange={(value) => change({ measure: value })}
+        />
+      )}
       <Segmented
         label="Scale"
         options={[

@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { Report, Structure } from "../../data/report";
 import type { Theme } from "../../model/page-state";
 import type { Counting } from "../../model/counting";
-import { counting, seesAccesses } from "../../model/counting";
+import { counting, knowsThreads, seesAccesses } from "../../model/counting";
 import * as show from "../../model/format";
 import { densityScale } from "../../model/matrix";
 import type { Matrix } from "../../model/matrix";
@@ -94,9 +94,13 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
           <FigureNotes data={data} detail={detail} />
           <FigureHelp open={help} onClose={() => setHelp(false)} />
         </div>
-        <FigureReading structure={structure} counting={counting(report.run)} />
+        <FigureReading
+          structure={structure}
+          counting={counting(report.run)}
+          threads={knowsThreads(report.run)}
+        />
       </div>
-      <ThreadTable data={data} />
+      {knowsThreads(report.run) && <ThreadTable data={data} />}
     </section>
   );
 }

@@ -99,10 +99,10 @@ function Grid({ job, map, scale, theme, cell, setCell }: GridProps) {
   const boundaries = useMemo(() => classBoundaries(job, map), [job, map]);
   const name = (column: number) => job.ranks.rank[map.columns[column]!]!;
   return (
-    <div class="rank-grid">
+    <div class="rank-grid" style={{ "--rows": map.rows, "--row": `${ROW_PX}px` }}>
       <div class="rank-names">
         {job.structures.map(({ label, kind }) => (
-          <span key={`${label}/${kind}`} title={label.slice(0, 200)} style={{ height: ROW_PX }}>
+          <span key={`${label}/${kind}`} title={label.slice(0, 200)}>
             <bdi>{label.slice(0, 200)}</bdi>
           </span>
         ))}
@@ -112,7 +112,6 @@ function Grid({ job, map, scale, theme, cell, setCell }: GridProps) {
         tabIndex={0}
         role="group"
         aria-label={`Heat map of ${show.count(map.rows)} structures and ${show.count(ranks)} ranks`}
-        style={{ height: map.rows * ROW_PX }}
         onKeyDown={(event) => move(event, map, cell, setCell)}
         onPointerMove={(event) => setCell(cellAt(event, map))}
         onPointerDown={(event) => setCell(cellAt(event, map))}

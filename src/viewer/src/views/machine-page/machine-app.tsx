@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { MachineContent, ShownNode, ShownPackage } from "../../data/machine-page";
+import * as show from "../../model/format";
 import type { Extents } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
 import { PageStateProvider } from "../page/page-state";
@@ -72,8 +73,8 @@ function Node({ of: { node, memory, cpus, allowed, caches } }: { of: ShownNode }
         <b>Node {node}</b> {memory}
       </p>
       <p>
-        {cpus ? `CPUs ${cpus}` : "no CPUs"}
-        {allowed && ` (allowed: ${allowed})`}
+        {cpus ? `CPUs ${show.breakable(cpus)}` : "no CPUs"}
+        {allowed && ` (allowed: ${show.breakable(allowed)})`}
       </p>
       {caches && <p class="origin">{caches}</p>}
     </div>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CsvTable } from "../../model/csv";
 import { SaveMenu } from "../page/save-menu";
-
-/** Nodes from which on only their numbers fit. */
-const DENSE = 8;
+import { MatrixLegend } from "./matrix-legend";
+import { isDense, matrixClass } from "./matrix-size";
 
 interface Props {
   title: string;
@@ -23,7 +22,7 @@ interface Props {
 /** One number for each pair of nodes; a stronger colour is a larger number. */
 export function NodeMatrix(props: Props) {
   const { title, unit, values, text, strength, nodes, corner, notes = [] } = props;
-  const dense = nodes.length > DENSE;
+  const dense = isDense(nodes.length);
   const id = `matrix-${title.replace(/\W+/g, "-").toLowerCase()}`;
   return (
     <section class="panel" aria-labelledby={id} data-figure>
@@ -34,7 +33,7 @@ export function NodeMatrix(props: Props) {
         <SaveMenu title={title} table={() => matrixTable(props)} />
       </div>
       <div class="matrix-frame" tabIndex={0} role="group" aria-label={`${title} between nodes`}>
-        <table class={dense ? "traffic dense" : "traffic"} aria-labelledby={id}>
+        <table class={matrixClass(nodes.length)} aria-labelledby={id}>
           <thead>
             <tr>
               <td>
@@ -67,6 +66,7 @@ export function NodeMatrix(props: Props) {
           </tbody>
         </table>
       </div>
+      <MatrixLegend />
       {notes.map((note) => (
         <p class="how" key={note}>
           {note}

@@ -3,9 +3,8 @@ import type { Machine } from "../../data/report";
 import * as show from "../../model/format";
 import { factorText, pairOf } from "../../model/node-distance";
 import type { NodeTraffic } from "../../model/traffic";
+import { isDense, matrixClass } from "./matrix-size";
 
-/** Nodes from which on only their numbers fit. */
-const DENSE = 8;
 /** As in the drawing. */
 const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an unknown node" };
 
@@ -22,7 +21,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
   const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
   const all = Math.max(1, split.local + split.remote + split.unknown);
   const most = Math.max(1, ...accesses);
-  const dense = nodes.length > DENSE;
+  const dense = isDense(nodes.length);
   const rows = Array.from({ length: size }, (_, i) => i).filter(
     (i) => i < nodes.length || rowSums[i]! > 0,
   );
@@ -36,7 +35,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
       role="region"
       aria-label={label ?? "Traffic between nodes"}
     >
-      <table class={dense ? "traffic dense" : "traffic"}>
+      <table class={matrixClass(nodes.length)}>
         <caption class="unseen-caption">By the node of the thread and of the page: {unit}</caption>
         <thead>
           <tr>
@@ -92,7 +91,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
               </td>
             ))}
             <td class="number sum" title={unit}>
-              {show.short(all)}
+              {unit === "bytes" ? show.bytes(all) : show.short(all)}
             </td>
           </tr>
         </tbody>

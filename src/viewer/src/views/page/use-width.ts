@@ -11,7 +11,13 @@ export function useWidth<E extends HTMLElement>(): [RefObject<E>, number] {
     follow();
     const sizes = new ResizeObserver(follow);
     sizes.observe(element.current!);
-    return () => sizes.disconnect();
+    // Observers of sizes are not told of the width of the paper.
+    const paper = window.matchMedia("print");
+    paper.addEventListener("change", follow);
+    return () => {
+      sizes.disconnect();
+      paper.removeEventListener("change", follow);
+    };
   }, []);
   return [element, width];
 }

@@ -4,6 +4,7 @@ import type { Policy } from "../../data/prediction";
 import type { Machine } from "../../data/report";
 import * as show from "../../model/format";
 import { bytesTable, trafficOfPolicy } from "../../model/policies";
+import { MatrixLegend } from "../machine/matrix-legend";
 import { TrafficMatrix } from "../machine/traffic-matrix";
 import { SaveMenu } from "../page/save-menu";
 
@@ -29,6 +30,7 @@ export function PolicyTraffic({ machine, policy, reference }: Props) {
           <Matrix key={one.label} machine={machine} policy={one} />
         ))}
       </div>
+      <MatrixLegend />
       <p class="how">
         Bytes from and to memory, in percent of all. Rows are the nodes of the threads, columns the
         nodes of the memory.

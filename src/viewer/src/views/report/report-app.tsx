@@ -148,7 +148,7 @@ function Page({ report: written }: { report: Report }) {
           />
         )}
         <CallPathsPanel report={recorded} phases={phases} selected={whole} onSelect={select} />
-        {seen && (
+        {seen && knowsThreads(report.run) && (
           <ReadWritePanel
             report={recorded}
             matrix={(position) => matrixOf(recorded, position, phases)}

@@ -42,7 +42,8 @@ const COLOURS = [
 
 export function StructureTable(props: Props) {
   const { report, listed, wanted, onWanted, colourBy, onColourBy } = props;
-  const several = severalNodes(report);
+  const threads = knowsThreads(report.run);
+  const several = threads && severalNodes(report);
   const positions = listed.map(({ position }) => position);
   return (
     <section aria-labelledby="structures">
@@ -86,7 +87,9 @@ export function StructureTable(props: Props) {
       <FoldedSwitch {...props} />
       <p class="how">
         Each strip shows a structure from its first page (left) to its last page.{" "}
-        {seesAccesses(report.run) ? (
+        {!threads ? (
+          `A stronger colour means more ${wordsOf(report.run).all}.`
+        ) : seesAccesses(report.run) ? (
           <StripLegend report={report} colourBy={colourBy} theme={props.theme} />
         ) : (
           `The colour shows which ${colourBy} touched most pages of that part first.`
@@ -133,7 +136,14 @@ function foldedText({ stacks, others, share }: Folded, unit: string): string {
 }
 
 function headings({ run }: Report): readonly (readonly [SortKey, string])[] {
-  const { readsHeading, writesHeading } = wordsOf(run);
+  const { readsHeading, writesHeading, all } = wordsOf(run);
+  if (!knowsThreads(run)) {
+    return [
+      ["size", "Size"],
+      ["reads", `${all[0]!.toUpperCase()}${all.slice(1)}`],
+      ["share", "Share"],
+    ];
+  }
   const numbers = [
     ["reads", readsHeading],
     ["writes", writesHeading],
@@ -175,7 +185,8 @@ function Head({ report, colourBy, wanted, onWanted }: Props) {
       <tr>
         {heading("name", "Name", false)}
         <th scope="col">
-          Pages, by {seen ? "dominant" : "first touching"} {colourBy}
+          Pages
+          {knowsThreads(report.run) && `, by ${seen ? "dominant" : "first touching"} ${colourBy}`}
         </th>
         {headings(report).map(([key, label]) => heading(key, label, true))}
         {knowsRemote(report) && heading("remote", "Remote", true)}
@@ -197,6 +208,7 @@ function Row({
 }: Props & { row: StructureRow }) {
   const { structure, position, reads, writes, split } = row;
   const share = (reads + writes) / Math.max(1, all.accesses);
+  const threads = knowsThreads(report.run);
   return (
     <tr
       aria-selected={position === selected}
@@ -229,7 +241,7 @@ function Row({
       </td>
       <td class="number">{show.bytes(structure.size)}</td>
       {seesAccesses(report.run) &&
-        [reads, writes].map((number, i) => (
+        (threads ? [reads, writes] : [reads]).map((number, i) => (
           <td key={i} class="number" title={show.count(number)}>
             {show.short(number)}
           </td>
@@ -238,7 +250,7 @@ function Row({
         <span class="bar" style={{ width: `${share * 100}%` }} />
         <span>{show.share(share)}</span>
       </td>
-      <td class="number">{show.count(row.threads)}</td>
+      {threads && <td class="number">{show.count(row.threads)}</td>}
       {knowsRemote(report) && (
         <td class="number remote-share">
           <span>{show.share(remoteShare(split))}</span>
