@@ -39,11 +39,19 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
         console.print()
         _print_group(console, group, number, every=every)
     conclusions = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE)
+    handed = [g for g in groups if g.kind is Kind.PRODUCER_CONSUMER]
     well = [g for g in groups if not g.first.to_do and g.kind not in conclusions]
+    well = [group for group in well if group not in handed]
     for group in [g for g in groups if g.kind in conclusions]:
         console.print()
         for sentence in (group.first.why, *group.first.advice):
             print_indented(console, Text(printable(sentence)), 0)
+    for group in handed:
+        console.print()
+        heading = Text.assemble((f"{group.kind.value}: ", "bold"), (_names(group), "cyan"))
+        print_indented(console, heading, 0)
+        for sentence in (group.first.why, *group.first.advice):
+            print_indented(console, _spoken(sentence), INDENT)
     if well:
         console.print()
         console.print(Text("No action needed", "bold"))

@@ -22,6 +22,7 @@ from numascape.findings.diagnoses import (
     packed_parts,
     page_false_sharing,
     partitioned,
+    producer_consumer,
     remote_first_touch,
     serial_first_touch,
     shared_by_groups,
@@ -46,6 +47,7 @@ Diagnosis = Callable[[Subject], Finding | None]
 # Diagnoses of how pages are used and touched. A structure gets the first that applies.
 _ONE_OF: tuple[Diagnosis, ...] = (
     page_false_sharing.diagnose_by_lines,
+    producer_consumer.diagnose,
     changing_users.diagnose,
     page_false_sharing.diagnose,
     serial_first_touch.diagnose,
@@ -157,12 +159,15 @@ def of_structure(subject: Subject) -> list[Finding]:
         return []
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
-    resident = cache_resident.diagnose(subject)
     if cache_resident.is_cache_resident(subject):
-        return _present([resident])
+        # What is handed on goes from cache to cache, although it is small.
+        handed = producer_consumer.diagnose(subject)
+        return _present([handed or cache_resident.diagnose(subject)])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
     if first is not None and not first.to_do and _is_temporary(subject):
         first = None
+    if first is not None and first.kind is Kind.PRODUCER_CONSUMER:
+        return [first]
     huge = huge_page_false_sharing.diagnose(subject)
     if first is not None and first.to_do and huge is not None:
         # It is the next obstacle after the first fix, and no second cause.

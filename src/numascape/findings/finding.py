@@ -19,6 +19,7 @@ class Kind(str, Enum):
     SHARED_READ_MOSTLY = "shared, read-mostly"
     SHARED_WRITTEN = "shared, written"
     SHARED_BY_GROUPS = "shared by groups"
+    PRODUCER_CONSUMER = "producer and consumer"
     PARTITIONED = "partitioned"
     PAGE_FALSE_SHARING = "page-level false sharing"
     HUGE_PAGE_FALSE_SHARING = "false sharing of 2 MiB pages"
@@ -38,9 +39,15 @@ class Kind(str, Enum):
 
 
 NOTHING_TO_DO = frozenset(
-    {Kind.PARTITIONED, Kind.CACHE_RESIDENT, Kind.NO_SINGLE_CAUSE, Kind.NO_PROBLEM}
+    {
+        Kind.PRODUCER_CONSUMER,
+        Kind.PARTITIONED,
+        Kind.CACHE_RESIDENT,
+        Kind.NO_SINGLE_CAUSE,
+        Kind.NO_PROBLEM,
+    }
 )
-"""Findings that need no fix."""
+"""Findings that need no fix of a structure's placement."""
 
 LINES_TRAVEL = frozenset({Kind.LINE_FALSE_SHARING, Kind.LINE_TRUE_SHARING})
 """Findings about cache lines that threads take from each other."""

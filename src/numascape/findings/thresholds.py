@@ -80,8 +80,8 @@ MIN_CACHE_RESIDENT_SHARE = 0.05
 a reader wants to place it."""
 
 MIN_CACHE_RESIDENT_BYTES = 128
-"""Smallest size of a cache-resident structure that is reported. Two lines or less are a pointer, a
-lock or a few scalars, which nobody places."""
+"""Smallest size of a cache-resident structure that is reported, and of data that is handed on. Two
+lines or less are a pointer, a lock or a few scalars, which nobody places."""
 
 MAX_NEGLIGIBLE_SIZE = 0.05
 """Size of a structure, relative to all structures with similar reuse, up to which it counts as
@@ -182,6 +182,10 @@ MAX_IDLE_RATIO = 0.1
 """Ratio of a thread's accesses to the mean below which it does not take part in the work: it waits,
 coordinates, or touches only the end of a block."""
 
+MIN_COMMON_WORK = 0.5
+"""Share of the accesses of two threads that read, or write, the same structures, from which they do
+the same work, and can share it evenly. The stages of a pipeline do other work."""
+
 MIN_PHASE_SHARE = 0.1
 """Smallest share of the run's accesses for a phase's balance to matter. A saving of a quarter of it
 is then two percent of the run."""
@@ -206,6 +210,26 @@ MIN_CHANCE_ACCESSES = 0.5
 """The same number, below which threads share pages by a rule: if each access has a random user, it
 is 1 or more, because a user makes at least one access. With a rule, such as every fourth element,
 each page has the same shares, and it is almost 0."""
+
+MIN_ROLES = 0.5
+"""Half the sum of the absolute differences between the threads' shares of the reads and of the
+writes, from which some threads produce what others consume. It is 0 if all threads read and write
+alike, and 1 if no thread does both."""
+
+MIN_HANDED_SHARE = 0.5
+"""Share of the reads by threads that do not write the page, from which most data is handed on."""
+
+MAX_READS_PER_WRITE = 4
+"""Largest ratio of reads to writes, and of writes to reads, of data that is handed on: each value
+is read by up to four consumers, or several times by one. More reads are of data that is kept."""
+
+MIN_FILLS = 1.0
+"""Writes to each byte, from which a buffer is filled again and again: filling it once makes at most
+one write per byte."""
+
+MIN_INSTANCES_OF_STREAM = 16
+"""Instances of a structure, from which they follow each other like the blocks of a stream. They
+are then more than a block for each thread of a small team."""
 
 MIN_WAITING_SHARE = 0.5
 """Share of the accesses to a structure in loops that wait for another thread, from which its

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numascape.findings.finding import Finding, Remedy
+from numascape.findings.finding import Finding, Kind, Remedy
 from numascape.findings.gain import best_policy, remedied_run
 from numascape.findings.groups import grouped
 from numascape.findings.remedies import RemediedRun
@@ -19,13 +19,19 @@ from numascape.prediction.model import Prediction
 from numascape.quantities import percent
 from numascape.trace.counting import only_touches
 
+_HANDED = (
+    "Threads hand data to each other. The nodes of these threads matter, and those of its pages do "
+    "not."
+)
+
 
 def verdict(run: Run, found: Sequence[Finding]) -> str:
     """The conclusion from the findings of a run; empty if no gain can be predicted."""
     groups = grouped(run, found)
     to_do = [group for group in groups if group.first.to_do]
     if not to_do:
-        return next((g.first.why for g in groups if g.first.structure is None), "")
+        handed = _HANDED if any(g.kind is Kind.PRODUCER_CONSUMER for g in groups) else ""
+        return next((g.first.why for g in groups if g.first.structure is None), handed)
     if only_touches(run.trace):
         return ""
     gains = [group.gain for group in to_do if group.gain is not None]

@@ -46,7 +46,7 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     bound = used.filter(~loose).join(parallel, on=["structure", "phase"], how="semi")
     free = used.filter(loose)
     free = free.join(initialisers, on=["structure", "thread"], how="anti")
-    free = free.join(_alone(trace), on=["structure", "thread"], how="anti")
+    free = used_while_others_lived(trace, free)
     free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
     # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
@@ -105,6 +105,11 @@ def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
         .select("structure", "thread")
         .collect()
     )
+
+
+def used_while_others_lived(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows without those of threads that used a structure while no other thread lived."""
+    return rows.join(_alone(trace), on=["structure", "thread"], how="anti")
 
 
 def _alone(trace: Trace) -> pl.DataFrame:

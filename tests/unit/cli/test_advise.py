@@ -13,6 +13,7 @@ from numascape.plan.document import read_plan
 from numascape.quantities import counted, percent
 from synthetic.patterns import Pattern, naive_matmul, seismic
 from synthetic.write import touches_alone, write_pattern
+from unit.findings.stream_cases import handed
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -177,3 +178,17 @@ def test_a_gain_of_nothing_is_said_with_its_reason(
     assert "No fix is predicted to save 2 % or more of the run time on " in output
     assert "fit into the last-level cache (18 MiB). Record a larger input." in output
     assert "No NUMA problem" not in output
+
+
+def test_what_threads_hand_to_each_other_is_told_with_its_advice(
+    numascape: Numascape, tmp_path: Path
+) -> None:
+    path = tmp_path / "ring.numascape"
+    write_pattern(on_one_node(handed()), path)
+    status, output, _ = numascape("advise", path)
+    assert status == 0
+    lines = [line.strip() for line in output.splitlines()]
+    assert "producer and consumer: ring" in lines
+    assert any(line.startswith("It is filled again and again by thread 1") for line in lines)
+    assert any("Run these threads on one node" in line for line in lines)
+    assert lines[lines.index("No action needed") + 1 :] == ["partitioned: own"]

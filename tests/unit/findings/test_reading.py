@@ -213,7 +213,7 @@ def test_the_line_that_makes_most_accesses_is_named(describe: Callable[..., Desc
 
 
 def test_a_structure_nobody_used(describe: Callable[..., Described]) -> None:
-    _, finding, reading = describe(patterns.sparse(), "reservation")
+    _, finding, reading = describe(patterns.sparse(), "unused")
     assert finding is None
     assert reading.see
 

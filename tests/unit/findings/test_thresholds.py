@@ -17,6 +17,7 @@ from unit.findings import node_cases as nodes
 from unit.findings import pattern_cases as patterns
 from unit.findings import run_cases as runs
 from unit.findings import seen_line_cases as seen
+from unit.findings import stream_cases as streams
 
 
 class Case(NamedTuple):
@@ -70,6 +71,7 @@ CASES = {
     "MIN_JUDGED": Case(lines.are_known, 99, 100, True),
     "MIN_HOT_RATIO": Case(runs.is_hot, 1.48, 1.52, True),
     "MIN_IMBALANCE": Case(lambda ratio: runs.imbalanced(ratio, 0.5), 1.39, 1.41, True),
+    "MIN_COMMON_WORK": Case(streams.does_the_same_work, 0.49, 0.51, True),
     "MAX_IDLE_RATIO": Case(patterns.takes_part, 0.099, 0.101, True),
     "MIN_PHASE_SHARE": Case(lambda share: runs.imbalanced(2.0, share), 0.098, 0.102, True),
     "MIN_DISPLACED_PAGES": Case(nodes.thread_moved, 5, 6, True),
@@ -77,6 +79,11 @@ CASES = {
     "MIN_THREADS_OF_CHANCE": Case(patterns.one_thread_varies, 3, 4, False),
     "MIN_DRAWN_ACCESSES": Case(patterns.are_parts, 127, 129, True),
     "MIN_CHANCE_ACCESSES": Case(patterns.are_drawn, 0.49, 0.51, True),
+    "MIN_ROLES": Case(streams.threads_have_roles, 0.49, 0.51, True),
+    "MIN_HANDED_SHARE": Case(streams.most_is_handed_on, 0.49, 0.51, True),
+    "MAX_READS_PER_WRITE": Case(streams.is_read_about_once, 3.95, 4.05, False),
+    "MIN_FILLS": Case(streams.is_filled_again, 0.98, 1.02, True),
+    "MIN_INSTANCES_OF_STREAM": Case(streams.blocks_follow_each_other, 15, 16, True),
     "MIN_WAITING_SHARE": Case(runs.is_waited_on, 0.49, 0.51, True),
     "MAX_BLOCK_RUNS": Case(patterns.users_change_often, 12, 13, True),
     "MIN_TURN_CORRELATION": Case(patterns.parts_come_in_turn, 0.8, 0.95, True),

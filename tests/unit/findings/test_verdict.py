@@ -57,6 +57,8 @@ def test_a_policy_that_saves_what_no_fix_does_is_told(said: Any) -> None:
 def test_without_anything_to_do_the_finding_about_the_run_is_the_conclusion(said: Any) -> None:
     assert said(group(Kind.PARTITIONED), group(Kind.NO_PROBLEM, None, None)) == "why None"
     assert said(group(Kind.PARTITIONED)) == ""
+    handed = said(group(Kind.PARTITIONED), group(Kind.PRODUCER_CONSUMER))
+    assert handed.startswith("Threads hand data to each other. The nodes of these threads matter")
     assert said() == ""
 
 

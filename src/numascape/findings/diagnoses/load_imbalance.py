@@ -6,12 +6,19 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from numascape.analysis.ownership import Owner
+from numascape.analysis.ownership import Owner, is_remainder
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Place, Remedy
+from numascape.findings.page_use import Floats
 from numascape.findings.pattern import Pattern
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
-from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_IMBALANCE, MIN_PHASE_SHARE, sureness
+from numascape.findings.thresholds import (
+    MAX_IDLE_RATIO,
+    MIN_COMMON_WORK,
+    MIN_IMBALANCE,
+    MIN_PHASE_SHARE,
+    sureness,
+)
 from numascape.findings.wording import threads_text
 from numascape.quantities import share_of
 from numascape.trace.phase import loose_phases
@@ -27,12 +34,15 @@ def diagnose(run: Run) -> list[Finding]:
         for s, owner in run.owners.items()
         if owner is not Owner.RUNTIME and s not in run.waited_on
     ]
-    by_thread = (
+    by_structure = (
         run.trace.accesses.lazy()
         .filter(pl.col("structure").is_in(own))
-        .group_by("phase", "thread")
-        .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+        .group_by("phase", "thread", "structure")
+        .agg(pl.col("reads", "writes").sum())
         .collect()
+    )
+    by_thread = by_structure.group_by("phase", "thread").agg(
+        count=(pl.col("reads") + pl.col("writes")).sum()
     )
     loose = loose_phases(run.trace)
     main = run.trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
@@ -40,9 +50,14 @@ def diagnose(run: Run) -> list[Finding]:
     for (phase,), rows in sorted(by_thread.partition_by("phase", as_dict=True).items()):
         working = rows.filter(~pl.col("thread").is_in(main)) if phase in loose else rows
         for together in _living_together(run, working):
-            finding = _of_phase(run, int(str(phase)), together)
-            if finding is not None:
-                found.append(finding)
+            teams = [together]
+            if phase in loose:
+                made = by_structure.filter(pl.col("phase") == phase)
+                teams = _with_the_same_work(run, together, made)
+            for team in teams:
+                finding = _of_phase(run, int(str(phase)), team)
+                if finding is not None:
+                    found.append(finding)
     return found
 
 
@@ -50,6 +65,45 @@ def _living_together(run: Run, rows: pl.DataFrame) -> list[pl.DataFrame]:
     """The rows of the threads of each stage. Threads do not wait for those that ended before."""
     threads = run.trace.threads.filter(pl.col("thread").is_in(rows["thread"].implode()))
     return [rows.filter(pl.col("thread").is_in(team)) for team in teams_of(threads)]
+
+
+def _with_the_same_work(run: Run, rows: pl.DataFrame, made: pl.DataFrame) -> list[pl.DataFrame]:
+    """The rows in teams of threads that do the same work: another stage has no share in it.
+
+    `made` has the accesses of each thread by structure. Threads do the same work if they read and
+    write the same structures of the program.
+    """
+    named = [
+        row["structure"]
+        for row in run.trace.structures.iter_rows(named=True)
+        if run.owners[row["structure"]] is Owner.PROGRAM and not is_remainder(row)
+    ]
+    threads = rows["thread"].to_list()
+    used = made.filter(pl.col("structure").is_in(named), pl.col("thread").is_in(threads))
+    kinds = used.unpivot(["reads", "writes"], index=["thread", "structure"])
+    table = kinds.pivot(
+        "thread", index=["structure", "variable"], values="value", sort_columns=True
+    ).fill_null(0)
+    profiles = {
+        int(name): table[name].to_numpy() / max(1, int(table[name].sum()))
+        for name in table.columns[2:]
+    }
+    teams: list[list[int]] = []
+    for thread in threads:
+        mine = profiles.get(thread)
+        alike = [
+            team
+            for team in teams
+            if any(_common(mine, profiles.get(other)) >= MIN_COMMON_WORK for other in team)
+        ]
+        joined = [thread, *(other for team in alike for other in team)]
+        teams = [*(team for team in teams if team not in alike), joined]
+    return [rows.filter(pl.col("thread").is_in(team)) for team in teams]
+
+
+def _common(one: Floats | None, other: Floats | None) -> float:
+    """The share of two threads' work that is the same; 1 if it is not known of one of them."""
+    return 1.0 if one is None or other is None else float(np.minimum(one, other).sum())
 
 
 def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:

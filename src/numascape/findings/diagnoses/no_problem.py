@@ -30,7 +30,8 @@ _ELSEWHERE = (
 
 def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     """Return the finding when none of the `others` has a fix and the trace can show it."""
-    if any(finding.to_do for finding in others):
+    # Where threads hand data to each other, their nodes matter.
+    if any(finding.to_do or finding.kind is Kind.PRODUCER_CONSUMER for finding in others):
         return []
     local = _local_share(run)
     if local is None and not knows_touches(run.trace):

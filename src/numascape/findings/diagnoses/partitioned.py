@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each thread works on its own pages, and they are local. No action needed."""
+"""Each thread works on its own pages (or one thread on all), and they are local: no action."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from numascape.findings.thresholds import MIN_DOMINANT_SHARE, sureness
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    if subject.pattern is not Pattern.SPLIT or subject.whole.first_toucher is None:
+    alone = bool(subject.threads) and subject.whole.threads == 1
+    if subject.whole.first_toucher is None or not (alone or subject.pattern is Pattern.SPLIT):
         return None
     if subject.own_share < MIN_DOMINANT_SHARE or (subject.remote or 0.0) > 1 - MIN_DOMINANT_SHARE:
         return None
@@ -22,7 +23,7 @@ def diagnose(subject: Subject) -> Finding | None:
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
-        why=who_touched(subject),
+        why=_whose(subject.threads[0]) if alone else who_touched(subject),
         fixes=(
             Fix(
                 "No action needed. Keep each thread on the CPUs where it started. "
@@ -37,3 +38,7 @@ def diagnose(subject: Subject) -> Finding | None:
         confidence=sureness(min(subject.own_share, subject.use.dominance), MIN_DOMINANT_SHARE, 1.0),
         place=subject.used_at,
     )
+
+
+def _whose(thread: int) -> str:
+    return f"Only thread {thread} uses it, and it touched the pages first."

@@ -3,7 +3,7 @@
 // std::thread and bounded channels (main is the fourth thread); a worker makes its own table.
 // label: table = partitioned
 // Why: a worker allocates, fills and looks up its own shard, and no other thread uses it.
-// label: batch = shared by groups
+// label: batch = producer and consumer
 // Why: main writes each batch of requests, and the worker that gets it reads it once.
 // action: batch = none
 use std::sync::mpsc::{sync_channel, Receiver};

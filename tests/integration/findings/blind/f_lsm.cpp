@@ -6,7 +6,7 @@
 // Why: whoever takes a range writes its new table, and in the next round any other thread reads it.
 // action: merged = divide
 // harm: merged = copy
-// label: memtable = shared by groups
+// label: memtable = producer and consumer
 // Why: main refills the same buffer in every round, and the four threads each read a part of it
 // once.
 // action: memtable = none|spread

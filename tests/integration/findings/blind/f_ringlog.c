@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A logger: three producers write records to their own rings, and main drains all rings.
 // POSIX threads, atomics; one producer and one consumer per ring.
-// label: slots = shared by groups
+// label: slots = producer and consumer
 // Why: each page of a ring is written by its producer and read by the consumer, in equal shares,
 // again and again.
 // action: slots = none

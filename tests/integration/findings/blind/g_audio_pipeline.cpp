@@ -2,11 +2,11 @@
 // Audio blocks go through three stages, each in its own thread: decode, filter, and meter.
 // std::thread; two queues of blocks, each for one producer and one consumer, with condition
 // variables.
-// label: decoded = shared by groups
+// label: decoded = producer and consumer
 // Why: the decoder writes each block, and the filter reads it, again and again in the same blocks.
 // action: decoded = none|local
 // harm: decoded = copy
-// label: filtered = shared by groups
+// label: filtered = producer and consumer
 // Why: the filter writes each block, and the meter reads it.
 // action: filtered = none|local
 // harm: filtered = copy

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts words: a reader fills buffers with text, and three counters take the full ones from a
 // queue and give them back. POSIX threads, a mutex and condition variables.
-// label: buffers = shared by groups
+// label: buffers = producer and consumer
 // Why: the reader writes each buffer, and whichever counter is free reads it, again and again.
 // action: buffers = none|spread
 // harm: buffers = copy

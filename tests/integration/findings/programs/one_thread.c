@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: there is one thread only.
+// label: A = partitioned
 // label: run = no NUMA problem
 #include <stdio.h>
 #include <stdlib.h>

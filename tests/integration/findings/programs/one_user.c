@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trap: initialised by the main thread, and used by it alone.
+// label: A = partitioned
 // label: run = no NUMA problem
 #include <omp.h>
 #include <stdio.h>

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Some threads fill the pages again and again, and other threads read what these wrote.
+
+A ring of messages or the buffers between the stages of a pipeline are used so. Each value must go
+from one thread to another, wherever its page is; therefore the nodes of the threads matter, and
+those of the pages do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+from numascape.findings.advice import pin
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
+from numascape.findings.kept import kept
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import Subject
+from numascape.findings.thread_groups import has_separate_groups
+from numascape.findings.thresholds import (
+    MAX_READS_PER_WRITE,
+    MIN_CACHE_RESIDENT_BYTES,
+    MIN_FILLS,
+    MIN_GAIN,
+    MIN_HANDED_SHARE,
+    MIN_INSTANCES_OF_STREAM,
+    MIN_ROLES,
+    MIN_USER_SHARE,
+    sureness,
+)
+from numascape.findings.wording import threads_text
+from numascape.findings.work import used_while_others_lived
+from numascape.quantities import percent, share_of
+from numascape.trace.phase import loose_phases
+
+
+@dataclass(frozen=True)
+class Handed:
+    """How threads hand data to each other in a structure.
+
+    `roles` is half the sum of the differences between the threads' shares of the reads and of the
+    writes: 0 if all threads read and write alike, 1 if none does both. `others` is the share of the
+    reads by threads that do not write the page.
+    """
+
+    reads: int
+    writes: int
+    roles: float
+    others: float
+    producers: tuple[int, ...]
+    consumers: tuple[int, ...]
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding, or None."""
+    run = subject.run
+    if subject.row["size"] < MIN_CACHE_RESIDENT_BYTES:
+        return None
+    handed = kept(run.trace, ("handed", subject.structure), lambda: _handed(subject))
+    if handed is None or not _is_stream(subject, handed):
+        return None
+    if handed.others * handed.reads < MIN_GAIN * run.accesses:
+        return None
+    # If each group of threads can have a node of its own, this is the better advice.
+    if subject.pattern is Pattern.GROUPS and has_separate_groups(run):
+        return None
+    return Finding(
+        kind=Kind.PRODUCER_CONSUMER,
+        structure=subject.structure,
+        name=subject.name,
+        threads=tuple(sorted({*handed.producers, *handed.consumers})),
+        why=(
+            f"It is filled again and again by {threads_text(handed.producers)}, and read by "
+            f"{threads_text(handed.consumers)}. {percent(handed.others)} of the reads are by "
+            "threads that do not write the page. Wherever a page is, its data goes from one thread "
+            "to another."
+        ),
+        fixes=(
+            Fix(
+                "No placement of its pages helps. Run these threads on one node, if it has a CPU "
+                f"for each of them. {pin(run)} Keep it so small that it stays in the cache that "
+                "they share."
+            ),
+        ),
+        evidence=(
+            Evidence("reads by threads that do not write the page", handed.others, "share"),
+            Evidence("difference between readers and writers", handed.roles, "share"),
+            Evidence("writes", handed.writes, "count"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=sureness(min(handed.others, handed.roles), MIN_ROLES, 1.0),
+        place=subject.used_at,
+    )
+
+
+def _is_stream(subject: Subject, handed: Handed) -> bool:
+    """Whether threads have roles, and data is handed on repeatedly, and read about once."""
+    less, more = sorted((handed.reads, handed.writes))
+    again = (
+        handed.writes >= MIN_FILLS * subject.touched_bytes
+        or subject.row["instances"] >= MIN_INSTANCES_OF_STREAM
+    )
+    return (
+        again
+        and more <= MAX_READS_PER_WRITE * less
+        and handed.roles >= MIN_ROLES
+        and handed.others >= MIN_HANDED_SHARE
+    )
+
+
+def _handed(subject: Subject) -> Handed | None:
+    """What threads did outside of parallel regions while others lived; None if nothing is read."""
+    trace = subject.run.trace
+    rows = subject.run.rows.filter(
+        (pl.col("structure") == subject.structure) & pl.col("phase").is_in(loose_phases(trace))
+    )
+    used = (
+        used_while_others_lived(trace, rows)
+        .group_by(*PAGE[1:], "thread")
+        .agg(pl.col("reads", "writes").sum())
+    )
+    by_thread = used.group_by("thread").agg(pl.col("reads", "writes").sum()).sort("thread")
+    reads, writes = int(by_thread["reads"].sum()), int(by_thread["writes"].sum())
+    if not reads or not writes:
+        return None
+    parts = by_thread.with_columns(pl.col("reads") / reads, pl.col("writes") / writes)
+    by_others = used.filter(
+        pl.col("writes") <= MIN_USER_SHARE * pl.col("writes").sum().over(PAGE[1:]),
+        pl.col("writes").sum().over(PAGE[1:]) > 0,
+    )
+    least = MIN_USER_SHARE / by_thread.height
+    return Handed(
+        reads=reads,
+        writes=writes,
+        roles=float((parts["reads"] - parts["writes"]).abs().sum()) / 2,
+        others=share_of(float(by_others["reads"].sum()), reads),
+        producers=tuple(parts.filter(pl.col("writes") >= least)["thread"]),
+        consumers=tuple(parts.filter(pl.col("reads") >= least)["thread"]),
+    )

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data that some threads write and others read, the stages of a pipeline, and one thread's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numascape.findings import Kind, findings_of
+from synthetic.patterns import Pattern
+from unit.findings.run_cases import kinds, run_of
+from unit.findings.stream_cases import FILLED, PAGES, handed, unequal
+
+
+def test_a_ring_belongs_to_its_producer_and_its_consumer() -> None:
+    found = findings_of(run_of(handed()))
+    (stream,) = (one for one in found if one.kind is Kind.PRODUCER_CONSUMER)
+    assert (stream.name, stream.threads, stream.to_do) == ("ring", (1, 2), False)
+    assert "filled again and again by thread 1, and read by thread 2. 100 %" in stream.why
+    assert "Run these threads on one node" in stream.advice[0]
+    assert stream.confidence == 1.0
+    # Their nodes matter, so there is no verdict that NUMA does not.
+    assert {one.kind for one in found} == {Kind.PRODUCER_CONSUMER, Kind.PARTITIONED}
+
+
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [(64, None), (8192, Kind.PRODUCER_CONSUMER), (400_000, Kind.PRODUCER_CONSUMER)],
+)
+def test_a_small_ring_goes_from_cache_to_cache(size: int, kind: Kind | None) -> None:
+    pattern = Pattern("small", 3)
+    pages = np.arange(-(-size // 4096))
+    ring = pattern.structure("ring", len(pages), size=size)
+    pattern.access(ring, pages, 1, 0, 100 * FILLED)
+    pattern.access(ring, pages, 2, 100 * FILLED, 0)
+    pattern.touch(ring, pages, 1)
+    assert kinds(run_of(pattern)) == ({kind} if kind else set())
+
+
+def test_a_consumer_that_is_the_main_thread_oversees_nothing() -> None:
+    """Three threads fill a part of the ring each, and main reads all of them."""
+    pattern = Pattern("rings", 4)
+    page = np.arange(300)
+    ring = pattern.structure("ring", 300)
+    pattern.access(ring, page, 1 + page // 100, 0, FILLED)
+    pattern.access(ring, page, 0, FILLED, 0)
+    pattern.touch(ring, page, 1 + page // 100)
+    assert kinds(run_of(pattern)) == {Kind.PRODUCER_CONSUMER}
+
+
+def test_what_one_thread_wrote_before_others_began_is_not_handed_on() -> None:
+    pattern = handed()
+    for page in range(PAGES):
+        pattern.see(0, page, 1, 0b11, times=4, alone=4)
+        pattern.see(0, page, 2, 0b11, times=4)
+    assert kinds(run_of(pattern)) == {Kind.REMOTE_FIRST_TOUCH}
+
+
+def test_in_a_region_all_threads_work_in_turn() -> None:
+    pattern = Pattern("region", 4)
+    pattern.phase("outside")
+    region = pattern.phase("region", line=3)
+    page = np.arange(PAGES)
+    ring = pattern.structure("ring", PAGES)
+    pattern.access(ring, page, 1, 0, FILLED, phase=region)
+    pattern.access(ring, page, 2, FILLED, 0, phase=region)
+    pattern.touch(ring, page, 1, phase=region)
+    assert Kind.PRODUCER_CONSUMER not in kinds(run_of(pattern))
+
+
+def test_pairs_that_can_have_a_node_each_are_groups() -> None:
+    pattern = Pattern("pairs", 5)
+    page = np.arange(PAGES)
+    ring = pattern.structure("ring", PAGES)
+    pair = page // (PAGES // 2)
+    pattern.access(ring, page, 1 + pair, 0, FILLED)
+    pattern.access(ring, page, 3 + pair, FILLED, 0)
+    pattern.touch(ring, page, 1 + pair)
+    assert kinds(run_of(pattern)) == {Kind.SHARED_BY_GROUPS}
+
+
+@pytest.mark.parametrize(("common", "uneven"), [(1.0, True), (0.0, False)])
+def test_a_stage_has_no_share_in_the_work_of_others(common: float, uneven: bool) -> None:
+    """The first thread makes twice as many accesses as each of the three others."""
+    found = {one.kind for one in unequal(common)}
+    assert (Kind.LOAD_IMBALANCE in found) == uneven
+
+
+def test_one_reads_and_the_other_writes_the_same_structure() -> None:
+    """They do other work, although it is on the same structure."""
+    pattern = handed(reads_per_write=3.0)
+    assert Kind.LOAD_IMBALANCE not in {one.kind for one in findings_of(run_of(pattern))}
+
+
+@pytest.mark.parametrize(("second_user", "found"), [(False, True), (True, False)])
+def test_what_one_thread_uses_alone_is_partitioned(second_user: bool, found: bool) -> None:
+    pattern = Pattern("alone", 3)
+    page = np.arange(PAGES)
+    own = pattern.structure("own", PAGES)
+    pattern.access(own, page, 1, FILLED, 0)
+    pattern.touch(own, page, 1)
+    if second_user:  # too little to be a user, but not alone
+        pattern.access(own, page[:1], 2, 1, 0)
+    run = run_of(pattern)
+    assert (kinds(run) == {Kind.PARTITIONED}) == found
+    if found:
+        (one,) = (one for one in findings_of(run) if one.kind is Kind.PARTITIONED)
+        assert one.why == "Only thread 1 uses it, and it touched the pages first."
+
+
+def test_what_another_thread_touched_first_is_not_partitioned() -> None:
+    pattern = Pattern("filled", 3)
+    page = np.arange(PAGES)
+    own = pattern.structure("own", PAGES)
+    pattern.access(own, page, 1, FILLED, 0)
+    pattern.touch(own, page, 2)
+    assert kinds(run_of(pattern)) == {Kind.REMOTE_FIRST_TOUCH}
