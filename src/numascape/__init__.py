@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numascape.api.job import Job
+    from numascape.api.opened_trace import OpenedTrace
     from numascape.api.recording import record
     from numascape.api.regions import region, region_end
-    from numascape.api.trace import Trace
 
 __version__: str
 __all__ = [
     "Job",
     "NumascapeError",
-    "Trace",
+    "OpenedTrace",
     "__version__",
     "open",
     "record",
@@ -38,8 +38,8 @@ __all__ = [
 
 
 # Any stands for Job, of which most callers know that it is none: they need no check of the type.
-def open(path: str | os.PathLike[str]) -> Trace | Any:
-    """Open the trace or the job in the folder `path`: a Trace or a Job. Both read on demand.
+def open(path: str | os.PathLike[str]) -> OpenedTrace | Any:
+    """Open the trace or the job in the folder `path`. Its files are read when they are needed.
 
     Raises NumascapeError if it is neither, is damaged, or has a newer version of the format.
     """
@@ -52,9 +52,9 @@ def open(path: str | os.PathLike[str]) -> Trace | Any:
         from numascape.api.job import Job
 
         return Job(path)
-    from numascape.api.trace import Trace
+    from numascape.api.opened_trace import OpenedTrace
 
-    return Trace.read(path)
+    return OpenedTrace.read(path)
 
 
 def __dir__() -> list[str]:
@@ -67,10 +67,10 @@ def __getattr__(name: str) -> object:
         from numascape.installation import installed_version
 
         return installed_version()
-    if name == "Trace":
-        from numascape.api.trace import Trace
+    if name == "OpenedTrace":
+        from numascape.api.opened_trace import OpenedTrace
 
-        return Trace
+        return OpenedTrace
     if name == "Job":
         from numascape.api.job import Job
 

@@ -171,7 +171,7 @@ def test_some_ranks_are_recorded_and_others_run(folder: Path) -> None:
 
 def test_one_rank_writes_a_trace(folder: Path) -> None:
     record("-o", "one.numascape", "--", "./rank", folder=folder, ranks=1)
-    assert isinstance(numascape.open(folder / "one.numascape"), numascape.Trace)
+    assert isinstance(numascape.open(folder / "one.numascape"), numascape.OpenedTrace)
 
 
 def test_a_refused_rank_is_one_line(folder: Path) -> None:

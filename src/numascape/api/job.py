@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from numascape.api.trace import Trace
+from numascape.api.opened_trace import OpenedTrace
 from numascape.jobs.classes import RankClass, classes_of
 from numascape.jobs.describe import describe_job
 from numascape.jobs.engines import Engine
@@ -37,9 +37,9 @@ class Job:
     def _analysed(self) -> AnalysedJob:
         return open_job(self.path, self._engine)
 
-    def rank(self, rank: int) -> Trace:
+    def rank(self, rank: int) -> OpenedTrace:
         """The trace of one rank."""
-        return Trace.read(part_folder(self.path, rank))
+        return OpenedTrace.read(part_folder(self.path, rank))
 
     @property
     def ranks(self) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from numascape.api.trace import Trace
+from numascape.api.opened_trace import OpenedTrace
 from numascape.errors import NumascapeError
 from numascape.recorders.record import RecordRequest
 from numascape.recorders.record import record as run_recorder
@@ -26,7 +26,7 @@ def record(
     every: float | None = None,
     traffic: bool = False,
     cache: str | None = None,
-) -> Trace:
+) -> OpenedTrace:
     """Run a program, record it, and open its trace. The options are those of `numascape record`.
 
     `program` is the program and its arguments. `output` is the folder of the trace; None is a
@@ -46,7 +46,7 @@ def record(
     target = Path(output) if output is not None else _temporary(command[0])
     options = RecordOptions(recorder, stack, lines, phases, every, choose_cache(traffic, cache))
     run_recorder(RecordRequest(command, target, options), lambda _: None)
-    return Trace.read(target)
+    return OpenedTrace.read(target)
 
 
 def _temporary(program: str) -> Path:

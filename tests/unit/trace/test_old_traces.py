@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 import numascape
-from numascape import Trace
+from numascape import OpenedTrace
 
 OLD = Path(__file__).parent / "traces" / "version-1"
 
 
 @pytest.fixture(scope="module")
-def old() -> Trace:
+def old() -> OpenedTrace:
     return numascape.open(OLD)
 
 
-def test_all_tables_of_an_old_trace_are_read(old: Trace) -> None:
+def test_all_tables_of_an_old_trace_are_read(old: OpenedTrace) -> None:
     assert old.info.version == 1
     assert (old.info.totals.reads, old.info.totals.writes) == (4_207_664, 72_056)
     assert old.info.totals.counted_reads is None  # not known then
@@ -34,7 +34,7 @@ def test_all_tables_of_an_old_trace_are_read(old: Trace) -> None:
     assert (reads, writes) == (4_207_664, 72_056)
 
 
-def test_an_old_trace_is_judged_and_reported(old: Trace, tmp_path: Path) -> None:
+def test_an_old_trace_is_judged_and_reported(old: OpenedTrace, tmp_path: Path) -> None:
     assert [finding.kind.value for finding in old.findings()] == [
         "cache-resident",
         "no NUMA problem",

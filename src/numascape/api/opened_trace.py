@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace with all that can be computed from it, for scripts and notebooks."""
+"""An opened trace: its tables, and what can be computed from them. For scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from numascape import trace as tables
 from numascape.analysis.run_description import describe_run
 from numascape.figures.plots import Plots
+from numascape.trace import Trace
 from numascape.trace.files import table_path
 from numascape.trace.phase import TraceOfPhase
 from numascape.trace.selection import find_phase
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Modules are imported in the methods that need them: most users open a trace for its tables only.
 
 
-class _Computed(tables.Trace):
+class _Results(Trace):
     """What can be computed from a trace, of the whole run or of one phase.
 
     A `machine` is a Machine, the name of one that `numascape machine show --list` prints, or the
@@ -106,16 +106,16 @@ class _Computed(tables.Trace):
         return None
 
 
-class Trace(_Computed):
+class OpenedTrace(_Results):
     """A recorded run: its tables as Polars data frames, and what can be computed from them.
 
     `numascape.open` returns it. The tables (`structures`, `threads`, `phases`, `accesses`,
     `first_touch`, `placement`, `lines`, `instances`, ...) have the columns of docs/trace-format.md.
     """
 
-    def phase(self, wanted: str | int) -> Phase:
+    def phase(self, wanted: str | int) -> OpenedPhase:
         """The same trace restricted to one phase, by name or number."""
-        return Phase.of(self, find_phase(self, str(wanted)))
+        return OpenedPhase.of(self, find_phase(self, str(wanted)))
 
     def scan(self, table: str) -> pl.LazyFrame:
         """The table of this name as a lazy frame, to read only the needed rows and columns.
@@ -127,8 +127,8 @@ class Trace(_Computed):
         return pl.scan_parquet(table_path(self.path, table))
 
 
-class Phase(_Computed, TraceOfPhase):
-    """One phase of a trace, with the same tables and methods."""
+class OpenedPhase(_Results, TraceOfPhase):
+    """One phase of an opened trace, with the same tables and methods."""
 
     def __repr__(self) -> str:
         """Return three lines about the run, and one that names the phase."""

@@ -25,7 +25,7 @@ SNIPPET = re.compile(r"(<!-- not run[^>]*-->\n)?```python\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def stencil(tmp_path_factory: pytest.TempPathFactory) -> numascape.Trace:
+def stencil(tmp_path_factory: pytest.TempPathFactory) -> numascape.OpenedTrace:
     path = tmp_path_factory.mktemp("api") / "run.numascape"
     write_pattern(seismic(640, 8), path)
     return numascape.open(path)
@@ -57,23 +57,23 @@ def test_the_documents_python_runs(tmp_path: Path, document: str) -> None:
     assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_a_trace_says_in_three_lines_what_ran(stencil: numascape.Trace) -> None:
+def test_a_trace_says_in_three_lines_what_ran(stencil: numascape.OpenedTrace) -> None:
     lines = repr(stencil).splitlines()
     assert len(lines) == 3
     assert lines[0].startswith("run.numascape: ")
     assert "threads made" in lines[2]
 
 
-def test_a_summary_has_a_row_for_each_structure(stencil: numascape.Trace) -> None:
+def test_a_summary_has_a_row_for_each_structure(stencil: numascape.OpenedTrace) -> None:
     assert stencil.summary().equals(structure_summary(stencil))
 
 
-def test_a_lazy_table_has_the_same_rows(stencil: numascape.Trace) -> None:
+def test_a_lazy_table_has_the_same_rows(stencil: numascape.OpenedTrace) -> None:
     for table in ("structures", "accesses", "instances"):
         assert stencil.scan(table).collect().equals(stencil.table(table)), table
 
 
-def test_findings_predictions_and_plans_are_for_the_machine(stencil: numascape.Trace) -> None:
+def test_findings_predictions_and_plans_are_for_the_machine(stencil: numascape.OpenedTrace) -> None:
     found = stencil.findings("numa16")
     assert found[0].gain is not None
     assert found[0].gain.machine.startswith("NUMA16")
@@ -84,7 +84,9 @@ def test_findings_predictions_and_plans_are_for_the_machine(stencil: numascape.T
     assert stencil.plan("numa16").structures
 
 
-def test_findings_and_plans_are_shown_in_one_line(stencil: numascape.Trace, tmp_path: Path) -> None:
+def test_findings_and_plans_are_shown_in_one_line(
+    stencil: numascape.OpenedTrace, tmp_path: Path
+) -> None:
     (first, *_) = stencil.findings("numa16")
     assert re.fullmatch(
         rf"<serial first touch of {re.escape(first.name)}: \d+ % of the run time saved, predicted; "
@@ -100,7 +102,7 @@ def test_findings_and_plans_are_shown_in_one_line(stencil: numascape.Trace, tmp_
     assert read_plan(tmp_path / "plan.toml") == plan
 
 
-def test_tab_offers_only_names(stencil: numascape.Trace) -> None:
+def test_tab_offers_only_names(stencil: numascape.OpenedTrace) -> None:
     assert [name for name in dir(stencil) if "." in name and not name.startswith("_")] == []
 
 
@@ -115,11 +117,11 @@ def test_a_phase_has_the_same_tables_and_methods(tmp_path: Path) -> None:
     assert repr(sweep).endswith("only phase sweep")
 
 
-def test_a_report_is_written(stencil: numascape.Trace, tmp_path: Path) -> None:
+def test_a_report_is_written(stencil: numascape.OpenedTrace, tmp_path: Path) -> None:
     assert stencil.report(tmp_path / "run.html").read_text().startswith("<!doctype html>")
 
 
-def test_figures_share_a_figure(stencil: numascape.Trace) -> None:
+def test_figures_share_a_figure(stencil: numascape.OpenedTrace) -> None:
     mpl.use("agg")
     figure, axes = plt.subplots(1, 2, layout="constrained")
     name = str(stencil.structures["name"][0])
@@ -135,7 +137,7 @@ def test_unknown_names_are_named(tmp_path: Path) -> None:
     write_pattern(heat(), tmp_path / "heat.numascape")
     with pytest.raises(AttributeError, match="no attribute 'recrod'"):
         numascape.recrod  # noqa: B018
-    assert {"Trace", "open", "record"} <= set(dir(numascape))
+    assert {"OpenedTrace", "open", "record"} <= set(dir(numascape))
     trace = numascape.open(tmp_path / "heat.numascape")
     with pytest.raises(numascape.NumascapeError, match="has no phase"):
         trace.phase("none")
