@@ -116,7 +116,7 @@ struct BlockPlan {
     instr_t* instruction[kMaxInstructions];
 };
 
-// Fills `plan` for the block. `count_stack`: accesses relative to rsp count too.
+// Fills `plan` for the block. `count_stack`: accesses relative to the stack pointer count too.
 void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan);
 
 }  // namespace numascape

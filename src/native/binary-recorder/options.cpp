@@ -2,15 +2,17 @@
 //
 // The options of the DynamoRIO client.
 //
-// Options: -directory DIR  where shards go     -no-stack  leave accesses relative to rsp out
-//          -files SOCKET SECRET  the server of files for a process that may not create them
-//          -no-lines       do not record which instructions touch which structure
-//          -attached       the program was running before
-//          -no-regions     parallel regions are no phases   -no-marks  nor are the program's marks
-//          -every NS       time slices of so many nanoseconds are the phases
-//          -tables N       use at most N tables of counters
-//          -cache W S L    threads have caches of W ways and 2^S sets of 2^L bytes: lines of memory
-//                          are counted, too
+// -directory DIR        where the shards go
+// -no-stack             accesses relative to the stack pointer are not counted
+// -files SOCKET SECRET  the server of files, for a process that may not create them
+// -no-lines             it is not recorded which instructions touch which structure
+// -attached             the program was running before
+// -no-regions           parallel regions are no phases
+// -no-marks             the program's marks are no phases
+// -every NS             time slices of this many nanoseconds are the phases
+// -tables N             at most N tables of counters are used
+// -cache W S L          threads have caches of W ways and 2^S sets of 2^L bytes; lines from memory
+//                       are counted, too
 
 #include <string_view>
 
