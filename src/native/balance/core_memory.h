@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of each core's process (a rank of vt), as vt's and LBAF's memory model has it: what
-// the process needs by itself, what its tasks hold, once each block that several of its tasks
-// share, and what its largest task needs in addition while it runs.
+// The memory of each core's process (a rank of vt), as vt's and LBAF's memory model has it: the sum
+// of what the process needs by itself, what its tasks hold, the blocks that its tasks share (each
+// once), and the largest amount that one of its tasks needs in addition while it runs.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GreedyRefine: Greedy with a preference for staying, as Charm++'s GreedyRefineLB does it. Greedy's
-// longest core is the goal; heaviest task first, a task stays where that keeps its core within the
-// goal (times a tolerance), and else goes to the least loaded core.
+// GreedyRefine: Greedy with a preference for staying, as Charm++'s GreedyRefineLB does it. The goal
+// is the load of the longest core of Greedy's mapping, times a tolerance. Tasks are taken heaviest
+// first. A task stays if its core then stays within the goal; otherwise it goes to the least loaded
+// core.
 #include <algorithm>
 
 #include "algorithms.h"

@@ -13,7 +13,7 @@ namespace numascape::balance {
 
 namespace {
 
-// Moves without a gain before a way is given up.
+// Moves without a gain before the search from an item is given up.
 constexpr int kPatience = 25;
 // A round that lowers the cost by less than this share is the last one.
 constexpr double kMinGain = 2e-4;

@@ -13,8 +13,9 @@ namespace numascape::balance {
 
 namespace {
 
-// Most steps of all optimal assignments together, about ten seconds. Beyond it, cores within nodes
-// are assigned greedily. If a node has more than kMaxCores cores, they are not exchanged.
+// The maximum number of steps of all optimal assignments together: about ten seconds. Beyond it,
+// cores within nodes are assigned greedily. If a node has more than kMaxCores cores, they are not
+// exchanged.
 constexpr double kMaxSteps = 4e9;
 constexpr std::size_t kMaxCores = 4096;
 

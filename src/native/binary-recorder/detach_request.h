@@ -3,10 +3,10 @@
 // DynamoRIO leaves a process when one of its threads gets a "nudge": a queued signal, SIGILL, that
 // DynamoRIO recognises by its contents.
 //
-// The kernel drops a signal for a thread that has one of this number already. DynamoRIO suspends
-// threads by SIGILL too, for instance while a thread forks. We therefore stop the thread and look
-// whether it has the nudge. It must not be sent twice: when DynamoRIO has left, SIGILL ends the
-// process.
+// If a signal of this number is already pending for a thread, the kernel drops a second one.
+// DynamoRIO suspends threads by SIGILL too, for instance while a thread forks. We therefore stop
+// the thread and look whether it has the nudge. It must not be sent twice: when DynamoRIO has left,
+// SIGILL ends the process.
 #pragma once
 
 namespace numascape {

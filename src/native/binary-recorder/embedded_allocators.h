@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allocators that a library or a program contains, under names of its own, instead of the C
-// library's malloc: jemalloc, as in Rust's crate for it, and mimalloc.
+// Allocators that a library or a program contains and uses instead of the C library's malloc:
+// jemalloc (for example from a Rust crate) and mimalloc. Their functions have names of their own.
 #pragma once
 
 #include <string_view>

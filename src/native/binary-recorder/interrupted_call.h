@@ -2,8 +2,9 @@
 //
 // Stopping a thread of another process interrupts the system call in which it waits. The kernel
 // makes the call again when the thread continues, but not if the thread continues elsewhere or gets
-// a signal with a handler. We therefore set the thread back to before the call. A signal that waits
-// or comes later then comes before the call: DynamoRIO ends the call as the kernel would have done.
+// a signal with a handler. We therefore set the thread back to before the call. A signal that is
+// pending, or arrives later, is then delivered before the call: DynamoRIO ends the call as the
+// kernel would have done.
 #pragma once
 
 #include <cstdint>

@@ -3,11 +3,12 @@
 // numascape-launch HOME DIRECTORY CLIENT-OPTIONS -- PROGRAM ARGUMENTS...
 //
 // Becomes PROGRAM, recorded: same process, standard streams, working directory, signals. HOME is
-// the folder with DynamoRIO's lib64/ and our client, DIRECTORY takes the shards. With HOME's
-// client left out (CLIENT-OPTIONS "bare") DynamoRIO runs the program alone, for comparison.
+// the folder with DynamoRIO's lib64/ and our client, DIRECTORY takes the shards. With the
+// CLIENT-OPTIONS "bare", DynamoRIO runs the program without our client, for comparison.
 //
-// DynamoRIO's library is an executable: executed with the program's path in its environment, it
-// loads the program under itself, and hands the same environment to what the program executes.
+// DynamoRIO's library is an executable. It is executed with the path of the program in its
+// environment. It then loads the program into its own process, and passes the same environment to
+// the programs that this one executes.
 //
 // Exit status 125 when the program cannot be recorded, 126 when it cannot be executed, 127 when it
 // is not found (as env(1) and other wrappers do), with one line in DIRECTORY/launch-error.

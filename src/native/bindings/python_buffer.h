@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python's buffer protocol in a module for Python 3.10's stable ABI. The protocol is part of that
-// ABI since 3.11, and Python.h declares it from there on only; 3.10 exports the same functions, and
-// its Py_buffer has the same fields (https://docs.python.org/3/c-api/buffer.html).
+// Python's buffer protocol in a module for Python 3.10's stable ABI. Python.h declares the protocol
+// for that ABI only since 3.11. Python 3.10 exports the same functions, and its Py_buffer has the
+// same fields (https://docs.python.org/3/c-api/buffer.html).
 #pragma once
 
 #include <Python.h>

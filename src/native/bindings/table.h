@@ -14,7 +14,7 @@
 namespace numascape {
 
 // A table of numbers that Python's data frame libraries read without a copy, by Arrow's capsules.
-// NumPy would also do, but takes longer to load than the conversion of a small recording.
+// NumPy could do this too, but loading it takes longer than the conversion of a small recording.
 class Table {
   public:
     // Columns have equal lengths; their memory is the vector's.

@@ -14,10 +14,10 @@
 //
 // A thread that has the line may read it, and may write it if no other thread has it. Anything else
 // calls use(): the line *moves*. The threads that lose the line also lose the entries of their
-// filters, so their next access asks again. A read or write of a line that another thread has
-// written since this thread had it is a *transfer*.
+// filters, so their next access asks again. An access to a line that another thread has written
+// after the last access by this thread is a *transfer*.
 //
-// A line *travels* when a thread writes it after others had it, for the second time; the first time
+// A line *travels* if, for the second time, a thread writes it after others had it. The first time
 // may be its initialisation. The first kAllWatched lines that travel are *watched*, and one in
 // kWatchedOneIn of the others, chosen by their address. Of a watched line, use() sees each access
 // with its bytes, until kQuiet accesses of a thread have touched no new byte. It is then known

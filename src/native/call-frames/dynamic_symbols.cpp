@@ -21,8 +21,8 @@ struct SymbolTables {
     uint64_t hashes = 0;
 };
 
-// The loader replaces the addresses in a module's dynamic section; one that it has not seen yet,
-// and musl's, have those of the file.
+// The loader of glibc replaces the addresses in the dynamic section of a module by those in memory.
+// In a module that it has not processed yet, and with musl, they are those of the file.
 uint64_t address_of(const Elf64_Dyn& entry, uint64_t start, uint64_t bias) {
     return entry.d_un.d_ptr < start ? entry.d_un.d_ptr + bias : entry.d_un.d_ptr;
 }

@@ -10,9 +10,9 @@
 namespace numascape {
 namespace {
 
-// To find a thread's state takes some system calls for each thread of Python. Threads of libraries
-// have none. So after a search in vain, this many allocations of the thread go without one; its
-// `state` counts them down. No address is as low.
+// Finding the state of a thread takes some system calls for each thread of Python. Threads of
+// libraries have no state. If a search finds none, the next allocations of this thread, so many, do
+// not search; `state` counts them down. No address is as low as this number.
 constexpr uint64_t kSkipped = 31;
 constexpr uint32_t kMaxInterpreters = 16;
 constexpr uint32_t kMaxThreads = 256;

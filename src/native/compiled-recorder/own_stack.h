@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For C++ and the assembler. What compiled code calls runs on a stack of the recorder's, one of
-// each thread: the program's may be that of a coroutine, of a few KiB.
+// The functions that compiled code calls run on a stack of the recorder, one for each thread. The
+// program's stack may be that of a coroutine, with only a few KiB. This header is for C++ and for
+// the assembler.
 #pragma once
 
 #define NUMASCAPE_OWN_STACK_BYTES 131072

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the accesses of whole loops: from a start, with up to a few steps, each so many times. For
-// counting.cpp alone, where all of it is inlined: hence the namespace without a name.
+// Counts all accesses of a loop nest, from a start address and, for each loop, a step and a number
+// of iterations. Only counting.cpp includes this file and inlines all of it, so the namespace has
+// no name.
 #pragma once
 
 #include "os.h"

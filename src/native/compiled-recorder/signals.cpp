@@ -6,10 +6,11 @@
 // The kernel keeps the signal, and delivers it at the end of the writing. Otherwise our handler
 // calls the program's. If the program asks for its handlers, it gets its own.
 //
-// The kernel delivers real-time signals of one number in the order in which they were sent. One
-// that is sent again comes behind those that were queued meanwhile. Its contents therefore wait in
-// the thread's list, and a token is queued in its place. Each delivery takes the first contents of
-// its number from the list, and a signal that is not a token leaves its own at the end.
+// The kernel delivers real-time signals of one number in the order in which they were sent. A
+// signal that is sent again would come after those that were queued meanwhile. Therefore its
+// contents wait in a list of the thread, and a token is queued in its place. A signal that is not a
+// token puts its own contents at the end of the list. Each delivery takes the first contents of its
+// number from the list.
 #include <algorithm>
 #include <cerrno>
 

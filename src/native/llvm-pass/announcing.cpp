@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code that tells the runtime in advance: rows and nests of accesses, executions of a loop's
-// body, the program's marks and parallel regions.
+// Inserts calls that announce to the runtime what comes: rows and nests of accesses, executions of
+// the body of a loop, the program's marks, and parallel regions.
 #include "counting.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 

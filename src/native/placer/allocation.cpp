@@ -2,8 +2,8 @@
 //
 // The heap. Allocating or freeing a block smaller than a page costs one comparison more. For larger
 // blocks, the call stack decides whether a rule applies. Such a block becomes a mapping of its own,
-// at the start of a page. Blocks of the C library are there only by chance, so freeing checks only
-// these addresses further.
+// at the start of a page. A block of the C library begins at a page only by chance, so `free` looks
+// up only such addresses.
 #include <cerrno>
 #include <cstdint>
 #include <cstring>

@@ -28,7 +28,8 @@ struct Touch {
     bool of_region = false;  // it was that of a region, and is not also that of what is below it
 };
 
-// The last first touch of every page, until the owner of the page is known.
+// The present first touch of every page, until the owner of the page is known. A page whose memory
+// was freed can be touched first again.
 class FirstTouches {
   public:
     FirstTouches(const PageOwners& owners, TouchColumns& out) : owners_(owners), out_(out) {}

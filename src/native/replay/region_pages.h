@@ -13,10 +13,10 @@
 
 namespace numascape {
 
-// The parts of memory that the program named (include/numascape/region.h). A page that lies in
-// several regions entirely belongs to the one that began last; when this one ends, to the one
-// before. The pages at the ends of a region, and those with regions smaller than a page, are
-// divided by bytes.
+// The parts of memory that the program named (include/numascape/region.h). A page that is
+// completely inside several regions belongs to the region that began last. When this region ends,
+// the page belongs to the one that began before it. The pages at the ends of a region, and those
+// with regions smaller than a page, are divided by bytes.
 class RegionPages {
   public:
     void add_small(uint32_t page, uint32_t owner, uint64_t bytes, const PageParts& parts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The call stacks of allocations. They have no time, and hold in forked processes too.
+// The call stacks of allocations. They have no time, and are valid in forked processes, too.
 #pragma once
 
 #include "replay.h"

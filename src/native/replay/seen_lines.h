@@ -13,7 +13,7 @@
 
 namespace numascape {
 
-// Which cache lines of pages samples saw threads use. Kept for the pages that several threads use.
+// The cache lines in which samples saw threads, for the pages that several threads use.
 class SeenLines {
   public:
     struct Circumstances {

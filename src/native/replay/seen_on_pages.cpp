@@ -7,7 +7,7 @@
 namespace numascape {
 namespace {
 
-// The division by bytes counts as much as so many samples.
+// The weight of the division by bytes, in samples.
 constexpr double kSamplesOfBytes = 4;
 
 double sum_of(const std::vector<double>& weights) {

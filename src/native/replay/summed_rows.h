@@ -10,10 +10,10 @@
 
 namespace numascape {
 
-// Rows with a key, and their sums: each key is there once, in order. Rows wait in many short lists:
-// `key.list()`, which rises with the key, says in which. A list is sorted and summed whenever it
-// has grown by half. Short lists are sorted in the processor's cache, and need little memory beside
-// their own.
+// Sums of rows by key: each key occurs once, in order. New rows wait in many short lists.
+// `key.list()` is the number of the list, which never decreases from one key to the next. A list is
+// sorted and summed whenever it has grown by half. Short lists are sorted in the processor's cache,
+// and need little memory beside their own.
 template <typename Key, typename Sum>
 class SummedRows {
   public:

@@ -8,7 +8,7 @@
 namespace numascape {
 
 // Which parts of a page samples saw in use: a bit for each of its 64 cache lines and, if all of it
-// is in one line, a bit for each byte of that. All 0 where the recorder knows only the page.
+// is in one line, a bit for each byte of this line. All 0 where the recorder knows only the page.
 struct SeenParts {
     uint64_t lines = 0;
     uint64_t bytes = 0;

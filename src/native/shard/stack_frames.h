@@ -4,10 +4,11 @@
 // variable of a function is where in its frame is known from debug information, during conversion.
 // Here, the counts of the pages are moved to the log when they get another owner.
 //
-// A frame that is gone is ended exactly only kExactEnds times per function. Later, it is left until
-// another large frame takes its place, so that a function that is called a million times costs
-// nothing: the small frames of other functions, which use the pages in between, then count as
-// part of it. Functions whose frames take each other's places very often are not followed any more.
+// The end of a frame is recorded exactly only kExactEnds times per function. After that, a frame
+// counts as present until another large frame takes its place. So a function that is called a
+// million times costs nothing. Small frames of other functions that use these pages in between
+// count as part of the frame. Functions whose frames replace each other very often are no longer
+// followed.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,7 @@ namespace numascape::symbols {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-// Variables of different blocks can have the same memory. Of more, the name says only that there
-// are.
+// Variables of different blocks can have the same memory. If there are more, the name only says so.
 constexpr std::size_t kMostNames = 3;
 
 // Compilers move the instruction that makes room for an array among those of the next lines.

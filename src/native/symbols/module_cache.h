@@ -7,8 +7,8 @@
 //   header | addresses | frames | globals | text ends | first frames | text
 //
 // Files are private to the build of this library that wrote them. They may come from another user
-// or be damaged: such files are ignored. They are written beside and renamed, so two recordings may
-// write the same file.
+// or be damaged: such files are ignored. They are written under another name and then renamed, so
+// two recordings may write the same file.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory operands of which a mask selects lanes.
+// Memory operands whose lanes are selected by a mask.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts accesses of which a mask or a vector of indices says, at run time, which lanes access
-// memory, and where.
+// Counts accesses whose lanes and addresses are known only at run time, from a mask or from a
+// vector of indices.
 #pragma once
 
 #include "counting_code.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the C library that are replaced by ours. What comes here is the state of the
-// program's registers at the call, for its call stack; C++ does the rest.
+// Functions of the C library that are replaced by ours. This file saves the registers of the
+// program at the call, for its call stack. C++ code does the rest.
 
 .macro SAVE register
     pushq %\register

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compiled code calls (CompiledRuntime): the functions of counting.cpp, on the thread's own
-// stack if it has one and is not on it already. Signals that came meanwhile are let in on the
-// program's stack.
+// The functions that compiled code calls (CompiledRuntime). They call the functions of counting.cpp
+// on the stack that the recorder has for the thread, if there is one and it is not in use already.
+// Signals that arrived meanwhile are delivered on the stack of the program.
 
 #include "own_stack.h"
 

@@ -2,7 +2,8 @@
 //
 // What compiled code calls, in each program and library. Callers expect all registers but r11 (and
 // rax where there is a result) to be kept: those that C++ code may change are saved here, and
-// the code behind is compiled without vector registers. A module is known by its note.
+// the code behind is compiled without vector registers. The recorder recognises a module by its ELF
+// note.
 
 #include "compiled_version.h"
 
