@@ -92,7 +92,7 @@ def balance(
         float,
         typer.Option(
             "--max-imbalance",
-            help="The aim for the time of the slowest core over the mean. Default: 1.05.",
+            help="The aim: the time of the slowest core, divided by the mean time. Default: 1.05.",
             show_default=False,
         ),
     ] = UNSET,
@@ -119,7 +119,7 @@ def balance(
             "--iterations",
             metavar="N",
             help="incumbent: iterations until the next balancing. A migration that only reduces "
-            "communication must save its price in them.",
+            "communication must save its price within these iterations.",
         ),
     ] = 1.0,
     start: Annotated[
@@ -191,8 +191,8 @@ def balance(
         typer.Option(
             "--groups",
             min=1,
-            help="incumbent: divide the nodes into so many groups, which processes balance: for "
-            "millions of tasks.",
+            help="incumbent: divide the nodes into this many groups. Each group is balanced in a "
+            "process of its own: for millions of tasks.",
             show_default=False,
         ),
     ] = None,

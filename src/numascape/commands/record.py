@@ -79,7 +79,7 @@ def record(
             help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
             "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
             "samples: the processor's samples of accesses, and first touches. "
-            "damon: with --pid, what memory is used, not by whom (root). "
+            "damon: with --pid, which memory is used, but not by which thread (root). "
             "Default: compiled if possible, else binary.",
             show_default=False,
         ),
@@ -105,7 +105,8 @@ def record(
         str | None,
         typer.Option(
             metavar="SIZE,WAYS,LINE",
-            help="With --traffic: the cache of each thread. Default: its share of this machine's.",
+            help="With --traffic: the cache of each thread. Default: the thread's share of the "
+            "caches of this machine.",
             show_default=False,
         ),
     ] = None,

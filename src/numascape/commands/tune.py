@@ -55,7 +55,7 @@ def tune(
             metavar="COMMAND",
             show_default=False,
             help="With --apply: run this before and after; the last line of its output is a "
-            "number, such as transactions per second. If it got worse, all is put back.",
+            "number, such as transactions per second. If it got worse, everything is moved back.",
         ),
     ] = None,
     lower_is_better: Annotated[
@@ -77,9 +77,9 @@ def tune(
     recorder: Annotated[
         Observer | None,
         typer.Option(
-            help="binary: counts each access, 2 to 3 times slower meanwhile. faults: samples by "
-            "the kernel's NUMA balancing, at about 1 % overhead. samples: those of the processor, "
-            "if it has any. Default: faults if balancing is on, else binary.",
+            help="binary: counts each access; meanwhile, the process is 2 to 3 times slower. "
+            "faults: samples of the kernel's NUMA balancing, at about 1 % overhead. samples: those "
+            "of the processor, if it has any. Default: faults if balancing is on, else binary.",
             show_default=False,
         ),
     ] = None,
@@ -114,10 +114,10 @@ def tune(
     """Observe a running process, and say which of its pages and threads to move, or move them.
 
     With --apply, the pages and threads are moved while the process runs, and it is observed again.
-    What was moved can be put back with `numascape move --undo`. Times are predictions.
+    `numascape move --undo` moves everything back. Times are predictions.
 
-    Exit status: 0 if all is in place or there is nothing to do, 1 if some is not or if all was put
-    back, 130 if interrupted, 2 for an error.
+    Exit status: 0 if all pages and threads are in place, or if there is nothing to do; 1 if some
+    are not, or if everything was moved back; 130 if interrupted; 2 for an error.
 
     Example: `numascape tune --pid llama-server`
 

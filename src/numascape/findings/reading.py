@@ -65,7 +65,9 @@ def _read(run: Run, structure: int, facts: Facts, found: Sequence[Finding]) -> R
 def _without_finding(run: Run, structure: int, facts: Facts) -> tuple[str, ...]:
     owner = run.owners[structure]
     if owner is Owner.RUNTIME:
-        return ("Memory of a library's own: nothing in the program's source decides on it.",)
+        return (
+            "A library allocated this memory for itself. The program's source cannot change it.",
+        )
     if owner is Owner.STACK:
         return ("A thread's stack is near the CPU on which the thread started: nothing to do.",)
     share = share_of(facts.accesses, run.accesses)
@@ -74,7 +76,9 @@ def _without_finding(run: Run, structure: int, facts: Facts) -> tuple[str, ...]:
         and facts.threads > 1
         and facts.own_share < 1 - MIN_FOREIGN_SHARE
     ):
-        return (f"Only {percent(share)} of the run's accesses go here: look elsewhere first.",)
+        return (
+            f"Only {percent(share)} of the run's accesses go here: check other structures first.",
+        )
     if facts.threads == 1:
         return ("Nothing is shared here.",)
     return ("Nothing to gain.",)

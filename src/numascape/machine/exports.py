@@ -11,20 +11,20 @@ from numascape.errors import NumascapeError
 from numascape.machine.description import Machine
 from numascape.machine.factors import Known, bandwidths, latencies, numa_factors
 
-Figure = Literal["factors", "latency", "bandwidth", "distances"]
+MatrixName = Literal["factors", "latency", "bandwidth", "distances"]
 
 
-def matrix_csv(machine: Machine, figure: Figure) -> str:
+def matrix_csv(machine: Machine, matrix: MatrixName) -> str:
     """A line per node of CPUs, a column per node of memory; unknown values are empty.
 
     NUMA factors have no unit, latencies are in ns, bandwidths in GB/s, distances are SLIT's.
     """
-    if figure == "distances":
+    if matrix == "distances":
         values = machine.distances.values if machine.distances else ()
     else:
-        values = _figure(machine, figure).values
+        values = _known_matrix(machine, matrix).values
     if not any(value is not None for row in values for value in row):
-        raise NumascapeError(f"the {figure} of {machine.name} is unknown")
+        raise NumascapeError(f"the {matrix} of {machine.name} is unknown")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["node", *(node.node for node in machine.nodes)])
@@ -34,10 +34,10 @@ def matrix_csv(machine: Machine, figure: Figure) -> str:
     return text.getvalue()
 
 
-def _figure(machine: Machine, figure: Figure) -> Known:
-    if figure == "factors":
+def _known_matrix(machine: Machine, matrix: MatrixName) -> Known:
+    if matrix == "factors":
         return numa_factors(machine)
-    return latencies(machine) if figure == "latency" else bandwidths(machine)
+    return latencies(machine) if matrix == "latency" else bandwidths(machine)
 
 
 # The distance of cores within a node, whose factor is 1; Scotch's distances are integers.

@@ -53,7 +53,7 @@ def test_this_host_is_shown_and_exported(
         (["show", "-m", "nowhere"], "there is no machine 'nowhere'"),
         (["show", "-m", "numa16", "-o", "a.txt"], "a machine is drawn to files that end in"),
         (
-            ["export", "-m", "numa16", "--format", "csv", "--figure", "latency"],
+            ["export", "-m", "numa16", "--format", "csv", "--matrix", "latency"],
             "the latency of NUMA16: 8 x AMD",
         ),
         (["export", "--format", "pdf"], "see: numascape machine export --help"),

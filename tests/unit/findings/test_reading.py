@@ -177,7 +177,7 @@ def test_memory_of_libraries_gets_no_advice_for_the_source(
     _, finding, reading = describe(pattern, owned.get("name", "grid->vx"))
     assert finding is None
     assert reading.advice == (
-        "Memory of a library's own: nothing in the program's source decides on it.",
+        "A library allocated this memory for itself. The program's source cannot change it.",
     )
 
 
@@ -225,7 +225,7 @@ def test_small_shares_are_not_worth_advice(describe: Callable[..., Described]) -
     pattern.touch(s, np.array([0]), 0)
     _, finding, reading = describe(pattern, "seed")
     assert finding is None
-    assert "look elsewhere first" in reading.advice[0]
+    assert "check other structures first" in reading.advice[0]
 
 
 class Counted(patterns.Pattern):

@@ -23,7 +23,7 @@ def said(accesses: int, threads: int, own: float, owner: Owner = Owner.PROGRAM) 
 @pytest.mark.parametrize(
     ("accesses", "threads", "own", "start"),
     [
-        (99, 2, 0.49, "Only 0.99 % of the run's accesses go here: look elsewhere first."),
+        (99, 2, 0.49, "Only 0.99 % of the run's accesses go here: check other structures first."),
         (99, 2, 0.5, "Nothing to gain."),
         (100, 2, 0.49, "Nothing to gain."),
         (99, 1, 0.49, "Nothing is shared here."),
@@ -37,7 +37,7 @@ def test_what_is_small_and_used_by_others_is_looked_at_last(
 
 
 def test_memory_that_nobody_places_is_said_so() -> None:
-    assert said(9000, 4, 0.0, Owner.RUNTIME).startswith("Memory of a library's own")
+    assert said(9000, 4, 0.0, Owner.RUNTIME).startswith("A library allocated this memory")
     assert said(9000, 4, 0.0, Owner.STACK).startswith("A thread's stack is near the CPU")
 
 

@@ -16,7 +16,7 @@ def cores(
     ] = None,
     quiet: NoProgressOption = False,
 ) -> None:
-    """Measure the latency of a cache line between each two cores of this host, in ns.
+    """Measure the latency of a cache line between each pair of cores of this host, in ns.
 
     It is half a round trip of a line that two cores write in turn. `balance --level-costs FILE`
     takes the matrix. With 64 cores, this takes about a minute, and longer if other programs run.

@@ -22,8 +22,8 @@ class Format(str, Enum):
     json = "json"
 
 
-class FigureOfPairs(str, Enum):
-    """What a CSV matrix holds."""
+class MatrixOfNodes(str, Enum):
+    """What the matrix between nodes has."""
 
     factors = "factors"
     latency = "latency"
@@ -37,9 +37,9 @@ def export(
     output: Annotated[
         Path | None, output_to("The file to write. Default: standard output.")
     ] = None,
-    figure: Annotated[
-        FigureOfPairs, typer.Option("--figure", help="With --format csv: which matrix.")
-    ] = FigureOfPairs.factors,
+    matrix: Annotated[
+        MatrixOfNodes, typer.Option("--matrix", help="With --format csv: which matrix.")
+    ] = MatrixOfNodes.factors,
 ) -> None:
     """Write a machine in a format for other programs.
 
@@ -59,7 +59,7 @@ def export(
     elif form is Format.scotch:
         text = scotch_architecture(opened)
     elif form is Format.csv:
-        text = matrix_csv(opened, figure.value)
+        text = matrix_csv(opened, matrix.value)
     else:
         text = encode_machine(opened).decode()
     if output is None:

@@ -94,9 +94,9 @@ def _change(subject: Subject) -> Change:
 def _other_lines(subject: Subject) -> Finding:
     within, every = subject.overlap_in_phases, subject.overlap
     why = (
-        "In each phase, each thread uses its own parts of a page. But the parts are others in "
-        "other phases: samples of all phases saw two threads in the same cache line "
-        f"{every.ratio:.1f} times as often as by chance, and those of one phase {within.ratio:.2f} "
+        "In each phase, each thread uses its own parts of a page. But these parts change from "
+        "phase to phase. In the samples of all phases, two threads are in the same cache line "
+        f"{every.ratio:.1f} times as often as by chance; in those of one phase, {within.ratio:.2f} "
         "times as often."
     )
     evidence = Evidence("lines in common, over chance", every.ratio, "times")

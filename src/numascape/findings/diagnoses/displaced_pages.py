@@ -76,8 +76,8 @@ def _cause(subject: Subject, full: bool, pages: pl.DataFrame) -> tuple[str, str]
         )
     if _left_behind(pages):
         return (
-            "the pages of each thread are on one other node, so the thread moved after it touched "
-            "them",
+            "the pages of each thread are together on another node, so the thread moved after it "
+            "touched them",
             pin(subject.run),
         )
     if _interleaved(pages):
