@@ -28,7 +28,7 @@ from numascape.prediction import (
     speeds_of,
 )
 from numascape.prediction.balancing import BalancingKernel, numa_balancing
-from numascape.prediction.layout import Layout, Nodes, laid_out
+from numascape.prediction.layout import LayoutName, NodeArray, laid_out
 from numascape.prediction.load import Tuning
 from numascape.prediction.model import calibrated
 from numascape.prediction.policies import replaced
@@ -103,7 +103,7 @@ class Run:
 
     trace: Trace
     demand: Demand
-    placed: Callable[[Nodes], pl.DataFrame]
+    placed: Callable[[NodeArray], pl.DataFrame]
 
 
 class Bench:
@@ -136,11 +136,11 @@ class Bench:
         self.scale = scale or (measured_s or 1.0) / self.base.seconds
         self.resident_bytes = resident_bytes
 
-    def threads(self, layout: Layout, run: Run) -> Nodes:
+    def threads(self, layout: LayoutName, run: Run) -> NodeArray:
         """Nodes of the run's threads; a main thread that only waits is in addition to the 64."""
         return np.resize(laid_out(THREADS, self.machine, layout), run.demand.threads)
 
-    def predict(self, run: Run, layout: Layout, policy: str) -> Prediction:
+    def predict(self, run: Run, layout: LayoutName, policy: str) -> Prediction:
         """Policy: first-touch, balancing, or interleave, which balancing does not change."""
         threads = self.threads(layout, run)
         if policy == "interleave":
@@ -159,7 +159,7 @@ class Bench:
         return found
 
     def _predicted(
-        self, run: Run, pages: pl.DataFrame, threads: Nodes, thread_seconds: float = 0.0
+        self, run: Run, pages: pl.DataFrame, threads: NodeArray, thread_seconds: float = 0.0
     ) -> Prediction:
         return predict(
             run.demand,
@@ -213,7 +213,7 @@ def sorting_cases(bench: Bench, traces: Path) -> list[Result]:
             continue
         policy = "first-touch" if row["numa_balancing"] == "off" else "balancing"
         policy = "interleave" if row["interleave"] == "on" else policy
-        layout: Layout = "numbered" if row["affinity"] == "on" else "scatter"
+        layout: LayoutName = "numbered" if row["affinity"] == "on" else "scatter"
         names = ("affinity", "numa_balancing", "interleave")
         label = ", ".join(name for name in names if row[name] == "on") or "none"
         found.append(
@@ -272,7 +272,7 @@ def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
     if schedule != "dynamic":
         return Run(trace, demand, lambda threads: first_touch(trace, bench.machine, threads))
 
-    def placed(threads: Nodes) -> pl.DataFrame:
+    def placed(threads: NodeArray) -> pl.DataFrame:
         touched = first_touch(trace, bench.machine, threads)
         return replaced(touched, interleave(trace, bench.machine), [counters])
 

@@ -26,7 +26,7 @@ from bench.tables import ResultTable, print_table, write_results
 from numascape.report.phases import shown_phases
 from numascape.trace import Trace
 from numascape.view.site import encode_window
-from numascape.view.windows import Wanted, Windows
+from numascape.view.windows import WindowRequest, Windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from synthetic.patterns import Pattern, many_pages, many_phases, many_threads, naive_matmul
@@ -118,7 +118,7 @@ def view_row(case: Case, trace: Trace) -> list[str | float | None]:
 
     def seconds(first: int, end: int) -> float:
         start = time.perf_counter()
-        wanted = Wanted(0, None, first, end, COLUMNS)
+        wanted = WindowRequest(0, None, first, end, COLUMNS)
         encode_window(wanted, windows.answer(wanted))
         return time.perf_counter() - start
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from numascape.balance import Problem
-from numascape.balance.graph import Cores, Numbers
+from numascape.balance.graph import Cores, Integers
 
 # Loads and costs are scaled to integers; the largest one becomes this value.
 STEPS = 256
@@ -42,12 +42,12 @@ class Given:
         self.weight = self._steps(weight)
 
     @staticmethod
-    def _steps(values: npt.NDArray[Any]) -> Numbers:
+    def _steps(values: npt.NDArray[Any]) -> Integers:
         scale = STEPS / values.max() if len(values) and values.max() > 0 else 1.0
-        steps: Numbers = np.maximum(1, np.ceil(values * scale)).astype(np.int64)
+        steps: Integers = np.maximum(1, np.ceil(values * scale)).astype(np.int64)
         return steps
 
-    def rows(self) -> tuple[Numbers, Numbers, Numbers]:
+    def rows(self) -> tuple[Integers, Integers, Integers]:
         """Offsets, neighbours and weights with both directions."""
         ends = np.concatenate([self.low, self.high])
         others = np.concatenate([self.high, self.low])
@@ -114,7 +114,7 @@ def metis_two_levels(given: Given) -> list[int]:
     offsets, others, weights = given.rows()
     options = pymetis.Options(ufactor=45)  # of 1000: the second level may add to it
 
-    def parts(tasks: Numbers, count: int) -> Numbers:
+    def parts(tasks: Integers, count: int) -> Integers:
         """The part of each of the tasks, by the messages among them."""
         if count == 1 or len(tasks) <= count:
             return np.arange(len(tasks)) % count

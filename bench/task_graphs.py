@@ -7,7 +7,7 @@ import numpy as np
 
 from numascape.balance import TaskGraph, task_graph
 from numascape.balance import generators as generated
-from numascape.balance.graph import Floats, Numbers
+from numascape.balance.graph import Floats, Integers
 
 
 def mesh(tasks: int, cores: int, seed: int) -> TaskGraph:
@@ -78,7 +78,7 @@ def at_random(tasks: int, cores: int, seed: int) -> TaskGraph:
     return _both_ways(loads, cores, sender, random.integers(0, tasks, len(sender)))
 
 
-def _both_ways(loads: Floats, cores: int, left: Numbers, right: Numbers) -> TaskGraph:
+def _both_ways(loads: Floats, cores: int, left: Integers, right: Integers) -> TaskGraph:
     different = left != right
     left, right = left[different], right[different]
     return task_graph(

@@ -81,6 +81,21 @@ def test_files_have_at_most_400_lines() -> None:
     assert [str(path.relative_to(ROOT)) for path in long] == []
 
 
+def test_a_name_has_one_meaning() -> None:
+    """The names of classes and types in the library. Those that begin with `_` are of one file."""
+    meanings: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "src" / "numascape").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                meanings.setdefault(node.name, set()).add(f"class in {path.relative_to(ROOT)}")
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                if name[0].isupper() and not name.isupper():
+                    meanings.setdefault(name, set()).add(ast.unparse(node.value))
+    assert {"Trace", "Structure", "Plan", "RecorderName"} <= meanings.keys()
+    assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
+
+
 def test_functions_of_python_have_at_most_60_lines() -> None:
     """The lines of the body: options of a command, and what the function says, are not counted."""
     long = [

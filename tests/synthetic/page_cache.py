@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from numascape.host.experiment import Result
+from numascape.host.experiment import ExperimentResult
 from numascape.host.triads import Triad
 
 GIB: Final = 1 << 30
@@ -14,7 +14,7 @@ _LOCAL: Final = {0: 1.0, 2: 0.75, 4: 0.5, 8: 0.625}
 _PAGES: Final = 1 << 20
 
 
-def page_cache_results() -> list[Result]:
+def page_cache_results() -> list[ExperimentResult]:
     """First touch loses local pages; a sweep before keeps all of them."""
     results = []
     for size, local in _LOCAL.items():
@@ -26,5 +26,5 @@ def page_cache_results() -> list[Result]:
                 (speed - 20, speed, speed + 30), {0: on_first, 1: _PAGES - on_first}, share
             )
             freed = (5000, 7) if size == 8 and way == "first touch" else (0, 0)
-            results.append(Result(size * GIB, way, triad, left, freed))
+            results.append(ExperimentResult(size * GIB, way, triad, left, freed))
     return results

@@ -8,7 +8,7 @@ import polars as pl
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
 from numascape.live.snapshot import COUNTS, HUGE_PAGE, Snapshot
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread
 
 PAGE = 4096
@@ -43,7 +43,7 @@ def model_server(name: str, pid: int = 4242) -> Snapshot:
         parts.append(Part(2, start, start + 8 * PAGE, PAGE, tensor, "tensor", "/model.gguf", layer))
         rows.append((len(parts) - 1, layer % 2, "file", PAGE, 8 * PAGE))
     return Snapshot(
-        target=Target(pid, name, 1),
+        target=TargetProcess(pid, name, 1),
         time_s=1_795_000_000.0,
         mappings=mappings,
         parts=tuple(parts),

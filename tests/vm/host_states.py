@@ -32,7 +32,7 @@ from numascape.host import causes as _causes  # noqa: F401
 from numascape.host import files as _files  # noqa: F401
 from numascape.host import nodes as _nodes  # noqa: F401
 from numascape.host import sweeping as _sweeping  # noqa: F401
-from numascape.host.experiment import Plan, fitting_bytes, measure
+from numascape.host.experiment import ExperimentPlan, fitting_bytes, measure
 from numascape.host.state import read_state
 from numascape.host.state_document import node_bytes
 from numascape.installation import installed_file
@@ -209,7 +209,7 @@ def four_nodes(folder: Path) -> dict[str, Any]:
     state = read_state(Path("/"))
     total = sum(node.total for node in state.nodes)
     size = fitting_bytes(state, 0.5)
-    plan = Plan((), (), size, 4, False, 1, disk)
+    plan = ExperimentPlan((), (), size, 4, False, 1, disk)
     points = [(share, "first touch") for share in (0.0, 0.5, 1.0)]
     points += [(0.5, way) for way in ("strict", "swept", "dropped")]
     points += [(0.0, "interleaved")]

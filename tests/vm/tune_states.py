@@ -11,7 +11,7 @@ import numpy as np
 
 from integration.living import write_model
 from numascape.live.plans import Move, Scope, move_by_policy
-from numascape.live.targets import Target, target_of
+from numascape.live.targets import TargetProcess, target_of
 from numascape.prediction.model import Prediction
 from numascape.tuning.advice import Advice
 from numascape.tuning.loop import Effects, Outcome, Request, apply
@@ -83,7 +83,7 @@ def tuned(program: Path, model: Path) -> dict[str, Any]:
     return seen
 
 
-def applied(target: Target, move: Move, metric: Metric, undo: str) -> Outcome:
+def applied(target: TargetProcess, move: Move, metric: Metric, undo: str) -> Outcome:
     """The outcome of the move just before the process would be observed again."""
     request = Request(target, 1.0, "binary", Path(), True, metric, undo=Path(undo))
     effects = Effects(lambda _line: None, lambda: False, lambda _of, _done: None)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folded pages as plain data: runs of pages as columns, and what threads did in each.
 
-An *entry* is a structure, or one instance of it. E entries, P phases.
+An *entry* is a structure, or one instance of it. In the comments, E is the number of entries and P
+the number of phases.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 """Whether threads that use the same pages also use the same cache lines of them, from samples.
 
 A sample shows a few lines of a page. If threads use the lines of a page independently of each
-other, two threads are seen in the same line by chance, and it is known how often. If each thread
-has its own parts of the page, they are not. The same holds for lines that are close to each other.
+other, samples see two threads in the same line by chance, in a share of the cases that can be
+computed. If each thread has its own parts of the page, samples never see two threads in the same
+line. The same holds for lines that are close to each other.
 
-Where one part ends and the next begins, threads use other bytes of the same line. Code that runs
-once for each part is seen there more often than elsewhere. So if threads that are seen in the same
-line never use the same bytes of it, they do not count as seen there.
+There is one exception. At the border of two parts, two threads use different bytes of one line, and
+code that runs once for each part is sampled more often there than elsewhere. So two threads in the
+same line do not count if they never use the same bytes of it.
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Counts = npt.NDArray[np.uint64]
+CountArray = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.intp]
 
 PAGE = ["structure", "instance", "page"]
 """The columns that name a page in a trace's tables."""
 
 
-def shared_accesses(per_thread: pl.DataFrame, threads: int) -> Counts:
+def shared_accesses(per_thread: pl.DataFrame, threads: int) -> CountArray:
     """Threads x threads, symmetric: the sum over pages of min(accesses of i, accesses of j).
 
     The diagonal is the accesses of i. `per_thread` has one row per page (structure, instance,

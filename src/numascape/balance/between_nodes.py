@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numascape.balance.graph import Cores, Floats, Numbers, TaskGraph
+from numascape.balance.graph import Cores, Floats, Integers, TaskGraph
 from numascape.balance.target import Target
 
 
@@ -26,6 +26,6 @@ def migrations_between(target: Target, before: Cores, after: Cores) -> Floats:
     return _sums(node[before[moved]], node[after[moved]], weights, target.nodes)
 
 
-def _sums(start: Numbers, end: Numbers, weights: Floats, nodes: int) -> Floats:
+def _sums(start: Integers, end: Integers, weights: Floats, nodes: int) -> Floats:
     sums: Floats = np.bincount(start * nodes + end, weights, nodes * nodes).astype(np.float64)
     return sums.reshape(nodes, nodes)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from numascape.balance.graph import Cores, Numbers, TaskGraph, task_graph
+from numascape.balance.graph import Cores, Integers, TaskGraph, task_graph
 
 Topology = Literal["ring", "mesh2d", "mesh3d", "random"]
 TOPOLOGIES: Final[tuple[Topology, ...]] = ("ring", "mesh2d", "mesh3d", "random")
@@ -110,7 +110,9 @@ def mesh(side: int, cores: int, spread: float = 0.6, seed: int = 1) -> TaskGraph
     )  # fmt: skip
 
 
-def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple[Numbers, Numbers]:
+def _edges(
+    topology: Topology, tasks: int, random: np.random.Generator
+) -> tuple[Integers, Integers]:
     if topology in ("ring", "random"):
         ring = np.arange(tasks)
         after = (ring + 1) % max(tasks, 1)
@@ -131,7 +133,7 @@ def _edges(topology: Topology, tasks: int, random: np.random.Generator) -> tuple
     return sender[inside], receiver[inside]
 
 
-def _at_random(tasks: int, count: int, random: np.random.Generator) -> tuple[Numbers, Numbers]:
+def _at_random(tasks: int, count: int, random: np.random.Generator) -> tuple[Integers, Integers]:
     """Random ordered pairs of tasks, without pairs of a task with itself or the next one."""
     sender = np.repeat(np.arange(tasks), max(tasks - 2, 0))
     receiver = (sender + np.tile(np.arange(2, tasks), tasks)) % max(tasks, 1)
@@ -139,7 +141,7 @@ def _at_random(tasks: int, count: int, random: np.random.Generator) -> tuple[Num
     return sender[chosen], receiver[chosen]
 
 
-def _mesh(shape: tuple[int, ...]) -> tuple[Numbers, Numbers]:
+def _mesh(shape: tuple[int, ...]) -> tuple[Integers, Integers]:
     """Both directions of every pair of neighbours in a mesh of this shape."""
     number = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     low, high = [], []

@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 Floats = npt.NDArray[np.float64]
 Cores = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 # As many as the memory of one machine can hold; limits what an untrusted file can ask for.
 MAX_TASKS: Final = 1 << 28

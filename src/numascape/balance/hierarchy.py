@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from numascape.balance.graph import Cores, Numbers, TaskGraph, task_graph
+from numascape.balance.graph import Cores, Integers, TaskGraph, task_graph
 from numascape.balance.mapping import OURS, Balanced, Options, Problem
 from numascape.balance.target import Target, flat_target
 
@@ -33,7 +33,7 @@ ACROSS = 1.02
 class _Group:
     """The tasks of a group with the messages among them, and the group's part of the target."""
 
-    tasks: Numbers
+    tasks: Integers
     graph: TaskGraph
     target: Target
     options: Options
@@ -68,7 +68,7 @@ def balance_by_groups(
     return Balanced(f"{OURS} by groups", mapping, whole.measure(mapping), took)
 
 
-def _subgraph(graph: TaskGraph, tasks: Numbers, core: Cores) -> TaskGraph:
+def _subgraph(graph: TaskGraph, tasks: Integers, core: Cores) -> TaskGraph:
     """The tasks and the messages among them, renumbered."""
     place = np.full(graph.tasks, -1, np.int64)
     place[tasks] = np.arange(len(tasks))
@@ -86,8 +86,8 @@ def _subgraph(graph: TaskGraph, tasks: Numbers, core: Cores) -> TaskGraph:
 
 
 def _chunks(
-    graph: TaskGraph, target: Target, group: Numbers, groups: int, executor: Executor
-) -> Numbers:
+    graph: TaskGraph, target: Target, group: Integers, groups: int, executor: Executor
+) -> Integers:
     """A chunk number for each task; the tasks of a chunk move together."""
     members = [np.nonzero(group == g)[0] for g in range(groups)]
     pieces = [
@@ -109,12 +109,12 @@ def _cut(piece: _Group) -> Cores:
 def _across_groups(
     graph: TaskGraph,
     target: Target,
-    core_group: Numbers,
-    before: Numbers,
-    chunk: Numbers,
+    core_group: Integers,
+    before: Integers,
+    chunk: Integers,
     groups: int,
     options: Options,
-) -> Numbers:
+) -> Integers:
     """The group of each task after whole chunks were balanced across groups."""
     size = groups * CHUNKS
     load = np.bincount(chunk, graph.load, size)
@@ -140,8 +140,8 @@ def _across_groups(
 def _pieces(
     graph: TaskGraph,
     target: Target,
-    core_group: Numbers,
-    group: Numbers,
+    core_group: Integers,
+    group: Integers,
     groups: int,
     options: Options,
 ) -> Iterator[_Group]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to type instead, when the first word of a command line is no verb."""
+"""Suggests what to type if the first word of a command line is not a verb."""
 
 from __future__ import annotations
 

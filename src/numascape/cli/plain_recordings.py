@@ -2,7 +2,7 @@
 """Reads the usual command lines of `numascape record`.
 
 Typer, with what it loads, takes longer to parse a command line than a small program takes to be
-recorded. All other command lines, and all errors, are Typer's.
+recorded. Typer parses all other command lines, and prints all errors.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
-    from numascape.live.targets import Target
+    from numascape.live.targets import TargetProcess
 
 
-def one_target(pid: str) -> Target:
+def one_target(pid: str) -> TargetProcess:
     """The process; raises NumascapeError if there is none, or more than one."""
     from numascape.live.targets import find_targets
 

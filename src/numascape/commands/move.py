@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numascape.live.affinity import ThreadResults
     from numascape.live.moving import Account
     from numascape.live.plans import Move, Scope
-    from numascape.live.targets import Target
+    from numascape.live.targets import TargetProcess
 
 
 def move(
@@ -189,7 +189,7 @@ def _wanted(
 
 
 @contextmanager
-def _of_process(target: Target, policy: str, scope: Scope, shared: bool) -> Iterator[Move]:
+def _of_process(target: TargetProcess, policy: str, scope: Scope, shared: bool) -> Iterator[Move]:
     from numascape.live.plans import move_by_policy
     from numascape.live.segments import segments_move, segments_of
 

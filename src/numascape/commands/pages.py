@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numascape.live.followed import Followed
     from numascape.live.parts import Namer
     from numascape.live.snapshot import Snapshot
-    from numascape.live.targets import Target
+    from numascape.live.targets import TargetProcess
 
 
 def pages(
@@ -137,7 +137,7 @@ def _of_living(watched: Followed, exact: bool) -> list[Snapshot]:
     return [snapshot for snapshot in found if snapshot is not None]
 
 
-def _look_if_alive(target: Target, namer: Namer, exact: bool) -> Snapshot | None:
+def _look_if_alive(target: TargetProcess, namer: Namer, exact: bool) -> Snapshot | None:
     from numascape.live.snapshot import take_snapshot
 
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numascape.machine import Machine
     from numascape.plan import Plan
     from numascape.prediction import Prediction
-    from numascape.prediction.layout import Nodes
+    from numascape.prediction.layout import NodeArray
     from numascape.prediction.scenarios import PolicyName, Scenarios
     from numascape.report.prediction import Predicted
     from numascape.trace import Trace
@@ -182,7 +182,7 @@ def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan
     return names, plans
 
 
-def _threads(text: str, trace: Trace, machine: Machine) -> Nodes:
+def _threads(text: str, trace: Trace, machine: Machine) -> NodeArray:
     from numascape.prediction.layout import LAYOUTS, laid_out, read_thread_map
 
     count = trace.threads.height

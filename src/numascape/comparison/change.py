@@ -9,9 +9,9 @@ from typing import Any
 
 from numascape.analysis.source_files import readable_sources
 from numascape.comparison.measures import (
-    NodeUse,
+    NodeAccesses,
     RunMeasures,
-    Site,
+    StructureKey,
     StructureMeasures,
     measure_run,
     measure_structures,
@@ -25,7 +25,7 @@ from numascape.trace import Trace
 
 # What two structures must have in common, from the strictest rule to the loosest. A change of the
 # program often moves lines, but rarely renames functions.
-_SAME: tuple[Callable[[Site], tuple[Any, ...]], ...] = (
+_SAME: tuple[Callable[[StructureKey], tuple[Any, ...]], ...] = (
     lambda site: (site.name, site.kind, site.function, site.file, site.line),
     lambda site: (site.name, site.kind, site.function, site.file),
     lambda site: (site.name, site.kind, site.file),
@@ -37,7 +37,7 @@ _SAME: tuple[Callable[[Site], tuple[Any, ...]], ...] = (
 class StructureChange:
     """A structure in both runs; None if a run does not have it. `site` is that of the later run."""
 
-    site: Site
+    site: StructureKey
     before: StructureMeasures | None
     after: StructureMeasures | None
 
@@ -76,7 +76,7 @@ def compare_traces(
     """
     to_do, verdicts = zip(*(_judged(trace, machine) for trace in (before, after)), strict=True)
     before, after = shown or (before, after)
-    uses = [NodeUse.of(trace) for trace in (before, after)]
+    uses = [NodeAccesses.of(trace) for trace in (before, after)]
     structures = match_structures(
         measure_structures(before, uses[0]), measure_structures(after, uses[1])
     )
@@ -86,7 +86,7 @@ def compare_traces(
 
 
 def match_structures(
-    before: dict[Site, StructureMeasures], after: dict[Site, StructureMeasures]
+    before: dict[StructureKey, StructureMeasures], after: dict[StructureKey, StructureMeasures]
 ) -> tuple[StructureChange, ...]:
     """Pair structures by name, kind and place, then by looser rules if the match is unique.
 
@@ -95,7 +95,7 @@ def match_structures(
     left, right = dict(before), dict(after)
     found = []
     for same in _SAME:
-        groups: dict[tuple[Any, ...], tuple[list[Site], list[Site]]] = {}
+        groups: dict[tuple[Any, ...], tuple[list[StructureKey], list[StructureKey]]] = {}
         for side, sites in enumerate((left, right)):
             for site in sites:
                 groups.setdefault(same(site), ([], []))[side].append(site)

@@ -76,7 +76,7 @@ class RunMeasures:
 
 
 @dataclass(frozen=True)
-class Site:
+class StructureKey:
     """Identifies a structure in several runs; `file` is without its folders."""
 
     name: str
@@ -87,19 +87,19 @@ class Site:
 
 
 @dataclass(frozen=True)
-class NodeUse:
+class NodeAccesses:
     """remote_accesses and foreign_accesses of a trace."""
 
     remote: pl.DataFrame
     foreign: pl.DataFrame
 
     @classmethod
-    def of(cls, trace: Trace) -> NodeUse:
+    def of(cls, trace: Trace) -> NodeAccesses:
         """Compute both, each with a pass over the trace's accesses."""
         return cls(remote_accesses(trace), foreign_accesses(trace))
 
 
-def measure_run(trace: Trace, use: NodeUse) -> RunMeasures:
+def measure_run(trace: Trace, use: NodeAccesses) -> RunMeasures:
     """The run's numbers."""
     info, remote = trace.info, use.remote
     touched, foreign = float(use.foreign["accesses"].sum()), float(use.foreign["foreign"].sum())
@@ -126,7 +126,7 @@ def measure_run(trace: Trace, use: NodeUse) -> RunMeasures:
     )
 
 
-def measure_structures(trace: Trace, use: NodeUse) -> dict[Site, StructureMeasures]:
+def measure_structures(trace: Trace, use: NodeAccesses) -> dict[StructureKey, StructureMeasures]:
     """The measures of each structure by its site; structures at the same site are one."""
     remote = use.remote.group_by("structure").agg(pl.col("accesses", "remote").sum())
     away, foreign = (
@@ -140,10 +140,10 @@ def measure_structures(trace: Trace, use: NodeUse) -> dict[Site, StructureMeasur
     pages = trace.placement.filter(pl.col("node") >= 0).group_by("structure", "node").agg(pl.len())
     for number, node, count in pages.sort("structure", "node").iter_rows():
         nodes.setdefault(number, {})[node] = count
-    sites: dict[Site, list[dict[str, Any]]] = {}
+    sites: dict[StructureKey, list[dict[str, Any]]] = {}
     for row in structure_summary(trace).iter_rows(named=True):
         file = row["file"].rpartition("/")[2]
-        site = Site(row["name"], row["kind"], row["function"], file, row["line"])
+        site = StructureKey(row["name"], row["kind"], row["function"], file, row["line"])
         sites.setdefault(site, []).append(row)
     return {site: _together(rows, away, foreign, nodes) for site, rows in sites.items()}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what a move of pages and threads is to do, and what came of it."""
+"""Prints what a move of pages and threads will do, and its result."""
 
 from __future__ import annotations
 

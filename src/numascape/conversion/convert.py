@@ -14,7 +14,7 @@ from numascape.conversion import seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined, merged
 from numascape.conversion.names import CallStack, Names
-from numascape.conversion.parts import Part, convert_group, counted_accesses
+from numascape.conversion.parts import ProcessTables, convert_group, counted_accesses
 from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
@@ -57,7 +57,7 @@ def convert(session: Session) -> Converted:
         for process, (first, shard) in enumerate(zip(firsts, shards, strict=False))
     ]
     table = StructureTable()
-    parts: list[Part] = []
+    parts: list[ProcessTables] = []
     cache = symbol_cache()
     for alike in groups_of(members, begin):
         names = Names([member.shard for group in alike for member in group.members], cache)
@@ -78,7 +78,7 @@ def _first_line(error: Exception) -> str:
 
 def _convert_group(
     group: ShardGroup, names: Names, table: StructureTable, session: Session
-) -> Part:
+) -> ProcessTables:
     try:
         return convert_group(group, names, table, session)
     except _DAMAGE as error:
@@ -98,7 +98,7 @@ def _is_damaged(member: Member, group: ShardGroup, names: Names, session: Sessio
 
 
 def _assemble(
-    parts: list[Part],
+    parts: list[ProcessTables],
     table: StructureTable,
     members: list[Member],
     session: Session,
@@ -110,7 +110,7 @@ def _assemble(
     phases = run_phases([by_process[process] for process in range(len(shards))], end)
     process_of = pl.Series([known.process for known in table.structures], dtype=pl.UInt32())
 
-    def with_phases(rows: pl.DataFrame, part: Part) -> pl.DataFrame:
+    def with_phases(rows: pl.DataFrame, part: ProcessTables) -> pl.DataFrame:
         if len(part.processes) == 1:
             return phases.renumbered(rows, part.processes[0])
         return phases.renumbered_of(rows, process_of.gather(rows["structure"]))
@@ -167,7 +167,7 @@ def _in_order(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(*SCHEMAS[name].names(), *optional)
 
 
-def _instances(parts: list[Part]) -> pl.DataFrame:
+def _instances(parts: list[ProcessTables]) -> pl.DataFrame:
     """The instances with one known address; a library that is loaded twice has two."""
     return (
         pl.concat([part.extents for part in parts])
@@ -177,7 +177,7 @@ def _instances(parts: list[Part]) -> pl.DataFrame:
 
 
 def _structures(
-    table: StructureTable, parts: list[Part], accesses: pl.DataFrame
+    table: StructureTable, parts: list[ProcessTables], accesses: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.Series]:
     """The table of used structures, and the new id by the old one, null if unused."""
     extents = pl.concat([part.extents for part in parts])

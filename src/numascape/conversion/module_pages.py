@@ -41,7 +41,7 @@ _OnPage = tuple[int, int, int, int, bool]
 
 
 @dataclass(frozen=True)
-class Variable:
+class ModuleVariable:
     """A variable of at least a page, or (`address` 0) all smaller variables of a module.
 
     `size` is the sum of their sizes in bytes.
@@ -58,7 +58,7 @@ class Variable:
 
 def variables_on_pages(
     modules: list[MappedModule], variables: Iterable[Global], own: Set[int] = frozenset()
-) -> tuple[list[Variable], pl.DataFrame]:
+) -> tuple[list[ModuleVariable], pl.DataFrame]:
     """Group the modules' variables, and find the module pages that they are on.
 
     Returns the variables and a frame (module, page, variable, variable_page, is_large, bytes):
@@ -66,7 +66,7 @@ def variables_on_pages(
     `variable_page` from that of the variable if it `is_large` (at least a page, or its address is
     in `own`), and `bytes` is how much of the page the variable covers.
     """
-    found: list[Variable] = []
+    found: list[ModuleVariable] = []
     covered: dict[_OnPage, int] = {}
     small: dict[int, int] = {}
     sizes: dict[int, int] = {}
@@ -88,7 +88,7 @@ def variables_on_pages(
             if number not in small:
                 small[number] = len(found)
                 name = f"variables under a page of {module_name(item.module)}"
-                found.append(Variable(name, module_name(item.module), 0, 0, "", 0, ""))
+                found.append(ModuleVariable(name, module_name(item.module), 0, 0, "", 0, ""))
             variable = small[number]
             sizes[variable] = sizes.get(variable, 0) + size
         for one in loaded:
@@ -132,8 +132,8 @@ def module_name(path: str) -> str:
     return path.rpartition("/")[2] or path
 
 
-def _variable(item: Global) -> Variable:
-    return Variable(
+def _variable(item: Global) -> ModuleVariable:
+    return ModuleVariable(
         item.name.replace(_UNNAMED, ""),
         module_name(item.module),
         item.address,

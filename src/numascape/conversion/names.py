@@ -14,7 +14,12 @@ import polars as pl
 
 from numascape._native.symbols import Frame, Global, Symbols
 from numascape._native.symbols import Module as NativeModule
-from numascape.conversion.module_pages import Variable, layers, module_name, variables_on_pages
+from numascape.conversion.module_pages import (
+    ModuleVariable,
+    layers,
+    module_name,
+    variables_on_pages,
+)
 from numascape.conversion.shards import MappedModule, Shard
 from numascape.naming.allocations import (
     AllocationName,
@@ -84,7 +89,7 @@ class Names:
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
         # By return address; most call stacks have their outer callers in common.
         self._callers: dict[int, _Caller] = {}
-        self._variables: dict[frozenset[int], tuple[list[Variable], pl.DataFrame]] = {}
+        self._variables: dict[frozenset[int], tuple[list[ModuleVariable], pl.DataFrame]] = {}
 
     def allocations(self, shard: Shard) -> dict[int, Allocation]:
         """By call stack: the allocation."""
@@ -183,7 +188,7 @@ class Names:
         later = [_symbols(layer, self._cache) for layer in layers(self._modules)[1:]]
         return [item for symbols in (self._symbols, *later) for item in symbols.globals()]
 
-    def variables(self, own: frozenset[int]) -> tuple[list[Variable], pl.DataFrame]:
+    def variables(self, own: frozenset[int]) -> tuple[list[ModuleVariable], pl.DataFrame]:
         """The variables of the modules and their pages; see variables_on_pages."""
         if own not in self._variables:
             self._variables[own] = variables_on_pages(self._modules, self.globals, own)

@@ -31,7 +31,7 @@ _EXTENT = ["structure", "instance", "address", "size", "pages"]
 
 
 @dataclass(frozen=True)
-class Part:
+class ProcessTables:
     """The rows of some `processes`.
 
     `extents`: structure, instance, address, size, pages, object, object_page.
@@ -118,7 +118,9 @@ class _Owned:
         return pl.concat([self.owners.select(*_EXTENT, "object", "object_page"), of_variables])
 
 
-def convert_group(group: ShardGroup, names: Names, table: StructureTable, session: Session) -> Part:
+def convert_group(
+    group: ShardGroup, names: Names, table: StructureTable, session: Session
+) -> ProcessTables:
     """Convert the tables of a group's processes; their structures are added to `table`."""
     owners = owner_structures(group, names, table)
     pages, variables = module_structures(group, names, table)
@@ -131,7 +133,7 @@ def convert_group(group: ShardGroup, names: Names, table: StructureTable, sessio
     sites = Sites(group.sites, owned.samples().by_structure())
     group.free_samples()
     lines = count_lines(sites, counted_accesses(accesses, session), names.lines)
-    return Part(
+    return ProcessTables(
         tuple(member.process for member in group.members),
         accesses,
         _first_touches(touches, names),

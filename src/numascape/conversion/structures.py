@@ -38,7 +38,7 @@ _NAMELESS = re.compile(r"/#[0-9]+ \(deleted\)")
 
 
 @dataclass(frozen=True)
-class Structure:
+class StructureIdentity:
     """The identity of a structure in a process: owners with the same values are one structure."""
 
     process: int
@@ -58,10 +58,10 @@ class Structure:
 class StructureTable:
     """The structures of all processes, numbered in the order in which they are found."""
 
-    structures: list[Structure] = field(default_factory=list)
-    _numbers: dict[Structure, int] = field(default_factory=dict)
+    structures: list[StructureIdentity] = field(default_factory=list)
+    _numbers: dict[StructureIdentity, int] = field(default_factory=dict)
 
-    def number(self, structure: Structure) -> int:
+    def number(self, structure: StructureIdentity) -> int:
         """The structure's number; of its call stacks, the first one is kept."""
         known = self._numbers.setdefault(structure, len(self.structures))
         if known == len(self.structures):
@@ -127,21 +127,23 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     )
 
 
-def _region(row: dict[str, int], member: Member, names: Names) -> Structure:
+def _region(row: dict[str, int], member: Member, names: Names) -> StructureIdentity:
     """The structure of a part of memory that the program named."""
     name, place = member.shard.region_names[row["stack_id"]]
     kind = "region" if row["kind"] == REGION else "small"
     mark = names.mark(place)
     module = module_name(mark.module)
     if module.startswith("_native."):
-        return Structure(member.process, name, kind)  # told by Python
-    return Structure(member.process, name, kind, module, mark.function, mark.file, mark.line)
+        return StructureIdentity(member.process, name, kind)  # told by Python
+    return StructureIdentity(
+        member.process, name, kind, module, mark.function, mark.file, mark.line
+    )
 
 
-def _local(row: dict[str, int], member: Member) -> Structure:
+def _local(row: dict[str, int], member: Member) -> StructureIdentity:
     """The structure of a variable in the frames of a function."""
     found = member.shard.local_variables[row["stack_id"]]
-    return Structure(
+    return StructureIdentity(
         member.process,
         found.name,
         "local",
@@ -155,11 +157,11 @@ def _local(row: dict[str, int], member: Member) -> Structure:
 
 def _structure(
     row: dict[str, int], member: Member, allocations: dict[int, Allocation]
-) -> Structure:
+) -> StructureIdentity:
     kind, shard, process = row["kind"], member.shard, member.process
     name, call_stack, module = allocations.get(row["stack_id"], (_NO_NAME, None, ""))
     if kind in (BLOCK, SMALL):
-        return Structure(
+        return StructureIdentity(
             process,
             name.name or "heap block of unknown origin",
             "heap" if kind == BLOCK else "small",
@@ -171,21 +173,25 @@ def _structure(
             call_stack=call_stack,
         )
     if kind == STACK:
-        return Structure(
+        return StructureIdentity(
             process,
             f"Stack#{member.first_thread + shard.ranks.get(row['thread'], row['thread'])}",
             "stack",
         )
     if kind != MAPPING:
-        return Structure(process, "memory outside all mappings seen", "unowned", named=False)
+        return StructureIdentity(
+            process, "memory outside all mappings seen", "unowned", named=False
+        )
     path = shard.paths[row["path"]]
     if row["flags"] & (MAP_HEAP | MAP_BY_ALLOCATOR):
-        return Structure(process, "allocator's own memory and free blocks", "heap", named=False)
+        return StructureIdentity(
+            process, "allocator's own memory and free blocks", "heap", named=False
+        )
     if path.startswith("["):
-        return Structure(process, path, "mapping")
+        return StructureIdentity(process, path, "mapping")
     shared = bool(path and row["flags"] & MAP_SHARED)
     if name.name and (not path or _NAMELESS.search(path)):
-        return Structure(
+        return StructureIdentity(
             process,
             name.name,
             "mapping",
@@ -197,8 +203,8 @@ def _structure(
             shared=shared,
         )
     if path:
-        return Structure(process, module_name(path), "mapping", module=path, shared=shared)
-    return Structure(process, "anonymous mapping", "mapping", named=False)
+        return StructureIdentity(process, module_name(path), "mapping", module=path, shared=shared)
+    return StructureIdentity(process, "anonymous mapping", "mapping", named=False)
 
 
 def module_structures(
@@ -231,7 +237,7 @@ def module_structures(
         item = variables[variable]
         process = group.members[member].process
         number = table.number(
-            Structure(
+            StructureIdentity(
                 process, item.name, "global", item.module, item.function, item.file, item.line
             )
         )
@@ -241,7 +247,7 @@ def module_structures(
         module = group.members[member].shard.modules[index]
         name = f"{module_name(module.path)} (code and unnamed data)"
         process = group.members[member].process
-        number = table.number(Structure(process, name, "mapping", module=module.path))
+        number = table.number(StructureIdentity(process, name, "mapping", module=module.path))
         size = module.end - module.start
         rows.append((owner, None, number, module.start, size, size // PAGE))
     schema = {

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from numascape.appearance.style import SETTINGS, Style
 from numascape.figures.drawing import TraceFigure
-from numascape.machine.benchmarks import Experiment, Result, Series
+from numascape.machine.benchmarks import BandwidthPoint, LoopName, Series
 from numascape.machine.description import Machine
 from numascape.quantities import bytes_text
 
@@ -19,7 +19,10 @@ _HEIGHT_CM = 9.0
 
 
 def draw_bench(
-    machine: Machine, experiment: Experiment, results: list[Result], style: Style | None = None
+    machine: Machine,
+    experiment: LoopName,
+    results: list[BandwidthPoint],
+    style: Style | None = None,
 ) -> TraceFigure:
     """Draw a line for each series; dashed: serial first touch; dotted: serial."""
     style = style or Style(width=14.0)
@@ -47,7 +50,7 @@ def draw_bench(
     return drawn
 
 
-def _draw_series(axes: Axes, series: Series, results: list[Result], colour: Any) -> None:
+def _draw_series(axes: Axes, series: Series, results: list[BandwidthPoint], colour: Any) -> None:
     points = [result for result in results if result.series == series]
     axes.errorbar(
         [point.bytes for point in points],

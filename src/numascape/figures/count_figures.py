@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
 from numascape.appearance.style import Style, access_scale, quantity
 from numascape.figures.page_figures import shown_name
-from numascape.figures.tables import Counts, Traffic
+from numascape.figures.tables import CountArray, TrafficMatrix
 from numascape.quantities import bytes_text, percent
 
 _LABELLED_CELLS = 8
@@ -59,7 +59,7 @@ def draw_sizes(
 
 
 def draw_read_write(
-    figure: FigureBase, counts: tuple[Counts, Counts], name: str | None, style: Style
+    figure: FigureBase, counts: tuple[CountArray, CountArray], name: str | None, style: Style
 ) -> None:
     """Draw the reads of each thread, and its writes above them."""
     reads, writes = (values.astype(float) for values in counts)
@@ -80,7 +80,7 @@ def draw_read_write(
     _title(axes, name, "reads and writes", style)
 
 
-def draw_sharing(figure: FigureBase, matrix: Counts, name: str | None, style: Style) -> None:
+def draw_sharing(figure: FigureBase, matrix: CountArray, name: str | None, style: Style) -> None:
     """Draw how much each pair of threads uses the same pages, without the diagonal."""
     values = matrix.astype(float)
     np.fill_diagonal(values, 0)
@@ -102,7 +102,7 @@ def draw_sharing(figure: FigureBase, matrix: Counts, name: str | None, style: St
     _title(axes, name, "sharing", style)
 
 
-def draw_traffic(figure: FigureBase, moved: Traffic, name: str | None, style: Style) -> None:
+def draw_traffic(figure: FigureBase, moved: TrafficMatrix, name: str | None, style: Style) -> None:
     """Draw the accesses from each node's threads to each node's pages."""
     values = moved.accesses.astype(float)
     scale = Normalize(0, max(1.0, float(values.max(initial=0))))

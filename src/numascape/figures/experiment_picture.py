@@ -12,14 +12,16 @@ from matplotlib.ticker import FuncFormatter
 
 from numascape.appearance.style import SETTINGS, Style
 from numascape.figures.drawing import TraceFigure
-from numascape.host.experiment import Result
+from numascape.host.experiment import ExperimentResult
 from numascape.quantities import bytes_text
 
 _HEIGHT_CM = 12.0
 _MAX_TICKS = 9
 
 
-def draw_experiment(results: list[Result], note: str, style: Style | None = None) -> TraceFigure:
+def draw_experiment(
+    results: list[ExperimentResult], note: str, style: Style | None = None
+) -> TraceFigure:
     """Draw MFlop/s with a band for its range, and the share of local pages below."""
     style = style or Style(width=14.0)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
@@ -46,7 +48,9 @@ def draw_experiment(results: list[Result], note: str, style: Style | None = None
     return drawn
 
 
-def _draw_way(above: Axes, below: Axes, way: str, points: list[Result], colour: Any) -> None:
+def _draw_way(
+    above: Axes, below: Axes, way: str, points: list[ExperimentResult], colour: Any
+) -> None:
     sizes = [point.size for point in points]
     samples = [point.triad.mflops for point in points]
     line: Any = {"color": colour, "linewidth": 1, "marker": ".", "markersize": 3}

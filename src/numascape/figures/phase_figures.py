@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numascape.appearance.style import Style, quantity
 from numascape.errors import NumascapeError
 from numascape.figures.page_figures import shown_name
-from numascape.figures.tables import Counts, Floats
+from numascape.figures.tables import CountArray, Floats
 from numascape.trace import Trace
 
 PHASES = 16
@@ -34,8 +34,8 @@ class PhaseTimes:
     names: tuple[str, ...]
     ran: Floats
     seconds: float
-    reads: Counts
-    writes: Counts
+    reads: CountArray
+    writes: CountArray
     left_out: int
 
 

@@ -21,9 +21,9 @@ from numascape.trace.summary import structure_summary
 COLUMNS = 1024
 """Maximum number of columns with touched pages of a figure; a printed column shows fewer."""
 
-Counts = npt.NDArray[np.uint64]
+CountArray = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+PlaceNumbers = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
 
@@ -44,14 +44,14 @@ class PageMap:
     threads_per_row: int
     edges: Floats
     weight: Floats
-    reads: Counts
-    writes: Counts
-    first_touched: Counts
-    place: Places
+    reads: CountArray
+    writes: CountArray
+    first_touched: CountArray
+    place: PlaceNumbers
     places: tuple[str, ...]
 
     @property
-    def accesses(self) -> Counts:
+    def accesses(self) -> CountArray:
         """Reads and writes, rows x columns."""
         return self.reads + self.writes
 
@@ -82,13 +82,13 @@ def page_map(trace: Trace, structure: int, columns: int = COLUMNS) -> PageMap:
         rows: npt.NDArray[np.unsignedinteger],
         at: npt.NDArray[np.unsignedinteger],
         values: npt.NDArray[np.unsignedinteger],
-    ) -> Counts:
+    ) -> CountArray:
         grid = np.zeros(shape, np.uint64)
         grid[rows, at] = values
         return grid
 
     first_touched = dense(touches.row, touches.column, touches.pages)
-    place: Places = np.full(shape, -1, np.int64)
+    place: PlaceNumbers = np.full(shape, -1, np.int64)
     place[touches.row, touches.column] = touches.place
     return PageMap(
         name=shown.item(0, "name"),
@@ -114,7 +114,7 @@ def _place(function: str, file: str, line: int) -> str:
     return " ".join(part for part in (function, f"({where})" if where else "") if part) or "unknown"
 
 
-def thread_sums(trace: Trace, structure: int | None) -> tuple[Counts, Counts]:
+def thread_sums(trace: Trace, structure: int | None) -> tuple[CountArray, CountArray]:
     """Reads and writes of each thread, to one structure or in the run."""
     sums = _of(trace.accesses, structure).group_by("thread").agg(pl.col("reads", "writes").sum())
     reads, writes = (np.zeros(trace.threads.height, np.uint64) for _ in range(2))
@@ -123,7 +123,7 @@ def thread_sums(trace: Trace, structure: int | None) -> tuple[Counts, Counts]:
     return reads, writes
 
 
-def sharing(trace: Trace, structure: int | None) -> Counts:
+def sharing(trace: Trace, structure: int | None) -> CountArray:
     """How much each pair of threads uses the same pages of a structure, or of the run."""
     return shared_accesses(
         per_thread_pages(_of(trace.accesses, structure), trace.phases.height), trace.threads.height
@@ -131,12 +131,12 @@ def sharing(trace: Trace, structure: int | None) -> Counts:
 
 
 @dataclass(frozen=True)
-class Traffic:
+class TrafficMatrix:
     """Accesses by the node of the thread (rows) and the node of the page (columns)."""
 
     thread_nodes: tuple[str, ...]
     page_nodes: tuple[str, ...]
-    accesses: Counts
+    accesses: CountArray
 
     @property
     def local(self) -> int:
@@ -153,7 +153,7 @@ SEVERAL = "several"
 UNKNOWN = "unknown"
 
 
-def traffic(trace: Trace, structure: int | None) -> Traffic:
+def traffic(trace: Trace, structure: int | None) -> TrafficMatrix:
     """The traffic between nodes with the observed placement.
 
     Threads that were seen on several nodes have a separate row, because the node of each of their
@@ -181,7 +181,7 @@ def traffic(trace: Trace, structure: int | None) -> Traffic:
     matrix = np.zeros((len(rows), len(columns)), np.uint64)
     for row, column, accesses in sums.iter_rows():
         matrix[rows.index(row), columns.index(column)] = accesses
-    return Traffic(rows, columns, matrix)
+    return TrafficMatrix(rows, columns, matrix)
 
 
 def _in_order(nodes: set[str]) -> tuple[str, ...]:

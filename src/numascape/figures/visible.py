@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from numascape.figures.tables import Counts, Floats, Indices, PageMap
+from numascape.figures.tables import CountArray, Floats, Indices, PageMap
 
 _ALONE = 3
 
@@ -29,7 +29,7 @@ def make_visible(pages: PageMap, columns: int, rows: int) -> PageMap:
     height = -(-pages.threads // per_row)
     width = len(edges) - 1
 
-    def added(grid: Counts) -> Counts:
+    def added(grid: CountArray) -> CountArray:
         by_column = np.add.reduceat(grid[:, used], groups, axis=1)
         folded = np.zeros((height, width), np.uint64)
         folded[:, at] = np.add.reduceat(by_column, np.arange(0, pages.threads, per_row), axis=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a trace to what all diagnoses look at."""
+"""Computes from a trace what all diagnoses read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings take from a trace alone, computed once for all machines of a run."""
+"""The facts of a trace that do not depend on a machine, computed once for all machines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells parts of threads that are shorter than a page from data that threads share.
+"""Distinguishes parts of threads that are shorter than a page from data that threads share.
 
-Samples tell it, if there are enough of them. If they do not, regular shares of pages may.
+If there are enough samples, they decide. Otherwise, the shares of the threads in each page decide,
+if these shares are regular.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 Under the default policy, a page comes from the first node in the fallback order of the thread's
 node that has free memory above the low watermark (mm/page_alloc.c, get_page_from_freelist). Page
-cache is only freed for it if no node has, or if zone_reclaim_mode is set (mm/vmscan.c,
-node_reclaim).
+cache is freed for it only if no node has that much free memory, or if zone_reclaim_mode is set
+(mm/vmscan.c, node_reclaim).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictedAllocation:
     """The predicted placement; `over_limit` is by how much it exceeds a control group's limit."""
 
     shares: tuple[Share, ...]
@@ -62,7 +62,7 @@ def available(node: NodeMemory, zone_reclaim_mode: int | None) -> int:
     return node.usable + given_up
 
 
-def predict(state: HostState, wanted: dict[int, int]) -> Prediction:
+def predict(state: HostState, wanted: dict[int, int]) -> PredictedAllocation:
     """Predict where the memory is placed that threads on these nodes touch first; bytes by node.
 
     Each node serves its own threads first. Then the rest spills, in order of the nodes' numbers.
@@ -97,4 +97,4 @@ def predict(state: HostState, wanted: dict[int, int]) -> Prediction:
         )  # fmt: skip
     group = state.limits.group
     over = max(0, sum(wanted.values()) - group.left) if group else 0
-    return Prediction(tuple(shares), over)
+    return PredictedAllocation(tuple(shares), over)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from numascape.host.allocation import Prediction, Share
+from numascape.host.allocation import PredictedAllocation, Share
 from numascape.host.node_memory import NodeMemory
 from numascape.host.state import HostState
 from numascape.quantities import bytes_text
@@ -26,7 +26,7 @@ class Cause:
     fix: str
 
 
-def find_causes(state: HostState, prediction: Prediction, root_user: bool) -> list[Cause]:
+def find_causes(state: HostState, prediction: PredictedAllocation, root_user: bool) -> list[Cause]:
     """The causes for each node that spills, until they explain all of it, and then the limits.
 
     Causes that are easy to fix come first.

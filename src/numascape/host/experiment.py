@@ -24,11 +24,11 @@ from numascape.host.dropping import drop_caches
 from numascape.host.rates import event_counts
 from numascape.host.state import HostState, read_state
 from numascape.host.sweeping import sweep
-from numascape.host.triads import Policy, Triad, run_triad
+from numascape.host.triads import Triad, TriadPolicy, run_triad
 from numascape.machine.kernel_files import node_cpus
 from numascape.quantities import bytes_text
 
-WAYS: Final[dict[str, Policy]] = {
+WAYS: Final[dict[str, TriadPolicy]] = {
     "first touch": "first-touch",
     "strict": "bind",
     "swept": "first-touch",
@@ -45,7 +45,7 @@ _MAX_SHARE: Final = 0.8
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What to measure: sizes of the file, ways of running, and bytes of all the triad's workers."""
 
     sizes: tuple[int, ...]
@@ -58,7 +58,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Result:
+class ExperimentResult:
     """The result of one size and way; `cache` is the page cache by node in bytes before the triad.
 
     `freed` are the pages that were freed while it ran: by kswapd, which runs in parallel to the
@@ -99,7 +99,7 @@ def fitting_bytes(state: HostState, share: float) -> int:
     return size
 
 
-def measure(plan: Plan, size: int, way: str) -> Result:
+def measure(plan: ExperimentPlan, size: int, way: str) -> ExperimentResult:
     """Measure one point; never leaves the file behind. Raises NumascapeError or OSError."""
     nodes = read_state(_ROOT).numbers
     empty_cache(nodes)
@@ -114,7 +114,7 @@ def measure(plan: Plan, size: int, way: str) -> Result:
         by_kswapd, by_programs = (
             now - former for now, former in zip(event_counts(_ROOT, *_FREED), before, strict=True)
         )
-    return Result(size, way, triad, cache, (by_kswapd, by_programs))
+    return ExperimentResult(size, way, triad, cache, (by_kswapd, by_programs))
 
 
 def empty_cache(nodes: list[int]) -> None:
@@ -171,7 +171,7 @@ def _running_on(node: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def results_csv(results: list[Result]) -> str:
+def results_csv(results: list[ExperimentResult]) -> str:
     """A CSV row per point: file, way, MFlop/s, local share, freed pages; pages, cache by node."""
     nodes = sorted({node for result in results for node in result.cache})
     text = io.StringIO()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the nodes of files' pages in memory, and evicts the user's own files.
 
-src/native/host/file_pages.cpp describes what the kernel tells about which files, and why no page is
+src/native/host/file_pages.cpp describes for which files the kernel tells this, and why no page is
 read into memory.
 """
 

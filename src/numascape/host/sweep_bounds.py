@@ -35,7 +35,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Step:
+class SweepStep:
     """Bytes to allocate next, or 0 and why the sweep ends; `full`: it has reached its goal."""
 
     size: int
@@ -54,17 +54,17 @@ def goal(state: HostState, node: int, wanted: int | None, keep: float, sweeping:
     return Goal(node, most if wanted is None else min(wanted, most), kept, sweeping)
 
 
-def next_step(state: HostState, wanted: Goal, held: int) -> Step:
+def next_step(state: HostState, wanted: Goal, held: int) -> SweepStep:
     """The step after `held` bytes, such that neither a watermark nor a limit is reached."""
     memory = state.node(wanted.node)
     left = wanted.most - held
     if left < _MIN_STEP:
-        return Step(0, "all that was wanted")
+        return SweepStep(0, "all that was wanted")
     marks = memory.watermarks
     reserve = marks.high + marks.reserved if marks else int(_MARGIN * memory.total)
     leaving = memory.clean - wanted.kept - int(_MARGIN * memory.total)
     if leaving <= 0:
-        return Step(0, _ALL_LEFT)
+        return SweepStep(0, _ALL_LEFT)
     room = memory.free - reserve + leaving
     most = max(_LARGEST_STEP, int(_LARGEST_SHARE * memory.total))
     size = min(left, most, int(_AT_ONCE * room))
@@ -72,8 +72,8 @@ def next_step(state: HostState, wanted: Goal, held: int) -> Step:
     if group is not None:
         allowed = int(_AT_ONCE * (group.left - int(_MARGIN * group.limit)) / wanted.sweeping)
         if allowed < min(size, _MIN_STEP):
-            return Step(0, f"the control group {group.group} allows no more", full=False)
+            return SweepStep(0, f"the control group {group.group} allows no more", full=False)
         size = min(size, allowed)
     if size < _MIN_STEP:
-        return Step(0, _ALL_LEFT)
-    return Step(size)
+        return SweepStep(0, _ALL_LEFT)
+    return SweepStep(size)

@@ -33,12 +33,12 @@ class Swept:
     full: bool
 
 
-Progress = Callable[[int, int, int], None]
+SweepProgress = Callable[[int, int, int], None]
 """Called with a node, the allocated bytes, and the goal in bytes."""
 
 
 def sweep(
-    nodes: list[int], wanted: int | None, keep: float, flush: bool, progress: Progress
+    nodes: list[int], wanted: int | None, keep: float, flush: bool, progress: SweepProgress
 ) -> list[Swept]:
     """Sweep all nodes at the same time; `flush` first writes dirty cache, so that it can be freed.
 
@@ -64,7 +64,7 @@ def sweep(
             stop.set()
 
 
-def _sweep_node(wanted: Goal, nodes: int, progress: Progress, stop: Event) -> Swept:
+def _sweep_node(wanted: Goal, nodes: int, progress: SweepProgress, stop: Event) -> Swept:
     with subprocess.Popen(
         [str(installed_file("_host/hold")), str(wanted.node)],
         stdin=subprocess.PIPE,
@@ -84,7 +84,9 @@ def _sweep_node(wanted: Goal, nodes: int, progress: Progress, stop: Event) -> Sw
             holder.kill()
 
 
-def _take(holder: subprocess.Popen[str], wanted: Goal, progress: Progress, stop: Event) -> Swept:
+def _take(
+    holder: subprocess.Popen[str], wanted: Goal, progress: SweepProgress, stop: Event
+) -> Swept:
     held, swapped = 0, event_counts(_ROOT, "pswpout")
     while not stop.is_set():
         step = next_step(read_state(_ROOT), wanted, held)

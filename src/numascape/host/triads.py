@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 
-Policy = Literal["first-touch", "bind", "interleave"]
+TriadPolicy = Literal["first-touch", "bind", "interleave"]
 _SECONDS: Final = 3600
 # By default, Open MPI refuses to run as root or with more processes than cores, and binds
 # processes, which the program does itself. These variables are for version 4, then 5. Other
@@ -59,7 +59,7 @@ def mpi_launcher() -> str | None:
 
 
 def run_triad(
-    size: int, nodes: list[int], policy: Policy, samples: int, workers: int, mpi: bool
+    size: int, nodes: list[int], policy: TriadPolicy, samples: int, workers: int, mpi: bool
 ) -> Triad:
     """Run the triad with `size` bytes; raises NumascapeError if it fails."""
     numbers = ",".join(map(str, nodes))

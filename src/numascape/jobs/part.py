@@ -16,7 +16,7 @@ from numascape.findings.finding import Finding
 from numascape.findings.subject import Run
 from numascape.jobs.tables import SCHEMAS, JobTables
 from numascape.trace import Trace
-from numascape.trace.job import JobInfo, Part, read_part
+from numascape.trace.job import JobInfo, RankPart, read_part
 
 MIN_SHARE = 1e-4
 """Structures with a lower share of a rank's accesses are left out, as in `numascape show`."""
@@ -44,7 +44,7 @@ def sum_up(job: JobInfo, rank: int, folder: Path) -> JobTables:
         return JobTables.of(left_out=[(rank, folder.name, str(error))])
 
 
-def _rank(part: Part, trace: Trace) -> dict[str, Any]:
+def _rank(part: RankPart, trace: Trace) -> dict[str, Any]:
     info = part.info
     about = info.part
     assert about is not None

@@ -26,7 +26,7 @@ from numascape.jobs.tables import SCHEMAS, JobTables, merge, problem_of
 from numascape.jobs.task import Task
 from numascape.trace.files import table_path
 from numascape.trace.info import FILE_NAME
-from numascape.trace.job import Part, part_folder, read_job, read_part
+from numascape.trace.job import RankPart, part_folder, read_job, read_part
 from numascape.trace.schema import SCHEMAS as TRACE_TABLES
 
 SUMS_FILE: Final = "sums.json"
@@ -35,7 +35,7 @@ _LARGEST_FILE: Final = 64 << 20
 _TOGETHER = 256
 """Parts that become tables at once: making a table costs more than its rows."""
 
-Columns = Mapping[str, Mapping[str, Sequence[Any]]]
+ColumnLists = Mapping[str, Mapping[str, Sequence[Any]]]
 """Of each table, its columns."""
 
 
@@ -57,7 +57,7 @@ def store_sums(job: Path, rank: int) -> None:
                 beside.write_text(json.dumps(document) + "\n")
 
 
-def read_columns(part: Part) -> Columns | None:
+def read_columns(part: RankPart) -> ColumnLists | None:
     """The stored sums of a part; None if it has none, or if they may not be those of its tables."""
     path = part.folder / SUMS_FILE
     try:
@@ -94,14 +94,14 @@ def read_stored(
     return merge(results), others
 
 
-def _columns_of(task: Task) -> Columns | None:
+def _columns_of(task: Task) -> ColumnLists | None:
     try:
         return read_columns(read_part(task.job, task.rank, task.folder))
     except NumascapeError:
         return None
 
 
-def tables_of(parts: Iterable[Columns]) -> JobTables | None:
+def tables_of(parts: Iterable[ColumnLists]) -> JobTables | None:
     """The tables of several parts; None if a column is missing or has values of another type."""
     try:
         joined: dict[str, dict[str, list[Any]]] = {
@@ -126,7 +126,7 @@ def tables_of(parts: Iterable[Columns]) -> JobTables | None:
     return JobTables.of(**frames)
 
 
-def _has_tables(part: Part) -> bool:
+def _has_tables(part: RankPart) -> bool:
     """Whether the files of the part's tables have their sizes; their content is not read."""
     return all(
         table_path(part.folder, name).stat().st_size == file.bytes

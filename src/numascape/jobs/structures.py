@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structures of a job: those of its ranks that are the same."""
+"""The structures of a job: equal structures of several ranks are one."""
 
 from __future__ import annotations
 

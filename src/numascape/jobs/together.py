@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of a host as one trace: all their threads, and memory that they share once.
+"""The ranks of a host as one trace: all their threads, and shared memory as one structure.
 
 What concerns a whole machine (predictions, comparisons, figures) needs all ranks that run on it.
 """
@@ -18,7 +18,7 @@ from numascape.errors import NumascapeError
 from numascape.quantities import counted
 from numascape.trace import Trace
 from numascape.trace.info import TraceInfo
-from numascape.trace.job import Part, list_parts, missing_ranks, read_job, read_part
+from numascape.trace.job import RankPart, list_parts, missing_ranks, read_job, read_part
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 MAX_ROWS = 100_000_000
@@ -100,7 +100,7 @@ def _info(infos: list[TraceInfo]) -> TraceInfo:
     )
 
 
-def _tables(parts: list[Part]) -> dict[str, pl.DataFrame]:
+def _tables(parts: list[RankPart]) -> dict[str, pl.DataFrame]:
     traces = [Trace(part.folder, part.info) for part in parts]
     begin = min(_clock(trace) for trace in traces)
     phases = _phases(traces, begin)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from numascape.errors import NumascapeError
 from numascape.live.policies import Policy
-from numascape.live.targets import Target, read_stat
+from numascape.live.targets import TargetProcess, read_stat
 from numascape.live.threads import Thread, read_threads
 from numascape.plan.number_lists import parse_numbers
 from numascape.plan.plan import Plan, ThreadRule
@@ -87,7 +87,7 @@ def _move(thread: Thread, wanted: tuple[int, ...]) -> ThreadMove:
 
 
 def move_threads(
-    target: Target,
+    target: TargetProcess,
     moves: Sequence[ThreadMove],
     is_stopped: Callable[[], bool],
     is_every: bool = False,
@@ -109,7 +109,7 @@ def move_threads(
     return ThreadResults(moved, failed)
 
 
-def _started_elsewhere(target: Target, moves: Sequence[ThreadMove]) -> int:
+def _started_elsewhere(target: TargetProcess, moves: Sequence[ThreadMove]) -> int:
     """How many threads are new, and may run on other CPUs than a thread that was moved."""
     known = {move.tid for move in moves}
     wanted = {frozenset(move.wanted) for move in moves}
@@ -119,7 +119,7 @@ def _started_elsewhere(target: Target, moves: Sequence[ThreadMove]) -> int:
     )
 
 
-def _set(target: Target, move: ThreadMove) -> str:
+def _set(target: TargetProcess, move: ThreadMove) -> str:
     """Why it did not work; empty if it did."""
     stat = read_stat(target.folder / "task" / str(move.tid) / "stat")
     if stat is None or stat.started != move.started:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that are looked at again and again."""
+"""Processes that are examined repeatedly, for `--watch`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from numascape.errors import NumascapeError
 from numascape.live.parts import Namer
-from numascape.live.targets import Target, find_targets, is_number
+from numascape.live.targets import TargetProcess, find_targets, is_number
 
 
 class Followed:
@@ -21,11 +21,11 @@ class Followed:
     def __init__(self, named: Sequence[str], root: Path = Path("/")) -> None:
         self._later = [text for text in named if not is_number(text)]
         self._root = root
-        self._known: dict[tuple[int, int], tuple[Target, Namer]] = {}
+        self._known: dict[tuple[int, int], tuple[TargetProcess, Namer]] = {}
         self._add(find_targets(named, root))
         self._is_first = True
 
-    def now(self) -> list[tuple[Target, Namer]]:
+    def now(self) -> list[tuple[TargetProcess, Namer]]:
         """Those that run now, by number, each with what names its memory."""
         if not self._is_first:
             for text in self._later:
@@ -36,6 +36,6 @@ class Followed:
         self._is_first = False
         return [one for _, one in sorted(self._known.items(), key=lambda item: item[0])]
 
-    def _add(self, targets: Sequence[Target]) -> None:
+    def _add(self, targets: Sequence[TargetProcess]) -> None:
         for target in targets:
             self._known.setdefault((target.pid, target.started), (target, Namer(target)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from numascape.errors import NumascapeError
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 
 PAGE: Final = 4096
 # Of 64-bit processes; the page [vsyscall] is above it and belongs to the kernel.
@@ -64,7 +64,7 @@ class NumaLine:
     pages: dict[int, int]
 
 
-def read_mappings(target: Target, with_policies: bool = True) -> list[Mapping]:
+def read_mappings(target: TargetProcess, with_policies: bool = True) -> list[Mapping]:
     """The mappings that can have pages, ascending.
 
     Reading the policies makes the kernel walk all page tables, which takes a while for very many
@@ -126,7 +126,7 @@ def parse_numa_maps(text: str) -> dict[int, NumaLine]:
     return found
 
 
-def _text(target: Target, name: str) -> str:
+def _text(target: TargetProcess, name: str) -> str:
     path = target.folder / name
     try:
         return path.read_bytes().decode(errors="surrogateescape")
@@ -140,7 +140,7 @@ def _text(target: Target, name: str) -> str:
         raise NumascapeError(not_permitted(target)) from error
 
 
-def not_permitted(target: Target) -> str:
+def not_permitted(target: TargetProcess) -> str:
     """What to do if the kernel does not let this user look at the process."""
     return (
         f"{target} may not be looked at: it is another user's, or privileged; "
@@ -148,7 +148,7 @@ def not_permitted(target: Target) -> str:
     )
 
 
-def readable_path(target: Target, mapping: Mapping) -> Path | None:
+def readable_path(target: TargetProcess, mapping: Mapping) -> Path | None:
     """The mapped file as this process can open it; None if it cannot.
 
     A file that was deleted or replaced can still be opened by root, as long as it is mapped.

@@ -22,10 +22,10 @@ from numascape._native import live as native
 from numascape.errors import NumascapeError
 from numascape.live.mappings import PAGE
 from numascape.live.page_sets import PageSet
-from numascape.live.policies import Addresses, Nodes
+from numascape.live.policies import Addresses, NodeNumbers
 from numascape.live.refusals import calls_refused, may_move_shared
 from numascape.live.room import Room
-from numascape.live.targets import Target, read_stat
+from numascape.live.targets import TargetProcess, read_stat
 
 LARGEST_STEP: Final = 1280 * 4096
 _SMALLEST_STEP: Final = 16 * 4096
@@ -88,7 +88,7 @@ class Pace:
 
 
 def move_pages(
-    target: Target, sets: Sequence[PageSet], pace: Pace, shared: bool = False
+    target: TargetProcess, sets: Sequence[PageSet], pace: Pace, shared: bool = False
 ) -> Account:
     """Move the pages to the nodes that they want; ends early if stopped or if the process ends.
 
@@ -116,10 +116,10 @@ class _EndedError(Exception):
 
 
 class _Mover:
-    def __init__(self, target: Target, pace: Pace, shared: bool) -> None:
+    def __init__(self, target: TargetProcess, pace: Pace, shared: bool) -> None:
         self.target = target
         self.account = Account()
-        self.tried: list[tuple[Addresses, Nodes, npt.NDArray[np.uint32]]] = []
+        self.tried: list[tuple[Addresses, NodeNumbers, npt.NDArray[np.uint32]]] = []
         self._pace = pace
         self._shared = shared
         self._room = Room(target.root)
@@ -183,10 +183,10 @@ class _Mover:
     def _call(
         self,
         addresses: Addresses,
-        wanted: Nodes,
+        wanted: NodeNumbers,
         sizes: npt.NDArray[np.uint32],
         left: npt.NDArray[np.intp],
-        results: Nodes,
+        results: NodeNumbers,
         full: npt.NDArray[np.bool_],
         explicit: bool,
     ) -> float:
@@ -219,7 +219,7 @@ class _Mover:
             results[group] = found if error == 0 else _of_call(error, found)
         return longest
 
-    def _ask(self, addresses: Addresses) -> Nodes:
+    def _ask(self, addresses: Addresses) -> NodeNumbers:
         try:
             return native.query_nodes(self.target.pid, addresses)
         except PermissionError as error:
@@ -239,11 +239,11 @@ class _Mover:
 
     def _note(
         self,
-        before: Nodes,
-        now: Nodes,
-        wanted: Nodes,
+        before: NodeNumbers,
+        now: NodeNumbers,
+        wanted: NodeNumbers,
         sizes: npt.NDArray[np.uint32],
-        results: Nodes,
+        results: NodeNumbers,
         full: npt.NDArray[np.bool_],
     ) -> None:
         self.account.tried += int(sizes.sum(dtype=np.uint64))
@@ -256,12 +256,12 @@ class _Mover:
             self.account.failed[reason] += int(sizes[number])
 
 
-def _can_be_retried(results: Nodes) -> npt.NDArray[np.bool_]:
+def _can_be_retried(results: NodeNumbers) -> npt.NDArray[np.bool_]:
     retried = [native.NOT_TRIED, -errno.EBUSY, -errno.EAGAIN]
     return np.isin(results, retried) | (results >= 0)
 
 
-def _of_call(error: int, found: Nodes) -> Nodes:
+def _of_call(error: int, found: NodeNumbers) -> NodeNumbers:
     """The results of pages of a call that failed: those without a result have the call's error.
 
     EACCES of a page means that other processes map it; of the call, that the cpuset of the process

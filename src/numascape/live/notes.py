@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader of a snapshot must know of it."""
+"""Notes about a snapshot for its reader: what was estimated, and what is unknown."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from numascape._native import live as native
 from numascape.errors import NumascapeError
 from numascape.live.mappings import PAGE, Mapping, not_permitted
 from numascape.live.parts import Part
-from numascape.live.policies import STAYS, Addresses, Nodes, Placement
+from numascape.live.policies import STAYS, Addresses, NodeNumbers, Placement
 from numascape.live.refusals import calls_refused
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 
 # The addresses of a part that are asked for at a time: so much of a move is known at once.
 _WINDOW = 1 << 30
@@ -35,8 +35,8 @@ class PageSet:
     page_bytes: int
     addresses: Addresses
     sizes: npt.NDArray[np.uint32]
-    before: Nodes
-    wanted: Nodes
+    before: NodeNumbers
+    wanted: NodeNumbers
 
     @property
     def total(self) -> int:
@@ -55,7 +55,7 @@ class PageSet:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PagesToMove:
     """The pages to move, and the bytes of those that are already where they should be."""
 
     sets: tuple[PageSet, ...]
@@ -68,8 +68,8 @@ class Wanted:
 
 
 def find_pages(
-    target: Target, mappings: Sequence[Mapping], chosen: Sequence[tuple[Part, Placement]]
-) -> Wanted:
+    target: TargetProcess, mappings: Sequence[Mapping], chosen: Sequence[tuple[Part, Placement]]
+) -> PagesToMove:
     """The pages in memory of these parts. Raises NumascapeError as take_snapshot does."""
     sets, in_place = [], 0
     for part, policy in chosen:
@@ -79,12 +79,12 @@ def find_pages(
             in_place += stays
             if len(found.addresses):
                 sets.append(found)
-    return Wanted(tuple(sets), in_place)
+    return PagesToMove(tuple(sets), in_place)
 
 
 def listed_pages(
-    target: Target, part: Part
-) -> Iterator[tuple[Addresses, npt.NDArray[np.uint32], Nodes]]:
+    target: TargetProcess, part: Part
+) -> Iterator[tuple[Addresses, npt.NDArray[np.uint32], NodeNumbers]]:
     """The pages in memory of a part, in windows: addresses, sizes, nodes (-1: unknown).
 
     Raises NumascapeError as take_snapshot does.
@@ -100,11 +100,11 @@ def _windows(part: Part) -> Iterator[tuple[int, int]]:
 
 
 def _pages(
-    target: Target, mapping: Mapping, part: Part, policy: Placement, start: int, end: int
+    target: TargetProcess, mapping: Mapping, part: Part, policy: Placement, start: int, end: int
 ) -> tuple[PageSet, int]:
     listed = _listed(target, start, end, part.page_bytes)
     addresses: Addresses = listed["address"].astype(np.uint64)
-    now: Nodes = listed["node"].astype(np.int32)
+    now: NodeNumbers = listed["node"].astype(np.int32)
     sizes: npt.NDArray[np.uint32] = listed["bytes"].astype(np.uint32)
     wanted = policy.wanted(part, addresses, now)
     known = now >= 0  # not the zero page
@@ -123,7 +123,7 @@ def _pages(
     return pages, stays
 
 
-def _listed(target: Target, start: int, end: int, page_bytes: int) -> dict[str, Any]:
+def _listed(target: TargetProcess, start: int, end: int, page_bytes: int) -> dict[str, Any]:
     try:
         return native.list_pages(target.pid, str(target.folder / "pagemap"), start, end, page_bytes)
     except PermissionError as error:
@@ -132,7 +132,7 @@ def _listed(target: Target, start: int, end: int, page_bytes: int) -> dict[str, 
         raise NumascapeError(f"{target} has ended") from error
 
 
-def as_now(target: Target, sets: Sequence[PageSet]) -> list[PageSet]:
+def as_now(target: TargetProcess, sets: Sequence[PageSet]) -> list[PageSet]:
     """The sets with the present nodes, without pages that are in place or not in memory.
 
     A transparent huge page that was divided since is now all of its pages. Raises NumascapeError.
@@ -149,16 +149,16 @@ def as_now(target: Target, sets: Sequence[PageSet]) -> list[PageSet]:
     return [pages for pages in found if len(pages.addresses)]
 
 
-def _divided(target: Target, pages: PageSet, at: int) -> PageSet:
+def _divided(target: TargetProcess, pages: PageSet, at: int) -> PageSet:
     start, size = int(pages.addresses[at]), int(pages.sizes[at])
     listed = _listed(target, start, start + size, pages.page_bytes)
     addresses: Addresses = listed["address"].astype(np.uint64)
-    nodes: Nodes = np.full(len(addresses), pages.wanted[at], np.int32)
+    nodes: NodeNumbers = np.full(len(addresses), pages.wanted[at], np.int32)
     sizes: npt.NDArray[np.uint32] = listed["bytes"].astype(np.uint32)
     return replace(pages, addresses=addresses, sizes=sizes, before=nodes, wanted=nodes)
 
 
-def query(target: Target, addresses: Addresses) -> Nodes:
+def query(target: TargetProcess, addresses: Addresses) -> NodeNumbers:
     """The nodes of pages. Raises NumascapeError."""
     try:
         return native.query_nodes(target.pid, addresses)

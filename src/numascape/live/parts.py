@@ -17,7 +17,7 @@ from numascape.live.mapping_names import (
     threads_on,
 )
 from numascape.live.mappings import Mapping, readable_path
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, stack_bytes
 from numascape.live.variables import ModuleData, Variable, read_module_data
 
@@ -56,7 +56,7 @@ class Item:
 class Namer:
     """Names parts of one process' memory; keeps what it has read of files for the next time."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: TargetProcess) -> None:
         self._target = target
         self._layouts: dict[tuple[str, str, int], FileLayout] = {}
         self._modules: tuple[tuple[str, int], ...] | None = None

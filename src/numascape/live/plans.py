@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a move is to do: which pages of a process go where, and which threads."""
+"""The work of a move: which pages and threads of a process go to which nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadMove, by_plan, by_policy
 from numascape.live.mappings import Mapping, read_mappings
-from numascape.live.page_sets import Wanted, as_now, find_pages
+from numascape.live.page_sets import PagesToMove, as_now, find_pages
 from numascape.live.parts import Namer
 from numascape.live.policies import check_nodes, parse_policy
 from numascape.live.room import usable_nodes
@@ -20,7 +20,7 @@ from numascape.live.selection import (
     select_planned,
     select_structures,
 )
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
 from numascape.live.undo import Undo, still_there
 from numascape.machine.kernel_files import node_cpus
@@ -46,12 +46,12 @@ class Move:
     `owner`: they are all of a segment of shared memory of that process, mapped likewise.
     """
 
-    target: Target
-    pages: Wanted
+    target: TargetProcess
+    pages: PagesToMove
     threads: tuple[ThreadMove, ...]
     unmet: tuple[str, ...] = ()
     file: Path | None = None
-    owner: Target | None = None
+    owner: TargetProcess | None = None
     binds_all: bool = False
 
     @property
@@ -67,7 +67,7 @@ class Move:
         return self.file is None and self.owner is None
 
 
-def move_by_policy(target: Target, text: str, scope: Scope) -> Move:
+def move_by_policy(target: TargetProcess, text: str, scope: Scope) -> Move:
     """A move to the nodes of a policy such as `interleave` or `bind:1`. Raises NumascapeError."""
     mappings, threads = _look(target)
     usable = usable_nodes(target)
@@ -86,13 +86,13 @@ def move_by_policy(target: Target, text: str, scope: Scope) -> Move:
     return replace(move, binds_all=scope.threads)
 
 
-def usual_nodes(target: Target, usable: list[int]) -> list[int]:
+def usual_nodes(target: TargetProcess, usable: list[int]) -> list[int]:
     """The nodes of a policy that names none: nodes without CPUs are slower memory."""
     cpus = node_cpus(target.root)
     return [node for node in usable if cpus.get(node)] or usable
 
 
-def move_by_plan(target: Target, plan: Plan, threads_too: bool) -> Move:
+def move_by_plan(target: TargetProcess, plan: Plan, threads_too: bool) -> Move:
     """A move to what a plan says. Raises NumascapeError."""
     mappings, threads = _look(target)
     usable = usable_nodes(target)
@@ -108,10 +108,10 @@ def move_back(undo: Undo) -> Move:
     """The move that puts pages and threads back to where they were. Raises NumascapeError."""
     mappings = read_mappings(undo.target, with_policies=False)
     sets = as_now(undo.target, still_there(undo.sets, mappings))
-    return Move(undo.target, Wanted(tuple(sets), 0), undo.threads)
+    return Move(undo.target, PagesToMove(tuple(sets), 0), undo.threads)
 
 
-def _look(target: Target) -> tuple[list[Mapping], list[Thread]]:
+def _look(target: TargetProcess) -> tuple[list[Mapping], list[Thread]]:
     mappings = read_mappings(target)
     if not mappings:
         raise NumascapeError(f"{target} has no memory of its own")
@@ -119,7 +119,7 @@ def _look(target: Target) -> tuple[list[Mapping], list[Thread]]:
 
 
 def _move(
-    target: Target, mappings: list[Mapping], selection: Selection, threads: list[ThreadMove]
+    target: TargetProcess, mappings: list[Mapping], selection: Selection, threads: list[ThreadMove]
 ) -> Move:
     pages = find_pages(target, mappings, selection.chosen)
     return Move(target, pages, tuple(threads), selection.unmet)

@@ -17,9 +17,9 @@ from numascape.live.parts import Part
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.plan.plan import StructureRule
 
-Nodes = npt.NDArray[np.int32]
+NodeNumbers = npt.NDArray[np.int32]
 Addresses = npt.NDArray[np.uint64]
-PolicyName = Literal["interleave", "local", "bind", "spread", "weighted-interleave", "parts"]
+MovePolicyName = Literal["interleave", "local", "bind", "spread", "weighted-interleave", "parts"]
 STAYS: Final = -1
 """A page may stay where it is."""
 # Large parts are interleaved in blocks of a transparent huge page. The kernel moves such a page,
@@ -35,7 +35,7 @@ _LARGE_TENSOR: Final = 2 * LARGE_BLOCK
 class Placement(Protocol):
     """Decides on which node each page of a part should be."""
 
-    def wanted(self, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+    def wanted(self, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
         """The node of each page, or STAYS. `now` are the present nodes."""
 
 
@@ -46,13 +46,13 @@ class Policy:
     `whole` are the first and the end address that `parts` divide, if the part is a piece of it.
     """
 
-    name: PolicyName
+    name: MovePolicyName
     nodes: tuple[int, ...]
     weights: tuple[int, ...] = ()
     parts: tuple[float, ...] = ()
     whole: tuple[int, int] | None = None
 
-    def wanted(self, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+    def wanted(self, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
         """The node that each page should be on, or STAYS. `now` are the present nodes."""
         return _POLICIES[self.name](self, part, addresses, now)
 
@@ -68,9 +68,9 @@ class PageByPage:
     """
 
     addresses: Addresses
-    nodes: Nodes
+    nodes: NodeNumbers
 
-    def wanted(self, _part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
+    def wanted(self, _part: Part, addresses: Addresses, _now: NodeNumbers) -> NodeNumbers:
         """The node of each page, or STAYS."""
         block = np.uint64(LARGE_BLOCK)
         following = np.append(addresses[1:], _LAST)
@@ -163,12 +163,12 @@ def _block_numbers(policy: Policy, part: Part, addresses: Addresses) -> npt.NDAr
     return (addresses // np.uint64(block)).astype(np.int64)
 
 
-def _interleave(policy: Policy, part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
+def _interleave(policy: Policy, part: Part, addresses: Addresses, _now: NodeNumbers) -> NodeNumbers:
     numbers = _block_numbers(policy, part, addresses)
     return np.array(policy.nodes, np.int32)[numbers % len(policy.nodes)]
 
 
-def _weighted(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+def _weighted(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
     dealt = [
         node
         for node, weight in zip(policy.nodes, policy.weights, strict=True)
@@ -177,20 +177,20 @@ def _weighted(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> N
     return _interleave(replace(policy, nodes=tuple(dealt)), part, addresses, now)
 
 
-def _bind(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+def _bind(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
     """Pages on one of the nodes stay; the others are interleaved."""
     wanted = _interleave(policy, part, addresses, now)
     wanted[np.isin(now, policy.nodes)] = STAYS
     return wanted
 
 
-def _spread(policy: Policy, part: Part, addresses: Addresses, now: Nodes) -> Nodes:
+def _spread(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
     count = len(policy.nodes)
     bounds = tuple(number / count for number in range(count + 1))
     return _parts(replace(policy, parts=bounds), part, addresses, now)
 
 
-def _parts(policy: Policy, part: Part, addresses: Addresses, _now: Nodes) -> Nodes:
+def _parts(policy: Policy, part: Part, addresses: Addresses, _now: NodeNumbers) -> NodeNumbers:
     """Page k of n begins at the fraction k / n of the part."""
     start, end = policy.whole or (part.start, part.end)
     where = (addresses.astype(np.int64) - start).astype(np.float64) / (end - start)
@@ -198,8 +198,8 @@ def _parts(policy: Policy, part: Part, addresses: Addresses, _now: Nodes) -> Nod
     return np.array(policy.nodes, np.int32)[numbers]
 
 
-_Assign = Callable[[Policy, Part, Addresses, Nodes], Nodes]
-_POLICIES: Final[dict[PolicyName, _Assign]] = {
+_Assign = Callable[[Policy, Part, Addresses, NodeNumbers], NodeNumbers]
+_POLICIES: Final[dict[MovePolicyName, _Assign]] = {
     "interleave": _interleave,
     "weighted-interleave": _weighted,
     "bind": _bind,

@@ -8,7 +8,7 @@ from typing import Final
 
 from numascape.host.limits import read_limits
 from numascape.host.node_memory import read_nodes
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.machine.kernel_lists import parse_cpu_list
 
 # The kernel's counts are read again after so many bytes: other programs allocate meanwhile.
@@ -39,7 +39,7 @@ class Room:
         self._left = {node.node: node.usable for node in read_nodes(self._root)}
 
 
-def usable_nodes(target: Target) -> list[int]:
+def usable_nodes(target: TargetProcess) -> list[int]:
     """The nodes with memory that the process may use, by its cpuset."""
     with_memory = [node.node for node in read_nodes(target.root)]
     allowed = _allowed(target)
@@ -48,7 +48,7 @@ def usable_nodes(target: Target) -> list[int]:
     return [node for node in with_memory if allowed is None or node in allowed]
 
 
-def _allowed(target: Target) -> tuple[int, ...] | None:
+def _allowed(target: TargetProcess) -> tuple[int, ...] | None:
     try:
         text = (target.folder / "status").read_text(errors="replace")
         line = next(line for line in text.splitlines() if line.startswith("Mems_allowed_list:"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves whole segments of shared memory: a process maps only the pages of them that it touched.
+"""Moves whole segments of shared memory, also the pages that a process has never touched.
 
 The kernel keeps shared memory in files, and /proc/PID/map_files has a link to each file (proc(5)).
 This process maps the file for the move, with all of its pages.
@@ -20,11 +20,11 @@ from numascape.live.plans import Move, usual_nodes
 from numascape.live.policies import check_nodes, parse_policy
 from numascape.live.room import usable_nodes
 from numascape.live.selection import parts_named
-from numascape.live.targets import Target, target_of
+from numascape.live.targets import TargetProcess, target_of
 from numascape.live.threads import read_threads
 
 
-def segments_of(target: Target, names: Sequence[str]) -> list[Path]:
+def segments_of(target: TargetProcess, names: Sequence[str]) -> list[Path]:
     """The files of the shared memory with these names, each once.
 
     None if some of the structures are no shared memory, if they are in explicit huge pages, of
@@ -53,7 +53,7 @@ def _can_be_opened(link: Path) -> bool:
 
 
 @contextmanager
-def segments_move(owner: Target, files: Sequence[Path], text: str) -> Iterator[Move]:
+def segments_move(owner: TargetProcess, files: Sequence[Path], text: str) -> Iterator[Move]:
     """Yield a move of these files by a policy; it can be carried out inside the block.
 
     This process is the target of the move. Raises NumascapeError.

@@ -22,7 +22,7 @@ from numascape.errors import NumascapeError
 from numascape.live.mappings import Mapping, not_permitted, read_mappings
 from numascape.live.parts import Namer, Part
 from numascape.live.refusals import calls_refused
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
 from numascape.machine.kernel_files import node_cpus
 
@@ -50,7 +50,7 @@ class Snapshot:
     the CPUs of each node.
     """
 
-    target: Target
+    target: TargetProcess
     time_s: float
     mappings: tuple[Mapping, ...]
     parts: tuple[Part, ...]
@@ -67,7 +67,9 @@ class Snapshot:
         return sorted(set(used) | set(self.nodes))
 
 
-def take_snapshot(target: Target, namer: Namer | None = None, exact: bool = False) -> Snapshot:
+def take_snapshot(
+    target: TargetProcess, namer: Namer | None = None, exact: bool = False
+) -> Snapshot:
     """Look at the process. Raises NumascapeError if it has ended or may not be looked at.
 
     Unless `exact`, a process with very many pages is sampled, and policies are then not read.
@@ -92,7 +94,7 @@ def take_snapshot(target: Target, namer: Namer | None = None, exact: bool = Fals
     )
 
 
-def _no_memory(target: Target) -> str:
+def _no_memory(target: TargetProcess) -> str:
     if target.is_alive:
         return f"{target} is a thread of the kernel: it has no memory of its own"
     return f"{target} has ended"
@@ -106,7 +108,7 @@ def sampling(resident: int) -> int:
     return every
 
 
-def resident_bytes(target: Target) -> int:
+def resident_bytes(target: TargetProcess) -> int:
     """The memory of the process, as /proc/PID/status has it, without explicit huge pages."""
     try:
         text = (target.folder / "status").read_text(errors="replace")
@@ -116,7 +118,7 @@ def resident_bytes(target: Target) -> int:
     return int(match[1]) * 1024 if match else 0
 
 
-def _count(target: Target, parts: list[Part], every: int) -> tuple[pl.DataFrame, bool]:
+def _count(target: TargetProcess, parts: list[Part], every: int) -> tuple[pl.DataFrame, bool]:
     threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
     try:
         found = native.count_pages(

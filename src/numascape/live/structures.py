@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structures of a process: the parts of one name together, by node."""
+"""The structures of a process: parts of the same name are one structure, with bytes by node."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _add(structure: Structure, node: int, memory: str, page_bytes: int, count: i
 
 
 @dataclass(frozen=True)
-class NodeUse:
+class ProcessOnNode:
     """What of a process is on a node, in bytes and threads (by the CPU of their last run)."""
 
     node: int
@@ -100,7 +100,7 @@ class NodeUse:
     threads: int
 
 
-def node_uses(snapshot: Snapshot) -> list[NodeUse]:
+def node_uses(snapshot: Snapshot) -> list[ProcessOnNode]:
     """The use of each node; node -1 stands for pages whose node is unknown."""
     sums: dict[int, list[int]] = {node: [0, 0, 0, 0] for node in snapshot.numbers}
     for _, node, memory, page_bytes, count in snapshot.counts.iter_rows():
@@ -110,7 +110,9 @@ def node_uses(snapshot: Snapshot) -> list[NodeUse]:
             row[2] += count if page_bytes >= HUGE_PAGE else 0
     for thread in snapshot.threads:
         sums.setdefault(thread.node, [0, 0, 0, 0])[3] += 1
-    return [NodeUse(node, *row) for node, row in sorted(sums.items()) if node >= 0 or any(row)]
+    return [
+        ProcessOnNode(node, *row) for node, row in sorted(sums.items()) if node >= 0 or any(row)
+    ]
 
 
 def swapped_bytes(snapshot: Snapshot) -> int:

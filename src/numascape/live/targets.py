@@ -32,7 +32,7 @@ class Stat:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetProcess:
     """A process. `started` tells it from a later process with the same number."""
 
     pid: int
@@ -67,7 +67,7 @@ def read_stat(path: Path) -> Stat | None:
         return None
 
 
-def find_targets(named: Iterable[str], root: Path = Path("/")) -> list[Target]:
+def find_targets(named: Iterable[str], root: Path = Path("/")) -> list[TargetProcess]:
     """The processes of numbers, names and control groups, each once, by number.
 
     Raises NumascapeError if one of these names none.
@@ -84,12 +84,12 @@ def find_targets(named: Iterable[str], root: Path = Path("/")) -> list[Target]:
     return targets
 
 
-def target_of(pid: int, root: Path = Path("/")) -> Target | None:
+def target_of(pid: int, root: Path = Path("/")) -> TargetProcess | None:
     """The process of this number; None if it has ended."""
     stat = read_stat(root / "proc" / str(pid) / "stat")
     if stat is None or stat.state in "ZXx":
         return None
-    return Target(pid, stat.name, stat.started, root)
+    return TargetProcess(pid, stat.name, stat.started, root)
 
 
 def is_number(text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from numascape.live.targets import Target, read_stat
+from numascape.live.targets import TargetProcess, read_stat
 from numascape.machine.kernel_files import node_cpus
 from numascape.machine.kernel_lists import parse_cpu_list
 
@@ -37,7 +37,7 @@ class Thread:
         return [node for node, cpus in nodes.items() if allowed & set(cpus)]
 
 
-def stack_bytes(target: Target) -> int:
+def stack_bytes(target: TargetProcess) -> int:
     """The size of a thread's stack, unless the program chose another one.
 
     glibc takes the limit of the main thread's stack, and 2 MiB if there is none.
@@ -49,7 +49,7 @@ def stack_bytes(target: Target) -> int:
     return _WITHOUT_LIMIT
 
 
-def read_threads(target: Target) -> list[Thread]:
+def read_threads(target: TargetProcess) -> list[Thread]:
     """The threads in order of creation; none if the process has ended."""
     node_of = {cpu: node for node, cpus in node_cpus(target.root).items() for cpu in cpus}
     folders = [path for path in (target.folder / "task").glob("[0-9]*") if path.name.isdecimal()]

@@ -24,8 +24,8 @@ from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadMove
 from numascape.live.mappings import PAGE, Mapping
 from numascape.live.page_sets import PageSet
-from numascape.live.policies import Nodes
-from numascape.live.targets import Target, target_of
+from numascape.live.policies import NodeNumbers
+from numascape.live.targets import TargetProcess, target_of
 
 _MAGIC: Final = b"numascape undo 1\n"
 _LARGEST_HEADER: Final = 64 << 20
@@ -75,13 +75,13 @@ _HEADER: Final = TypeAdapter(_Header)
 class Undo:
     """What an undo file says: the process, its pages with the nodes that they had, its threads."""
 
-    target: Target
+    target: TargetProcess
     sets: tuple[PageSet, ...]
     threads: tuple[ThreadMove, ...]
 
 
 def write_undo(
-    path: Path, target: Target, sets: Sequence[PageSet], threads: Sequence[ThreadMove]
+    path: Path, target: TargetProcess, sets: Sequence[PageSet], threads: Sequence[ThreadMove]
 ) -> None:
     """Write what would undo the move of these pages and threads. Raises OSError."""
     ranges, streams = [], []
@@ -173,7 +173,7 @@ def _pages(file: BinaryIO, entry: _Range, path: Path) -> PageSet:
         raise _damaged(path)
     numbers = np.frombuffer(content, "<u4", entry.pages).astype(np.uint64)
     counts = np.frombuffer(content, "<u4", entry.pages, 4 * entry.pages)
-    nodes: Nodes = np.frombuffer(content, "<i2", offset=8 * entry.pages).astype(np.int32)
+    nodes: NodeNumbers = np.frombuffer(content, "<i2", offset=8 * entry.pages).astype(np.int32)
     is_sound = (
         entry.start % PAGE == 0
         and entry.page_bytes % PAGE == 0

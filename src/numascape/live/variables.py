@@ -11,7 +11,7 @@ from typing import Final
 from numascape._native.symbols import Module, Symbols
 from numascape.elf_segments import PT_LOAD, Segments, read_segments
 from numascape.live.mappings import PAGE, Mapping, readable_path
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 
 # Modules with fewer bytes of writable data are not read: debug information may be large.
 _SMALLEST_DATA: Final = 16 * PAGE
@@ -48,7 +48,7 @@ class ModuleData:
     zeroed: tuple[Zeroed, ...] = ()
 
 
-def read_module_data(target: Target, mappings: Sequence[Mapping]) -> ModuleData:
+def read_module_data(target: TargetProcess, mappings: Sequence[Mapping]) -> ModuleData:
     """The data of all modules that have writable data."""
     modules: list[Module] = []
     paths: dict[str, str] = {}

@@ -11,15 +11,15 @@ from typing import Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine, Operation
-from numascape.machine.measuring import Measured, measure
+from numascape.machine.measuring import ProbeRun, measure
 from numascape.machine.sizes import outside_bytes, sweep, thread_counts
 
-Experiment = Literal["triad", "sum", "copy"]
+LoopName = Literal["triad", "sum", "copy"]
 Touch = Literal["parallel", "serial"]
 # a = b + c d, the vector triad; the sum of a; a = b.
-OPERATIONS: Final[dict[Experiment, Operation]] = {"triad": "triad", "sum": "read", "copy": "copy"}
-BYTES_PER_ELEMENT: Final[dict[Experiment, int]] = {"triad": 32, "sum": 8, "copy": 16}
-FLOPS_PER_ELEMENT: Final[dict[Experiment, int]] = {"triad": 2, "sum": 1, "copy": 0}
+OPERATIONS: Final[dict[LoopName, Operation]] = {"triad": "triad", "sum": "read", "copy": "copy"}
+BYTES_PER_ELEMENT: Final[dict[LoopName, int]] = {"triad": 32, "sum": 8, "copy": 16}
+FLOPS_PER_ELEMENT: Final[dict[LoopName, int]] = {"triad": 2, "sum": 1, "copy": 0}
 _SMALLEST: Final = 2048
 _PER_OCTAVE: Final = 2
 
@@ -48,7 +48,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Result:
+class BandwidthPoint:
     """One point: the bytes of all vectors of all threads, and GB/s with its confidence interval."""
 
     series: Series
@@ -96,8 +96,8 @@ def lengths(machine: Machine, quick: bool) -> list[int]:
 
 
 def run_series(
-    machine: Machine, experiment: Experiment, series: Series, sizes: list[int]
-) -> Iterator[Result]:
+    machine: Machine, experiment: LoopName, series: Series, sizes: list[int]
+) -> Iterator[BandwidthPoint]:
     """Measure one line of the plot."""
     home = {cpu: node.node for node in machine.nodes for cpu in node.cpus}
     parallel = series.touch == "parallel"
@@ -107,7 +107,7 @@ def run_series(
     )
     # Below this size, a thread would have less than one block of each vector.
     least = series.threads * 64 * BYTES_PER_ELEMENT[experiment]
-    found: Measured = measure(
+    found: ProbeRun = measure(
         "bandwidth",
         operation=OPERATIONS[experiment],
         cpus=series.cpus,
@@ -119,10 +119,12 @@ def run_series(
     )
     for point in found.points:
         known = point.estimate
-        yield Result(series, int(point.at), known.median, known.half_width, point.interrupted)
+        yield BandwidthPoint(
+            series, int(point.at), known.median, known.half_width, point.interrupted
+        )
 
 
-def results_csv(experiment: Experiment, results: list[Result]) -> str:
+def results_csv(experiment: LoopName, results: list[BandwidthPoint]) -> str:
     """A line per point; elements is the length of one vector, over all threads."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

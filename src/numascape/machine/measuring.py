@@ -46,7 +46,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Measured:
+class ProbeRun:
     """One run of the probe."""
 
     setting: Setting
@@ -57,7 +57,7 @@ _SETTING: Final = TypeAdapter(Setting)
 _POINT: Final = TypeAdapter(Point)
 
 
-def measure(kind: str, **options: object) -> Measured:
+def measure(kind: str, **options: object) -> ProbeRun:
     """Run the probe; see probe.cpp for its options. Lists are joined by commas.
 
     Raises NumascapeError if it fails.
@@ -82,14 +82,14 @@ def measure(kind: str, **options: object) -> Measured:
         raise NumascapeError(f"the probe failed: {reason[:200]}")
     setting, *points = result.stdout.splitlines()
     try:
-        return Measured(
+        return ProbeRun(
             _SETTING.validate_json(setting), tuple(_POINT.validate_json(line) for line in points)
         )
     except ValidationError as error:
         raise NumascapeError("the probe's output is damaged: install Numascape again") from error
 
 
-def check_placement(measured: Measured, node: int, alone: bool) -> None:
+def check_placement(measured: ProbeRun, node: int, alone: bool) -> None:
     """Raise NumascapeError unless the kernel reports that the memory was on the node.
 
     `alone`: the machine has no other node, so the memory cannot be elsewhere.

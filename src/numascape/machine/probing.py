@@ -17,7 +17,7 @@ from numascape.machine.description import (
     Operation,
     Provenance,
 )
-from numascape.machine.measuring import Measured, Point, check_placement, measure
+from numascape.machine.measuring import Point, ProbeRun, check_placement, measure
 from numascape.machine.sizes import outside_bytes, sweep, thread_counts
 from numascape.machine.statistics import Estimate
 
@@ -33,7 +33,7 @@ _ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ProbeRequest:
     """How to probe; `spread` is the largest allowed half width of an interval over its median."""
 
     quick: bool = False
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProbeStep:
     """A planned measurement: its name, and the function that makes it."""
 
     name: str
@@ -52,7 +52,7 @@ class Step:
 class Probe:
     """The measurements of one machine, as steps to run one after the other."""
 
-    def __init__(self, machine: Machine, wanted: Wanted) -> None:
+    def __init__(self, machine: Machine, wanted: ProbeRequest) -> None:
         """Plan the probe of `machine`, which must be this host."""
         self.machine = machine
         self.wanted = wanted
@@ -79,15 +79,15 @@ class Probe:
         self.scaling: list[Curve] = []
         self.notes: list[str] = []
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ProbeStep]:
         """All measurements; run each step once, in this order."""
         yield from self._latency_steps()
         yield from self._bandwidth_steps()
         for j, node in self.targets:
-            yield Step(f"all CPUs reading node {node.node}", lambda j=j: self._controller(j))  # type: ignore[misc]
+            yield ProbeStep(f"all CPUs reading node {node.node}", lambda j=j: self._controller(j))  # type: ignore[misc]
         for operation in ("read", "triad"):
-            yield Step(f"{operation} by 1 to all threads", lambda o=operation: self._scale(o))  # type: ignore[misc]
-        yield Step("latency under load", self._load)
+            yield ProbeStep(f"{operation} by 1 to all threads", lambda o=operation: self._scale(o))  # type: ignore[misc]
+        yield ProbeStep("latency under load", self._load)
 
     def result(self) -> Machine:
         """The machine, with measured values before those that were known already."""
@@ -115,21 +115,21 @@ class Probe:
             notes=(*machine.notes, *self.notes),
         )
 
-    def _latency_steps(self) -> Iterator[Step]:
+    def _latency_steps(self) -> Iterator[ProbeStep]:
         for i, _ in self.askers:
             for j, node in self.targets:
                 name = f"latency from node {self.machine.nodes[i].node} to {node.node}"
-                yield Step(name, lambda i=i, j=j: self._latency(i, j))  # type: ignore[misc]
+                yield ProbeStep(name, lambda i=i, j=j: self._latency(i, j))  # type: ignore[misc]
         for i, _ in self.askers[: 1 if self.wanted.quick else None]:
             name = f"caches of node {self.machine.nodes[i].node}"
-            yield Step(name, lambda i=i: self._latency_by_size(i))  # type: ignore[misc]
+            yield ProbeStep(name, lambda i=i: self._latency_by_size(i))  # type: ignore[misc]
 
-    def _bandwidth_steps(self) -> Iterator[Step]:
+    def _bandwidth_steps(self) -> Iterator[ProbeStep]:
         for operation in _OPERATIONS[: 1 if self.wanted.quick else None]:
             for i, _ in self.askers:
                 for j, node in self.targets:
                     name = f"{operation} from node {self.machine.nodes[i].node} to {node.node}"
-                    yield Step(
+                    yield ProbeStep(
                         name,
                         lambda o=operation, i=i, j=j: self._bandwidth(o, i, j),  # type: ignore[misc]
                     )
@@ -209,14 +209,14 @@ class Probe:
 
     def _stream(
         self, operation: Operation, j: int | None, cpus: list[int], nodes: list[int]
-    ) -> Measured:
+    ) -> ProbeRun:
         place = self.targets[0][0] if j is None else j
         size = self._bytes(place) if len(set(nodes)) == 1 else self._bytes(place) * len(set(nodes))
         return self._run(
             "bandwidth", j, operation=operation, cpus=cpus, nodes=nodes, bytes=size, sample_ms=5
         )
 
-    def _run(self, kind: str, j: int | None, **options: object) -> Measured:
+    def _run(self, kind: str, j: int | None, **options: object) -> ProbeRun:
         samples = 9 if self.wanted.quick else 15
         found = measure(kind, samples=samples, **options)
         node = self.machine.nodes[self.targets[0][0] if j is None else j].node
@@ -225,7 +225,7 @@ class Probe:
         self.interrupted += sum(point.interrupted for point in found.points)
         return found
 
-    def _certain(self, what: str, run: Callable[[], Measured]) -> Estimate:
+    def _certain(self, what: str, run: Callable[[], ProbeRun]) -> Estimate:
         """The best of a few attempts, if it is certain enough."""
         best: Estimate | None = None
         for _ in range(_ATTEMPTS):
@@ -238,7 +238,7 @@ class Probe:
             f"{self.wanted.spread:.0%}: end other programs, or use a larger --spread"
         )
 
-    def _certain_points(self, what: str, run: Callable[[], Measured]) -> list[Point]:
+    def _certain_points(self, what: str, run: Callable[[], ProbeRun]) -> list[Point]:
         """The certain points of a curve, each from the best of a few attempts.
 
         Uncertain points are left out, and a note of the machine has their number.

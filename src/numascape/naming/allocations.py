@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numascape.naming import compiled_destination, interpreters, python_objects, runtime_objects
-from numascape.naming.destination import Destination, Kind, Wanted, tidy
+from numascape.naming.destination import Destination, DestinationKind, DestinationQuery, tidy
 from numascape.naming.frames import (
     CallFrame,
     base_name,
@@ -120,14 +120,16 @@ def _resolve(
     if runtime is not None:
         # One structure, whichever statements caused its allocations.
         return AllocationName(runtime[0], "", "", 0), (), 0
-    wanted = Wanted()
+    wanted = DestinationQuery()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
-    asking: tuple[CallFrame, Wanted] | None = None  # whose caller decides, and is not there
+    asking: tuple[CallFrame, DestinationQuery] | None = (
+        None  # whose caller decides, and is not there
+    )
     skipped: CallFrame | None = None  # the last one without a source, which the next one called
     for number, frame in enumerate(frames, start=1):
         if frame.file and frame.line and not is_library(frame):
             if skipped is not None:
-                wanted = Wanted(callee=base_name(skipped.function), suffix=wanted.suffix)
+                wanted = DestinationQuery(callee=base_name(skipped.function), suffix=wanted.suffix)
                 skipped = None
             destination = _destination(frame, wanted)
             if destination is None and base_name(frame.function) == wanted.callee:
@@ -135,9 +137,9 @@ def _resolve(
             asking = None
             if destination is None:
                 break
-            if destination.name and (best is None or destination.kind is Kind.VARIABLE):
+            if destination.name and (best is None or destination.kind is DestinationKind.VARIABLE):
                 best = AllocationName(destination.name, frame.function, frame.file, frame.line)
-            if destination.kind is Kind.VARIABLE:
+            if destination.kind is DestinationKind.VARIABLE:
                 return _placed(destination.name, frame), destination.parts, number
             wanted = _asked_of_caller(destination, frame)
             asking = frame, wanted
@@ -147,7 +149,7 @@ def _resolve(
     return launched or best or _without_source(frames, python), (), 0
 
 
-def _launched(frame: CallFrame, wanted: Wanted) -> AllocationName | None:
+def _launched(frame: CallFrame, wanted: DestinationQuery) -> AllocationName | None:
     """By the calls of the frame's function in its file, if the stack does not have the caller.
 
     It may have ended with this call, or the function is that of a thread or a task.
@@ -167,17 +169,17 @@ def _placed(name: str, frame: CallFrame) -> AllocationName:
     return AllocationName(name, frame.function, frame.file, frame.line)
 
 
-def _asked_of_caller(destination: Destination, frame: CallFrame) -> Wanted:
-    return Wanted(
+def _asked_of_caller(destination: Destination, frame: CallFrame) -> DestinationQuery:
+    return DestinationQuery(
         callee=base_name(frame.function),
-        argument=destination.argument if destination.kind is Kind.PARAMETER else -1,
-        member=destination.member if destination.kind is Kind.MEMBER else "",
+        argument=destination.argument if destination.kind is DestinationKind.PARAMETER else -1,
+        member=destination.member if destination.kind is DestinationKind.MEMBER else "",
         is_constructor=is_constructor(frame.function),
         suffix=destination.suffix,
     )
 
 
-def _destination(frame: CallFrame, wanted: Wanted) -> Destination | None:
+def _destination(frame: CallFrame, wanted: DestinationQuery) -> Destination | None:
     noted = str(getattr(frame, "call_notes", ""))
     if noted:
         found = compiled_destination.find_destination(noted, wanted)
@@ -192,7 +194,7 @@ def _destination(frame: CallFrame, wanted: Wanted) -> Destination | None:
 
 @lru_cache(maxsize=1 << 16)
 def _find(
-    source: Source, line: int, column: int, function: str | None, wanted: Wanted
+    source: Source, line: int, column: int, function: str | None, wanted: DestinationQuery
 ) -> Destination | None:
     # Imported here, because a program without source files needs none of them.
     if source.language == "fortran":

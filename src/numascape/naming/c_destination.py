@@ -27,7 +27,7 @@ from numascape.naming.c_functions import (
 )
 from numascape.naming.c_places import (
     BY_ARGUMENT,
-    Place,
+    FollowedValue,
     Slot,
     address_argument,
     follow,
@@ -37,8 +37,8 @@ from numascape.naming.c_places import (
 from numascape.naming.destination import (
     TEMPORARY_NAME,
     Destination,
-    Kind,
-    Wanted,
+    DestinationKind,
+    DestinationQuery,
     joined,
     tidy,
     without_subscripts,
@@ -52,7 +52,7 @@ _STATUS_NAME = re.compile(
 
 
 def find_destination(
-    source: Source, line: int, column: int, function_name: str | None, wanted: Wanted
+    source: Source, line: int, column: int, function_name: str | None, wanted: DestinationQuery
 ) -> Destination | None:
     """Find where `wanted` of the call at `line` and `column` (0 = unknown) goes; None if unknown.
 
@@ -83,16 +83,20 @@ def find_destination(
     return _value(call, function, wanted.suffix)
 
 
-def _without_call(root: Node, row: int, function_name: str, wanted: Wanted) -> Destination | None:
+def _without_call(
+    root: Node, row: int, function_name: str, wanted: DestinationQuery
+) -> Destination | None:
     """The destination in a constructor that the compiler wrote, or in the object that it makes."""
     if wanted.member and wanted.is_constructor:
         name = declared_object(root, row, wanted.callee)
-        return Destination(Kind.VARIABLE, tidy(f"{name}.{wanted.member}")) if name else None
+        return (
+            Destination(DestinationKind.VARIABLE, tidy(f"{name}.{wanted.member}")) if name else None
+        )
     member = sole_allocating_member(root, row, function_name)
-    return Destination(Kind.MEMBER, member, member=member) if member else None
+    return Destination(DestinationKind.MEMBER, member, member=member) if member else None
 
 
-def find_by_calls(source: Source, wanted: Wanted) -> Destination | None:
+def find_by_calls(source: Source, wanted: DestinationQuery) -> Destination | None:
     """Find the destination by all calls of the function `wanted.callee`, or that are given it.
 
     `std::thread(f, std::ref(parts[k]))` and `std::async(f, k)` call `f` in a thread. Their other
@@ -109,7 +113,7 @@ def find_by_calls(source: Source, wanted: Wanted) -> Destination | None:
             destination = None if target is None else _classify(target, function, wanted.suffix)
         else:
             destination = _result_of_launched(call, function, wanted)
-        if destination is None or destination.kind is not Kind.VARIABLE:
+        if destination is None or destination.kind is not DestinationKind.VARIABLE:
             return None
         found.add(destination)
     if len(found) > 1:
@@ -117,13 +121,15 @@ def find_by_calls(source: Source, wanted: Wanted) -> Destination | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _of_direct_call(call: Node, function: Function | None, wanted: Wanted) -> Destination | None:
+def _of_direct_call(
+    call: Node, function: Function | None, wanted: DestinationQuery
+) -> Destination | None:
     if wanted.argument >= 0:
         return _argument(call, function, wanted)
     return None if wanted.member else _value(call, function, wanted.suffix)
 
 
-def _argument_of_launched(call: Node, wanted: Wanted) -> Node | None:
+def _argument_of_launched(call: Node, wanted: DestinationQuery) -> Node | None:
     arguments = [strip(argument) for argument in call_arguments(call)]
     names = [text(argument).lstrip("&") for argument in arguments]
     at = names.index(wanted.callee) + 1 + wanted.argument
@@ -138,7 +144,7 @@ def _argument_of_launched(call: Node, wanted: Wanted) -> Node | None:
 
 
 def _result_of_launched(
-    call: Node, function: Function | None, wanted: Wanted
+    call: Node, function: Function | None, wanted: DestinationQuery
 ) -> Destination | None:
     """Where the result of `std::async(f).get()` goes."""
     access, get = call.parent, call.parent and call.parent.parent
@@ -167,25 +173,27 @@ def _value(call: Node, function: Function | None, suffix: str) -> Destination | 
     return _stored(place, function, suffix)
 
 
-def _stored(place: Place, function: Function | None, suffix: str) -> Destination | None:
+def _stored(place: FollowedValue, function: Function | None, suffix: str) -> Destination | None:
     if place.slot is Slot.RETURNED:
-        return Destination(Kind.RETURNED, "", suffix=suffix)
+        return Destination(DestinationKind.RETURNED, "", suffix=suffix)
     if place.slot is Slot.FIELD and place.node is not None:
         member = text(place.node) + place.suffix + suffix
-        return Destination(Kind.MEMBER, tidy(member), member=member)
+        return Destination(DestinationKind.MEMBER, tidy(member), member=member)
     if place.slot is not Slot.NOWHERE and place.node is not None:
         return _classify(place.node, function, place.suffix + suffix)
     return _through_call(place, function, suffix)
 
 
-def _is_status(call: Node, place: Place) -> bool:
+def _is_status(call: Node, place: FollowedValue) -> bool:
     """Whether the value is a status; the block is then returned through an argument."""
     if BY_ARGUMENT.match(callee_name(call)):
         return True
     return place.node is not None and bool(_STATUS_NAME.match(text(place.node)))
 
 
-def _through_call(place: Place, function: Function | None, suffix: str) -> Destination | None:
+def _through_call(
+    place: FollowedValue, function: Function | None, suffix: str
+) -> Destination | None:
     """For a value that is only passed to calls: what these calls work on."""
     for call in place.calls:
         target = address_argument(call, function)
@@ -201,10 +209,12 @@ def _through_call(place: Place, function: Function | None, suffix: str) -> Desti
     if not outer or outer[-1].type != "call_expression":
         return None
     name = callee_name(outer[-1])
-    return Destination(Kind.VARIABLE, tidy(name) + "()") if name else None
+    return Destination(DestinationKind.VARIABLE, tidy(name) + "()") if name else None
 
 
-def _argument(call: Node, function: Function | None, wanted: Wanted) -> Destination | None:
+def _argument(
+    call: Node, function: Function | None, wanted: DestinationQuery
+) -> Destination | None:
     for node in calls_in(call, wanted.callee):
         arguments = call_arguments(node)
         if wanted.argument >= len(arguments):
@@ -217,12 +227,12 @@ def _argument(call: Node, function: Function | None, wanted: Wanted) -> Destinat
     return None
 
 
-def _object(call: Node, function: Function | None, wanted: Wanted) -> Destination | None:
+def _object(call: Node, function: Function | None, wanted: DestinationQuery) -> Destination | None:
     """The object that a method is called for, or that a constructor initialises."""
     if wanted.is_constructor:
         if function is not None and wanted.callee in _initialised(function):
             # A base's constructor, or another one of the class: the object is its own.
-            return Destination(Kind.MEMBER, tidy(wanted.member), member=wanted.member)
+            return Destination(DestinationKind.MEMBER, tidy(wanted.member), member=wanted.member)
         place = follow(call)
         joint = "->" if place.makes_object else "."
         return _value(call, function, joint + wanted.member)
@@ -232,7 +242,7 @@ def _object(call: Node, function: Function | None, wanted: Wanted) -> Destinatio
         is_method = function is not None and _class_of(function) is not None
         if not is_method:
             return None
-        return Destination(Kind.MEMBER, tidy(wanted.member), member=wanted.member)
+        return Destination(DestinationKind.MEMBER, tidy(wanted.member), member=wanted.member)
     called = call.child_by_field_name("function")
     operator = None if called is None else called.child_by_field_name("operator")
     joint = "." if operator is None else text(operator)
@@ -252,13 +262,13 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
     name = _joined(target, suffix)
     plain = text(target)
     if function is None:
-        return Destination(Kind.VARIABLE, name)
+        return Destination(DestinationKind.VARIABLE, name)
     if target.type == "identifier":
         if plain in function.returned and function.declares(plain):
-            return Destination(Kind.RETURNED, name, suffix=suffix)
+            return Destination(DestinationKind.RETURNED, name, suffix=suffix)
         if plain in function.references:
             index = function.parameters[plain]
-            return Destination(Kind.PARAMETER, name, argument=index, suffix=suffix)
+            return Destination(DestinationKind.PARAMETER, name, argument=index, suffix=suffix)
         stored = function.stored.get(plain)
         if (
             stored is not None
@@ -273,11 +283,11 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
         pointer = target.child_by_field_name("argument")
         index = -1 if pointer is None else function.parameters.get(text(pointer), -1)
         if index >= 0:
-            return Destination(Kind.PARAMETER, name, argument=index, suffix=suffix)
+            return Destination(DestinationKind.PARAMETER, name, argument=index, suffix=suffix)
     member = _member(target, function)
     if member:
-        return Destination(Kind.MEMBER, tidy(member + suffix), member=member + suffix)
-    return Destination(Kind.VARIABLE, name)
+        return Destination(DestinationKind.MEMBER, tidy(member + suffix), member=member + suffix)
+    return Destination(DestinationKind.VARIABLE, name)
 
 
 def _is_handed_on(variable: str, target: Node, function: Function) -> bool:

@@ -54,7 +54,7 @@ class Slot(Enum):
 
 
 @dataclass
-class Place:
+class FollowedValue:
     """The result of following a call's value outwards."""
 
     slot: Slot
@@ -64,9 +64,9 @@ class Place:
     makes_object: bool  # through `new` or `make_unique`
 
 
-def follow(node: Node) -> Place:
+def follow(node: Node) -> FollowedValue:
     """Follow the value of a call outwards to where it is stored."""
-    place = Place(Slot.NOWHERE, None, "", [], False)
+    place = FollowedValue(Slot.NOWHERE, None, "", [], False)
     for _ in range(DEEPEST_NODE):
         if node.type in ("call_expression", "new_expression"):
             place.calls.append(node)
@@ -82,7 +82,7 @@ def follow(node: Node) -> Place:
     return place
 
 
-def _settle(node: Node, parent: Node, place: Place) -> bool:
+def _settle(node: Node, parent: Node, place: FollowedValue) -> bool:
     """Whether `parent` stores the value of `node`; if so, `place` gets the result."""
     if parent.type == "assignment_expression":
         left = parent.child_by_field_name("left")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from numascape.naming.destination import (
     TEMPORARY_NAME,
     Destination,
-    Kind,
-    Wanted,
+    DestinationKind,
+    DestinationQuery,
     joined,
     tidy,
 )
@@ -21,18 +21,23 @@ from numascape.naming.destination import (
 _VALUE = "v"
 _HANDED_ON = "h"
 _OBJECT = "o"
-_KINDS = {"v": Kind.VARIABLE, "r": Kind.RETURNED, "p": Kind.PARAMETER, "m": Kind.MEMBER}
+_KINDS = {
+    "v": DestinationKind.VARIABLE,
+    "r": DestinationKind.RETURNED,
+    "p": DestinationKind.PARAMETER,
+    "m": DestinationKind.MEMBER,
+}
 
 
 @dataclass(frozen=True)
 class _Note:
     slot: str
-    kind: Kind
+    kind: DestinationKind
     argument: int
     name: str
 
 
-def find_destination(call_notes: str, wanted: Wanted) -> Destination | None:
+def find_destination(call_notes: str, wanted: DestinationQuery) -> Destination | None:
     """Find where `wanted` of the call with these notes goes; None if they do not say."""
     notes = _read(call_notes)
     if wanted.argument >= 0:
@@ -68,24 +73,26 @@ def _only(notes: Sequence[_Note], slot: str, suffix: str) -> Destination | None:
 
 def _one_of_several(values: Sequence[_Note], suffix: str) -> Destination | None:
     """For the calls that a macro makes at one place: their order distinguishes them."""
-    if any(note.kind is not Kind.VARIABLE for note in values):
+    if any(note.kind is not DestinationKind.VARIABLE for note in values):
         return None
     parts = tuple(joined(note.name, suffix) for note in values)
-    return Destination(Kind.VARIABLE, ", ".join(parts), parts=parts)
+    return Destination(DestinationKind.VARIABLE, ", ".join(parts), parts=parts)
 
 
 def _is_handed_on(variable: str, to: _Note) -> bool:
     """Whether a local variable is only a temporary, as in c_destination."""
-    return to.kind in (Kind.RETURNED, Kind.PARAMETER) or bool(TEMPORARY_NAME.fullmatch(variable))
+    return to.kind in (DestinationKind.RETURNED, DestinationKind.PARAMETER) or bool(
+        TEMPORARY_NAME.fullmatch(variable)
+    )
 
 
 def _destination(note: _Note, suffix: str) -> Destination:
-    if note.kind is Kind.MEMBER:
+    if note.kind is DestinationKind.MEMBER:
         member = joined(note.name, suffix) if note.name else suffix.removeprefix(".")
-        return Destination(Kind.MEMBER, tidy(member), member=member)
+        return Destination(DestinationKind.MEMBER, tidy(member), member=member)
     name = joined(note.name, suffix) if note.name else ""
-    if note.kind is Kind.PARAMETER:
-        return Destination(Kind.PARAMETER, name, argument=note.argument, suffix=suffix)
-    if note.kind is Kind.RETURNED:
-        return Destination(Kind.RETURNED, name, suffix=suffix)
-    return Destination(Kind.VARIABLE, name)
+    if note.kind is DestinationKind.PARAMETER:
+        return Destination(DestinationKind.PARAMETER, name, argument=note.argument, suffix=suffix)
+    if note.kind is DestinationKind.RETURNED:
+        return Destination(DestinationKind.RETURNED, name, suffix=suffix)
+    return Destination(DestinationKind.VARIABLE, name)

@@ -11,7 +11,7 @@ LONGEST_NAME = 200
 TEMPORARY_NAME = re.compile(r"p|q|ptr|raw|te?mp\w*|new\w*|\w+_new|\w+New|\w+_te?mp")
 
 
-class Kind(Enum):
+class DestinationKind(Enum):
     """Which frame has the name of the memory."""
 
     VARIABLE = auto()  # this frame: `name` is the variable
@@ -29,7 +29,7 @@ class Destination:
     names.
     """
 
-    kind: Kind
+    kind: DestinationKind
     name: str
     argument: int = -1
     member: str = ""
@@ -38,7 +38,7 @@ class Destination:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DestinationQuery:
     """The question about a frame's statement.
 
     By default: where does the value of the call go? With `argument`: where does argument number

@@ -3,7 +3,7 @@
 
 from tree_sitter import Node
 
-from numascape.naming.destination import Destination, Kind, Wanted, tidy
+from numascape.naming.destination import Destination, DestinationKind, DestinationQuery, tidy
 from numascape.naming.sources import Source, ancestors, nodes_on_row, text
 
 _STATEMENTS = (
@@ -16,7 +16,7 @@ _PROCEDURES = ("subroutine", "function", "module_procedure", "program")
 
 
 def find_destination(
-    source: Source, line: int, function_name: str | None, wanted: Wanted
+    source: Source, line: int, function_name: str | None, wanted: DestinationQuery
 ) -> Destination | None:
     """Find what the statement on `line` allocates; None if it has no name.
 
@@ -66,11 +66,11 @@ def _allocated(statement: Node) -> Destination | None:
     if not names:
         return None
     if len(names) > 1:
-        return Destination(Kind.VARIABLE, tidy(", ".join(names)), parts=names)
+        return Destination(DestinationKind.VARIABLE, tidy(", ".join(names)), parts=names)
     return _of_procedure(statement, names[0])
 
 
-def _assigned(statement: Node, wanted: Wanted) -> Destination | None:
+def _assigned(statement: Node, wanted: DestinationQuery) -> Destination | None:
     left = statement.child_by_field_name("left")
     if left is None:
         return None
@@ -79,15 +79,15 @@ def _assigned(statement: Node, wanted: Wanted) -> Destination | None:
     return _of_procedure(statement, tidy(text(left) + wanted.suffix))
 
 
-def _called(statement: Node, wanted: Wanted) -> Destination | None:
+def _called(statement: Node, wanted: DestinationQuery) -> Destination | None:
     """A temporary array for a call's argument, or memory that the callee keeps."""
     subroutine = statement.child_by_field_name("subroutine")
     if subroutine is None:
         return None
-    return Destination(Kind.VARIABLE, tidy(text(subroutine)) + "()" + wanted.suffix)
+    return Destination(DestinationKind.VARIABLE, tidy(text(subroutine)) + "()" + wanted.suffix)
 
 
-def _actual_argument(statement: Node, wanted: Wanted) -> Destination | None:
+def _actual_argument(statement: Node, wanted: DestinationQuery) -> Destination | None:
     calls = [statement] if statement.type == "subroutine_call" else []
     pending = [statement]
     while pending:
@@ -113,12 +113,12 @@ def _of_procedure(statement: Node, name: str) -> Destination:
             continue
         heading = procedure.named_children[0]
         if _result_name(procedure, heading) == name.lower():
-            return Destination(Kind.RETURNED, name)
+            return Destination(DestinationKind.RETURNED, name)
         if name.lower() in _dummy_arguments(heading):
             index = _dummy_arguments(heading).index(name.lower())
-            return Destination(Kind.PARAMETER, name, argument=index)
+            return Destination(DestinationKind.PARAMETER, name, argument=index)
         break
-    return Destination(Kind.VARIABLE, name)
+    return Destination(DestinationKind.VARIABLE, name)
 
 
 def _result_name(procedure: Node, heading: Node) -> str | None:
@@ -160,7 +160,7 @@ def _automatic(nodes: list[Node]) -> Destination | None:
     if not names:
         return None
     parts = tuple(names) if len(names) > 1 else ()
-    return Destination(Kind.VARIABLE, tidy(", ".join(names)), parts=parts)
+    return Destination(DestinationKind.VARIABLE, tidy(", ".join(names)), parts=parts)
 
 
 def _automatic_arrays(declaration: Node, arguments: tuple[str, ...]) -> list[str]:

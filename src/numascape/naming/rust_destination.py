@@ -3,7 +3,7 @@
 
 from tree_sitter import Node
 
-from numascape.naming.destination import Destination, Kind, Wanted, tidy
+from numascape.naming.destination import Destination, DestinationKind, DestinationQuery, tidy
 from numascape.naming.sources import (
     DEEPEST_NODE,
     Source,
@@ -18,7 +18,7 @@ _FUNCTIONS = ("function_item", "closure_expression")
 
 
 def find_destination(
-    source: Source, line: int, column: int, function_name: str | None, wanted: Wanted
+    source: Source, line: int, column: int, function_name: str | None, wanted: DestinationQuery
 ) -> Destination | None:
     """Find where the value of the call at `line` and `column` (0 = unknown) goes, or None.
 
@@ -35,14 +35,18 @@ def find_destination(
         if parent is None:
             return None
         if parent.type in _FUNCTIONS:
-            return Destination(Kind.RETURNED, "", suffix=suffix)
+            return Destination(DestinationKind.RETURNED, "", suffix=suffix)
         if parent.type == "return_expression":
-            return Destination(Kind.RETURNED, "", suffix=suffix)
+            return Destination(DestinationKind.RETURNED, "", suffix=suffix)
         if parent.type in ("let_declaration", "static_item", "const_item"):
             return _variable(parent, node, suffix)
         if parent.type in ("assignment_expression", "compound_assignment_expr"):
             left = parent.child_by_field_name("left")
-            return None if left is None else Destination(Kind.VARIABLE, tidy(text(left) + suffix))
+            return (
+                None
+                if left is None
+                else Destination(DestinationKind.VARIABLE, tidy(text(left) + suffix))
+            )
         if parent.type == "expression_statement":
             return _worked_on(node, suffix)
         if parent.type == "block" and parent.named_children[-1] != node:
@@ -82,8 +86,8 @@ def _variable(declaration: Node, value: Node, suffix: str) -> Destination | None
         return None
     name = tidy(text(pattern) + suffix)
     if pattern.type == "identifier" and _is_returned(declaration, text(pattern)):
-        return Destination(Kind.RETURNED, name, suffix=suffix)
-    return Destination(Kind.VARIABLE, name)
+        return Destination(DestinationKind.RETURNED, name, suffix=suffix)
+    return Destination(DestinationKind.VARIABLE, name)
 
 
 def _is_returned(declaration: Node, name: str) -> bool:
@@ -105,8 +109,12 @@ def _worked_on(expression: Node, suffix: str) -> Destination | None:
             break
         value = function.child_by_field_name("value")
         if function.type != "field_expression" or value is None:
-            return Destination(Kind.VARIABLE, tidy(text(function)) + "()" + suffix)
+            return Destination(DestinationKind.VARIABLE, tidy(text(function)) + "()" + suffix)
         node = value
     is_name = node != expression and node.type in ("identifier", "field_expression", "self")
     is_part = node != expression and node.type == "index_expression"
-    return Destination(Kind.VARIABLE, tidy(text(node) + suffix)) if is_name or is_part else None
+    return (
+        Destination(DestinationKind.VARIABLE, tidy(text(node) + suffix))
+        if is_name or is_part
+        else None
+    )

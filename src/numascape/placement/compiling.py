@@ -38,7 +38,7 @@ _PLACES_BLOCKS, _PLACES_VARIABLES = 1, 2
 
 
 @dataclass(frozen=True)
-class Host:
+class UsableResources:
     """What this process may use: all CPUs, the CPUs of each node, and the nodes with memory."""
 
     cpus: tuple[int, ...]
@@ -53,10 +53,10 @@ class Host:
         return (cpu,)
 
 
-def this_host() -> Host:
+def this_host() -> UsableResources:
     """The CPUs and nodes that this process may use."""
     state = read_state(Path("/"))
-    return Host(
+    return UsableResources(
         tuple(sorted(os.sched_getaffinity(0))),
         node_cpus(Path("/")),
         tuple(number for number in state.numbers if state.allowed(number)),
@@ -64,7 +64,7 @@ def this_host() -> Host:
 
 
 @dataclass(frozen=True)
-class Place:
+class ThreadCpus:
     """The CPUs of a thread, and the rule that gives them (the lowest rule counts)."""
 
     rule: int
@@ -79,7 +79,7 @@ class CompiledPlan:
     masks: tuple[tuple[int, ...], ...]
 
 
-def check_host(plan: Plan, host: Host, name: str) -> None:
+def check_host(plan: Plan, host: UsableResources, name: str) -> None:
     """Raise NumascapeError if the plan has CPUs or nodes that cannot be used here."""
     for number, thread in enumerate(plan.threads, start=1):
         absent = sorted(set(thread.cpus) - set(host.cpus))
@@ -98,7 +98,9 @@ def check_host(plan: Plan, host: Host, name: str) -> None:
             )
 
 
-def thread_count(plan: Plan, given: int | None, environment: dict[str, str], host: Host) -> int:
+def thread_count(
+    plan: Plan, given: int | None, environment: dict[str, str], host: UsableResources
+) -> int:
     """The number of threads of this run; 0 if it is that of the plan.
 
     It is `given` by the user, or by OpenMP's variable, or OpenMP's default if the plan is for
@@ -112,22 +114,22 @@ def thread_count(plan: Plan, given: int | None, environment: dict[str, str], hos
     return len(host.cpus) if any(rule.openmp for rule in plan.threads) else 0
 
 
-def places(plan: Plan, field: str, threads: int, host: Host) -> list[Place | None]:
+def places(plan: Plan, field: str, threads: int, host: UsableResources) -> list[ThreadCpus | None]:
     """The place of each thread by its number; `field` is `order` or `openmp`."""
-    by_recorded: dict[int, Place] = {}
+    by_recorded: dict[int, ThreadCpus] = {}
     for index, rule in enumerate(plan.threads):
         for k, number in enumerate(parse_numbers(getattr(rule, field))):
-            by_recorded.setdefault(number, Place(index, _cpus(rule, k)))
+            by_recorded.setdefault(number, ThreadCpus(index, _cpus(rule, k)))
     recorded = plan.recorded_threads
     if not (threads and recorded and threads != recorded):
         count = min(max(by_recorded, default=-1) + 1, MAX_THREADS)
         return [by_recorded.get(number) for number in range(count)]
-    found: list[Place | None] = []
+    found: list[ThreadCpus | None] = []
     for number in range(min(threads, MAX_THREADS)):
         place = by_recorded.get(number * recorded // threads)
         if place is not None and threads > recorded and len(place.cpus) == 1:
             # Several threads have this place: give them the whole node instead of one CPU.
-            place = Place(place.rule, host.together_with(place.cpus[0]))
+            place = ThreadCpus(place.rule, host.together_with(place.cpus[0]))
         found.append(place)
     return found
 
@@ -137,7 +139,7 @@ def _cpus(rule: ThreadRule, k: int) -> tuple[int, ...]:
 
 
 def compile_plan(
-    plan: Plan, host: Host, threads: int, socket: Path, folder: Path, verifies: bool
+    plan: Plan, host: UsableResources, threads: int, socket: Path, folder: Path, verifies: bool
 ) -> CompiledPlan:
     """Compile the plan for `threads` (of thread_count), with the paths `socket` and `folder`."""
     masks = _Masks(host.cpus)
@@ -218,7 +220,7 @@ def _mask(cpus: Sequence[int], words: int) -> bytes:
     return sum(1 << cpu for cpu in cpus).to_bytes(words * 8, "little")
 
 
-def _pack_places(found: Sequence[Place | None], masks: _Masks) -> list[bytes]:
+def _pack_places(found: Sequence[ThreadCpus | None], masks: _Masks) -> list[bytes]:
     return [
         struct.pack("<2I", place.rule, masks.number(place.cpus))
         if place is not None

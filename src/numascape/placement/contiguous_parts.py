@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from numascape.balance.graph import Floats, Numbers
+from numascape.balance.graph import Floats, Integers
 
 _ROUNDS: Final = 40
 
 
-def contiguous_parts(cost: Floats, boundary_cost: float, max_parts: int) -> Numbers:
+def contiguous_parts(cost: Floats, boundary_cost: float, max_parts: int) -> Integers:
     """The node of each piece in the division with the lowest cost.
 
     `cost` (pieces x nodes) is the cost of a piece on a node. Each boundary costs `boundary_cost`,
@@ -29,7 +29,7 @@ def contiguous_parts(cost: Floats, boundary_cost: float, max_parts: int) -> Numb
 
 def parts_that_fit(
     cost: Floats, size: Floats, room: Floats, boundary_cost: float, max_parts: int
-) -> Numbers | None:
+) -> Integers | None:
     """Like contiguous_parts, with at most `room` bytes on each node; None if none was found.
 
     Each byte on a node that is too full costs extra. The cost rises until the parts fit. The best
@@ -54,11 +54,11 @@ def parts_that_fit(
     return best
 
 
-def _fits(nodes: Numbers, size: Floats, room: Floats) -> bool:
+def _fits(nodes: Integers, size: Floats, room: Floats) -> bool:
     return bool((np.bincount(nodes, size, len(room)) <= room).all())
 
 
-def _cheapest(cost: Floats, boundary: float) -> Numbers:
+def _cheapest(cost: Floats, boundary: float) -> Integers:
     """The best node of each piece for this cost of a boundary.
 
     With lists, because NumPy is slower for the few elements of a row: a machine has few nodes.

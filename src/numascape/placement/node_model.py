@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from numascape.balance.graph import Floats, Numbers
+from numascape.balance.graph import Floats, Integers
 from numascape.balance.target import Target, target_of_machine
 from numascape.machine import Machine, Matrix, Provenance
 from numascape.prediction.speeds import Speeds
@@ -35,7 +35,7 @@ class NodeModel:
     room: Floats
 
     @property
-    def with_cpus(self) -> Numbers:
+    def with_cpus(self) -> Integers:
         """The positions of nodes with usable CPUs."""
         return np.flatnonzero(self.cores)
 
@@ -61,7 +61,7 @@ class NodeModel:
             seconds += (latency**_SHARPNESS + load**_SHARPNESS) ** (1.0 / _SHARPNESS)
         return float(seconds / total)
 
-    def nodes_for(self, size: float) -> Numbers:
+    def nodes_for(self, size: float) -> Integers:
         """The nodes with CPUs over which so many bytes can be spread evenly.
 
         If they do not have enough room, all nodes that have; if there are none, the nodes with

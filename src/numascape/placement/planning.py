@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes a plan: the nodes of threads, from what they share, and then those of structures.
+"""Computes a plan: first the nodes of threads, from what they share, then those of structures.
 
 docs/planning.md describes the candidates and the model that compares them.
 """
@@ -25,7 +25,7 @@ from numascape.placement.node_model import (
 )
 from numascape.placement.structure_choices import (
     Choice,
-    NodeUse,
+    UseByNode,
     best_parts,
     choices,
     named_rule,
@@ -193,7 +193,7 @@ def _place(
     return [chosen[i] for i in range(len(uses))]
 
 
-def _spread_evenly(uses: Sequence[NodeUse], model: NodeModel) -> Floats:
+def _spread_evenly(uses: Sequence[UseByNode], model: NodeModel) -> Floats:
     """The traffic of structures without a decision yet, as if interleaved."""
     shares = np.zeros(len(model.numbers))
     shares[model.with_cpus] = 1.0 / len(model.with_cpus)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rule of a plan for an allocation of a running program, by the names as in a trace."""
+"""Finds the rule of a plan for an allocation of a running program. Names are those of a trace."""
 
 from __future__ import annotations
 

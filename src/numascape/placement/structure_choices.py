@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from numascape.balance.graph import Floats, Numbers
+from numascape.balance.graph import Floats, Integers
 from numascape.placement.contiguous_parts import contiguous_parts, parts_that_fit
 from numascape.placement.node_model import NodeModel
 from numascape.placement.structure_use import StructureUse
@@ -43,7 +43,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeUse:
+class UseByNode:
     """A structure's use by nodes, while several threads work and while one thread works.
 
     `lines` is 2 x parts x nodes. `touched` is the traffic with first touch, 2 x nodes x nodes.
@@ -62,7 +62,7 @@ class NodeUse:
         return total
 
 
-def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> NodeUse:
+def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> UseByNode:
     """The use of a structure by the threads of each node, with threads in `groups`.
 
     It is without threads of other processes.
@@ -78,7 +78,7 @@ def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> NodeUse
     np.add.at(touched, where, use.touched_lines[inside])
     here = np.flatnonzero(node >= 0)
     touched_bytes = np.bincount(node[here], use.touched_bytes[here], nodes).astype(np.float64)
-    return NodeUse(lines, use.bytes, touched, touched_bytes, use.posts)
+    return UseByNode(lines, use.bytes, touched, touched_bytes, use.posts)
 
 
 def parts_allowed(groups: ThreadGroups) -> int:
@@ -94,11 +94,11 @@ def named_rule(row: dict[str, Any]) -> StructureRule:
 
 def choices(
     row: dict[str, Any],
-    use: NodeUse,
+    use: UseByNode,
     model: NodeModel,
     room: Floats,
     max_parts: int,
-    parts: Numbers,
+    parts: Integers,
 ) -> Iterator[Choice]:
     """The candidate placements of a structure, the simplest first; `row` is in `structures`.
 
@@ -140,13 +140,13 @@ def choices(
         yield parted
 
 
-def best_parts(use: NodeUse, model: NodeModel, max_parts: int) -> Numbers:
+def best_parts(use: UseByNode, model: NodeModel, max_parts: int) -> Integers:
     """The position of the node for each part if all nodes with CPUs have enough room."""
     near = model.with_cpus
     return near[contiguous_parts(*_parting(use, model, near), max_parts)]
 
 
-def _parting(use: NodeUse, model: NodeModel, nodes: Numbers) -> tuple[Floats, float]:
+def _parting(use: UseByNode, model: NodeModel, nodes: Integers) -> tuple[Floats, float]:
     """The cost of each part on each of `nodes`, and the saving that a boundary needs."""
     return use.lines.sum(axis=0) @ model.factor[:, nodes], _BOUNDARY * float(use.lines.sum())
 
@@ -168,7 +168,7 @@ def _spilled(choice: Choice, model: NodeModel, room: Floats) -> Choice:
     return replace(choice, traffic=choice.traffic @ shares, bytes=choice.bytes @ shares)
 
 
-def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Numbers:
+def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Integers:
     """The nodes with CPUs or, if their room is not enough, all nodes with room."""
     near = model.with_cpus
     near = near[room[near] > 0]
@@ -178,7 +178,7 @@ def _nodes_with_room(model: NodeModel, room: Floats, size: float) -> Numbers:
     return every if len(every) else model.with_cpus
 
 
-def _weights(model: NodeModel, room: Floats, nodes: Numbers, size: float) -> Numbers | None:
+def _weights(model: NodeModel, room: Floats, nodes: Integers, size: float) -> Integers | None:
     """Weights by the memory's speed, limited by the room; None if all are the same.
 
     A node without enough room for the smallest weight has 0.
@@ -201,12 +201,12 @@ def _weights(model: NodeModel, room: Floats, nodes: Numbers, size: float) -> Num
 
 def _in_parts(
     named: StructureRule,
-    use: NodeUse,
+    use: UseByNode,
     model: NodeModel,
     room: Floats,
-    nodes: Numbers,
+    nodes: Integers,
     max_parts: int,
-    parts: Numbers,
+    parts: Integers,
 ) -> Choice | None:
     """Contiguous parts, each on the node where its lines cost least; None if none fit.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.balance.graph import Floats, Numbers
+from numascape.balance.graph import Floats, Integers
 from numascape.naming.frames import is_library_module
 from numascape.naming.runtime_objects import RUNTIME_NAMES
 from numascape.plan.plan import LONGEST_TEXT
@@ -49,13 +49,13 @@ class StructureUse:
 
     structure: int
     bytes: Floats
-    part: Numbers
-    thread: Numbers
-    serial: Numbers
+    part: Integers
+    thread: Integers
+    serial: Integers
     lines: Floats
-    toucher: Numbers
-    user: Numbers
-    touched_serial: Numbers
+    toucher: Integers
+    user: Integers
+    touched_serial: Integers
     touched_lines: Floats
     touched_bytes: Floats
     posts: Floats
@@ -66,7 +66,7 @@ class StructureUse:
         return len(self.bytes)
 
 
-def program_threads(trace: Trace) -> Numbers:
+def program_threads(trace: Trace) -> Integers:
     """The threads of the process with most accesses, in order of creation."""
     process = trace.threads["process"].to_numpy()
     made = trace.accesses.group_by("thread").agg(_ACCESSES.sum().alias("made"))
@@ -85,7 +85,7 @@ def working_accesses(demand: Demand) -> Floats:
 def _one_works(demand: Demand) -> npt.NDArray[np.bool_]:
     """Whether one thread makes nearly all accesses, for each phase."""
     most = demand.accesses.max(axis=1, keepdims=True)
-    working: Numbers = (demand.accesses > ALONE * most).sum(axis=1)
+    working: Integers = (demand.accesses > ALONE * most).sum(axis=1)
     return working < 2
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from numascape.balance.graph import Floats, Numbers, task_graph
+from numascape.balance.graph import Floats, Integers, task_graph
 from numascape.balance.mapping import OURS, Options, Problem
 from numascape.balance.target import Target
 from numascape.machine import Machine
@@ -29,9 +29,9 @@ class ThreadGroups:
     `nodes` has a value for each thread of the trace, -1 for those of other processes.
     """
 
-    threads: Numbers
+    threads: Integers
     busy: npt.NDArray[np.bool_]
-    nodes: Numbers
+    nodes: Integers
 
     def rules(self, machine: Machine) -> tuple[ThreadRule, ...]:
         """One rule for each node with threads: they may use all CPUs of the node.
@@ -52,11 +52,11 @@ class ThreadGroups:
 
 def possible_groups(
     uses: Sequence[StructureUse],
-    threads: Numbers,
+    threads: Integers,
     work: Floats,
     every: int,
     target: Target,
-    node_of: Numbers,
+    node_of: Integers,
 ) -> list[ThreadGroups]:
     """Candidate divisions of the program's `threads` among nodes, simple ones first.
 
@@ -89,7 +89,7 @@ def possible_groups(
     return found
 
 
-def as_seen(groups: ThreadGroups, observed: Numbers) -> ThreadGroups | None:
+def as_seen(groups: ThreadGroups, observed: Integers) -> ThreadGroups | None:
     """The groups in which the threads ran, by position; None if they moved between nodes."""
     nodes = np.full(len(groups.nodes), -1, np.int64)
     nodes[groups.threads] = observed[groups.threads]
@@ -98,7 +98,7 @@ def as_seen(groups: ThreadGroups, observed: Numbers) -> ThreadGroups | None:
     return ThreadGroups(groups.threads, groups.busy, nodes)
 
 
-def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floats:
+def _sharing(uses: Sequence[StructureUse], threads: Integers, every: int) -> Floats:
     """For each pair of threads, the lines that both use of the same parts of structures.
 
     Phases in which one thread works alone do not count.
@@ -111,7 +111,7 @@ def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floa
         part, thread = use.part[inside], rank[use.thread[inside]]
         lines = use.lines[inside]
         # Rows are sorted by part: pair each row with the later rows of its part.
-        here: Numbers = np.arange(len(part))
+        here: Integers = np.arange(len(part))
         apart = 1
         while True:
             here = here[here + apart < len(part)]
@@ -124,9 +124,9 @@ def _sharing(uses: Sequence[StructureUse], threads: Numbers, every: int) -> Floa
     return shared + shared.T
 
 
-def _core_choices(core_node: Numbers, workers: int) -> list[Numbers]:
+def _core_choices(core_node: Integers, workers: int) -> list[Integers]:
     """The sets of cores to try: the first few of each node, such that all are used; all."""
-    within: Numbers = np.zeros(len(core_node), np.int64)
+    within: Integers = np.zeros(len(core_node), np.int64)
     for node in np.unique(core_node):
         within[core_node == node] = np.arange((core_node == node).sum())
     fewest = 1
@@ -136,7 +136,7 @@ def _core_choices(core_node: Numbers, workers: int) -> list[Numbers]:
     return [few] if len(few) == len(core_node) else [few, np.arange(len(core_node))]
 
 
-def _by_sharing(shared: Floats, target: Target) -> Numbers:
+def _by_sharing(shared: Floats, target: Target) -> Integers:
     """The node of each thread by the balancer, with as few threads per core as possible."""
     threads = len(shared)
     sender, receiver = shared.nonzero()

@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.plan.number_lists import format_numbers, parse_numbers
-from numascape.plan.plan import LONGEST_TEXT, Plan, Policy, StructureRule, ThreadRule
+from numascape.plan.plan import LONGEST_TEXT, Plan, RulePolicy, StructureRule, ThreadRule
 from numascape.plan.variables import VARIABLES
 
 if sys.version_info >= (3, 11):
@@ -93,7 +93,7 @@ class _Structure:
     """The nodes of a structure's pages."""
 
     name: _Name
-    policy: Policy
+    policy: RulePolicy
     kind: Literal["", "global", "heap", "stack", "mapping"] = ""
     function: _Text = ""
     file: _Text = ""

@@ -9,7 +9,9 @@ from typing import Final, Literal
 LONGEST_TEXT: Final = 4096
 """Maximum number of characters of a name in a plan."""
 
-Policy = Literal["first-touch", "interleave", "weighted-interleave", "bind", "preferred", "parts"]
+RulePolicy = Literal[
+    "first-touch", "interleave", "weighted-interleave", "bind", "preferred", "parts"
+]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class StructureRule:
     """
 
     name: str
-    policy: Policy
+    policy: RulePolicy
     kind: str = ""
     function: str = ""
     file: str = ""

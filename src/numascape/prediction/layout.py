@@ -18,15 +18,15 @@ from numascape.plan.plan import Plan, ThreadRule
 from numascape.trace import Trace
 from numascape.trace.teams import first_in_place
 
-Nodes = npt.NDArray[np.int64]
+NodeArray = npt.NDArray[np.int64]
 """The node's number of each thread; -1: spread over all nodes with CPUs."""
-Layout = Literal["compact", "scatter", "numbered", "anywhere"]
-LAYOUTS: Final[dict[str, Layout]] = {name: name for name in get_args(Layout)}
+LayoutName = Literal["compact", "scatter", "numbered", "anywhere"]
+LAYOUTS: Final[dict[str, LayoutName]] = {name: name for name in get_args(LayoutName)}
 
 _LARGEST_MAP: Final = 16 << 20
 
 
-def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Nodes:
+def laid_out(threads: int, machine: Machine, layout: LayoutName = "compact") -> NodeArray:
     """The nodes of threads 0, 1, 2, ... by a rule.
 
     compact: neighbours are close to each other, spread evenly over all usable CPUs in the order of
@@ -53,7 +53,7 @@ def laid_out(threads: int, machine: Machine, layout: Layout = "compact") -> Node
     return np.array([order[i % len(order)] for i in range(threads)], np.int64)
 
 
-def laid_out_places(trace: Trace, machine: Machine) -> Nodes:
+def laid_out_places(trace: Trace, machine: Machine) -> NodeArray:
     """Compact; threads with the same place in successive teams are on the same node."""
     numbers = np.arange(trace.threads.height)
     first = first_in_place(trace.threads)
@@ -62,7 +62,7 @@ def laid_out_places(trace: Trace, machine: Machine) -> Nodes:
     return np.asarray(laid_out(len(used), machine)[place], np.int64)
 
 
-def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
+def observed_nodes(trace: Trace, machine: Machine) -> NodeArray:
     """The node each thread was seen on; compact if the trace is from another machine.
 
     A thread that was seen on several nodes, or on none, has -1 (anywhere).
@@ -73,7 +73,7 @@ def observed_nodes(trace: Trace, machine: Machine) -> Nodes:
     return np.array([nodes[0] if len(set(nodes)) == 1 else -1 for nodes in seen], np.int64)
 
 
-def nodes_by_plan(trace: Trace, plan: Plan, machine: Machine) -> Nodes:
+def nodes_by_plan(trace: Trace, plan: Plan, machine: Machine) -> NodeArray:
     """The nodes of threads by the plan's rules; compact for threads without a rule.
 
     OpenMP's numbers are assumed to be in order of creation, which is true if all threads of the
@@ -113,7 +113,7 @@ def _turn(rule: ThreadRule, place: int, thread: int, names: list[str]) -> int | 
     return numbers.index(place) if place in numbers else None
 
 
-def read_thread_map(path: Path, threads: int) -> Nodes:
+def read_thread_map(path: Path, threads: int) -> NodeArray:
     """Read the node of each thread from text: one per line, or `thread node`; `#` is a comment."""
     try:
         if path.stat().st_size > _LARGEST_MAP:

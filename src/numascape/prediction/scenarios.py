@@ -18,7 +18,7 @@ from numascape.prediction.balancing import BalancingKernel, balancing_start
 from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import with_initialisation
-from numascape.prediction.layout import Nodes, nodes_by_plan, observed_nodes
+from numascape.prediction.layout import NodeArray, nodes_by_plan, observed_nodes
 from numascape.prediction.load import Tuning
 from numascape.prediction.model import Prediction, calibrated, predict
 from numascape.prediction.speeds import Speeds, speeds_of
@@ -44,7 +44,7 @@ class Scenarios:
 
     trace: Trace
     machine: Machine
-    threads: Nodes
+    threads: NodeArray
     free_bytes: Mapping[int, int] | None = None
     seconds: float | None = None
     phases: Sequence[int] | None = None
@@ -80,7 +80,7 @@ class Scenarios:
         return demand
 
     @cached_property
-    def _seen(self) -> tuple[Nodes, pl.DataFrame]:
+    def _seen(self) -> tuple[NodeArray, pl.DataFrame]:
         """The nodes of threads and of pages in the observed run."""
         seen = observed_nodes(self.trace, self.machine)
         return seen, policies.observed(self.trace, self.machine, seen)

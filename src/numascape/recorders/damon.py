@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from numascape.errors import NumascapeError
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 
 ADMIN: Final = "sys/kernel/mm/damon/admin/kdamonds"
 SAMPLE_US: Final = 10_000
@@ -97,7 +97,7 @@ class Monitor:
 
 @contextmanager
 def watching(
-    target: Target, first: Sequence[tuple[int, int]] = (), root: Path = Path("/")
+    target: TargetProcess, first: Sequence[tuple[int, int]] = (), root: Path = Path("/")
 ) -> Iterator[Monitor]:
     """Watch the process until the end of the block. Raises NumascapeError if DAMON cannot.
 
@@ -137,7 +137,7 @@ def _check_free(admin: Path) -> None:
         )
 
 
-def _set_up(kdamond: Path, target: Target, first: Sequence[tuple[int, int]]) -> None:
+def _set_up(kdamond: Path, target: TargetProcess, first: Sequence[tuple[int, int]]) -> None:
     context = kdamond / "contexts/0"
     try:
         _write(kdamond / "contexts/nr_contexts", "1")

@@ -24,7 +24,7 @@ from typing import Final, Literal
 from numascape._native import shard as native
 from numascape.quantities import bytes_text, count_text, counted
 
-Place = Literal["line", "title"]
+StatusPlace = Literal["line", "title"]
 
 _INTERVAL_S: Final = 1.0
 # Reading the counters takes at most this share of the time of one CPU.
@@ -74,7 +74,7 @@ def status_text(now: SoFar, before: SoFar) -> str:
     return ", ".join(parts)
 
 
-def place_on_terminal(pid: int | None) -> Place | None:
+def place_on_terminal(pid: int | None) -> StatusPlace | None:
     """Where the status of a recording can be shown; None if nowhere.
 
     `pid` is the process that is attached to; None: the program runs on our own streams.
@@ -100,7 +100,7 @@ def _is_device(path: Path, device: int) -> bool:
 
 
 @contextmanager
-def live_status(folder: Path, place: Place | None) -> Iterator[None]:
+def live_status(folder: Path, place: StatusPlace | None) -> Iterator[None]:
     """Show the status at `place` while the context is entered, once it has lasted a second."""
     if place is None:
         yield

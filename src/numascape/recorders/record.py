@@ -20,7 +20,7 @@ from numascape.recorders.attach import attach, command_of_process
 from numascape.recorders.executable import check_executable
 from numascape.recorders.live_status import live_status, place_on_terminal
 from numascape.recorders.running import run_natively
-from numascape.recording.job_place import Place, place_of
+from numascape.recording.job_place import OutputPlace, place_of
 from numascape.recording.launchers import Launch
 from numascape.recording.options import RecorderName, RecordOptions
 from numascape.recording.session import Ended, Session, begin_session
@@ -127,7 +127,7 @@ def _output(request: RecordRequest, program: list[str]) -> Path:
     return request.output or Path(f"{Path(program[0]).name}.numascape")
 
 
-def _say_rank(progress: Progress, place: Place, message: str) -> None:
+def _say_rank(progress: Progress, place: OutputPlace, message: str) -> None:
     """Say it if no other rank does."""
     if place.part is not None and place.leads:
         progress(f"rank {place.part.rank}: {message}")

@@ -24,7 +24,7 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
 from numascape.recorders.sampled_events import SampledEvent
-from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
+from numascape.samples.events import Event, Forked, NameGiven, RangeMapped, Recording, Sample
 from numascape.samples.tables import convert_samples
 from numascape.signals import signals_passed_on
 from numascape.trace.counting import count_moments, counts_of_faults
@@ -62,17 +62,17 @@ class _Watched:
                 self.events.append(event)
         self._before = now
 
-    def _mappings(self) -> Iterator[tuple[_Key, Mapping]]:
+    def _mappings(self) -> Iterator[tuple[_Key, RangeMapped]]:
         text = _text(Path(f"/proc/{self.pid}/maps"))
         changed, self._maps = text != self._maps, text
         for line in text.splitlines() if changed else ():
             if found := _LINE.match(line):
                 start, end, offset = (int(found[i], 16) for i in (1, 2, 3))
                 path = found[4] or "//anon"
-                added = Mapping(self.pid, self._before, start, end, offset, path)
+                added = RangeMapped(self.pid, self._before, start, end, offset, path)
                 yield (start, end, offset, path), added
 
-    def _threads(self) -> Iterator[tuple[_Key, Forked | Named]]:
+    def _threads(self) -> Iterator[tuple[_Key, Forked | NameGiven]]:
         try:
             tasks = sorted(Path(f"/proc/{self.pid}/task").iterdir(), key=lambda t: int(t.name))
         except OSError:
@@ -81,7 +81,7 @@ class _Watched:
             tid = int(task.name)
             yield (tid,), Forked(self.pid, tid, self.pid, self._before)
             for name in _text(task / "comm").splitlines():
-                yield (tid, name), Named(self.pid, tid, self._before, name, executed=False)
+                yield (tid, name), NameGiven(self.pid, tid, self._before, name, executed=False)
 
 
 def _text(path: Path) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records which memory a running process uses, with the kernel's DAMON: not by which thread."""
+"""Records which memory a running process uses, with the kernel's DAMON. Threads are unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from numascape.installation import installed_version
 from numascape.live.mappings import read_mappings
 from numascape.live.page_sets import listed_pages
 from numascape.live.parts import Namer, Part
-from numascape.live.targets import Target, target_of
+from numascape.live.targets import TargetProcess, target_of
 from numascape.live.threads import read_threads
 from numascape.machine.sources import read_host
 from numascape.quantities import bytes_text, counted, percent
@@ -42,7 +42,7 @@ Numbers = npt.NDArray[np.uint64]
 class _Watched:
     """What was seen of the process."""
 
-    target: Target
+    target: TargetProcess
     looks: list[Look] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     regions: list[int] = field(default_factory=list)
@@ -113,7 +113,7 @@ def _watch(watched: _Watched, seconds: float | None) -> None:
             watched.name()
 
 
-def _pages_of(target: Target) -> Pages:
+def _pages_of(target: TargetProcess) -> Pages:
     """The function that lists the pages of a part; none once the process has ended."""
 
     def pages(part: Part) -> tuple[Numbers, npt.NDArray[np.int32]]:
@@ -139,7 +139,7 @@ def _in_small_pages(
     return np.repeat(addresses, count) + within, np.repeat(nodes, count)
 
 
-def _program(target: Target, command: Sequence[str]) -> str:
+def _program(target: TargetProcess, command: Sequence[str]) -> str:
     try:
         return str((target.folder / "exe").readlink())
     except OSError:

@@ -15,7 +15,7 @@ from numascape.trace.job import first_recorded, parse_ranks, part_folder, record
 
 
 @dataclass(frozen=True)
-class Place:
+class OutputPlace:
     """The trace or job `target`; `part` is this rank in a job, None in a trace of its own."""
 
     target: Path
@@ -52,7 +52,7 @@ def records(launch: Launch | None, ranks: str | None) -> bool:
     return any(launch.rank in some for some in wanted)
 
 
-def place_of(output: Path, launch: Launch | None, ranks: str | None) -> Place:
+def place_of(output: Path, launch: Launch | None, ranks: str | None) -> OutputPlace:
     """The place for a process with this launch; `output` may have {rank}, {host} and {pid}.
 
     A process writes a trace of its own if no launcher started it, if it is the only rank, or if
@@ -73,8 +73,8 @@ def place_of(output: Path, launch: Launch | None, ranks: str | None) -> Place:
     ):
         text = text.replace(name, value)
     if launch is None or launch.size == 1 or apart:
-        return Place(Path(text))
-    return Place(
+        return OutputPlace(Path(text))
+    return OutputPlace(
         Path(text),
         JobPart(
             job=launch.job,

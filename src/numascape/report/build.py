@@ -66,7 +66,7 @@ MINOR_SHARE = 0.0001
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class ReportLimits:
     """Limits of a report: phases, structures, and at least so many columns of each structure."""
 
     phases: int = PHASES
@@ -95,12 +95,12 @@ class Draft:
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     elsewhere: tuple[OnMachine, ...] = ()
-    limits: Limits = dataclasses.field(default_factory=Limits)
-    again: Callable[[Limits], Draft] | None = None
+    limits: ReportLimits = dataclasses.field(default_factory=ReportLimits)
+    again: Callable[[ReportLimits], Draft] | None = None
     """Makes the same draft with other limits."""
 
 
-_ALL = Limits()
+_ALL = ReportLimits()
 
 
 def from_trace(trace: Trace) -> Report:
@@ -111,7 +111,7 @@ def from_trace(trace: Trace) -> Report:
 def draft(
     trace: Trace,
     files: SourceFiles | None = None,
-    limits: Limits = _ALL,
+    limits: ReportLimits = _ALL,
     others: Sequence[Machine] = (),
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Draft:

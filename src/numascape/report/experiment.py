@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from numascape.host.experiment import Result
+from numascape.host.experiment import ExperimentResult
 from numascape.quantities import bytes_text, percent
 from numascape.report.encode import encode_text
 from numascape.report.render import filled, viewer_page, write_page
@@ -27,7 +27,7 @@ _ALL_LOCAL: Final = 0.995
 class Experiment:
     """The results, how the triad ran, and what limits the meaning of the results."""
 
-    results: Sequence[Result]
+    results: Sequence[ExperimentResult]
     triad_bytes: int
     workers: int
     processes: bool
@@ -61,7 +61,7 @@ def experiment_data(experiment: Experiment) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, **plain(data)}
 
 
-def conclusion(results: Sequence[Result]) -> str:
+def conclusion(results: Sequence[ExperimentResult]) -> str:
     """Where fewest pages are local as programs usually run, and what the other ways change."""
     usual = [one for one in results if one.way == _USUAL]
     if not usual:
@@ -79,7 +79,7 @@ def conclusion(results: Sequence[Result]) -> str:
     )
 
 
-def _point(one: Result, nodes: list[int]) -> dict[str, Any]:
+def _point(one: ExperimentResult, nodes: list[int]) -> dict[str, Any]:
     mflops, page = one.triad.mflops, resource.getpagesize()
     return {
         "size": one.size,

@@ -10,15 +10,15 @@ import polars as pl
 
 from numascape.analysis.folding import Folded, coarsen
 from numascape.errors import NumascapeError
-from numascape.report.build import Draft, Limits, finish
+from numascape.report.build import Draft, ReportLimits, finish
 from numascape.report.encode import encode_report
 
 LEVELS = (
-    Limits(),
-    Limits(phases=32, fewest_columns=8),
-    Limits(phases=8, structures=1000, fewest_columns=4),
-    Limits(phases=1, structures=300, fewest_columns=1),
-    Limits(phases=1, structures=100, fewest_columns=1),
+    ReportLimits(),
+    ReportLimits(phases=32, fewest_columns=8),
+    ReportLimits(phases=8, structures=1000, fewest_columns=4),
+    ReportLimits(phases=1, structures=300, fewest_columns=1),
+    ReportLimits(phases=1, structures=100, fewest_columns=1),
 )
 """Limits to try, one after the other, if a report does not fit by folding pages alone."""
 SHORT = 160

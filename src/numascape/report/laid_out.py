@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as it would be on another machine: where its threads would run, and its pages be."""
+"""A run on another machine: the nodes on which its threads would run and its pages would be."""
 
 from __future__ import annotations
 

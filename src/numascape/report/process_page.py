@@ -13,7 +13,7 @@ from numascape.analysis.text import printable
 from numascape.errors import NumascapeError
 from numascape.live.notes import notes_of
 from numascape.live.snapshot import Snapshot
-from numascape.live.structures import NodeUse, Structure, node_uses, structures_of
+from numascape.live.structures import ProcessOnNode, Structure, node_uses, structures_of
 from numascape.machine.kernel_lists import format_cpu_list
 from numascape.report.encode import encode_text
 from numascape.report.render import SIZE, filled, viewer_page, write_page
@@ -77,7 +77,7 @@ def _process(snapshot: Snapshot, in_detail: bool, rows: int) -> dict[str, Any]:
     }
 
 
-def _node(snapshot: Snapshot, use: NodeUse) -> dict[str, Any]:
+def _node(snapshot: Snapshot, use: ProcessOnNode) -> dict[str, Any]:
     bound = sum(thread.nodes(snapshot.nodes) == [use.node] for thread in snapshot.threads)
     return {
         "node": use.node,

@@ -9,7 +9,7 @@ from typing import Literal
 from numascape.machine.description import Machine
 from numascape.trace.info import Counts, Host
 
-Kind = Literal["read", "write", "unknown"]
+AccessKind = Literal["read", "write", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Sample:
     event: str
     address: int
     pc: int
-    kind: Kind
+    kind: AccessKind
     latency: int | None = None
     source: str = ""
     physical: int | None = None
@@ -31,7 +31,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Mapping:
+class RangeMapped:
     """A process maps a file, or anonymous memory (then `path` begins with `//` or `[`)."""
 
     pid: int
@@ -43,7 +43,7 @@ class Mapping:
 
 
 @dataclass(frozen=True)
-class Named:
+class NameGiven:
     """A thread gets a name; `executed`: because it executes another program."""
 
     pid: int
@@ -63,7 +63,7 @@ class Forked:
     time_ns: int
 
 
-Event = Sample | Mapping | Named | Forked
+Event = Sample | RangeMapped | NameGiven | Forked
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from numascape.live.files.layout import read_layout
 from numascape.live.files.ranges import FileRange
-from numascape.samples.events import Mapping
+from numascape.samples.events import RangeMapped
 
 # Sections of executables are left out: their functions and variables say more.
 _KINDS = {"tensor", "column"}
@@ -20,7 +20,7 @@ class FileParts:
     def __init__(self) -> None:
         self._ranges: dict[str, list[FileRange]] = {}
 
-    def at(self, mapping: Mapping, address: int) -> FileRange | None:
+    def at(self, mapping: RangeMapped, address: int) -> FileRange | None:
         """The part of the mapped file to which an address of the mapping belongs."""
         ranges = self._ranges_of(mapping.path)
         offset = address - mapping.start + mapping.offset

@@ -10,19 +10,19 @@ from pathlib import Path
 from numascape._native.symbols import Global, Symbols
 from numascape._native.symbols import Module as NativeModule
 from numascape.elf_segments import PT_LOAD, read_segments
-from numascape.samples.events import Mapping
+from numascape.samples.events import RangeMapped
 
 
 class Memory:
     """Mappings by address; a later mapping replaces the parts of earlier ones that it covers."""
 
-    def __init__(self, mappings: list[Mapping] | None = None) -> None:
+    def __init__(self, mappings: list[RangeMapped] | None = None) -> None:
         self._starts: list[int] = []
-        self._found: list[tuple[int, Mapping]] = []  # end of the remaining part, mapping
+        self._found: list[tuple[int, RangeMapped]] = []  # end of the remaining part, mapping
         for mapping in mappings or []:
             self.add(mapping)
 
-    def add(self, mapping: Mapping) -> None:
+    def add(self, mapping: RangeMapped) -> None:
         """Map memory."""
         if mapping.end <= mapping.start:
             return
@@ -43,11 +43,11 @@ class Memory:
         else:
             self._insert(at, mapping.start, (mapping.end, mapping))
 
-    def _insert(self, at: int, start: int, found: tuple[int, Mapping]) -> None:
+    def _insert(self, at: int, start: int, found: tuple[int, RangeMapped]) -> None:
         self._starts.insert(at, start)
         self._found.insert(at, found)
 
-    def at(self, address: int) -> Mapping | None:
+    def at(self, address: int) -> RangeMapped | None:
         """The mapping that contains the address now."""
         index = bisect.bisect_right(self._starts, address) - 1
         if index < 0 or address >= self._found[index][0]:
@@ -77,7 +77,7 @@ class Modules:
 
     modules: dict[str, Module] = field(default_factory=dict)
 
-    def add(self, mapping: Mapping) -> None:
+    def add(self, mapping: RangeMapped) -> None:
         """Note a mapping of a file's beginning."""
         if mapping.offset == 0 and mapping.path.startswith("/") and mapping.path[1:2] != "/":
             extent = _extent(Path(mapping.path))

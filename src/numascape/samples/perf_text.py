@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from numascape.samples.events import Event, Forked, Kind, Mapping, Named, Sample
+from numascape.samples.events import AccessKind, Event, Forked, NameGiven, RangeMapped, Sample
 
 # Fields by their names in `perf evlist -v`, in the order in which they are printed.
 FIELDS = {
@@ -91,14 +91,14 @@ def _record(text: str, pid: int, time_ns: int) -> Event | None:
         end = min(start + length, 1 << 64)
         # A path with a NUL is invalid and could not be opened.
         path = mapping[4].strip()[:4096].replace("\0", "\N{REPLACEMENT CHARACTER}")
-        return Mapping(pid, time_ns, start, end, offset, path)
+        return RangeMapped(pid, time_ns, start, end, offset, path)
     if fork := _FORK.match(text):
         numbers = _ids(fork[1], fork[2], fork[3])
         return Forked(numbers[0], numbers[1], numbers[2], time_ns) if numbers else None
     if comm := _COMM.match(text):
         numbers = _ids(comm[3], comm[4])
         if numbers:
-            return Named(numbers[0], numbers[1], time_ns, comm[2][:64], bool(comm[1]))
+            return NameGiven(numbers[0], numbers[1], time_ns, comm[2][:64], bool(comm[1]))
     return None
 
 
@@ -156,14 +156,14 @@ def _is_word(word: str) -> bool:
     return _HEX.match(word) is None
 
 
-def _kind_of_operation(data_source: int) -> Kind | None:
+def _kind_of_operation(data_source: int) -> AccessKind | None:
     operation = data_source & _OPERATIONS
     if operation & _STORE:
         return "write"
     return "read" if operation & _LOAD else None
 
 
-def _kind_of_event(event: str) -> Kind:
+def _kind_of_event(event: str) -> AccessKind:
     name = event.lower()
     if "store" in name:
         return "write"

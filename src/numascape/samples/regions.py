@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regions of addresses, with how often they were accessed, become the tables of a trace.
 
-Nobody knows which thread accessed a region. The trace has one thread, which stands for all.
+The threads that accessed a region are unknown. The trace has one thread, which stands for all.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ import polars as pl
 
 from numascape.analysis.sharing import PAGE
 from numascape.conversion.module_pages import module_name
-from numascape.conversion.structures import Structure, StructureTable
+from numascape.conversion.structures import StructureIdentity, StructureTable
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library
-from numascape.samples.events import Forked, Mapping, Named, Recording, Sample
+from numascape.samples.events import Forked, NameGiven, RangeMapped, Recording, Sample
 from numascape.samples.file_parts import FileParts
 from numascape.samples.memory import Memory, Modules, Variables
 from numascape.samples.time_slices import slice_of, sliced_phases
@@ -49,7 +49,7 @@ class _Image:
     memory: Memory = field(default_factory=Memory)
     modules: Modules = field(default_factory=Modules)
     threads: dict[int, _Thread] = field(default_factory=dict)
-    samples: list[tuple[Sample, Mapping | None]] = field(default_factory=list)
+    samples: list[tuple[Sample, RangeMapped | None]] = field(default_factory=list)
 
     def thread(self, tid: int, time: int) -> _Thread:
         return self.threads.setdefault(tid, _Thread(tid, time))
@@ -75,7 +75,7 @@ def images_of(recording: Recording) -> list[_Image]:
                 thread.cpus.add(event.cpu)
             if event.address:
                 own.samples.append((event, own.memory.at(event.address)))
-        elif isinstance(event, Mapping):
+        elif isinstance(event, RangeMapped):
             own = image(event.pid)
             own.memory.add(event)
             own.modules.add(event)
@@ -91,7 +91,7 @@ def images_of(recording: Recording) -> list[_Image]:
             child.modules.modules = dict(parent.modules.modules)
             running[event.pid] = child
             images.append(child)
-        elif isinstance(event, Named):
+        elif isinstance(event, NameGiven):
             if event.executed:
                 running[event.pid] = _Image(event.pid, "")
                 images.append(running[event.pid])
@@ -103,7 +103,7 @@ def images_of(recording: Recording) -> list[_Image]:
 class _Where:
     """A structure, the start of an instance, and the page of the sample in it."""
 
-    structure: Structure
+    structure: StructureIdentity
     start: int
     size: int
     page: int
@@ -121,11 +121,11 @@ class _Names:
         self._file_parts = FileParts()
         self._places: dict[int, tuple[str, str, int]] = {}
 
-    def where(self, sample: Sample, mapping: Mapping | None) -> _Where:
+    def where(self, sample: Sample, mapping: RangeMapped | None) -> _Where:
         address = sample.address
         variable = self._variables.at(address)
         if variable is not None:
-            named = Structure(
+            named = StructureIdentity(
                 self._process,
                 variable.name,
                 "global",
@@ -140,31 +140,31 @@ class _Names:
         module = self._modules.get(mapping.path)
         if module is not None:
             name = f"{module_name(module.path)} (code and unnamed data)"
-            named = Structure(self._process, name, "mapping", module=module.path)
+            named = StructureIdentity(self._process, name, "mapping", module=module.path)
             return _located(named, module.start, module.end - module.start, address)
         part = self._file_parts.at(mapping, address)
         if part is not None:
-            named = Structure(self._process, part.name, "mapping", module=mapping.path)
+            named = StructureIdentity(self._process, part.name, "mapping", module=mapping.path)
             start = max(0, mapping.start - mapping.offset + part.start)
             return _located(named, start, part.end - part.start, address)
         size = mapping.end - mapping.start
         return _located(self._of_mapping(mapping), mapping.start, size, address)
 
-    def _of_mapping(self, mapping: Mapping) -> Structure:
+    def _of_mapping(self, mapping: RangeMapped) -> StructureIdentity:
         path = mapping.path
         if path == "[stack]":
-            return Structure(self._process, f"Stack#{self._main_thread}", "stack")
+            return StructureIdentity(self._process, f"Stack#{self._main_thread}", "stack")
         if path == "[heap]":
-            return Structure(self._process, "heap", "heap", named=False)
+            return StructureIdentity(self._process, "heap", "heap", named=False)
         if path.startswith("["):
-            return Structure(self._process, path, "mapping")
+            return StructureIdentity(self._process, path, "mapping")
         if not path or path.startswith(("//", "/dev/zero")):
-            return Structure(self._process, "anonymous mapping", "mapping", named=False)
-        return Structure(self._process, module_name(path), "mapping", module=path)
+            return StructureIdentity(self._process, "anonymous mapping", "mapping", named=False)
+        return StructureIdentity(self._process, module_name(path), "mapping", module=path)
 
     def _outside(self, address: int) -> _Where:
         name = _OF_THE_KERNEL if address >= _KERNEL else _UNKNOWN
-        named = Structure(self._process, name, "mapping", named=False)
+        named = StructureIdentity(self._process, name, "mapping", named=False)
         start = address // _LARGEST_STACK * _LARGEST_STACK
         return _located(named, start, _LARGEST_STACK, address)
 
@@ -179,7 +179,7 @@ class _Names:
         return self._places[pc]
 
 
-def _located(structure: Structure, start: int, size: int, address: int) -> _Where:
+def _located(structure: StructureIdentity, start: int, size: int, address: int) -> _Where:
     page = address // PAGE_BYTES - start // PAGE_BYTES
     if not 0 <= page < _MAX_PAGES:
         start, size, page = address // PAGE_BYTES * PAGE_BYTES, PAGE_BYTES, 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the format of the trace says besides the columns of its tables (trace/schema.py).
+"""The parts of the trace format that are not columns of tables.
 
-Apart from these, because their types need the data frames, which are slow to load.
+The columns are in trace/schema.py, because their types need Polars, which is slow to load.
 """
 
 from __future__ import annotations

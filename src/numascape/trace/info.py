@@ -29,7 +29,7 @@ LARGEST_FILE: Final = 16 << 20
 
 
 Seconds = Annotated[float, Bounds(ge=0)]
-Share = Annotated[float, Bounds(ge=0, le=1)]
+Fraction = Annotated[float, Bounds(ge=0, le=1)]
 
 
 Counts = Literal["accesses", "first touches", "samples"]
@@ -140,7 +140,7 @@ class TraceInfo:
     exit_status: int | None
     processes: tuple[Process, ...]
     totals: Totals
-    attributed_share: Share
+    attributed_share: Fraction
     unseen: tuple[str, ...] = ()
     tables: dict[str, TableFile] = field(default_factory=dict)
     part: JobPart | None = None

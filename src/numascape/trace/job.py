@@ -54,7 +54,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Part:
+class RankPart:
     """The part of one rank, whose trace.json was read and checked against job.json."""
 
     rank: int
@@ -129,7 +129,7 @@ def list_parts(folder: Path) -> tuple[dict[int, Path], list[LeftOut]]:
     return dict(sorted(found.items())), odd
 
 
-def read_part(job: JobInfo, rank: int, folder: Path) -> Part:
+def read_part(job: JobInfo, rank: int, folder: Path) -> RankPart:
     """The part of a rank; NumascapeError says why it cannot be used."""
     info = read_info(folder)
     part = info.part
@@ -144,7 +144,7 @@ def read_part(job: JobInfo, rank: int, folder: Path) -> Part:
         raise NumascapeError(
             f"it is the part of rank {part.rank}: it was renamed, or two parts have one rank"
         )
-    return Part(rank, folder, info)
+    return RankPart(rank, folder, info)
 
 
 def missing_ranks(folder: Path, job: JobInfo, known: set[int]) -> list[LeftOut]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes what follows from a trace alone only once, however many machines it is used for."""
+"""Results that depend only on a trace: computed once, and used for every machine."""
 
 from __future__ import annotations
 

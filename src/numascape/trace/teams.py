@@ -2,8 +2,8 @@
 """Successive teams of threads: programs that create and join new threads again and again.
 
 For example, a program divides each time step among four new threads. The second thread of each team
-then does the work of the second thread of the team before. Such threads have the same *place*, and
-count as one thread where the division of work is judged.
+then does the work of the second thread of the previous team. Such threads have the same *place*,
+and count as one thread where the division of work is judged.
 """
 
 from __future__ import annotations

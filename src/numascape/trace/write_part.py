@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a rank's part into the folder of its job, while other ranks write theirs.
 
-Nothing is locked. Each rank only replaces its own part, and otherwise does what may be done twice:
-it makes the folder, removes the files of a trace of one process, and replaces job.json by the same
-text.
+Nothing is locked. Each rank replaces only its own part. Several ranks may do all other steps
+without harm: each makes the folder, removes the files of a trace of one process, and replaces
+job.json by the same text.
 """
 
 from __future__ import annotations

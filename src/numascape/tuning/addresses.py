@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recording of a running process, by the parts of its memory as they are now.
+"""Divides the memory of a recorded process by its present mappings, so that all of it has names.
 
-A recorder that attaches does not know what a block on the heap is that was there before: all such
-memory is one structure. Addresses are known, however, and mean the same as long as the process
-lives. Here each such page belongs to the part of a mapping in which it lies: a mapping, a tensor of
-a model, a shared segment. A plan can then place these parts, too.
+A recorder that attaches does not know the heap blocks that were allocated before: all such memory
+is one structure. Their addresses are known, however, and stay the same while the process lives.
+Here, each such page belongs to the part of a mapping that contains it: a mapping, a tensor of a
+model, a shared segment. A plan can then place these parts, too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to move of a running process, from a recording of it, and what that should gain."""
+"""Advises which pages and threads of a recorded process should move, and predicts the gain."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numascape.findings.thresholds import MIN_RELEVANT_GAIN
 from numascape.host.node_memory import read_nodes
 from numascape.live.affinity import ThreadMove
 from numascape.live.mappings import PAGE, read_mappings
-from numascape.live.page_sets import Wanted, find_pages
+from numascape.live.page_sets import PagesToMove, find_pages
 from numascape.live.parts import Namer
 from numascape.live.plans import Move
 from numascape.live.room import usable_nodes
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
 from numascape.machine import Machine
 from numascape.machine.sources import read_host
 from numascape.placement.planning import make_plan
 from numascape.prediction.demand import demand_of
-from numascape.prediction.layout import Nodes, nodes_by_plan, observed_nodes
+from numascape.prediction.layout import NodeArray, nodes_by_plan, observed_nodes
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import observed, placed_by_plan, replaced
 from numascape.prediction.speeds import speeds_of
@@ -69,7 +69,7 @@ def is_worth_moving(now: Prediction, after: Prediction) -> bool:
     return saves_time(after) or (threads_gain and nobody_loses)
 
 
-def check_nodes(target: Target) -> None:
+def check_nodes(target: TargetProcess) -> None:
     """Raise NumascapeError if the process can use one node only."""
     usable = usable_nodes(target)
     if len(usable) < 2:
@@ -79,7 +79,7 @@ def check_nodes(target: Target) -> None:
         )
 
 
-def advise(trace: Trace, target: Target) -> Advice:
+def advise(trace: Trace, target: TargetProcess) -> Advice:
     """Plan for a process as it was recorded just now. Raises NumascapeError."""
     mappings, threads = read_mappings(target, with_policies=False), read_threads(target)
     if not mappings:
@@ -97,7 +97,7 @@ def advise(trace: Trace, target: Target) -> Advice:
     now = predict(demand, speeds, is_now, seen, label="as it is")
     after = predict(demand, speeds, then, nodes, label="after the move", reference=now)
     if not is_worth_moving(now, after):
-        return Advice(Move(target, Wanted((), 0), ()), (), now, None)
+        return Advice(Move(target, PagesToMove((), 0), ()), (), now, None)
     pages = find_pages(target, mappings, list(placements(living, mappings, rules, planned)))
     moved = {one.name for one in pages.sets}
     about = [one for one in structure_advice(living, rules) if one.name in moved]
@@ -105,7 +105,7 @@ def advise(trace: Trace, target: Target) -> Advice:
     return Advice(Move(target, pages, tuple(bound)), tuple(about), now, after)
 
 
-def _machine(living: LivingTrace, target: Target, threads: Sequence[Thread]) -> Machine:
+def _machine(living: LivingTrace, target: TargetProcess, threads: Sequence[Thread]) -> Machine:
     """This host with the nodes, memory and CPUs that the process may use.
 
     The memory of a node is what is free there, and what it holds of the process.
@@ -122,7 +122,7 @@ def _machine(living: LivingTrace, target: Target, threads: Sequence[Thread]) -> 
 
 
 def _threads(
-    living: LivingTrace, machine: Machine, threads: Sequence[Thread], nodes: Nodes
+    living: LivingTrace, machine: Machine, threads: Sequence[Thread], nodes: NodeArray
 ) -> Iterator[ThreadMove]:
     """The threads that used memory, each on those CPUs of its node that the process may use."""
     of_node = {node.node: set(node.cpus) & set(machine.usable_cpus) for node in machine.nodes}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The closed loop: observe, advise, move, observe again; take it back if the measure got worse."""
+"""The closed loop: observe, advise, move, observe again; move back if the metric got worse."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from numascape.comparison.measures import NodeUse, RunMeasures, measure_run
+from numascape.comparison.measures import NodeAccesses, RunMeasures, measure_run
 from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadResults
 from numascape.live.execution import carry_out, save_undo
 from numascape.live.moving import Account
 from numascape.live.plans import Move, move_back
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.undo import read_undo
 from numascape.trace import Trace
 from numascape.tuning.advice import Advice, advise
 from numascape.tuning.metric import Measured, Metric, is_worse, measure
-from numascape.tuning.observing import RecorderName, observe
+from numascape.tuning.observing import ObserverName, observe
 
 Ending = Literal["", "interrupted", "the process has ended"]
 
@@ -31,9 +31,9 @@ class Request:
     `folder` gets the recordings before.numascape and after.numascape.
     """
 
-    target: Target
+    target: TargetProcess
     seconds: float
-    recorder: RecorderName
+    recorder: ObserverName
     folder: Path
     applies: bool = False
     metric: Metric | None = None
@@ -184,4 +184,4 @@ def _observed(request: Request, effects: Effects, name: str) -> Trace:
 
 
 def _measured(trace: Trace) -> RunMeasures:
-    return measure_run(trace, NodeUse.of(trace))
+    return measure_run(trace, NodeAccesses.of(trace))

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from numascape.errors import NumascapeError
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.recorders.record import RecordRequest, record
 from numascape.recording.options import RecordOptions
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 
-RecorderName = Literal["binary", "faults", "samples"]
-COSTS: Final[dict[RecorderName, str]] = {
+ObserverName = Literal["binary", "faults", "samples"]
+COSTS: Final[dict[ObserverName, str]] = {
     "binary": "each access is counted: the process is about 2 to 3 times slower meanwhile",
     "faults": "the hinting faults of the kernel's NUMA balancing are counted, at about 1 % cost",
     "samples": "the processor samples accesses",
@@ -23,7 +23,7 @@ COSTS: Final[dict[RecorderName, str]] = {
 _BALANCES: Final = "proc/sys/kernel/numa_balancing"
 
 
-def choose_recorder(root: Path = Path("/")) -> RecorderName:
+def choose_recorder(root: Path = Path("/")) -> ObserverName:
     """The cheapest recorder that sees accesses here: hinting faults come only if they are on."""
     try:
         balances = (root / _BALANCES).read_text().strip() == "1"
@@ -33,9 +33,9 @@ def choose_recorder(root: Path = Path("/")) -> RecorderName:
 
 
 def observe(
-    target: Target,
+    target: TargetProcess,
     seconds: float,
-    recorder: RecorderName,
+    recorder: ObserverName,
     output: Path,
     say: Callable[[str], None],
 ) -> Trace:

@@ -21,7 +21,7 @@ from numascape.errors import NumascapeError
 from numascape.report.build import Draft
 from numascape.report.encode import Planes
 from numascape.report.render import SIZE, fill
-from numascape.view.windows import MAX_COLUMNS, Wanted, Window, Windows
+from numascape.view.windows import MAX_COLUMNS, Window, WindowRequest, Windows
 
 DETAIL = "detail"
 """The window's address, relative to the page's."""
@@ -163,7 +163,7 @@ def _from_here(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:
     )
 
 
-def read_wanted(query: str, extent: Extent) -> Wanted:
+def read_wanted(query: str, extent: Extent) -> WindowRequest:
     """Parse the query for a window; raises BadRequestError for any error."""
     try:
         given = parse_qs(query, keep_blank_values=True, strict_parsing=True, max_num_fields=16)
@@ -180,7 +180,7 @@ def read_wanted(query: str, extent: Extent) -> Wanted:
     if "instance" in values:
         instance = _number(values, "instance", 0, extent.instances[structure] - 1)
     first = _number(values, "from", 0, extent.pages[structure] - 1)
-    return Wanted(
+    return WindowRequest(
         structure=structure,
         instance=instance,
         first=first,
@@ -214,7 +214,7 @@ def _phases(values: Mapping[str, str], phases: int) -> tuple[int, ...] | None:
     return tuple(_in_range("phases", number, 0, phases - 1) for number in numbers)
 
 
-def encode_window(wanted: Wanted, window: Window) -> bytes:
+def encode_window(wanted: WindowRequest, window: Window) -> bytes:
     """The window as a block (see report/encode.py); not compressed, as it is sent locally."""
     planes = Planes(small=False)
     return planes.block(

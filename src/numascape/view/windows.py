@@ -30,12 +30,12 @@ MAX_CELLS = 4_000_000
 KEPT_ROWS = 50_000_000
 """Maximum number of rows of sorted tables that are kept for further windows."""
 
-Place = tuple[str, str, int]
-Indices = npt.NDArray[np.int64]
+SourcePlace = tuple[str, str, int]
+PageOffsets = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WindowRequest:
     """Pages [first, end) of a structure or of one instance, in at most `columns` columns.
 
     `phases` are those whose accesses are summed; None is all of them.
@@ -126,14 +126,14 @@ class Windows:
     `places` are those of the report; `phase_of` is the report's phase for each phase of the trace.
     """
 
-    def __init__(self, trace: Trace, places: dict[Place, int], phase_of: Column) -> None:
+    def __init__(self, trace: Trace, places: dict[SourcePlace, int], phase_of: Column) -> None:
         self._trace = trace
         self._places = places
         self._phase_of = phase_of
         self._details: OrderedDict[tuple[int, int | None], _Detail] = OrderedDict()
         self._lock = Lock()
 
-    def answer(self, wanted: Wanted) -> Window:
+    def answer(self, wanted: WindowRequest) -> Window:
         """Return the window; `wanted` must be valid, with at least one page and one column."""
         detail = self._detail(wanted.structure, wanted.instance)
         width = 1
@@ -230,7 +230,9 @@ def _level(width: int, accesses: pl.DataFrame, first: pl.DataFrame) -> _Level:
     return _Level(width, page, thread, phase, counts, *touched)
 
 
-def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) -> Window | None:
+def _window(
+    detail: _Detail, wanted: WindowRequest, width: int, threads_of_run: int
+) -> Window | None:
     """The window in columns of `width` pages; None if it has too many cells."""
     level = max((one for one in detail.levels if one.width <= width), key=lambda one: one.width)
     begin, end = wanted.first // width, -(-wanted.end // width)
@@ -252,7 +254,7 @@ def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) ->
     size = len(threads) * blocks
     rank = np.cumsum(seen) - 1
 
-    def cells_of(thread: Column, block: Column) -> Indices:
+    def cells_of(thread: Column, block: Column) -> PageOffsets:
         return rank[thread] * blocks + (block.astype(np.int64) // scale - begin)
 
     cell = cells_of(level.thread[accesses], level.block[accesses])
@@ -272,12 +274,12 @@ def _window(detail: _Detail, wanted: Wanted, width: int, threads_of_run: int) ->
 
 def _rows_within(
     block: Column, phase: Column, begin: int, end: int, phases: tuple[int, ...] | None
-) -> Indices | slice:
+) -> PageOffsets | slice:
     # Use the type of `block`; otherwise the search would first convert the whole column.
     low, high = np.searchsorted(block, _as_pages([begin, end]))
     if phases is None:
         return slice(int(low), int(high))
-    within: Indices = low + np.flatnonzero(np.isin(phase[low:high], phases))
+    within: PageOffsets = low + np.flatnonzero(np.isin(phase[low:high], phases))
     return within
 
 
@@ -286,7 +288,7 @@ def _as_pages(numbers: npt.ArrayLike) -> npt.NDArray[np.uint32]:
     return np.minimum(numbers, 0xFFFF_FFFF).astype(np.uint32)
 
 
-def _columns(edges: Indices, touched: Any, pages: int) -> tuple[WindowColumns, Indices]:
+def _columns(edges: PageOffsets, touched: Any, pages: int) -> tuple[WindowColumns, PageOffsets]:
     """One column per touched block and per run of untouched blocks; and each block's column."""
     is_start = np.empty(len(touched), bool)
     is_start[0] = True
@@ -300,7 +302,7 @@ def _columns(edges: Indices, touched: Any, pages: int) -> tuple[WindowColumns, I
 
 
 def _places_of(
-    cells: Indices, threads: Indices, blocks: int, column_of: Indices
+    cells: PageOffsets, threads: PageOffsets, blocks: int, column_of: PageOffsets
 ) -> tuple[Column, Column]:
     row: Column = threads[cells // blocks].astype(np.uint32)
     column: Column = column_of[cells % blocks].astype(np.uint32)
@@ -308,8 +310,8 @@ def _places_of(
 
 
 def _touches(
-    cell: Indices, place: Column, pages: Column, size: int
-) -> tuple[Indices, Column, Column]:
+    cell: PageOffsets, place: Column, pages: Column, size: int
+) -> tuple[PageOffsets, Column, Column]:
     """The cells with first touches, their pages, and the place of most of these pages."""
     total = np.bincount(cell, pages, size)
     used = np.flatnonzero(total)

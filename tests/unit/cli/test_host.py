@@ -14,8 +14,7 @@ import pytest
 from numascape.cli.entry import run
 from numascape.figures.drawing import save
 from numascape.figures.experiment_picture import draw_experiment
-from numascape.host.experiment import Plan as ExperimentPlan
-from numascape.host.experiment import Result, results_csv
+from numascape.host.experiment import ExperimentPlan, ExperimentResult, results_csv
 from numascape.host.triads import Triad
 from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
 from synthetic.page_cache import page_cache_results
@@ -232,7 +231,7 @@ def test_watching_shows_rates_until_interrupted(
 def test_the_experiments_results_are_drawn(tmp_path: Path) -> None:
     triads = [Triad((100.0 + size, 200.0), {0: 3, 1: 1}, 0.75) for size in range(3)]
     results = [
-        Result(size << 30, way, triad, {0: 1, 1: 2}, (5, 7))
+        ExperimentResult(size << 30, way, triad, {0: 1, 1: 2}, (5, 7))
         for size, triad in enumerate(triads)
         for way in ("first touch", "strict")
     ]
@@ -278,7 +277,7 @@ def test_the_experiment_is_shorter_in_a_virtual_machine(
     known = page_cache_results()[0]
     measured: list[ExperimentPlan] = []
 
-    def measure(plan: ExperimentPlan, _size: int, _way: str) -> Result:
+    def measure(plan: ExperimentPlan, _size: int, _way: str) -> ExperimentResult:
         measured.append(plan)
         return known
 

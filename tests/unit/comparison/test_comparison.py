@@ -16,7 +16,7 @@ from numascape.comparison import Comparison, compare_traces, parse_condition
 from numascape.comparison.change import match_structures
 from numascape.comparison.conclusion import cautions, conclusion
 from numascape.comparison.document import comparison_document
-from numascape.comparison.measures import Site, StructureMeasures
+from numascape.comparison.measures import StructureKey, StructureMeasures
 from numascape.comparison.printing import print_comparison
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
@@ -179,8 +179,8 @@ def test_what_nobody_knows_is_left_out() -> None:
     assert conclusion(comparison).startswith("The first and the second trace cannot tell which")
 
 
-def site(name: str, function: str = "main", file: str = "a.c", line: int = 1) -> Site:
-    return Site(name, "heap", function, file, line)
+def site(name: str, function: str = "main", file: str = "a.c", line: int = 1) -> StructureKey:
+    return StructureKey(name, "heap", function, file, line)
 
 
 def measures() -> StructureMeasures:
@@ -204,7 +204,9 @@ def measures() -> StructureMeasures:
     ],
 )
 def test_structures_are_matched_by_as_much_as_they_have_in_common(
-    before: list[Site], after: list[Site], pairs: list[tuple[str | None, str | None]]
+    before: list[StructureKey],
+    after: list[StructureKey],
+    pairs: list[tuple[str | None, str | None]],
 ) -> None:
     found = match_structures(
         {site: measures() for site in before}, {site: measures() for site in after}

@@ -15,7 +15,7 @@ from numascape.figures.drawing import encode
 from numascape.figures.machine_file import save_machine
 from numascape.figures.machine_picture import draw_machine, lay_out
 from numascape.machine import Machine, MachineNode, open_machine, shipped_machines
-from numascape.machine.benchmarks import Result, Series, results_csv
+from numascape.machine.benchmarks import BandwidthPoint, Series, results_csv
 
 
 @pytest.mark.parametrize("name", [*shipped_machines(), "package:3 node:5 core:2 pu:1"])
@@ -53,7 +53,7 @@ def test_other_suffixes_are_refused(tmp_path: Path) -> None:
 def test_a_benchmark_s_plot_and_table() -> None:
     machine = open_machine("xeon-x7550")
     serial = Series(4, 2, "serial", (0, 8, 1, 9))
-    results = [Result(serial, size, 10.0, 0.5, 0) for size in (4096, 8192)]
+    results = [BandwidthPoint(serial, size, 10.0, 0.5, 0) for size in (4096, 8192)]
     drawn = encode(draw_bench(machine, "triad", results), ".svg").decode()
     assert "4 threads, 2S, serial first touch" in drawn
     assert " L3" in drawn

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from numascape.live.targets import Target, target_of
+from numascape.live.targets import TargetProcess, target_of
 
 PID = 4242
 STARTED = 987_654
@@ -68,7 +68,7 @@ def make_process(tmp_path: Path) -> MakeProcess:
 
 
 @pytest.fixture
-def target(make_process: MakeProcess, tmp_path: Path) -> Target:
+def target(make_process: MakeProcess, tmp_path: Path) -> TargetProcess:
     """The process of MAPS, with two threads, on a machine with two nodes of two CPUs."""
     folder = make_process()
     for node in range(2):

@@ -16,14 +16,14 @@ from numascape.live.mappings import (
     read_mappings,
     readable_path,
 )
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import read_threads
 from unit.live.conftest import MAPS, NUMA_MAPS, PID
 
 MIB = 1 << 20
 
 
-def test_each_mapping_that_can_have_pages_is_read(target: Target) -> None:
+def test_each_mapping_that_can_have_pages_is_read(target: TargetProcess) -> None:
     mappings = read_mappings(target)
     # Without memory that nobody may access, and without the kernel's own page.
     assert len(mappings) == MAPS.count("\n") - 2
@@ -35,7 +35,7 @@ def test_each_mapping_that_can_have_pages_is_read(target: Target) -> None:
     assert mappings[10].page_bytes == 2 * MIB
 
 
-def test_policies_are_read_only_if_wanted(target: Target) -> None:
+def test_policies_are_read_only_if_wanted(target: TargetProcess) -> None:
     (target.folder / "numa_maps").unlink()
     assert {mapping.policy for mapping in read_mappings(target, with_policies=False)} == {""}
     with pytest.raises(NumascapeError, match="built without NUMA"):
@@ -80,7 +80,7 @@ def test_overlapping_mappings_are_not_counted_twice() -> None:
     assert len(parse_maps(text)) == 1
 
 
-def test_mappings_have_the_names_that_users_know(target: Target) -> None:
+def test_mappings_have_the_names_that_users_know(target: TargetProcess) -> None:
     mappings = read_mappings(target)
     names = name_mappings(mappings, read_threads(target), 8 << 20)
     assert [(name.name, name.kind) for name in names] == [
@@ -142,7 +142,7 @@ def test_small_mappings_have_one_name() -> None:
     assert names == ["mappings under 2 MiB", "mapping at 0x400000"]
 
 
-def test_threads_are_on_nodes(target: Target) -> None:
+def test_threads_are_on_nodes(target: TargetProcess) -> None:
     main, worker = read_threads(target)
     assert (main.tid, main.cpu, main.node, main.cpus) == (PID, 1, 0, (0, 1, 2, 3))
     assert (worker.name, worker.node, worker.stack_pointer) == ("worker", 1, 0x7F1500700010)
@@ -151,12 +151,14 @@ def test_threads_are_on_nodes(target: Target) -> None:
 
 
 @pytest.mark.parametrize("text", ["running\n", "", "-1 0xzz 0x1\n"])
-def test_a_running_thread_has_no_known_stack(target: Target, text: str) -> None:
+def test_a_running_thread_has_no_known_stack(target: TargetProcess, text: str) -> None:
     (target.folder / f"task/{PID}/syscall").write_text(text)
     assert read_threads(target)[0].stack_pointer == 0
 
 
-def test_another_users_process_is_one_line(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_process_is_one_line(
+    target: TargetProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_: object) -> bytes:
         raise PermissionError
 
@@ -166,7 +168,7 @@ def test_another_users_process_is_one_line(target: Target, monkeypatch: pytest.M
     assert "\n" not in str(error.value)
 
 
-def test_a_mapped_file_that_was_deleted_can_still_be_read(target: Target) -> None:
+def test_a_mapped_file_that_was_deleted_can_still_be_read(target: TargetProcess) -> None:
     links = target.folder / "map_files"
     links.mkdir()
     for start, end in ((0x7F0000000000, 0x7F0000001000), (0x7F1000000000, 0x7F1000001000)):

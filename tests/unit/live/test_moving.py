@@ -21,21 +21,21 @@ from numascape import NumascapeError
 from numascape.live.mappings import PAGE, read_mappings
 from numascape.live.moving import LARGEST_STEP, Pace, move_pages
 from numascape.live.page_sets import PageSet, query
-from numascape.live.targets import Target, target_of
+from numascape.live.targets import TargetProcess, target_of
 
 STEPS = 4
 ATTEMPTS = 3  # of each step
 
 
 @pytest.fixture
-def target() -> Target:
+def target() -> TargetProcess:
     found = target_of(os.getpid())
     assert found is not None
     return found
 
 
 @pytest.fixture
-def pages(target: Target) -> Iterator[PageSet]:
+def pages(target: TargetProcess) -> Iterator[PageSet]:
     """Pages of this process for at least STEPS steps, which are on the nodes that they want."""
     size = STEPS * LARGEST_STEP
     with mmap.mmap(-1, size) as area:
@@ -49,7 +49,7 @@ def pages(target: Target) -> Iterator[PageSet]:
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_a_stop_ends_a_move_after_the_present_step(
-    target: Target, pages: PageSet, steps: int
+    target: TargetProcess, pages: PageSet, steps: int
 ) -> None:
     asked = itertools.count()
     account = move_pages(target, [pages], Pace(is_stopped=lambda: next(asked) >= steps))
@@ -95,7 +95,7 @@ def test_a_move_ends_when_the_process_executes_a_program() -> None:
     assert (account.ending, account.steps) == ("the process executed another program", 1)
 
 
-def test_a_stop_ends_the_waiting_for_the_rate(target: Target, pages: PageSet) -> None:
+def test_a_stop_ends_the_waiting_for_the_rate(target: TargetProcess, pages: PageSet) -> None:
     asked = itertools.count()
     # At a byte per second, a step would be a matter of weeks.
     pace = Pace(bytes_per_s=1.0, is_stopped=lambda: next(asked) >= 2)
@@ -105,7 +105,7 @@ def test_a_stop_ends_the_waiting_for_the_rate(target: Target, pages: PageSet) ->
 
 @pytest.mark.parametrize("steps", [0, 1])
 def test_what_was_moved_is_told_if_the_kernel_forbids_the_rest(
-    target: Target, pages: PageSet, steps: int, monkeypatch: pytest.MonkeyPatch
+    target: TargetProcess, pages: PageSet, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if the process changed its user in the middle."""
     calls = itertools.count()

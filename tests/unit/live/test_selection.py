@@ -19,7 +19,7 @@ from numascape.live.selection import (
     select_planned,
     select_structures,
 )
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
 from numascape.plan import Plan, StructureRule, ThreadRule
 
@@ -116,7 +116,7 @@ def test_threads_follow_a_plan() -> None:
     assert unmet == ["openmp = '0-3'"]
 
 
-def test_the_cpuset_of_the_process_counts(target: Target) -> None:
+def test_the_cpuset_of_the_process_counts(target: TargetProcess) -> None:
     for node in range(2):
         folder = target.root / f"sys/devices/system/node/node{node}"
         (folder / "meminfo").write_text(f"Node {node} MemTotal: 1024 kB\n")

@@ -17,7 +17,7 @@ from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
 from numascape.live.snapshot import COUNTS, EXACT_BYTES, HUGE_PAGE, Snapshot, sampling
 from numascape.live.structures import node_uses, structures_of, swapped_bytes
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread
 
 PAGE = 4096
@@ -56,7 +56,7 @@ def snapshot() -> Snapshot:
     ]
     counts = pl.DataFrame(rows, schema=COUNTS, orient="row")
     threads = (Thread(1, "main", 1, 0, 0, (0, 1), 0), Thread(2, ESCAPE, 2, 1, 1, (1,), 0))
-    target = Target(1, ESCAPE, 1)
+    target = TargetProcess(1, ESCAPE, 1)
     return Snapshot(target, 0.0, mappings, parts, counts, threads, {0: (0,), 1: (1,)}, 1, True)
 
 

@@ -15,7 +15,7 @@ from numascape import NumascapeError
 from numascape.live.affinity import ThreadMove
 from numascape.live.mappings import Mapping
 from numascape.live.page_sets import PageSet
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.live.undo import read_undo, still_there, write_undo
 from unit.live.conftest import PID, STARTED, stat_line
 
@@ -31,13 +31,15 @@ def page_set(path: str = "", inode: int = 0) -> PageSet:
 
 
 @pytest.fixture
-def written(target: Target, tmp_path: Path) -> Path:
+def written(target: TargetProcess, tmp_path: Path) -> Path:
     path = tmp_path / "a.undo"
     write_undo(path, target, [page_set()], [ThreadMove(PID, "server", STARTED, (0, 3), (1,))])
     return path
 
 
-def test_pages_and_threads_are_put_back(written: Path, target: Target, tmp_path: Path) -> None:
+def test_pages_and_threads_are_put_back(
+    written: Path, target: TargetProcess, tmp_path: Path
+) -> None:
     undo = read_undo(written, tmp_path)
     assert undo.target == target
     (pages,) = undo.sets
@@ -48,13 +50,15 @@ def test_pages_and_threads_are_put_back(written: Path, target: Target, tmp_path:
     assert (thread.tid, thread.started, thread.wanted) == (PID, STARTED, (0, 3))
 
 
-def test_it_is_for_one_process(written: Path, target: Target, tmp_path: Path) -> None:
+def test_it_is_for_one_process(written: Path, target: TargetProcess, tmp_path: Path) -> None:
     (target.folder / "stat").write_text(stat_line(PID, "server", STARTED + 1))
     with pytest.raises(NumascapeError, match="which has ended"):
         read_undo(written, tmp_path)
 
 
-def test_it_is_for_one_start_of_the_system(written: Path, target: Target, tmp_path: Path) -> None:
+def test_it_is_for_one_start_of_the_system(
+    written: Path, target: TargetProcess, tmp_path: Path
+) -> None:
     boot = tmp_path / "proc/sys/kernel/random/boot_id"
     boot.parent.mkdir(parents=True)
     boot.write_text("another\n")
@@ -62,7 +66,7 @@ def test_it_is_for_one_start_of_the_system(written: Path, target: Target, tmp_pa
         read_undo(written, tmp_path)
 
 
-def test_a_move_that_fails_leaves_no_file(target: Target, tmp_path: Path) -> None:
+def test_a_move_that_fails_leaves_no_file(target: TargetProcess, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         write_undo(tmp_path / "none/a.undo", target, [page_set()], [])
     assert not list(tmp_path.glob("*.undo"))
@@ -79,7 +83,9 @@ def test_a_move_that_fails_leaves_no_file(target: Target, tmp_path: Path) -> Non
         b"numascape undo 1\n\x02\0\0\0[]",
     ],
 )
-def test_what_is_no_undo_file_is_one_line(content: bytes, target: Target, tmp_path: Path) -> None:
+def test_what_is_no_undo_file_is_one_line(
+    content: bytes, target: TargetProcess, tmp_path: Path
+) -> None:
     path = tmp_path / "a.undo"
     path.write_bytes(content)
     with pytest.raises(NumascapeError, match=r"a\.undo is") as error:
@@ -93,7 +99,7 @@ def test_what_is_no_undo_file_is_one_line(content: bytes, target: Target, tmp_pa
      ("page_bytes", 5000), ("page_bytes", 1 << 40), ("stored", 3), ("inode", -1)],
 )  # fmt: skip
 def test_wrong_ranges_are_refused(
-    written: Path, target: Target, tmp_path: Path, field: str, value: int
+    written: Path, target: TargetProcess, tmp_path: Path, field: str, value: int
 ) -> None:
     content = written.read_bytes()
     begin = content.index(b"\n") + 5
@@ -112,7 +118,7 @@ def test_wrong_ranges_are_refused(
 )
 @given(at=st.integers(0, 600), value=st.binary(min_size=1, max_size=5))
 def test_no_damage_is_a_traceback(
-    written: Path, target: Target, tmp_path: Path, at: int, value: bytes
+    written: Path, target: TargetProcess, tmp_path: Path, at: int, value: bytes
 ) -> None:
     content = bytearray(written.read_bytes())
     content[at : at + len(value)] = value

@@ -14,8 +14,8 @@ from numascape import NumascapeError
 from numascape.machine import Machine, MachineNode, measuring, open_machine, probing
 from numascape.machine.benchmarks import plan, results_csv, run_series
 from numascape.machine.conditions import conditions
-from numascape.machine.measuring import Measured, Setting, check_placement, measure
-from numascape.machine.probing import Probe, Wanted
+from numascape.machine.measuring import ProbeRun, Setting, check_placement, measure
+from numascape.machine.probing import Probe, ProbeRequest
 from numascape.machine.sizes import sweep, thread_counts
 from numascape.machine.sources import read_host
 from numascape.machine.statistics import estimate
@@ -54,10 +54,10 @@ def test_mistakes_are_one_line() -> None:
         assert "\n" not in str(refused.value)
 
 
-def setting(**changes: object) -> Measured:
+def setting(**changes: object) -> ProbeRun:
     values = {"instructions": "avx2", "bound": True, "known": True, "pages": 10, "elsewhere": 0,
               "huge_bytes": 0, "all_bytes": 1}  # fmt: skip
-    return Measured(Setting(**{**values, **changes}), ())  # type: ignore[arg-type]
+    return ProbeRun(Setting(**{**values, **changes}), ())  # type: ignore[arg-type]
 
 
 def test_memory_in_the_wrong_place_is_refused() -> None:
@@ -71,30 +71,30 @@ def test_memory_in_the_wrong_place_is_refused() -> None:
 
 
 def test_uncertain_figures_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wild(kind: str, **options: object) -> Measured:
+    def wild(kind: str, **options: object) -> ProbeRun:
         samples = tuple(float(10 + 9 * (i % 2)) for i in range(9))
-        return Measured(setting().setting, (measuring.Point(1.0, samples, 0, 0),))
+        return ProbeRun(setting().setting, (measuring.Point(1.0, samples, 0, 0),))
 
     monkeypatch.setattr(probing, "measure", wild)
-    probe = Probe(read_host(), Wanted(quick=True, spread=0.05))
+    probe = Probe(read_host(), ProbeRequest(quick=True, spread=0.05))
     said = r"latency from node 0 to node 0 is uncertain by \d+\.\d%"
     with pytest.raises(NumascapeError, match=said):
         next(probe.steps()).run()
 
 
 def test_uncertain_points_of_a_curve_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wild(kind: str, **options: Any) -> Measured:
+    def wild(kind: str, **options: Any) -> ProbeRun:
         sizes = options["bytes"] if isinstance(options["bytes"], list) else [options["bytes"]]
         wide = [4.0 if at == sizes[0] and len(sizes) > 1 else 0.0 for at in sizes]
         points = [
             measuring.Point(float(at), tuple(10 + width * (i % 2) for i in range(9)), 0, 0)
             for at, width in zip(sizes, wide, strict=True)
         ]
-        return Measured(setting(huge_bytes=1).setting, tuple(points))
+        return ProbeRun(setting(huge_bytes=1).setting, tuple(points))
 
     monkeypatch.setattr(probing, "measure", wild)
     machine = Machine("a", (MachineNode(0, (0,), 1 << 36),), cores=((0,),))
-    probe = Probe(machine, Wanted(quick=True))
+    probe = Probe(machine, ProbeRequest(quick=True))
     for step in probe.steps():
         step.run()
     result = probe.result()
@@ -106,13 +106,13 @@ def test_uncertain_points_of_a_curve_are_left_out(monkeypatch: pytest.MonkeyPatc
 def test_a_node_without_cpus_is_measured_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def even(kind: str, **options: Any) -> Measured:
+    def even(kind: str, **options: Any) -> ProbeRun:
         asked.append((kind, options.get("node", options.get("nodes"))))
-        return Measured(setting(huge_bytes=1).setting, (measuring.Point(1.0, (5.0,) * 9, 5.0, 0),))
+        return ProbeRun(setting(huge_bytes=1).setting, (measuring.Point(1.0, (5.0,) * 9, 5.0, 0),))
 
     monkeypatch.setattr(probing, "measure", even)
     nodes = (MachineNode(0, (0, 1), 1 << 36), MachineNode(2, (), 1 << 36, "CXL"))
-    probe = Probe(Machine("a", nodes, cores=((0,), (1,))), Wanted(quick=True))
+    probe = Probe(Machine("a", nodes, cores=((0,), (1,))), ProbeRequest(quick=True))
     for step in probe.steps():
         step.run()
     result = probe.result()
@@ -124,16 +124,16 @@ def test_a_node_without_cpus_is_measured_as_memory(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_probed_machine_keeps_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    def even(kind: str, **options: object) -> Measured:
+    def even(kind: str, **options: object) -> ProbeRun:
         sizes: Any = options.get("delays") or options["bytes"]
         ats: list[int] = list(sizes) if isinstance(sizes, list | tuple) else [sizes]
         points = tuple(measuring.Point(float(at) + 1, (80.0,) * 9, 5.0, 0) for at in ats)
-        return Measured(setting(huge_bytes=1).setting, points)
+        return ProbeRun(setting(huge_bytes=1).setting, points)
 
     monkeypatch.setattr(probing, "measure", even)
     machine = open_machine("xeon-6980p-snc3")
     nodes = tuple(MachineNode(n.node, n.cpus, 1 << 36) for n in machine.nodes)
-    probe = Probe(dataclasses.replace(machine, nodes=nodes), Wanted(date="2026-11-21"))
+    probe = Probe(dataclasses.replace(machine, nodes=nodes), ProbeRequest(date="2026-11-21"))
     for step in probe.steps():
         step.run()
     result = probe.result()

@@ -12,7 +12,7 @@ import pytest
 
 from numascape.naming import name_allocations
 from numascape.naming.compiled_destination import find_destination
-from numascape.naming.destination import Destination, Kind, Wanted
+from numascape.naming.destination import Destination, DestinationKind, DestinationQuery
 from unit.naming.test_real_programs import PROGRAMS, given_names, promised_names
 
 COMPILERS = {".c": "numascape-cc", ".cpp": "numascape-c++"}
@@ -87,16 +87,36 @@ NOTES = "v\tv\t-1\ttmp\nh\tv\t-1\tgrid->cells\no\tm\t-1\t\n0\tp\t1\t*out\n"
 @pytest.mark.parametrize(
     ("notes", "wanted", "found"),
     [
-        (NOTES, Wanted(), Destination(Kind.VARIABLE, "grid->cells")),
-        (NOTES, Wanted(member="rows"), Destination(Kind.MEMBER, "rows", member="rows")),
-        (NOTES, Wanted(argument=0), Destination(Kind.PARAMETER, "*out", argument=1)),
-        (NOTES, Wanted(argument=1), None),
-        ("v*list", Wanted(suffix=".x"), None),
-        ("v\tv\t-1\t*list\n", Wanted(suffix=".x"), Destination(Kind.VARIABLE, "list->x")),
-        ("v\tv\t-1\tmine\nh\tv\t-1\tx\n", Wanted(), Destination(Kind.VARIABLE, "mine")),
-        ("v\tx\t-1\ta\nv\tv\tb\ta\nv\n\t\t\t\n", Wanted(), None),
-        ("v\tv\t-1\ta\x1b[31m\n", Wanted(), Destination(Kind.VARIABLE, "a [31m")),
-        ("", Wanted(), None),
+        (NOTES, DestinationQuery(), Destination(DestinationKind.VARIABLE, "grid->cells")),
+        (
+            NOTES,
+            DestinationQuery(member="rows"),
+            Destination(DestinationKind.MEMBER, "rows", member="rows"),
+        ),
+        (
+            NOTES,
+            DestinationQuery(argument=0),
+            Destination(DestinationKind.PARAMETER, "*out", argument=1),
+        ),
+        (NOTES, DestinationQuery(argument=1), None),
+        ("v*list", DestinationQuery(suffix=".x"), None),
+        (
+            "v\tv\t-1\t*list\n",
+            DestinationQuery(suffix=".x"),
+            Destination(DestinationKind.VARIABLE, "list->x"),
+        ),
+        (
+            "v\tv\t-1\tmine\nh\tv\t-1\tx\n",
+            DestinationQuery(),
+            Destination(DestinationKind.VARIABLE, "mine"),
+        ),
+        ("v\tx\t-1\ta\nv\tv\tb\ta\nv\n\t\t\t\n", DestinationQuery(), None),
+        (
+            "v\tv\t-1\ta\x1b[31m\n",
+            DestinationQuery(),
+            Destination(DestinationKind.VARIABLE, "a [31m"),
+        ),
+        ("", DestinationQuery(), None),
     ],
 )
 def test_notes_say_what_is_asked(notes, wanted, found):

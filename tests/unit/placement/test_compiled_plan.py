@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from numascape.placement.compiling import Host, compile_plan, places
+from numascape.placement.compiling import UsableResources, compile_plan, places
 from numascape.plan import Plan, StructureRule, ThreadRule
 
-HOST = Host((0, 1, 70), {0: (0, 1), 3: (70, 71)}, (0, 1))
+HOST = UsableResources((0, 1, 70), {0: (0, 1), 3: (70, 71)}, (0, 1))
 NONE = 0xFFFFFFFF
 SPANS = (
     *("program", "socket", "folder", "masks", "orders", "openmp"),

@@ -10,8 +10,8 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.placement.compiling import (
-    Host,
-    Place,
+    ThreadCpus,
+    UsableResources,
     check_host,
     compile_plan,
     places,
@@ -19,7 +19,7 @@ from numascape.placement.compiling import (
 )
 from numascape.plan import Plan, StructureRule, ThreadRule
 
-HOST = Host(tuple(range(8)), {0: (0, 1, 2, 3), 1: (4, 5, 6, 7), 2: ()}, (0, 1, 2))
+HOST = UsableResources(tuple(range(8)), {0: (0, 1, 2, 3), 1: (4, 5, 6, 7), 2: ()}, (0, 1, 2))
 
 
 def cpus(plan: Plan, threads: int = 0, field: str = "order") -> list[tuple[int, ...] | None]:
@@ -39,7 +39,11 @@ def test_of_several_rules_the_first_counts() -> None:
             ThreadRule((5, 6), order="0-2", together=True),
         )
     )
-    assert places(plan, "order", 0, HOST) == [Place(1, (5, 6)), Place(0, (3,)), Place(1, (5, 6))]
+    assert places(plan, "order", 0, HOST) == [
+        ThreadCpus(1, (5, 6)),
+        ThreadCpus(0, (3,)),
+        ThreadCpus(1, (5, 6)),
+    ]
 
 
 def test_fewer_threads_take_some_of_the_places() -> None:
@@ -111,7 +115,7 @@ def test_the_compiled_plan_is_as_long_as_it_says() -> None:
 
 def test_a_mask_of_cpus_has_words_of_64() -> None:
     def length(cpu: int) -> int:
-        host = Host((0, cpu), {0: (0, cpu)}, (0,))
+        host = UsableResources((0, cpu), {0: (0, cpu)}, (0,))
         plan = Plan(threads=(ThreadRule((cpu,), order="0"),))
         return len(compile_plan(plan, host, 0, Path("/s"), Path("/f"), False).content)
 

@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numascape.balance.graph import Floats, Numbers
+from numascape.balance.graph import Floats, Integers
 from numascape.placement.contiguous_parts import contiguous_parts, parts_that_fit
 
 
-def price(cost: Floats, nodes: Numbers, boundary: float) -> float:
+def price(cost: Floats, nodes: Integers, boundary: float) -> float:
     held = cost[np.arange(len(cost)), nodes].sum()
     return float(held + boundary * np.count_nonzero(np.diff(nodes)))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from numascape.placement.planning import _simplest_of_the_best, _spread_evenly
-from numascape.placement.structure_choices import NodeUse
+from numascape.placement.structure_choices import UseByNode
 from unit.placement.test_node_model import model
 
 
@@ -36,7 +36,7 @@ def test_what_is_not_decided_yet_counts_as_interleaved_over_nodes_with_cpus() ->
     lines[0, 0] = [8.0, 2.0, 0.0]
     lines[1, 0] = [6.0, 0.0, 0.0]
     nothing = np.zeros(3)
-    use = NodeUse(lines, np.ones(1), np.zeros((2, 3, 3)), nothing, np.zeros(1))
+    use = UseByNode(lines, np.ones(1), np.zeros((2, 3, 3)), nothing, np.zeros(1))
     spread = _spread_evenly([use, use], nodes)
     assert spread.tolist() == [
         [[8.0, 8.0, 0.0], [2.0, 2.0, 0.0], [0.0] * 3],

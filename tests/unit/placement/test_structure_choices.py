@@ -12,7 +12,7 @@ from numascape.placement.contiguous_parts import contiguous_parts, parts_that_fi
 from numascape.placement.node_model import NodeModel
 from numascape.placement.structure_choices import (
     Choice,
-    NodeUse,
+    UseByNode,
     best_parts,
     choices,
     named_rule,
@@ -27,7 +27,7 @@ ROW = {"name": "A", "kind": "heap", "function": "f", "file": "a.c", "line": 7, "
 PLENTY = [1000.0, 1000.0]
 
 
-def use(parallel: list[list[float]], serial: Any = None, size: float = 10.0) -> NodeUse:
+def use(parallel: list[list[float]], serial: Any = None, size: float = 10.0) -> UseByNode:
     """Lines of each part by the threads of each node; thread 0 of node 0 touched everything."""
     lines = np.array([parallel, serial or np.zeros_like(parallel)], float)
     touched = np.zeros((2, lines.shape[2], lines.shape[2]))
@@ -36,10 +36,10 @@ def use(parallel: list[list[float]], serial: Any = None, size: float = 10.0) -> 
     held = np.full(parts, size)
     first = np.zeros(lines.shape[2])
     first[0] = held.sum()
-    return NodeUse(lines, held, touched, first, np.arange(parts) / parts)
+    return UseByNode(lines, held, touched, first, np.arange(parts) / parts)
 
 
-def made(of: NodeUse, nodes: NodeModel | None = None, max_parts: int = 8) -> dict[str, Choice]:
+def made(of: UseByNode, nodes: NodeModel | None = None, max_parts: int = 8) -> dict[str, Choice]:
     nodes = nodes or model(PLENTY, [2, 2])
     found = choices(ROW, of, nodes, nodes.room, max_parts, best_parts(of, nodes, max_parts))
     return {choice.rule.policy: choice for choice in found}

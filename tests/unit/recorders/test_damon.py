@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from numascape.errors import NumascapeError
-from numascape.live.targets import Target, target_of
+from numascape.live.targets import TargetProcess, target_of
 from numascape.recorders.damon import ADMIN, watching
 
 
 @pytest.fixture
-def target() -> Target:
+def target() -> TargetProcess:
     found = target_of(os.getpid())
     assert found is not None
     return found
@@ -42,7 +42,7 @@ def add_region(admin: Path, number: int, start: int, end: int, accesses: int) ->
         (folder / name).write_text(f"{value}\n")
 
 
-def test_a_process_is_watched_and_left(tmp_path: Path, target: Target) -> None:
+def test_a_process_is_watched_and_left(tmp_path: Path, target: TargetProcess) -> None:
     admin = kernel(tmp_path)
     add_region(admin, 0, 8192, 12288, 3)
     add_region(admin, 1, 4096, 8192, 20)
@@ -62,7 +62,7 @@ def test_a_process_is_watched_and_left(tmp_path: Path, target: Target) -> None:
     assert (admin / "nr_kdamonds").read_text() == "0"
 
 
-def test_it_is_left_also_after_an_error(tmp_path: Path, target: Target) -> None:
+def test_it_is_left_also_after_an_error(tmp_path: Path, target: TargetProcess) -> None:
     admin = kernel(tmp_path)
     with pytest.raises(KeyboardInterrupt), watching(target, (), tmp_path):
         raise KeyboardInterrupt
@@ -77,7 +77,7 @@ def test_it_is_left_also_after_an_error(tmp_path: Path, target: Target) -> None:
     ],
 )
 def test_what_damon_cannot_do_is_one_line(
-    tmp_path: Path, target: Target, operations: str, state: str, message: str
+    tmp_path: Path, target: TargetProcess, operations: str, state: str, message: str
 ) -> None:
     admin = kernel(tmp_path, operations)
     (admin / "0/state").write_text(state)
@@ -86,7 +86,7 @@ def test_what_damon_cannot_do_is_one_line(
     assert (admin / "0/state").read_text() == state
 
 
-def test_a_kernel_without_damon_is_named(tmp_path: Path, target: Target) -> None:
+def test_a_kernel_without_damon_is_named(tmp_path: Path, target: TargetProcess) -> None:
     with (
         pytest.raises(NumascapeError, match="this kernel has no DAMON"),
         watching(target, (), tmp_path),
@@ -95,7 +95,7 @@ def test_a_kernel_without_damon_is_named(tmp_path: Path, target: Target) -> None
 
 
 def test_a_processor_for_which_it_costs_too_much_is_asked_less_often(
-    tmp_path: Path, target: Target
+    tmp_path: Path, target: TargetProcess
 ) -> None:
     admin = kernel(tmp_path)
     intervals = admin / "0/contexts/0/monitoring_attrs/intervals"

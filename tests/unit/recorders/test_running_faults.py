@@ -9,7 +9,7 @@ import os
 import pytest
 
 from numascape.recorders.running_faults import _Watched, pause_after
-from numascape.samples.events import Mapping
+from numascape.samples.events import RangeMapped
 
 
 @pytest.mark.parametrize(("look_s", "pause_s"), [(0.0001, 0.05), (0.02, 2.0)])
@@ -25,7 +25,11 @@ def test_a_mapping_is_noted_once_and_a_new_one_at_the_next_look() -> None:
     known = watched.events[before:]
     with mmap.mmap(-1, 1 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS):
         watched.look()
-    new = [event for event in watched.events[before + len(known) :] if isinstance(event, Mapping)]
+    new = [
+        event for event in watched.events[before + len(known) :] if isinstance(event, RangeMapped)
+    ]
     assert any(event.end - event.start == 1 << 20 for event in new)
-    places = [(one.start, one.end, one.path) for one in watched.events if isinstance(one, Mapping)]
+    places = [
+        (one.start, one.end, one.path) for one in watched.events if isinstance(one, RangeMapped)
+    ]
     assert len(set(places)) == len(places)

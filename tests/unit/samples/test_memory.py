@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from numascape.samples.events import Mapping
+from numascape.samples.events import RangeMapped
 from numascape.samples.memory import Memory, Modules
 
 
-def mapping(start: int, end: int, number: int) -> Mapping:
-    return Mapping(1, number, start, end, 0, f"//{number}")
+def mapping(start: int, end: int, number: int) -> RangeMapped:
+    return RangeMapped(1, number, start, end, 0, f"//{number}")
 
 
 def test_the_latest_mapping_holds_an_address() -> None:
     rng = random.Random(1)
     for _ in range(200):
         memory = Memory()
-        expected: list[Mapping | None] = [None] * 40
+        expected: list[RangeMapped | None] = [None] * 40
         for number in range(12):
             start = rng.randrange(40)
             end = rng.randrange(start, 40)
@@ -56,11 +56,11 @@ def test_a_damaged_file_is_no_module(tmp_path: Path, at: int, number: int) -> No
     path = tmp_path / "program"
     path.write_bytes(content)
     modules = Modules()
-    modules.add(Mapping(1, 0, 8192, 12288, 0, str(path)))
+    modules.add(RangeMapped(1, 0, 8192, 12288, 0, str(path)))
     assert list(modules.modules) == [str(path)]
     content[at : at + 8] = struct.pack("<Q", number)
     path.write_bytes(content)
     modules = Modules()
-    modules.add(Mapping(1, 0, 8192, 12288, 0, str(path)))
+    modules.add(RangeMapped(1, 0, 8192, 12288, 0, str(path)))
     assert modules.modules == {}
     modules.symbols()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from numascape.samples.events import Forked, Mapping, Named, Sample
+from numascape.samples.events import Forked, NameGiven, RangeMapped, Sample
 from numascape.samples.perf_data import machine_of_header, memory_blocks
 from numascape.samples.perf_text import parse
 
@@ -102,9 +102,9 @@ def test_records_of_mappings_names_and_threads() -> None:
     parsed = parse(text.splitlines(), ALL)
     assert parsed.not_understood == 0
     assert parsed.events == [
-        Named(6, 6, 1000000001, "a b", executed=True),
-        Mapping(6, 1000000002, 0x562E0E5F8000, 0x562E0E61E000, 0, "/opt/a b"),
-        Mapping(6, 1000000003, 0x7000, 0x9000, 0x7000, "//anon"),
+        NameGiven(6, 6, 1000000001, "a b", executed=True),
+        RangeMapped(6, 1000000002, 0x562E0E5F8000, 0x562E0E61E000, 0, "/opt/a b"),
+        RangeMapped(6, 1000000003, 0x7000, 0x9000, 0x7000, "//anon"),
         Forked(6, 7, 6, 1000000004),
     ]
 
@@ -142,7 +142,7 @@ def test_numbers_beyond_32_bits_are_damage(text: str) -> None:
 def test_a_path_has_no_nul() -> None:
     line = "9/9 1.000000000: PERF_RECORD_MMAP2 9/9: [0x1000(0x1000) @ 0 8:1 5 0]: r-xp /a\0b"
     (mapping,) = parse([line], ALL).events
-    assert isinstance(mapping, Mapping)
+    assert isinstance(mapping, RangeMapped)
     assert mapping.path == "/a\N{REPLACEMENT CHARACTER}b"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.findings import Kind, describe_not_judged, not_judged
-from numascape.samples.events import Event, Forked, Mapping, Named, Recording, Sample
+from numascape.samples.events import Event, Forked, NameGiven, RangeMapped, Recording, Sample
 from numascape.samples.perf_data import counts_of, machine_of_header, memory_blocks
 from numascape.samples.perf_text import Parsed
 from numascape.samples.tables import convert_samples
@@ -47,8 +47,8 @@ def recording(events: list[Event]) -> Recording:
 
 
 EVENTS: list[Event] = [
-    Named(9, 9, 0, "a", executed=True),
-    Mapping(9, 1, ANON, ANON + 16 * 4096, 0, "//anon"),
+    NameGiven(9, 9, 0, "a", executed=True),
+    RangeMapped(9, 1, ANON, ANON + 16 * 4096, 0, "//anon"),
     Forked(9, 11, 9, 2),
     access(9, 10, 0),
     access(11, 20, 3, kind="write", latency=None, source="L1 hit", physical=None),
@@ -88,8 +88,8 @@ def test_nodes_come_from_physical_addresses_and_cpus(trace: Trace) -> None:
 
 def test_a_new_program_has_memory_of_its_own(tmp_path: Path) -> None:
     later: list[Event] = [
-        Named(9, 9, 40, "b", executed=True),
-        Mapping(9, 41, ANON, ANON + 4096, 0, "[heap]"),
+        NameGiven(9, 9, 40, "b", executed=True),
+        RangeMapped(9, 41, ANON, ANON + 4096, 0, "[heap]"),
         access(9, 50, 0),
     ]
     tables, info = convert_samples(recording([*EVENTS, *later]))

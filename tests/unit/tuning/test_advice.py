@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numascape.live.page_sets import Wanted
+from numascape.live.page_sets import PagesToMove
 from numascape.live.plans import Move
-from numascape.live.targets import Target
+from numascape.live.targets import TargetProcess
 from numascape.prediction.model import Prediction
 from numascape.tuning.advice import Advice, is_worth_moving
 from numascape.tuning.loop import Outcome
@@ -53,6 +53,6 @@ def test_threads_without_a_time_are_no_gain() -> None:
     ],
 )  # fmt: skip
 def test_it_is_said_whose_time_is_saved(after: Prediction, said: str) -> None:
-    move = Move(Target(1, "service", 0), Wanted((), 0), ())
+    move = Move(TargetProcess(1, "service", 0), PagesToMove((), 0), ())
     lines = list(outcome_lines(Outcome(advice=Advice(move, (), prediction(1.0, 2.0), after))))
     assert lines[-1] == f"{said}accesses become 0 %"

@@ -11,7 +11,7 @@ import pytest
 
 from numascape.trace import Trace, write_trace
 from numascape.trace.counting import MEMORY_LINES
-from numascape.view.windows import MAX_COLUMNS, Wanted, Window, Windows
+from numascape.view.windows import MAX_COLUMNS, Window, WindowRequest, Windows
 from synthetic.patterns import Pattern, sparse
 from synthetic.write import info_of, write_pattern
 
@@ -76,7 +76,7 @@ def expected(
 
 
 def test_single_pages_are_those_of_the_trace(trace: Trace, windows: Windows) -> None:
-    window = windows.answer(Wanted(0, None, 12_345, 13_345, 1000))
+    window = windows.answer(WindowRequest(0, None, 12_345, 13_345, 1000))
     assert window.pages_per_column == 1
     assert cells(window) == expected(trace, 0, 12_345, 13_345, 1)
     assert window.columns.start.tolist() == list(range(12_345, 13_345))
@@ -87,7 +87,7 @@ def test_single_pages_are_those_of_the_trace(trace: Trace, windows: Windows) -> 
 def test_sums_are_exact_at_every_width(
     trace: Trace, windows: Windows, columns: int, width: int
 ) -> None:
-    window = windows.answer(Wanted(0, None, 0, PAGES, columns))
+    window = windows.answer(WindowRequest(0, None, 0, PAGES, columns))
     assert window.pages_per_column == width
     assert cells(window) == expected(trace, 0, 0, PAGES, width)
     own = trace.accesses.filter(pl.col("structure") == 0)
@@ -98,46 +98,46 @@ def test_sums_are_exact_at_every_width(
 
 
 def test_a_window_covers_whole_columns(trace: Trace, windows: Windows) -> None:
-    window = windows.answer(Wanted(0, None, 1001, 3001, 512))
+    window = windows.answer(WindowRequest(0, None, 1001, 3001, 512))
     assert window.pages_per_column == 4
     assert cells(window) == expected(trace, 0, 1000, 3004, 4)
 
 
 def test_first_touches_name_thread_and_place(windows: Windows) -> None:
     half = PAGES // 2
-    touches = windows.answer(Wanted(0, None, half - 2, half + 3, 8)).first_touches
+    touches = windows.answer(WindowRequest(0, None, half - 2, half + 3, 8)).first_touches
     assert touches.row.tolist() == [0, 0, 2, 2, 2]
     assert touches.column.tolist() == [0, 1, 2, 3, 4]
     assert touches.place.tolist() == [1, 1, 2, 2, 2]
-    coarse = windows.answer(Wanted(0, None, half - 8, half + 24, 1)).first_touches
+    coarse = windows.answer(WindowRequest(0, None, half - 8, half + 24, 1)).first_touches
     assert dict(zip(coarse.row.tolist(), coarse.place.tolist(), strict=True)) == {0: 1, 2: 2}
 
 
 def test_phases_are_chosen(trace: Trace, windows: Windows) -> None:
-    second = windows.answer(Wanted(0, None, 100, 200, 100, (1,)))
+    second = windows.answer(WindowRequest(0, None, 100, 200, 100, (1,)))
     assert cells(second) == expected(trace, 0, 100, 200, 1, pl.col("phase") == 1)
-    coarse = windows.answer(Wanted(0, None, 0, PAGES, 64, (1,)))
+    coarse = windows.answer(WindowRequest(0, None, 0, PAGES, 64, (1,)))
     assert cells(coarse) == expected(trace, 0, 0, PAGES, 2048, pl.col("phase") == 1)
-    both = windows.answer(Wanted(0, None, 100, 200, 100, (0, 1)))
+    both = windows.answer(WindowRequest(0, None, 100, 200, 100, (0, 1)))
     assert cells(both) == expected(trace, 0, 100, 200, 1)
 
 
 def test_instances_are_one_by_one_or_summed(trace: Trace, windows: Windows) -> None:
-    second = windows.answer(Wanted(1, 1, 0, 40, 64))
+    second = windows.answer(WindowRequest(1, 1, 0, 40, 64))
     assert cells(second) == expected(trace, 1, 0, 40, 1, pl.col("instance") == 1)
     assert second.columns.start.tolist() == [0, *range(20, 40)]
     assert second.columns.touched.tolist() == [0, *[1] * 20]
-    assert cells(windows.answer(Wanted(1, None, 0, 40, 64))) == expected(trace, 1, 0, 40, 1)
+    assert cells(windows.answer(WindowRequest(1, None, 0, 40, 64))) == expected(trace, 1, 0, 40, 1)
 
 
 def test_gaps_are_one_column_each(tmp_path: Path) -> None:
     trace = write_pattern(sparse(), tmp_path / "sparse.numascape")
     windows = Windows(trace, {}, np.zeros(1, np.uint32))
-    window = windows.answer(Wanted(0, None, 0, 1 << 28, MAX_COLUMNS))
+    window = windows.answer(WindowRequest(0, None, 0, 1 << 28, MAX_COLUMNS))
     assert window.pages_per_column == 1 << 15
     assert int(window.columns.pages.sum()) == 1 << 28
     assert window.columns.touched.tolist() == [4, 0, 4, 0, 4]
-    nobody = windows.answer(Wanted(1, None, 0, 100, 10))
+    nobody = windows.answer(WindowRequest(1, None, 0, 100, 10))
     assert nobody.columns.pages.tolist() == [100]
     assert nobody.cells.reads.tolist() == []
 
@@ -146,7 +146,7 @@ def test_too_many_cells_make_columns_wider(
     trace: Trace, windows: Windows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("numascape.view.windows.MAX_CELLS", 300)
-    window = windows.answer(Wanted(0, None, 0, 1000, 1000))
+    window = windows.answer(WindowRequest(0, None, 0, 1000, 1000))
     assert window.pages_per_column == 16
     assert cells(window) == expected(trace, 0, 0, 1008, 16)
 
@@ -155,10 +155,10 @@ def test_what_was_sorted_is_dropped_when_there_is_too_much(
     windows: Windows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("numascape.view.windows.KEPT_ROWS", 100_000)
-    before = cells(windows.answer(Wanted(0, None, 0, 10, 10)))
-    windows.answer(Wanted(1, None, 0, 10, 10))
+    before = cells(windows.answer(WindowRequest(0, None, 0, 10, 10)))
+    windows.answer(WindowRequest(1, None, 0, 10, 10))
     assert list(windows._details) == [(1, None)]
-    assert cells(windows.answer(Wanted(0, None, 0, 10, 10))) == before
+    assert cells(windows.answer(WindowRequest(0, None, 0, 10, 10))) == before
 
 
 def test_an_interrupt_while_preparing_is_left_to_the_main_thread(

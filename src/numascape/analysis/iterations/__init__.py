@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loop around a line may run in parallel as it is, judged from its source text.
+"""Finds the loop around a source line that may run in parallel unchanged, from its source text.
 
-The judgement is careful: what it cannot follow counts as a reason against. It never calls a loop
-independent because it knows too little.
+What cannot be followed counts as a dependence. So a loop is never called independent only because
+too little is known about it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from numascape.commands.host.show import RootOption
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
-    from numascape.host.allocation import Prediction, Share
+    from numascape.host.allocation import PredictedAllocation, Share
     from numascape.host.causes import Cause
     from numascape.host.state import HostState
 
@@ -133,7 +133,7 @@ def _planned(state: HostState, plan: Path, like: Path | None, root: Path) -> dic
     return planned_bytes_of_run(read, Trace.read(like), machine)
 
 
-def _print(prediction: Prediction, causes: list[Cause]) -> None:
+def _print(prediction: PredictedAllocation, causes: list[Cause]) -> None:
     from numascape.quantities import bytes_text
 
     console = terminal.output()
@@ -165,7 +165,7 @@ def _share_text(share: Share) -> str:
     )
 
 
-def _document(prediction: Prediction, causes: list[Cause]) -> dict[str, object]:
+def _document(prediction: PredictedAllocation, causes: list[Cause]) -> dict[str, object]:
     return {
         "local": prediction.local,
         "over_limit": prediction.over_limit,

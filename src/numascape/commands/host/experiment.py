@@ -18,7 +18,7 @@ from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
-    from numascape.host.experiment import Plan, Result
+    from numascape.host.experiment import ExperimentPlan, ExperimentResult
     from numascape.report.experiment import Experiment
 
 _SAMPLES: Final = 5
@@ -121,8 +121,8 @@ def _plan(
     samples: int,
     folder: Path,
     virtual: bool,
-) -> Plan:
-    from numascape.host.experiment import WAYS, Plan, fitting_bytes, plan_sizes
+) -> ExperimentPlan:
+    from numascape.host.experiment import WAYS, ExperimentPlan, fitting_bytes, plan_sizes
     from numascape.host.state import read_state
     from numascape.host.triads import mpi_launcher
     from numascape.quantities import parse_bytes
@@ -144,12 +144,12 @@ def _plan(
     if mpi is not None and not with_mpi:
         terminal.say("note: mpirun was not found, so threads are used")
     workers = mpi or len(state.nodes)
-    return Plan(
+    return ExperimentPlan(
         wanted, tuple(chosen), fitting_bytes(state, fill), workers, with_mpi, samples, folder
     )
 
 
-def _print(results: list[Result]) -> None:
+def _print(results: list[ExperimentResult]) -> None:
     from numascape.quantities import bytes_text
 
     nodes = sorted(results[0].cache)

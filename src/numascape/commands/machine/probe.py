@@ -38,12 +38,12 @@ def probe(
     from numascape.commands.machine.show import print_machine
     from numascape.machine.conditions import conditions
     from numascape.machine.document import write_machine
-    from numascape.machine.probing import Probe, Wanted
+    from numascape.machine.probing import Probe, ProbeRequest
     from numascape.machine.sources import read_host
 
     for sentence in conditions(Path("/")):
         terminal.say(f"note: {sentence}")
-    probed = Probe(read_host(), Wanted(quick, spread, time.strftime("%Y-%m-%d")))
+    probed = Probe(read_host(), ProbeRequest(quick, spread, time.strftime("%Y-%m-%d")))
     steps = list(probed.steps())
     for step in terminal.track(steps, len(steps), "Measuring", quiet):
         step.run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No finding has a fix: says why there is no NUMA problem, or what there is without a single cause.
+"""If no finding has a fix: says why there is no problem, or which problem has no single cause.
 
 There is no problem only if few accesses go to memory of other threads or nodes, and no placement of
 the whole memory is predicted to save time.

@@ -2,8 +2,8 @@
 """Threads write separate bytes of the same cache lines, as samples show: false sharing of lines.
 
 How often a line really travels depends on the times of the accesses, and is counted only with
-`record --traffic`; then travelling_lines decides. But if there were fewer CPUs than threads, the
-threads that waited for a CPU took no lines, so that the count is too small.
+`record --traffic`. With this count, travelling_lines decides, with one exception: if there were
+fewer CPUs than threads, threads that waited for a CPU took no lines, and the count is too small.
 """
 
 from __future__ import annotations

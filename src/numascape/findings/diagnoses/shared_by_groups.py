@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group of threads uses each page. If groups have no common thread, each can have its node."""
+"""Each page has one group of users. If no thread is in two groups, each group can get a node."""
 
 from __future__ import annotations
 
