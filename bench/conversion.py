@@ -126,7 +126,7 @@ def _differences(one: Path, other: Path) -> str:
         left, right = pl.read_parquet(path), pl.read_parquet(other / path.name)
         if left.equals(right):
             continue
-        if path.stem != "lines":
+        if path.stem != "source_lines":
             found.append(path.stem)
             continue
         key = ["structure", "phase", "function", "file", "line"]

@@ -121,8 +121,8 @@ def _tables() -> Tables:
         "placement": _frame("placement", [(0, 0, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0)]),
         "phases": _frame("phases", [(0, "run", "", 0, 0, 9000, 1)]),
         "phase_spans": _frame("phase_spans", [(0, 0, 9000)]),
-        "lines": _frame(
-            "lines",
+        "source_lines": _frame(
+            "source_lines",
             [
                 (0, 0, "fill", "sum.c", 12, 0, 1024),
                 (0, 0, "add", "sum.c", 31, 912, 0),
@@ -136,7 +136,7 @@ def _tables() -> Tables:
                 (0, 0, 1, 5, 0, 1, 0, *fill, *add, 255, 65280, 9, 8, 7, 2),
             ],
         ),
-        "sources": _frame("sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),
+        "data_sources": _frame("data_sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),
         "seen_lines": _frame(
             "seen_lines",
             [(0, 0, 1, 5, 0, 0, 32, 255, 64, 64, 64), (0, 0, 1, 5, 1, 0, 32, 65280, 50, 0, 0)],

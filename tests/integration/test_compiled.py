@@ -199,15 +199,17 @@ def test_every_line_says_whether_it_is_exact(compiled: Any) -> None:
     for program in ("source_lines", "source_lines_openmp"):
         trace = compiled(program).trace
         wanted = trace.structures.filter(pl.col("kind") == "heap", pl.col("size") >= 1 << 15)
-        rows = trace.lines.join(wanted, on="structure")
+        rows = trace.source_lines.join(wanted, on="structure")
         assert rows.height >= 2
         assert rows["estimated"].sum() == 0
         assert (rows["line"] > 0).all()
     # Blocks on pages of their own are exact though the same code uses variables that share some.
     trace = compiled("fields").trace
-    rows = trace.lines.join(trace.structures, on="structure").filter(pl.col("kind") == "heap")
+    rows = trace.source_lines.join(trace.structures, on="structure").filter(
+        pl.col("kind") == "heap"
+    )
     assert rows["estimated"].sum() == 0
-    assert trace.lines["estimated"].sum() > 0
+    assert trace.source_lines["estimated"].sum() > 0
 
 
 JOINED, JOINED_ROUNDS = 4096, 3

@@ -23,7 +23,7 @@ def marked(source: str) -> dict[str, int]:
 def by_line(recording: Recording, source: str) -> dict[tuple[str, str], tuple[int, int]]:
     """Reads and writes by structure and marked line, over all phases."""
     names = {number: name for name, number in marked(source).items()}
-    lines = recording.trace.lines.filter(pl.col("file").str.ends_with(f"/{source}"))
+    lines = recording.trace.source_lines.filter(pl.col("file").str.ends_with(f"/{source}"))
     structures = recording.trace.structures.select("structure", "name")
     rows = lines.join(structures, on="structure").group_by("name", "line")
     counts = rows.agg(pl.col("reads", "writes").sum()).iter_rows()
@@ -34,7 +34,7 @@ def assert_sums_are_those_of_accesses(recording: Recording) -> None:
     key = ["structure", "phase"]
     sums = [
         frame.group_by(key).agg(pl.col("reads", "writes").sum()).sort(key)
-        for frame in (recording.trace.lines, recording.trace.accesses)
+        for frame in (recording.trace.source_lines, recording.trace.accesses)
     ]
     assert sums[0].equals(sums[1])
 
@@ -96,7 +96,7 @@ def test_lines_of_parallel_regions_count_all_threads_and_in_their_phase(record: 
     assert found["shared", "again"] == (words * rounds, words * rounds)
     numbers = marked("source_lines_openmp.c")
     phases = {
-        name: set(recording.trace.lines.filter(pl.col("line") == numbers[name])["phase"])
+        name: set(recording.trace.source_lines.filter(pl.col("line") == numbers[name])["phase"])
         for name in ("first", "again")
     }
     assert len(phases["first"]) == len(phases["again"]) == 1
@@ -126,12 +126,12 @@ def test_lines_add_up_to_the_accesses(
 ) -> None:
     recording = record(program, *arguments)
     assert_sums_are_those_of_accesses(recording)
-    unknown = recording.trace.lines.filter(pl.col("function") == "")["reads"].sum()
-    assert unknown <= 0.05 * recording.trace.lines["reads"].sum() + 20000
+    unknown = recording.trace.source_lines.filter(pl.col("function") == "")["reads"].sum()
+    assert unknown <= 0.05 * recording.trace.source_lines["reads"].sum() + 20000
 
 
 def test_fortran_lines(record: Any) -> None:
-    lines = record("fields").trace.lines.filter(pl.col("file").str.ends_with(".f90"))
+    lines = record("fields").trace.source_lines.filter(pl.col("file").str.ends_with(".f90"))
     assert lines.height > 0
     assert (lines["line"] > 0).all()
 
@@ -140,7 +140,7 @@ def test_without_lines_the_table_is_empty_and_counts_are_the_same(
     record: Any, counted: Any
 ) -> None:
     without = record("source_lines", no_lines=True)
-    assert without.trace.lines.is_empty()
+    assert without.trace.source_lines.is_empty()
     assert without.trace.info.recorder.options["lines"] is False
     for structure in ("a", "b", "c", "often", "seldom", "original", "duplicate", "vectors"):
         assert without.pages(structure) == counted.pages(structure)

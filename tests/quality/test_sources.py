@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -94,6 +95,15 @@ def test_a_name_has_one_meaning() -> None:
                     meanings.setdefault(name, set()).add(ast.unparse(node.value))
     assert {"Trace", "Structure", "Plan", "RecorderName"} <= meanings.keys()
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
+
+
+def test_a_type_of_the_viewer_has_one_meaning() -> None:
+    files: dict[str, list[str]] = {}
+    for path in sources(".ts", ".tsx"):
+        for name in re.findall(r"^export (?:interface|type|class) (\w+)", path.read_text(), re.M):
+            files.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert len(files) > 50
+    assert {name: found for name, found in files.items() if len(found) > 1} == {}
 
 
 def test_functions_of_python_have_at_most_60_lines() -> None:

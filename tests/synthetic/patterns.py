@@ -216,12 +216,12 @@ class Pattern:
             ),
             "phases": self._frame("phases", self.phases or [(0, "run", "", 0, 0, _END_NS, 1)]),
             "phase_spans": self._frame("phase_spans", sorted(self.spans, key=lambda span: span[1])),
-            "lines": self._lines(),
+            "source_lines": self._lines(),
             "instances": self._frame("instances", self.instances),
         }
 
     def _lines(self) -> pl.DataFrame:
-        frame = self._frame("lines", self.lines)
+        frame = self._frame("source_lines", self.lines)
         if self.estimated:
             frame = frame.with_columns(estimated=pl.Series(self.estimated, dtype=pl.UInt64))
         return frame

@@ -62,7 +62,7 @@ def test_shares_are_the_programs_within_their_error(
 
 def test_samples_are_at_the_line_that_accessed(balanced_run: GuestRun) -> None:
     parts = balanced_run.trace.structures.filter(pl.col("name") == "parts").select("structure")
-    lines = balanced_run.trace.lines.join(parts, on="structure")
+    lines = balanced_run.trace.source_lines.join(parts, on="structure")
     assert set(lines["function"]) == {"write_words"}
 
 

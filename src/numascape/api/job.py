@@ -17,6 +17,7 @@ from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.merged import open_job
 from numascape.jobs.shared import SharedMemory, shared_memory
+from numascape.trace.format import FORMER_NAMES
 from numascape.trace.job import JobInfo, LeftOut, part_folder, read_job
 
 
@@ -61,8 +62,10 @@ class Job:
 
         Its values are not checked; those of one rank are, in `job.rank(3).accesses`.
         """
+        former = FORMER_NAMES.get(table, table)
+        name = table if any(self.path.glob(f"rank=*/{table}.parquet")) else former
         return pl.scan_parquet(
-            self.path / "rank=*" / f"{table}.parquet",
+            self.path / "rank=*" / f"{name}.parquet",
             hive_partitioning=True,
             hive_schema={"rank": pl.UInt32},
         )

@@ -110,7 +110,8 @@ class OpenedTrace(_Results):
     """A recorded run: its tables as Polars data frames, and what can be computed from them.
 
     `numascape.open` returns it. The tables (`structures`, `threads`, `phases`, `accesses`,
-    `first_touch`, `placement`, `lines`, `instances`, ...) have the columns of docs/trace-format.md.
+    `first_touch`, `placement`, `source_lines`, `instances`, ...) have the columns of
+    docs/trace-format.md.
     """
 
     def phase(self, wanted: str | int) -> OpenedPhase:

@@ -97,7 +97,7 @@ def _as_plain_data(trace: Trace, summary: pl.DataFrame, structure: int | None) -
         "run": dataclasses.asdict(trace.info),
         "structures": shown.to_dicts(),
     }
-    for name in ("phases", "lines"):
+    for name in ("phases", "source_lines"):
         table = trace.table(name)
         if structure is not None and "structure" in table.columns:
             table = table.filter(table["structure"] == structure)

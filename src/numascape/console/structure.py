@@ -137,9 +137,11 @@ def _certainty(estimated: int, accesses: int) -> str:
 
 
 def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
-    labels = [name for name in OPTIONAL_COLUMNS["lines"] if name in trace.lines.columns]
+    labels = [
+        name for name in OPTIONAL_COLUMNS["source_lines"] if name in trace.source_lines.columns
+    ]
     by_line = (
-        trace.lines.filter(chosen)
+        trace.source_lines.filter(chosen)
         .group_by("function", "file", "line")
         .agg(pl.col("reads", "writes", *labels).sum())
         .with_columns(accesses=pl.col("reads") + pl.col("writes"))

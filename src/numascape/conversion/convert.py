@@ -142,7 +142,7 @@ def _assemble(
         "first_touch": first_touch,
         "threads": thread_table(members, begin, session),
         "placement": sort_by(placement, PLACE),
-        "lines": lines.clear() if counts == "first touches" else lines,
+        "source_lines": lines.clear() if counts == "first touches" else lines,
         "phases": phases.phases,
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)).sort("structure", "instance"),

@@ -16,7 +16,7 @@ from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 # The numbers of the places of code addresses; and by number: function, file and line.
 PlacesOf = Callable[[pl.Series], tuple[pl.Series, pl.DataFrame]]
 
-_SCHEMA: Final = pl.Schema({**SCHEMAS["lines"], **OPTIONAL_COLUMNS["lines"]})
+_SCHEMA: Final = pl.Schema({**SCHEMAS["source_lines"], **OPTIONAL_COLUMNS["source_lines"]})
 _PLACE: Final = ["file", "line", "function"]
 _KEY: Final = ["structure", "phase", *_PLACE]
 _OF_SAMPLES: Final = ["site", "phase", "structure", "weight", "whole"]
@@ -86,7 +86,7 @@ def samples_in_modules(
 
 
 def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl.DataFrame:
-    """The table `lines` of one process.
+    """The table `source_lines` of one process.
 
     Its sums over the lines of a structure and phase are those of `accesses` (structure, phase,
     reads, writes, ...). Accesses whose line is unknown have the line ("", "", 0). The column
@@ -118,7 +118,7 @@ def _with_wide_sites(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def merged(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Join tables `lines`; each structure, phase and line is there once."""
+    """Join tables `source_lines`; each structure, phase and line is there once."""
     rows = pl.concat(tables)
     summed = rows.group_by(_KEY).agg(pl.col("reads", "writes", "estimated").sum())
     return summed.sort(_KEY).select(_SCHEMA.names())

@@ -57,7 +57,7 @@ def join(
     for name in ("transfers", "seen_lines"):
         if name in tables:
             joined[name] = _moved(tables[name], moves)
-    joined["lines"] = _lines(tables["lines"], tables["structures"], moves)
+    joined["source_lines"] = _lines(tables["source_lines"], tables["structures"], moves)
     joined["instances"] = _first_instances(tables["instances"], moves)
     structures = _structures(tables["structures"], joined, moves, mapped_shared=mapped_shared)
     return _renumbered(joined, structures)

@@ -26,7 +26,7 @@ def callgrind_profile(trace: Trace) -> str:
 
 
 def _lines(trace: Trace) -> Iterator[str]:
-    counts = trace.lines.group_by("file", "function", "line").agg(pl.sum("reads", "writes"))
+    counts = trace.source_lines.group_by("file", "function", "line").agg(pl.sum("reads", "writes"))
     totals = counts.select(pl.sum("reads", "writes")).row(0)
     yield "# callgrind format"
     yield "version: 1"

@@ -30,7 +30,7 @@ def write_for_tool(trace: Trace, tool: ToolFormat, file: Path) -> None:
 
     Raises NumascapeError if the trace has nothing for this format, or the file cannot be written.
     """
-    if tool == "callgrind" and not trace.lines.height:
+    if tool == "callgrind" and not trace.source_lines.height:
         reason = (
             "it has only first touches, no accesses"
             if only_touches(trace)

@@ -131,7 +131,7 @@ class Run:
 
         How often they do so depends on how long they wait. It is no work.
         """
-        by_line = self.trace.lines.group_by("structure", "file", "line").agg(
+        by_line = self.trace.source_lines.group_by("structure", "file", "line").agg(
             count=(pl.col("reads") + pl.col("writes")).sum()
         )
         waiting: dict[int, int] = {}
@@ -346,9 +346,9 @@ class Subject:
 
     @cached_property
     def lines(self) -> pl.DataFrame:
-        """The rows of the trace's `lines` for the structure, in the phases with work on it."""
+        """The rows of `source_lines` for the structure, in the phases with work on it."""
         phases = self.rows["phase"].unique().to_list()
-        own = self.run.trace.lines.filter(pl.col("structure") == self.structure)
+        own = self.run.trace.source_lines.filter(pl.col("structure") == self.structure)
         return own.filter(pl.col("phase").is_in(phases))
 
     @cached_property

@@ -132,7 +132,7 @@ def draft(
     ranked = ranked_structures(trace.structures, facts, lines_of_structures(by_phase))
     shown = _with_limits(ranked.head(limits.structures))
     position = _positions(ranked, limits.structures)
-    lines = shown_lines(trace.lines, position, phases.positions(trace.lines["phase"]))
+    lines = shown_lines(trace.source_lines, position, phases.positions(trace.source_lines["phase"]))
     places = source_places(first_touch, lines)
     chosen = chosen_instances(by_phase, first_touch, shown, trace.instances)
     folded = fold_pages(by_phase, first_touch, shown, places, len(ranked))

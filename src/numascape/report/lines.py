@@ -18,7 +18,7 @@ _COUNTS = ["reads", "writes", "estimated"]
 
 
 def shown_lines(lines: pl.DataFrame, position: pl.Series, phase: pl.Series) -> pl.DataFrame:
-    """The trace's `lines` as position, phase, function, file, line, reads, writes, estimated.
+    """The table as position, phase, function, file, line, reads, writes, estimated.
 
     `position` is the position of each structure among the shown ones, or null; `phase` are the
     positions of the rows' phases. Beyond PAIRS pairs, the least used places of a structure become

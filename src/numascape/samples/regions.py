@@ -142,7 +142,7 @@ def region_tables(
     return {
         name: tables.get(name, pl.DataFrame(schema=schema)).select(schema.names())
         for name, schema in SCHEMAS.items()
-        if name in tables or name in {"first_touch", "lines"}
+        if name in tables or name in {"first_touch", "source_lines"}
     }
 
 

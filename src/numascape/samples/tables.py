@@ -237,7 +237,8 @@ def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], Trac
     known_threads = pl.DataFrame(threads, schema=SCHEMAS["threads"])
     tables = _tables(samples, table, known_threads, recording.slice_ns)
     if recording.counts == "first touches":
-        tables["accesses"], tables["lines"] = tables["accesses"].clear(), tables["lines"].clear()
+        for name in ("accesses", "source_lines"):
+            tables[name] = tables[name].clear()
     return tables, _info(recording, images, tables, samples)
 
 
@@ -300,11 +301,13 @@ def _tables(
         "placement": samples.filter(pl.col("node") >= 0).group_by(PAGE).agg(pl.col("node").last()),
         "phases": phases.phases,
         "phase_spans": phases.spans,
-        "lines": accesses.group_by("structure", "phase", "function", "file", "line").agg(counted),
+        "source_lines": accesses.group_by("structure", "phase", "function", "file", "line").agg(
+            counted
+        ),
         "instances": samples.group_by("structure", "instance").agg(
             pl.col("start").first().alias("address"), pl.col("size").max()
         ),
-        "sources": samples.filter((pl.col("source") != "") | (pl.col("timed") > 0))
+        "data_sources": samples.filter((pl.col("source") != "") | (pl.col("timed") > 0))
         .group_by("structure", "thread", "source")
         .agg(counted, pl.col("timed").sum(), pl.col("latency").sum())
         .sort("structure", "thread", "source"),

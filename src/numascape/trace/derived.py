@@ -55,9 +55,9 @@ class DerivedTrace(Trace):
         return self.whole.phase_spans
 
     @property
-    def lines(self) -> pl.DataFrame:
+    def source_lines(self) -> pl.DataFrame:
         """The source lines that read and write each structure."""
-        return self.whole.lines
+        return self.whole.source_lines
 
     @property
     def instances(self) -> pl.DataFrame:
@@ -75,6 +75,6 @@ class DerivedTrace(Trace):
         return self.whole.seen_lines
 
     @property
-    def sources(self) -> pl.DataFrame:
+    def data_sources(self) -> pl.DataFrame:
         """The memory levels of samples."""
-        return self.whole.sources
+        return self.whole.data_sources

@@ -11,6 +11,7 @@ import polars as pl
 
 from numascape.errors import NumascapeError
 from numascape.trace.check import check_schema, check_values
+from numascape.trace.format import FORMER_NAMES
 from numascape.trace.info import TableFile
 from numascape.trace.schema import ADDED, SCHEMAS
 
@@ -20,8 +21,10 @@ _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueErr
 
 
 def table_path(folder: Path, table: str) -> Path:
-    """The file of one table of the trace in `folder`."""
-    return folder / f"{table}.parquet"
+    """The file of one table of the trace in `folder`, in an old trace under its former name."""
+    path = folder / f"{table}.parquet"
+    former = folder / f"{FORMER_NAMES.get(table, table)}.parquet"
+    return former if former.exists() and not path.exists() else path
 
 
 def describe(path: Path, rows: int) -> TableFile:

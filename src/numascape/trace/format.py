@@ -14,3 +14,5 @@ PAGE_BYTES: Final = 4096
 """Bytes of a page in all tables, whatever pages the kernel uses."""
 REQUIRED: Final = ("structures", "accesses", "first_touch", "threads", "placement", "phases")
 """The tables that every trace has."""
+FORMER_NAMES: Final = {"source_lines": "lines", "data_sources": "sources"}
+"""The names of tables in traces that were written before November 2026, by their present names."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from numascape.errors import NumascapeError
 from numascape.machine.bounds import Bounds, first_breach
 from numascape.machine.description import Count, Machine, problem
-from numascape.trace.format import FORMAT, REQUIRED, VERSION
+from numascape.trace.format import FORMAT, FORMER_NAMES, REQUIRED, VERSION
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -210,7 +210,9 @@ def read_info(folder: Path) -> TraceInfo:
     for table in REQUIRED:
         if table not in info.tables:
             raise NumascapeError(f"{path} is damaged: it does not list the table {table}")
-    return info
+    present = {former: name for name, former in FORMER_NAMES.items()}
+    tables = {present.get(name, name): file for name, file in info.tables.items()}
+    return dataclasses.replace(info, tables=tables)
 
 
 def encode_info(info: TraceInfo) -> bytes:

@@ -51,9 +51,9 @@ class TraceOfPhase(Trace):
         return whole.filter(pl.col("phase") == self.phase)
 
     @cached_property
-    def lines(self) -> pl.DataFrame:
+    def source_lines(self) -> pl.DataFrame:
         """The source lines that the phase used."""
-        return self.whole.lines.filter(pl.col("phase") == self.phase)
+        return self.whole.source_lines.filter(pl.col("phase") == self.phase)
 
     @cached_property
     def transfers(self) -> pl.DataFrame:

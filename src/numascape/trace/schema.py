@@ -80,7 +80,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
         }
     ),
     "phase_spans": pl.Schema({"phase": _U32, "start_ns": _U64, "end_ns": _U64}),
-    "lines": pl.Schema(
+    "source_lines": pl.Schema(
         {
             "structure": _U32,
             "phase": _U32,
@@ -91,7 +91,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "writes": _U64,
         }
     ),
-    "sources": pl.Schema(
+    "data_sources": pl.Schema(
         {
             "structure": _U32,
             "thread": _U32,
@@ -144,7 +144,7 @@ OPTIONAL: Final = frozenset(SCHEMAS) - frozenset(REQUIRED)
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
     "accesses": {"memory_lines": _U64, "written_lines": _U64},
-    "lines": {"estimated": _U64},
+    "source_lines": {"estimated": _U64},
     "structures": {"shared": pl.Boolean()},
     "instances": {"object": _TEXT, "object_page": _U64},
 }

@@ -84,12 +84,12 @@ class Trace:
         return frame
 
     @cached_property
-    def lines(self) -> pl.DataFrame:
+    def source_lines(self) -> pl.DataFrame:
         """The source lines that read and write each structure; empty if not recorded."""
-        frame = self._read("lines")
+        frame = self._read("source_lines")
         check.check_ids(
             frame,
-            self._where("lines"),
+            self._where("source_lines"),
             structure=self.structures.height,
             phase=self.phases.height,
         )
@@ -118,12 +118,12 @@ class Trace:
         return frame
 
     @cached_property
-    def sources(self) -> pl.DataFrame:
+    def data_sources(self) -> pl.DataFrame:
         """The memory levels of samples, and their latencies; empty unless sampled."""
-        frame = self._read("sources")
+        frame = self._read("data_sources")
         check.check_ids(
             frame,
-            self._where("sources"),
+            self._where("data_sources"),
             structure=self.structures.height,
             thread=self.threads.height,
         )

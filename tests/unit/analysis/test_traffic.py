@@ -56,7 +56,7 @@ def test_a_thread_of_several_nodes_is_on_none() -> None:
 
 
 def places(*rows: tuple[str, str, int]) -> pl.DataFrame:
-    schema = {name: SCHEMAS["lines"][name] for name in ("function", "file", "line")}
+    schema = {name: SCHEMAS["source_lines"][name] for name in ("function", "file", "line")}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

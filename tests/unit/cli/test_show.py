@@ -90,12 +90,12 @@ def phased(tmp_path_factory: pytest.TempPathFactory) -> Path:
     phase = pl.when(pl.col("structure") == b).then(0).when(pl.col("writes") > 0).then(1)
     tables["accesses"] = tables["accesses"].with_columns(phase=phase.otherwise(2).cast(pl.UInt32))
     line = (a, 2, "solve", "phased.c", 71, 6000, 0)
-    tables["lines"] = pl.DataFrame(
+    tables["source_lines"] = pl.DataFrame(
         [line],
         schema=["structure", "phase", "function", "file", "line", "reads", "writes"],
         orient="row",
     ).cast(dict.fromkeys(("structure", "phase", "line"), pl.UInt32))
-    tables["lines"] = tables["lines"].cast({"reads": pl.UInt64, "writes": pl.UInt64})
+    tables["source_lines"] = tables["source_lines"].cast({"reads": pl.UInt64, "writes": pl.UInt64})
     path = tmp_path_factory.mktemp("phased") / "phased.numascape"
     write_trace(path, tables, info_of(pattern.info()))
     return path
@@ -258,7 +258,7 @@ def test_json_follows_the_selection(numascape: Numascape, phased: Path) -> None:
     assert [(row["name"], row["reads"], row["writes"]) for row in one["structures"]] == [
         ("A", 0, 1000)
     ]
-    assert one["lines"] == []
+    assert one["source_lines"] == []
 
 
 def test_names_are_safe_for_a_terminal(printed: Printed, tmp_path: Path) -> None:

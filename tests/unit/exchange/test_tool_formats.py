@@ -76,8 +76,8 @@ def test_chrome_has_threads_phases_and_first_touches(export: Export) -> None:
 def test_names_are_on_one_line(
     numascape: Numascape, trace_folder: Path, tables: Tables, tmp_path: Path
 ) -> None:
-    lines = tables["lines"].with_columns(function=pl.lit("bad\nfn=forged\x1b[31m"))
-    write_trace(trace_folder, {**tables, "lines": lines}, Trace.read(trace_folder).info)
+    lines = tables["source_lines"].with_columns(function=pl.lit("bad\nfn=forged\x1b[31m"))
+    write_trace(trace_folder, {**tables, "source_lines": lines}, Trace.read(trace_folder).info)
     file = tmp_path / "out"
     assert numascape("export", trace_folder, "--format", "callgrind", "-o", file)[0] == 0
     assert "\nfn=forged" not in file.read_text()
@@ -88,7 +88,9 @@ def test_without_source_lines_there_is_no_callgrind_profile(
     numascape: Numascape, trace_folder: Path, tables: Tables, tmp_path: Path
 ) -> None:
     write_trace(
-        trace_folder, {**tables, "lines": tables["lines"].clear()}, Trace.read(trace_folder).info
+        trace_folder,
+        {**tables, "source_lines": tables["source_lines"].clear()},
+        Trace.read(trace_folder).info,
     )
     file = tmp_path / "out"
     status, _, err = numascape("export", trace_folder, "--format", "callgrind", "-o", file)

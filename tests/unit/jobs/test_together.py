@@ -42,7 +42,7 @@ def test_all_ranks_are_in_the_trace(written: Path) -> None:
     assert names.count("window.turing.77") == 1
     assert len(trace.info.processes) == SIZE
     # All tables hold, as in a trace that was read.
-    for table in ("placement", "instances", "lines", "phases", "first_touch"):
+    for table in ("placement", "instances", "source_lines", "phases", "first_touch"):
         trace.table(table)
 
 

@@ -101,7 +101,7 @@ def test_every_level_keeps_the_sums() -> None:
         report = finish(started.again(limits))
         assert len(report.phases) == min(64, limits.phases)
         assert report.cells.reads.sum() == trace.accesses["reads"].sum()
-        assert report.lines.reads.sum() == trace.lines["reads"].sum()
+        assert report.lines.reads.sum() == trace.source_lines["reads"].sum()
         expected = (trace.accesses["reads"] + trace.accesses["writes"]).sum()
         assert report.traffic.accesses.sum() == expected
         groups = report.sharing.groups

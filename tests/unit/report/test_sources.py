@@ -168,8 +168,8 @@ def recorded(
     """The small trace, with a line of `file`, recorded on this system but for the `changes`."""
 
     def written(file: str, **changes: object) -> Trace:
-        tables["lines"] = pl.DataFrame(
-            [(0, 0, "add", file, 5, 10, 10)], schema=SCHEMAS["lines"], orient="row"
+        tables["source_lines"] = pl.DataFrame(
+            [(0, 0, "add", file, 5, 10, 10)], schema=SCHEMAS["source_lines"], orient="row"
         )
         host = dataclasses.replace(this_host(Path("/"), platform.uname()), **changes)  # type: ignore[arg-type]
         path = tmp_path / "t.numascape"

@@ -73,7 +73,9 @@ def test_accesses_are_samples(trace: Trace) -> None:
 
 
 def test_sources_and_latencies_add_up(trace: Trace) -> None:
-    rows = trace.sources.select("thread", "source", "reads", "writes", "timed", "latency").rows()
+    rows = trace.data_sources.select(
+        "thread", "source", "reads", "writes", "timed", "latency"
+    ).rows()
     assert sorted(rows) == [
         (0, "Local RAM hit", 1, 0, 1, 100),
         (1, "L1 hit", 0, 1, 0, 0),
@@ -145,7 +147,7 @@ def test_what_is_the_kernels_is_so_on_every_processor(tmp_path: Path) -> None:
     ]
     write_trace(tmp_path / "t.numascape", *convert_samples(recording(events)))
     trace = Trace.read(tmp_path / "t.numascape")
-    used = trace.lines.join(trace.structures, on="structure", suffix="_of")
+    used = trace.source_lines.join(trace.structures, on="structure", suffix="_of")
     by_name = dict(used.select("name", "function").iter_rows())
     assert by_name["the kernel's memory"] == "the kernel, in a system call"
     assert by_name["memory outside all mappings seen"] == ""

@@ -7,6 +7,7 @@ multiply matrices, each a block of rows. It must never be written again.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,21 @@ def test_all_tables_of_an_old_trace_are_read(old: OpenedTrace) -> None:
     assert old.structures["name"].to_list()[:3] == ["A", "B", "C"]
     reads, writes = (int(old.accesses[count].sum()) for count in ("reads", "writes"))
     assert (reads, writes) == (4_207_664, 72_056)
+
+
+def test_tables_with_former_names_are_read(trace_folder: Path) -> None:
+    before = numascape.open(trace_folder)
+    lines, sources = before.source_lines, before.data_sources
+    assert lines.height > 0 < sources.height
+    document = json.loads((trace_folder / "trace.json").read_text())
+    for name, former in (("source_lines", "lines"), ("data_sources", "sources")):
+        document["tables"][former] = document["tables"].pop(name)
+        (trace_folder / f"{name}.parquet").rename(trace_folder / f"{former}.parquet")
+    (trace_folder / "trace.json").write_text(json.dumps(document))
+    after = numascape.open(trace_folder)
+    assert after.source_lines.equals(lines)
+    assert after.data_sources.equals(sources)
+    assert after.scan("source_lines").collect().equals(lines)
 
 
 def test_an_old_trace_is_judged_and_reported(old: OpenedTrace, tmp_path: Path) -> None:

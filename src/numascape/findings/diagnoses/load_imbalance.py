@@ -120,7 +120,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     busiest = int(threads[counts.argmax()])
     behind = tuple(int(t) for t in threads[counts > counts.mean()])
     name = run.trace.phases["name"][phase]
-    lines = run.trace.lines.filter(pl.col("phase") == phase)
+    lines = run.trace.source_lines.filter(pl.col("phase") == phase)
     place = run.sources.busiest(lines)
     schedule = run.sources.schedule(place)
     if schedule is not None and schedule.kind not in ("", "static"):

@@ -11,7 +11,7 @@ export interface CurvePoint {
   high: number;
 }
 
-export interface Curve {
+export interface SizeCurve {
   /** Position of the way, which has its colour and dashes. */
   way: number;
   name: string;
@@ -21,7 +21,7 @@ export interface Curve {
 export type Measured = "speed" | "local";
 
 /** A curve for each way, by the size of the file. */
-export function curvesOf({ ways, points }: Experiment, measured: Measured): Curve[] {
+export function curvesOf({ ways, points }: Experiment, measured: Measured): SizeCurve[] {
   return ways.map((name, way) => ({
     way,
     name,

@@ -108,14 +108,14 @@ export function matchingFrames(frames: readonly Frame[], search: string): Set<nu
   return new Set(found);
 }
 
-export type Step = "caller" | "called" | "before" | "after";
+export type FlameStep = "caller" | "called" | "before" | "after";
 
 /** The frame beside `index` among those shown. */
 export function neighbour(
   frames: readonly Frame[],
   shown: readonly Shown[],
   index: number,
-  step: Step,
+  step: FlameStep,
 ): number {
   if (step === "caller") return Math.max(0, frames[index]!.parent);
   if (step === "called")

@@ -4,17 +4,17 @@
 import type { Machine } from "../data/report";
 import type { NodeTraffic } from "./traffic";
 
-export interface Pair {
+export interface NodePair {
   /** Read latency over that of the threads' own node; undefined: unknown. */
   factor: number | undefined;
   /** Read latency in ns. */
   latency: number | undefined;
 }
 
-const UNKNOWN: Pair = { factor: undefined, latency: undefined };
+const UNKNOWN: NodePair = { factor: undefined, latency: undefined };
 
 /** What is known of threads on one node and pages on another, by the nodes' numbers. */
-export function pairOf({ nodes, distance }: Machine, threads?: number, pages?: number): Pair {
+export function pairOf({ nodes, distance }: Machine, threads?: number, pages?: number): NodePair {
   const row = nodes.findIndex(({ node }) => node === threads);
   const column = nodes.findIndex(({ node }) => node === pages);
   if (!distance || row < 0 || column < 0) return UNKNOWN;

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Report, SourceWindow } from "../../data/report";
 import { neighbour, shownFrames } from "../../model/flame";
-import type { Frame, Step } from "../../model/flame";
+import type { Frame, FlameStep } from "../../model/flame";
 import * as show from "../../model/format";
 import { windowOf } from "../../model/source-lines";
 import { SourceText } from "../source/source-text";
@@ -19,7 +19,7 @@ interface Props {
 }
 
 const ROW_PX = 21;
-const STEPS: Record<string, Step> = {
+const STEPS: Record<string, FlameStep> = {
   ArrowUp: "caller",
   ArrowDown: "called",
   ArrowLeft: "before",

@@ -3,12 +3,12 @@ import { scaleLinear } from "d3-scale";
 import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import { nearest } from "../../model/experiment-curves";
-import type { Curve } from "../../model/experiment-curves";
+import type { SizeCurve } from "../../model/experiment-curves";
 import * as show from "../../model/format";
 import { useWidth } from "../page/use-width";
 
 interface Props {
-  curves: readonly Curve[];
+  curves: readonly SizeCurve[];
   sizes: readonly number[];
   /** The end of the vertical axis, which starts at 0. */
   top: number;
@@ -94,7 +94,7 @@ export function CurvePlot(props: Props) {
 }
 
 interface LineProps {
-  curve: Curve;
+  curve: SizeCurve;
   x: (value: number) => number;
   y: (value: number) => number;
   colour: string;

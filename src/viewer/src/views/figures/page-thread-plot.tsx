@@ -6,10 +6,10 @@ import { Canvas } from "../elements/canvas";
 import { linesOf } from "./figure-data";
 import type { FigureData } from "./figure-data";
 import { pointIn } from "../page/navigation";
-import type { Navigation, Point } from "../page/navigation";
+import type { Navigation, PlotPoint } from "../page/navigation";
 import { useChangePage, usePageState } from "../page/page-state";
 
-export interface Cursor extends Point {
+export interface Cursor extends PlotPoint {
   /** Position on the screen. */
   clientX: number;
   clientY: number;
@@ -98,7 +98,7 @@ export function cursorHandlers(
   };
 }
 
-export function BrushBox({ from, to }: { from: Point; to: Point }) {
+export function BrushBox({ from, to }: { from: PlotPoint; to: PlotPoint }) {
   const style = {
     left: `${Math.min(from.x, to.x) * 100}%`,
     top: `${Math.min(from.y, to.y) * 100}%`,

@@ -7,22 +7,22 @@ import { inside, isWhole, pan, select, whole, zoom } from "../../model/viewport"
 import type { Extent, Viewport } from "../../model/viewport";
 import { useChangePage, usePageState } from "./page-state";
 
-export interface Point {
+export interface PlotPoint {
   /** 0 .. 1 from the left and the top of the plot. */
   x: number;
   y: number;
 }
 
 export interface Brush {
-  from: Point;
-  to: Point;
+  from: PlotPoint;
+  to: PlotPoint;
 }
 
 export interface Navigation {
   view: Viewport;
   whole: boolean;
   brush: Brush | undefined;
-  zoomBy: (factor: number, at?: Point, axes?: "x" | "y") => void;
+  zoomBy: (factor: number, at?: PlotPoint, axes?: "x" | "y") => void;
   reset: () => void;
   /** For each plot. */
   pointer: {
@@ -59,9 +59,9 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     });
   };
   const [brush, setBrush] = useState<Brush>();
-  const panning = useRef<Point>();
+  const panning = useRef<PlotPoint>();
 
-  const zoomBy = (factor: number, at: Point = CENTRE, axes: "x" | "y" = "x") =>
+  const zoomBy = (factor: number, at: PlotPoint = CENTRE, axes: "x" | "y" = "x") =>
     setView((old) => {
       const point = {
         x: old.x0 + at.x * (old.x1 - old.x0),
@@ -140,7 +140,7 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
   };
 }
 
-export function pointIn(event: MouseEvent): Point {
+export function pointIn(event: MouseEvent): PlotPoint {
   const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
   const inside = (value: number) => Math.max(0, Math.min(1, value));
   return {
@@ -152,7 +152,7 @@ export function pointIn(event: MouseEvent): Point {
 /** The wheel zooms once the figure has the focus or with Ctrl; otherwise it scrolls the page. */
 function useWheel(
   root: RefObject<HTMLElement>,
-  zoomBy: (factor: number, at: Point, axes: "x" | "y") => void,
+  zoomBy: (factor: number, at: PlotPoint, axes: "x" | "y") => void,
 ): void {
   const latest = useRef(zoomBy);
   latest.current = zoomBy;
