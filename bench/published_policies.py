@@ -29,7 +29,7 @@ from numascape.prediction import (
 )
 from numascape.prediction.balancing import BalancingKernel, numa_balancing
 from numascape.prediction.layout import LayoutName, NodeArray, laid_out
-from numascape.prediction.load import Tuning
+from numascape.prediction.load import RunPlacement, Tuning
 from numascape.prediction.model import calibrated
 from numascape.prediction.policies import replaced
 from numascape.prediction.speeds import Floats
@@ -131,7 +131,9 @@ class Bench:
         threads = self.threads("scatter", base)
         pages = base.placed(threads)
         if scale and measured_s:
-            self.tuning = calibrated(base.demand, self.speeds, pages, threads, measured_s / scale)
+            self.tuning = calibrated(
+                base.demand, self.speeds, RunPlacement(pages, threads), measured_s / scale
+            )
         self.base = self._predicted(base, pages, threads)
         self.scale = scale or (measured_s or 1.0) / self.base.seconds
         self.resident_bytes = resident_bytes
@@ -164,11 +166,8 @@ class Bench:
         return predict(
             run.demand,
             self.speeds,
-            pages,
-            threads,
-            label="",
+            RunPlacement(pages, threads, thread_seconds=thread_seconds),
             reference=self.base,
-            thread_seconds=thread_seconds,
             tuning=self.tuning,
         )
 

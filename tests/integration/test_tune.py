@@ -32,6 +32,7 @@ from numascape.machine import open_machine
 from numascape.placement.planning import make_plan
 from numascape.prediction.demand import demand_of
 from numascape.prediction.layout import nodes_by_plan
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import predict
 from numascape.prediction.policies import placed_by_plan
 from numascape.prediction.speeds import speeds_of
@@ -135,8 +136,10 @@ def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Pat
     demand = demand_of(known, speeds)
     for node in (0, 1):
         pages = planned.with_columns(pl.lit(node, planned.schema["node"]).alias("node"))
-        before = predict(demand, speeds, pages, nodes, label="before")
-        after = predict(demand, speeds, planned, nodes, label="after", reference=before)
+        before = predict(demand, speeds, RunPlacement(pages, nodes, label="before"))
+        after = predict(
+            demand, speeds, RunPlacement(planned, nodes, label="after"), reference=before
+        )
         assert is_worth_moving(before, after), (before, after)
 
 

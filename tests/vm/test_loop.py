@@ -26,6 +26,7 @@ from numascape.comparison import Comparison, compare_traces
 from numascape.placement.planning import make_plan
 from numascape.plan import Plan, write_plan
 from numascape.prediction.layout import nodes_by_plan
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
 from numascape.trace import Trace
@@ -133,7 +134,7 @@ def predicted_remote_share(loop: Loop, *, moved: bool) -> float:
         if moved
         else observed(loop.before, machine, nodes)
     )
-    return predict(loop.before, machine, pages, nodes, label="plan").remote_accesses
+    return predict(loop.before, machine, RunPlacement(pages, nodes, label="plan")).remote_accesses
 
 
 def test_the_remote_share_falls_as_predicted(loop: Loop) -> None:

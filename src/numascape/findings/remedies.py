@@ -22,7 +22,7 @@ from numascape.prediction.initialisation import (
     main_users,
     with_initialisation,
 )
-from numascape.prediction.load import Tuning, caches_of
+from numascape.prediction.load import RunPlacement, Tuning, caches_of
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.page_groups import grouped, label_of_shares, of_groups
 from numascape.prediction.policies import SCHEMA, interleaved, replaced
@@ -166,10 +166,15 @@ class RemediedRun:
         free: bool = False,
     ) -> Prediction:
         return predict(
-            demand, self._speeds, pages, self._nodes.thread_node, label=label, reference=reference,
-            copied=copied, copies_are_free=free, tuning=self._tuning,
+            demand,
+            self._speeds,
+            RunPlacement(
+                pages, self._nodes.thread_node, label=label, copied=copied, copies_are_free=free
+            ),
+            reference=reference,
+            tuning=self._tuning,
             with_pages=self._with_pages,
-        )  # fmt: skip
+        )
 
     @cached_property
     def _interleaved(self) -> pl.DataFrame:

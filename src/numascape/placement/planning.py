@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from numascape.balance.graph import Floats
 from numascape.machine import Machine
@@ -46,6 +44,7 @@ from numascape.placement.thread_groups import ThreadGroups, as_seen, possible_gr
 from numascape.plan.plan import Plan
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import predicted_seconds
 from numascape.prediction.policies import first_touch, observed, placed_by_plan
 from numascape.prediction.speeds import Speeds, speeds_of
@@ -81,35 +80,26 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
     placed = [_placement(candidate, trace, machine, free_bytes) for candidate in candidates]
     nodes = observed_nodes(trace, machine)
     if free_bytes is None:
-        placed.append((nodes, observed(trace, machine, nodes)))
+        placed.append(RunPlacement(observed(trace, machine, nodes), nodes))
     else:
-        placed.append((nodes, first_touch(trace, machine, nodes, free_bytes)))
+        placed.append(RunPlacement(first_touch(trace, machine, nodes, free_bytes), nodes))
     small = demand_of(trace, speeds)
-    as_run = [_seconds(small, speeds, placement) for placement in placed]
+    as_run = [predicted_seconds(small, speeds, placement) for placement in placed]
     # Not slower than the observed placement, nor than interleaving.
     allowed = min(as_run[-1], as_run[-2])
     fit = [i for i in range(len(candidates)) if as_run[i] <= allowed]
     if not fit:
         return replace(plan, environment={})
-    predicted = {i: _seconds(large, speeds, placed[i]) for i in fit}
+    predicted = {i: predicted_seconds(large, speeds, placed[i]) for i in fit}
     best = min(predicted.values())
     return next(candidates[i] for i in fit if predicted[i] <= best * (1.0 + TOLERANCE))
 
 
-_Placement = tuple[npt.NDArray[np.int64], pl.DataFrame]
-"""The nodes of threads and of pages, as predictions need them."""
-
-
 def _placement(
     plan: Plan, trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | None
-) -> _Placement:
+) -> RunPlacement:
     nodes = nodes_by_plan(trace, plan, machine)
-    return nodes, placed_by_plan(trace, plan, machine, free_bytes, nodes)
-
-
-def _seconds(demand: Demand, speeds: Speeds, placement: _Placement) -> float:
-    nodes, pages = placement
-    return predicted_seconds(demand, speeds, pages, nodes)
+    return RunPlacement(placed_by_plan(trace, plan, machine, free_bytes, nodes), nodes)
 
 
 def _candidates(

@@ -2,6 +2,7 @@
 """Predictions: the time of a run on a machine with another placement of pages and threads."""
 
 from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import PhasePrediction, Prediction, predict
 from numascape.prediction.policies import (
     first_touch,
@@ -16,6 +17,7 @@ __all__ = [
     "Demand",
     "PhasePrediction",
     "Prediction",
+    "RunPlacement",
     "Speeds",
     "demand_of",
     "first_touch",

@@ -60,16 +60,30 @@ class Load:
         return np.asarray(self.on.T @ self.bytes, np.float64)
 
 
-def placed_on(
-    demand: Demand,
-    speeds: Speeds,
-    pages: pl.DataFrame,
-    thread_nodes: npt.NDArray[np.int64],
-    copied: Sequence[int] = (),
-) -> Placed:
-    """The placement of pages by the frame, with copies of some structures, and of threads."""
-    on = speeds.shares_of_threads(speeds.positions(np.asarray(thread_nodes, np.int64)))
-    return Placed(demand.shares(pages, speeds), on, pages_of(demand, copied))
+@dataclass(frozen=True, eq=False)
+class RunPlacement:
+    """Where the pages and threads of a run are, under a name.
+
+    `pages`: structure, instance, page, node (a number), share. `thread_nodes`: the node's number of
+    each thread, or -1 for anywhere. Each node has a copy of the `copied` structures; making them
+    takes time unless `copies_are_free`. `thread_seconds` is each thread's time for other work, such
+    as handling faults.
+    """
+
+    pages: pl.DataFrame
+    thread_nodes: npt.NDArray[np.int64]
+    label: str = ""
+    copied: Sequence[int] = ()
+    copies_are_free: bool = False
+    thread_seconds: float = 0.0
+
+
+def placed_on(demand: Demand, speeds: Speeds, placement: RunPlacement) -> Placed:
+    """The placement as shares of the pages and threads of the demand on each node."""
+    numbers = np.asarray(placement.thread_nodes, np.int64)
+    on = speeds.shares_of_threads(speeds.positions(numbers))
+    shares = demand.shares(placement.pages, speeds)
+    return Placed(shares, on, pages_of(demand, placement.copied))
 
 
 def pages_of(demand: Demand, structures: Sequence[int]) -> npt.NDArray[np.bool_]:

@@ -18,12 +18,19 @@ from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from numascape.machine import Machine
 from numascape.prediction.copies import bytes_of_copy, seconds_to_copy
 from numascape.prediction.demand import Demand, demand_of
-from numascape.prediction.load import KERNEL_TIME, Load, Tuning, load_of, placed_on, variations
+from numascape.prediction.load import (
+    KERNEL_TIME,
+    Load,
+    RunPlacement,
+    Tuning,
+    load_of,
+    placed_on,
+    variations,
+)
 from numascape.prediction.speeds import HARDWARE_THREADS_GAIN, Floats, Speeds, speeds_of
 from numascape.quantities import share_of
 from numascape.trace import Trace
@@ -104,30 +111,22 @@ class _Timing:
 def predict(
     trace: Trace | Demand,
     machine: Machine | Speeds,
-    pages: pl.DataFrame,
-    thread_nodes: npt.NDArray[np.int64],
+    placement: RunPlacement,
     *,
-    label: str,
     reference: Prediction | None = None,
-    thread_seconds: float = 0.0,
     tuning: Tuning | None = None,
-    copied: Sequence[int] = (),
-    copies_are_free: bool = False,
     with_pages: bool = False,
 ) -> Prediction:
-    """Predict the time of the run with its pages and threads on these nodes.
+    """Predict the time of the run with this placement of its pages and threads.
 
-    `pages`: structure, instance, page, node (a number), share. `thread_nodes`: the node's number of
-    each thread, or -1 for anywhere. `thread_seconds` is each thread's time for other work, such as
-    handling faults. Each node has a copy of the `copied` structures; making them takes time unless
-    `copies_are_free`. `with_pages` asks for `structure_pages`. To predict several times, pass a
-    `Demand` and `Speeds` computed once. Raises NumascapeError if the machine does not have a node.
+    `with_pages` asks for `structure_pages`. To predict several times, pass a `Demand` and `Speeds`
+    computed once. Raises NumascapeError if the machine does not have a node.
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
-    copy = 0 if copies_are_free else bytes_of_copy(demand, copied)
-    thread_seconds += seconds_to_copy(copy, speeds)
-    placed = placed_on(demand, speeds, pages, thread_nodes, copied)
+    copy = 0 if placement.copies_are_free else bytes_of_copy(demand, placement.copied)
+    thread_seconds = placement.thread_seconds + seconds_to_copy(copy, speeds)
+    placed = placed_on(demand, speeds, placement)
     load = load_of(demand, speeds, placed, tuning or Tuning())
     timing = _solve(load, speeds)
     variants = [timing, *(_solve(*varied) for varied in variations(load, speeds, demand))]
@@ -144,7 +143,7 @@ def predict(
     traffic = load.traffic().sum(axis=0)
     total, made = float(traffic.sum()), float(demand.counts.sum())
     return Prediction(
-        label=label,
+        label=placement.label,
         seconds=seconds[0],
         relative=relatives[0],
         low=min(relatives),
@@ -160,35 +159,27 @@ def predict(
         assumed=speeds.assumed,
         extra_bytes=copy * (len(speeds.cpu_nodes) - 1),
         structure_pages=demand.structure_pages(placed) if with_pages else None,
-        copied=tuple(copied),
+        copied=tuple(placement.copied),
         all_threads=float(timing.thread.sum()),
     )
 
 
-def predicted_seconds(
-    demand: Demand, speeds: Speeds, pages: pl.DataFrame, thread_nodes: npt.NDArray[np.int64]
-) -> float:
+def predicted_seconds(demand: Demand, speeds: Speeds, placement: RunPlacement) -> float:
     """The `seconds` of `predict`, without the interval, which takes most of its time.
 
     For code that compares many placements.
     """
-    load = load_of(demand, speeds, placed_on(demand, speeds, pages, thread_nodes), Tuning())
+    load = load_of(demand, speeds, placed_on(demand, speeds, placement), Tuning())
     return float(_solve(load, speeds).seconds.sum())
 
 
-def calibrated(
-    demand: Demand,
-    speeds: Speeds,
-    pages: pl.DataFrame,
-    thread_nodes: npt.NDArray[np.int64],
-    seconds: float,
-) -> Tuning:
-    """The tuning with which the predicted time of the run on these nodes is the measured time.
+def calibrated(demand: Demand, speeds: Speeds, placement: RunPlacement, seconds: float) -> Tuning:
+    """The tuning with which the predicted time of the run with this placement is `seconds`.
 
     The times of threads are scaled if memory and links need less than the measured time. Otherwise
     the number of lines is reduced.
     """
-    placed = placed_on(demand, speeds, pages, thread_nodes)
+    placed = placed_on(demand, speeds, placement)
 
     def predicted(tuning: Tuning) -> float:
         load = load_of(demand, speeds, placed, tuning)

@@ -19,7 +19,7 @@ from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import with_initialisation
 from numascape.prediction.layout import NodeArray, nodes_by_plan, observed_nodes
-from numascape.prediction.load import Tuning
+from numascape.prediction.load import RunPlacement, Tuning
 from numascape.prediction.model import Prediction, calibrated, predict
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.trace import Trace
@@ -61,7 +61,7 @@ class Scenarios:
         if self.seconds is None:
             return Tuning()
         seen, placed = self._seen
-        return calibrated(self._demand, self._speeds, placed, seen, self.seconds)
+        return calibrated(self._demand, self._speeds, RunPlacement(placed, seen), self.seconds)
 
     @cached_property
     def _speeds(self) -> Speeds:
@@ -100,9 +100,12 @@ class Scenarios:
         speeds, demand, tuning = self._speeds, self._demand, self.tuning
         seen, placed = self._seen
         observed = predict(
-            demand, speeds, placed, seen, label="observed", tuning=tuning,
+            demand,
+            speeds,
+            RunPlacement(placed, seen, label="observed"),
+            tuning=tuning,
             with_pages=self.with_pages,
-        )  # fmt: skip
+        )
         found = [
             observed
             if name == "observed"
@@ -119,9 +122,7 @@ class Scenarios:
                 predict(
                     demand,
                     speeds,
-                    pages,
-                    threads,
-                    label=label,
+                    RunPlacement(pages, threads, label=label),
                     reference=observed,
                     tuning=tuning,
                     with_pages=self.with_pages,
@@ -141,10 +142,15 @@ class Scenarios:
             pages: pl.DataFrame, thread_seconds: float = 0.0, copied: Sequence[int] = ()
         ) -> Prediction:
             return predict(
-                demand, speeds, pages, self.threads, label=name, reference=observed,
-                thread_seconds=thread_seconds, tuning=tuning, copied=copied,
+                demand,
+                speeds,
+                RunPlacement(
+                    pages, self.threads, label=name, thread_seconds=thread_seconds, copied=copied
+                ),
+                reference=observed,
+                tuning=tuning,
                 with_pages=self.with_pages,
-            )  # fmt: skip
+            )
 
         if name == "interleave":
             return predicted(policies.interleave(self.trace, self.machine))

@@ -22,6 +22,7 @@ from numascape.machine.sources import read_host
 from numascape.placement.planning import make_plan
 from numascape.prediction.demand import demand_of
 from numascape.prediction.layout import NodeArray, nodes_by_plan, observed_nodes
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import observed, placed_by_plan, replaced
 from numascape.prediction.speeds import speeds_of
@@ -94,8 +95,10 @@ def advise(trace: Trace, target: TargetProcess) -> Advice:
     then = replaced(is_now, planned, list(rules))
     speeds = speeds_of(machine)
     demand = demand_of(living, speeds)
-    now = predict(demand, speeds, is_now, seen, label="as it is")
-    after = predict(demand, speeds, then, nodes, label="after the move", reference=now)
+    now = predict(demand, speeds, RunPlacement(is_now, seen, label="as it is"))
+    after = predict(
+        demand, speeds, RunPlacement(then, nodes, label="after the move"), reference=now
+    )
     if not is_worth_moving(now, after):
         return Advice(Move(target, PagesToMove((), 0), ()), (), now, None)
     pages = find_pages(target, mappings, list(placements(living, mappings, rules, planned)))

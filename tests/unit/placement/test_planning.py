@@ -20,6 +20,7 @@ from numascape.plan import Plan, StructureRule
 from numascape.plan.document import decode_plan, encode_plan
 from numascape.plan.number_lists import parse_numbers
 from numascape.prediction.layout import nodes_by_plan, observed_nodes
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import predict
 from numascape.prediction.policies import observed, placed_by_plan
 from numascape.prediction.speeds import speeds_of
@@ -293,7 +294,9 @@ def test_a_larger_run_with_more_threads_has_the_same_plan() -> None:
 
 def seconds(trace: Trace, plan: Plan, there: Machine) -> float:
     nodes = nodes_by_plan(trace, plan, there)
-    return predict(trace, there, placed_by_plan(trace, plan, there), nodes, label="plan").seconds
+    return predict(
+        trace, there, RunPlacement(placed_by_plan(trace, plan, there), nodes, label="plan")
+    ).seconds
 
 
 @pytest.mark.slow  # plans for a dozen random runs
@@ -323,7 +326,9 @@ def test_plans_are_valid_and_never_predicted_worse(
     named = node_of_threads(plan, there)
     assert set(named) == (set(range(threads)) if plan.threads else set())
     on = observed_nodes(trace, there)
-    before = predict(trace, there, observed(trace, there, on), on, label="observed").seconds
+    before = predict(
+        trace, there, RunPlacement(observed(trace, there, on), on, label="observed")
+    ).seconds
     interleaved = [
         replace(structure, policy="interleave", nodes=tuple(range(nodes)), parts=())
         for structure in plan.structures

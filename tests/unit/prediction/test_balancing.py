@@ -8,6 +8,7 @@ import pytest
 
 from numascape.prediction import first_touch, predict
 from numascape.prediction.balancing import BalancingKernel, _not_deferred, numa_balancing
+from numascape.prediction.load import RunPlacement
 from unit.prediction.made_up import machine_of, nodes, share_of, trace_of
 
 # One walk through memory takes a second, and begins at once.
@@ -117,9 +118,9 @@ def test_a_fault_waits_for_lines_that_other_threads_had() -> None:
 def test_what_handling_a_fault_costs_is_in_the_interval() -> None:
     trace, machine = trace_of([(0, 0, 64, 0)], 1, lines=[64]), machine_of(2)
     placed = first_touch(trace, machine, nodes(0))
-    base = predict(trace, machine, placed, nodes(0), label="")
+    base = predict(trace, machine, RunPlacement(placed, nodes(0)))
     found = predict(
-        trace, machine, placed, nodes(0), label="", reference=base, thread_seconds=base.seconds
+        trace, machine, RunPlacement(placed, nodes(0), thread_seconds=base.seconds), reference=base
     )
     assert (found.relative, found.low, found.high) == pytest.approx((2.0, 1.5, 3.0))
 

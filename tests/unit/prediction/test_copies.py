@@ -9,6 +9,7 @@ import pytest
 
 from numascape.prediction import demand_of, first_touch, predict, speeds_of
 from numascape.prediction.copies import worth_copying
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.scenarios import Scenarios
 from unit.prediction.made_up import Access, machine_of, nodes, trace_of
 
@@ -41,8 +42,8 @@ def test_a_copy_on_each_node_is_read_there_and_costs_its_memory() -> None:
     where = nodes(0, 1)
     speeds = replace(speeds_of(machine), core_ns=0.0)
     placed = first_touch(trace, machine, where)
-    far = predict(trace, speeds, placed, where, label="")
-    near = predict(trace, speeds, placed, where, label="", reference=far, copied=[0])
+    far = predict(trace, speeds, RunPlacement(placed, where))
+    near = predict(trace, speeds, RunPlacement(placed, where, copied=[0]), reference=far)
     # Thread 1 waits 100 ns for 10 lines instead of 200; a page is copied at 4 GB/s each way.
     assert far.seconds == pytest.approx(640_000 * 200e-9 / 10)
     assert near.seconds == pytest.approx(640_000 * 100e-9 / 10 + 2 * 4096 / 4e9)
@@ -56,7 +57,7 @@ def test_what_is_written_goes_to_every_copy() -> None:
     trace = trace_of([(0, 0, 0, 64)], 1, lines=[64])
     demand = demand_of(trace, speeds_of(machine))
     placed = first_touch(trace, machine, nodes(1))
-    found = predict(demand, machine, placed, nodes(1), label="", copied=[0])
+    found = predict(demand, machine, RunPlacement(placed, nodes(1), copied=[0]))
     # Read here, and written back here and on both others.
     assert found.traffic.tolist() == [
         *([0.0] * 4, [4096.0, 8192.0, 4096.0, 0.0], [0.0] * 4, [0.0] * 4)

@@ -12,6 +12,7 @@ import pytest
 from numascape.prediction import demand_of, interleave, predict, speeds_of
 from numascape.prediction.copies import bytes_of_copy, seconds_to_copy
 from numascape.prediction.demand import Demand, Placed, cache_share
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.speeds import Speeds
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
@@ -138,6 +139,6 @@ def test_a_copy_is_read_and_written_once_on_each_other_node() -> None:
     assert seconds_to_copy(4_000_000, speeds_of(machine_of(1))) == 0.0
     machine = machine_of(3)
     trace = trace_of([(0, 0, 640, 0), (1, 0, 64, 0)], 1, lines=[640, 64])
-    found = predict(trace, machine, interleave(trace, machine), nodes(0), label="", copied=[0])
+    found = predict(trace, machine, RunPlacement(interleave(trace, machine), nodes(0), copied=[0]))
     assert found.extra_bytes == 2 * (2 * 4096)
     assert (found.remote_share, found.remote_accesses) == (0.0, 0.0)

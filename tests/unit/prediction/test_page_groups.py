@@ -13,7 +13,7 @@ from numascape.analysis.sharing import PAGE
 from numascape.machine import Machine
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import initialised_by_users, main_users
-from numascape.prediction.load import caches_of
+from numascape.prediction.load import RunPlacement, caches_of
 from numascape.prediction.model import Prediction, predict
 from numascape.prediction.page_groups import grouped, label_of_shares, of_groups
 from numascape.prediction.policies import SCHEMA
@@ -89,7 +89,9 @@ def test_groups_are_predicted_like_their_pages(seed: int, counted: bool, remedy:
         copied = [0] if remedy == "copied" else []
         if remedy == "initialised by users":
             one = initialised_by_users(one, [0], 1)
-        return told(predict(one, speeds, where, nodes, label="", copied=copied, with_pages=True))
+        return told(
+            predict(one, speeds, RunPlacement(where, nodes, copied=copied), with_pages=True)
+        )
 
     for alone, together in zip(found(demand, pages), found(groups, few), strict=True):
         assert together == pytest.approx(alone, rel=1e-9)

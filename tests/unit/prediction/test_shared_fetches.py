@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from numascape.prediction import Speeds, demand_of, first_touch, predict, speeds_of
+from numascape.prediction.load import RunPlacement
 from numascape.prediction.shared_fetches import fetched_together, last_level_caches
 from unit.prediction.made_up import Access, machine_of, nodes, trace_of
 
@@ -71,9 +72,7 @@ def test_memory_sends_what_is_shared_less_often_and_threads_wait_all_the_same() 
         predict(
             trace,
             replace(speeds_of(machine), sharers=sharers, core_ns=0.0),
-            first_touch(trace, machine, where),
-            where,
-            label="",
+            RunPlacement(first_touch(trace, machine, where), where),
         )
         for machine in (slow, fast)
         for sharers in (4, 1)

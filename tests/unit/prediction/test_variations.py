@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from numascape.prediction import demand_of, interleave, predict, speeds_of
-from numascape.prediction.load import Tuning, load_of, placed_on
+from numascape.prediction.load import RunPlacement, Tuning, load_of, placed_on
 from numascape.prediction.model import Prediction
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
@@ -28,7 +28,7 @@ def variants(found: Prediction) -> np.ndarray[tuple[int, ...], np.dtype[np.float
 def test_computing_takes_half_or_twice_the_time() -> None:
     machine = machine_of(1, 1)
     trace = trace_of([(0, 0, 1000, 0)], 1, lines=[0])
-    found = predict(trace, machine, interleave(trace, machine), nodes(0), label="")
+    found = predict(trace, machine, RunPlacement(interleave(trace, machine), nodes(0)))
     assert found.seconds == pytest.approx(1000 * 0.5e-9)
     shares = variants(found)
     assert shares[ACCESSES].tolist() == pytest.approx([0.5, 2.0])
@@ -40,7 +40,7 @@ def test_waiting_depends_on_the_lines_in_flight() -> None:
     machine = machine_of(1, 1, memory_gb_s=1e6)
     trace = trace_of([(0, 0, 64, 0)], 1, lines=[64])
     speeds = replace(speeds_of(machine), core_ns=0.0)
-    found = predict(trace, speeds, interleave(trace, machine), nodes(0), label="")
+    found = predict(trace, speeds, RunPlacement(interleave(trace, machine), nodes(0)))
     assert found.seconds == pytest.approx(64 * 100e-9 / 10)
     shares = variants(found)
     assert shares[FLYING].tolist() == pytest.approx([2.0, 0.5])
@@ -54,7 +54,7 @@ def test_bandwidths_are_known_to_fifteen_percent(on: str) -> None:
     machine = machine_of(2, 1, **{f"{on}_gb_s": slow})  # type: ignore[arg-type]
     trace = trace_of([(0, 0, 64, 0)], 1, lines=[64])
     page = interleave(trace, machine, [1])
-    found = predict(trace, machine, page, nodes(0), label="")
+    found = predict(trace, machine, RunPlacement(page, nodes(0)))
     assert found.seconds == pytest.approx(4096 / (slow * 1e9))
     assert found.limit_kind == on
     assert variants(found)[BANDWIDTH].tolist() == pytest.approx([1 / 0.85, 1 / 1.15])
@@ -69,7 +69,7 @@ def test_estimated_lines_are_between_their_bounds() -> None:
     demand = demand_of(trace, speeds)
     assert demand.lines.tolist() == [128.0, 128.0]
     assert (demand.least, demand.most) == (0.5, 2.0)
-    found = predict(demand, speeds, interleave(trace, machine), nodes(0), label="")
+    found = predict(demand, speeds, RunPlacement(interleave(trace, machine), nodes(0)))
     assert found.seconds == pytest.approx(2 * 128 * 64 / 1e6)
     assert variants(found)[ESTIMATES].tolist() == pytest.approx([0.5, 2.0, 1.0, 1.0, 1.0, 1.0])
 
@@ -78,9 +78,9 @@ def test_the_time_of_other_work_is_half_or_twice_as_long() -> None:
     machine = machine_of(1, 1)
     trace = trace_of([(0, 0, 1000, 0)], 1, lines=[0])
     placed = interleave(trace, machine)
-    alone = predict(trace, machine, placed, nodes(0), label="")
+    alone = predict(trace, machine, RunPlacement(placed, nodes(0)))
     found = predict(
-        trace, machine, placed, nodes(0), label="", reference=alone, thread_seconds=3e-6
+        trace, machine, RunPlacement(placed, nodes(0), thread_seconds=3e-6), reference=alone
     )
     own = alone.seconds
     assert found.seconds == pytest.approx(own + 3e-6)
@@ -97,7 +97,7 @@ def test_a_memory_limits_from_85_percent_of_the_time(others: float, kind: str) -
     machine = machine_of(1, 1, memory_gb_s=6.4 / others)
     trace = trace_of([(0, 0, 100_000, 0)], 1, lines=[100_000])
     speeds = replace(speeds_of(machine), core_ns=0.0)
-    found = predict(trace, speeds, interleave(trace, machine), nodes(0), label="")
+    found = predict(trace, speeds, RunPlacement(interleave(trace, machine), nodes(0)))
     assert found.seconds == pytest.approx(1e-3)
     assert found.limit_kind == kind
 
@@ -108,7 +108,7 @@ def test_bounds_that_are_the_same_are_computed_once() -> None:
     for sharers, same in ((1, True), (4, False)):
         speeds = replace(speeds_of(machine), sharers=sharers)
         demand = demand_of(trace, speeds)
-        placed = placed_on(demand, speeds, interleave(trace, machine), nodes(0, 0))
+        placed = placed_on(demand, speeds, RunPlacement(interleave(trace, machine), nodes(0, 0)))
         load = load_of(demand, speeds, placed, Tuning())
         assert (load.bytes is load.max_bytes) is same
         assert (load.min_bytes is load.max_bytes) is same
