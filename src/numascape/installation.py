@@ -8,7 +8,7 @@ from numascape.errors import NumascapeError
 
 
 def installed_version() -> str:
-    """The version of Numascape, as its metadata has it."""
+    """The version of Numascape, from its metadata."""
     # Imported here: reading the metadata takes longer than compiling a small file with
     # numascape-cc.
     from importlib.metadata import version

@@ -12,7 +12,7 @@
 
 namespace numascape {
 
-// The whole text as one number; throws std::runtime_error when it is none.
+// The whole text as one number; throws std::runtime_error if it is not a number.
 template <typename T>
 T number(std::string_view text) {
     T value{};

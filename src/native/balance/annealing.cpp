@@ -11,7 +11,7 @@ namespace {
 
 // The last temperature, relative to the first.
 constexpr double kEnd = 1e-3;
-// The temperature changes in so many steps.
+// The temperature changes in this many steps.
 constexpr std::uint64_t kStages = 200;
 constexpr double kShareOfTime = 0.8;
 

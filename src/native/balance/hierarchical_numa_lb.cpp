@@ -26,7 +26,7 @@ namespace numascape::balance {
 
 namespace {
 
-// By default, all messages of a mean task have the weight of so many mean loads. With twice as
+// By default, all messages of a mean task have the weight of this many mean loads. With twice as
 // much, meshes of 20 tasks per core have an imbalance of 1.06; with half as much, they communicate
 // more.
 constexpr double kMessageWeight = 0.5;

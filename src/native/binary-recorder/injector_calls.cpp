@@ -136,7 +136,7 @@ siginfo_t signal_that_came() {
     return info;
 }
 
-// The kernel accepts what a timer, a queue or sigqueue sent as it is, but no other cause from us.
+// The kernel accepts unchanged causes of a timer, a queue or sigqueue from us, but no other ones.
 void send_again(int process, const siginfo_t& info) {
     if (info.si_code >= 0 || info.si_code == SI_TKILL ||
         syscall(SYS_rt_tgsigqueueinfo, process, process, info.si_signo, &info) != 0) {

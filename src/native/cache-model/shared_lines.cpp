@@ -19,7 +19,7 @@ constexpr uint32_t kMaxWatched = 1 << 22;
 constexpr uint32_t kMaxUsers = 1 << 24;
 constexpr uint32_t kAllWatched = 1024;
 constexpr uint64_t kWatchedOneIn = 16;
-// After so many accesses without a new byte, a thread hardly touches another one: a loop touches
+// After this many accesses without a new byte, a thread hardly touches another one: a loop touches
 // all bytes of a line at once, or the same bytes again and again.
 constexpr uint8_t kQuiet = 16;
 

@@ -35,7 +35,7 @@ bool read_augmentation(ProgramBytes& from, const char (&letters)[8], CommonEntry
                 from.value<uint8_t>();
                 break;
             case 'P':
-                // Its value is not used, so what it is relative to does not matter.
+                // Its value is not used, so the base of a relative value does not matter.
                 if (!read_pointer(from, from.value<uint8_t>() & pointer_encoding::kFormat,
                                   ignored)) {
                     return false;

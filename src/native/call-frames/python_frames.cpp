@@ -11,7 +11,7 @@ namespace numascape {
 namespace {
 
 // Finding the state of a thread takes some system calls for each thread of Python. Threads of
-// libraries have no state. If a search finds none, the next allocations of this thread, so many, do
+// libraries have no state. If a search finds none, this many further allocations of the thread do
 // not search; `state` counts them down. No address is as low as this number.
 constexpr uint64_t kSkipped = 31;
 constexpr uint32_t kMaxInterpreters = 16;

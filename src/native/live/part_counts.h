@@ -26,8 +26,8 @@ struct PartCounts {
     std::vector<std::uint64_t> bytes;
 };
 
-// How to count. With `every` above 1, only one window of kWindow addresses in so many is looked at,
-// and counts for all of them: an estimate for processes with very many pages.
+// How to count. With `every` above 1, only one window of kWindow addresses in this many is looked
+// at, and counts for all of them: an estimate for processes with very many pages.
 struct Effort {
     unsigned threads = 1;
     unsigned every = 1;

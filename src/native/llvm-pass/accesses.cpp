@@ -19,7 +19,8 @@ constexpr unsigned kLargestExpression = 60;
 constexpr char kMarkText[] = "0x4e554d41";
 constexpr char kRegionMarkText[] = "0x4e554d52";
 
-// An inline assembler statement with this text and so many arguments, the first one a pointer.
+// An inline assembler statement with this text and this number of arguments, the first one a
+// pointer.
 bool is_statement(const Instruction& instruction, const char* text, unsigned arguments) {
     const auto* call = dyn_cast<CallInst>(&instruction);
     const auto* code = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;

@@ -20,7 +20,7 @@ namespace numascape::machine {
 struct Effort {
     unsigned samples = 15;
     double sample_s = 0.002;
-    // An interrupted sample is repeated, at most so many times per wanted sample.
+    // An interrupted sample is repeated, at most this many times per wanted sample.
     static constexpr unsigned tries = 4;
 };
 

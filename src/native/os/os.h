@@ -35,7 +35,7 @@ inline constexpr uint64_t kOwnMappings = 0x0e00'0000'0000;
 // Hidden: the linker would make it unique, and a library with a unique symbol is never unloaded.
 __attribute__((visibility("hidden"))) inline std::atomic<uint64_t> next_own_mapping{kOwnMappings};
 
-// A place for a mapping of so many bytes, where nothing was mapped before.
+// A place for a mapping of this many bytes, where nothing was mapped before.
 inline void* own_place(size_t bytes) {
     const uint64_t rounded = (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
     return reinterpret_cast<void*>(next_own_mapping.fetch_add(rounded));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // _dl_find_object for the unwinder that is linked into this library. The unwinder of GCC 12 and
-// later calls it, and glibc has it since 2.35: with this one, the library also loads on glibc 2.34.
+// later calls it, and glibc has it since 2.35. With the function below, the library also loads on
+// glibc 2.34.
 #include "find_object.h"
 
 #include <cstdint>

@@ -121,7 +121,7 @@ struct PythonHeader {
 
 struct StackAnswer {
     std::uint32_t rule;   // kNone: no rule of the plan is about it
-    std::uint32_t depth;  // so many innermost addresses decide that; 0: all
+    std::uint32_t depth;  // this many innermost addresses decide that; 0: all
 };
 
 struct VariablesAnswer {

@@ -9,7 +9,7 @@
 namespace numascape {
 namespace {
 
-// A set of pages of the window, most of which lie close together.
+// A set of pages of the window. Most of them are close together.
 class PageSet {
   public:
     void insert(uint32_t page) {

@@ -46,7 +46,7 @@ class HeldRanges {
 
     struct Held {
         StridedRow row;  // without a site: none
-        uint64_t room;   // rows that begin so many bytes further are on the same pages
+        uint64_t room;   // rows that begin this many bytes further are on the same pages
         uint64_t times;  // not counted yet
     };
     Held& of(const StridedRow& row);

@@ -19,7 +19,7 @@ constexpr uint32_t kLoggedPerShift = 32768;
 // few words.
 constexpr uint64_t kMinAlwaysNoted = 64;
 
-// After so many samples, the memory of a thread's sampling table is freed.
+// After this many samples, the memory of a thread's sampling table is freed.
 constexpr uint32_t kSamplesPerDiscard = 512;
 
 uint32_t next_random(uint32_t& state) {

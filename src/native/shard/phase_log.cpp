@@ -7,9 +7,9 @@
 namespace numascape {
 namespace {
 
-// The first so many switches have a record each. After them, a record is written at most once per
-// interval, and the interval doubles with every kPerInterval records, so that the log of a long run
-// stays small.
+// This many switches, the first ones, have a record each. After them, a record is written at most
+// once per interval, and the interval doubles with every kPerInterval records, so that the log of a
+// long run stays small.
 constexpr uint64_t kAllLogged = 20000;
 constexpr uint64_t kPerInterval = 5000;
 constexpr uint64_t kFirstInterval = uint64_t{1} << 24;  // ticks: some milliseconds

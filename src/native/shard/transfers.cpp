@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kEntries = 680;
 static_assert(sizeof(ChunkHeader) + kEntries * sizeof(TransfersRecord) <= kChunkBytes);
 
-// So that the log of a long run stays small: a thread that has logged so many records adds up the
+// So that the log of a long run stays small: a thread that has logged this many records adds up the
 // lines of a page, and later the instructions, too.
 constexpr uint32_t kMaxOfLines = 50'000;
 constexpr uint32_t kMaxOfPlaces = 100'000;

@@ -37,7 +37,7 @@ class Prover {
     LineProofs proofs_;
 };
 
-// The sites of which every execution was noted.
+// The sites whose executions were all noted.
 void Prover::find_followed() {
     const auto& sites = sampled_.sites();
     for (size_t i = 0; i < sites.size(); ++i) {

@@ -39,7 +39,7 @@ def count_pages(
 ) -> dict[str, Any]:
     """Bytes of parts: columns `part`, `node` (-1: unknown), `flags`, `bytes`; raises OSError.
 
-    With `every` above 1 (a power of two), one window of 2 MiB in so many is looked at.
+    With `every` above 1 (a power of two), one window of 2 MiB in this many is looked at.
     `tells_huge_pages`: whether the kernel told transparent huge pages apart.
     """
 

@@ -139,7 +139,7 @@ def is_trace(path: Path) -> bool:
 
 
 def numbers(option: str, text: str, count: int, example: str) -> list[float]:
-    """Read so many numbers with commas from an option. Raises NumascapeError."""
+    """Read this many numbers with commas from an option. Raises NumascapeError."""
     try:
         values = [float(word) for word in text.split(",")]
     except ValueError:

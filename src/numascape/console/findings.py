@@ -166,7 +166,7 @@ def _spoken(sentence: str) -> Text:
 
 
 def print_indented(console: Console, text: Text, columns: int) -> None:
-    """Print a paragraph that begins so many columns from the left."""
+    """Print a paragraph that begins this many columns from the left."""
     if not console.is_terminal:
         # In a file or pipe a sentence is one line.
         console.print(Text(" " * columns) + text, soft_wrap=True)

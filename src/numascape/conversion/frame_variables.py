@@ -16,7 +16,7 @@ _WHOLE_FRAME = 3
 
 @dataclass(frozen=True)
 class LocalVariable:
-    """A variable of a function; or, not `named`, a whole frame of which no variable is known."""
+    """A variable of a function; or, if not `named`, a whole frame whose variables are unknown."""
 
     name: str
     function: str

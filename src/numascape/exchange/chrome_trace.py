@@ -14,7 +14,7 @@ from numascape.terminal import printable
 from numascape.trace import Trace
 
 _STEPS = 1000
-"""Into so many steps the run is divided for counters."""
+"""The number of steps into which the run is divided for counters."""
 
 
 def chrome_trace(trace: Trace) -> dict[str, object]:

@@ -205,7 +205,7 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
 
 
 def _without_contradictions(found: Sequence[Finding]) -> list[Finding]:
-    """Leave out that nothing has to be done for a structure of which lines travel."""
+    """Leave out the finding that nothing has to be done, if lines of the structure travel."""
     travelling = {finding.structure for finding in found if finding.kind in LINES_TRAVEL}
     return [f for f in found if f.to_do or f.structure not in travelling]
 

@@ -117,7 +117,7 @@ def _file_pages(path: Path, line: bytes) -> FilePages:
 
 @dataclass(frozen=True)
 class Eviction:
-    """The number of evicted pages by node, and of files that were skipped as they are others'."""
+    """The number of evicted pages by node, and of skipped files, which other users own."""
 
     freed: dict[int, int]
     kept: int

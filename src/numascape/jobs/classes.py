@@ -30,7 +30,7 @@ MAX_USE_DIFFERENCE = 0.25
 threads access which did not touch the page first. Schedules that vary from rank to rank stay
 below."""
 MAX_WORK_RATIO = 1.5
-"""Ranks with so many times the accesses of another do other work."""
+"""Ranks with this many times the accesses of another do other work."""
 OUTLIER_RATIO = 3
 """A class with at most 1/3 of the ranks of the largest one consists of outliers."""
 

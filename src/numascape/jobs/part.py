@@ -21,7 +21,7 @@ from numascape.trace.job import JobInfo, RankPart, read_part
 MIN_SHARE = 1e-4
 """Structures with a lower share of a rank's accesses are left out, as in `numascape show`."""
 _BLOCKS = 1024
-"""Shared memory of more pages is divided into at most so many blocks."""
+"""Shared memory of more pages is divided into at most this many blocks."""
 
 
 def sum_up(job: JobInfo, rank: int, folder: Path) -> JobTables:
@@ -102,7 +102,7 @@ def _sums(rank: int, run: Run, shared: dict[int, str]) -> Iterator[dict[str, Any
 
 
 def _remote(trace: Trace) -> dict[int, tuple[int, int]]:
-    """By structure: accesses of which it is known whether they are remote, and those that are."""
+    """By structure: accesses that are known to be local or remote, and those that are remote."""
     sums = remote_accesses(trace).group_by("structure").agg(pl.col("accesses", "remote").sum())
     return {number: (known, round(remote)) for number, known, remote in sums.iter_rows()}
 
@@ -164,7 +164,7 @@ def _objects(trace: Trace) -> pl.DataFrame:
 
 
 def block_pages(pages: int) -> int:
-    """The pages of a block of shared memory of so many pages: a power of two."""
+    """The pages of a block of shared memory of this many pages: a power of two."""
     blocks = 1
     while blocks * _BLOCKS < pages:
         blocks *= 2

@@ -11,7 +11,7 @@ from numascape.host.node_memory import read_nodes
 from numascape.live.targets import TargetProcess
 from numascape.machine.kernel_lists import parse_cpu_list
 
-# The kernel's counts are read again after so many bytes: other programs allocate meanwhile.
+# The kernel's counts are read again after this many bytes: other programs allocate meanwhile.
 _READ_AGAIN: Final = 32 << 20
 
 

@@ -26,7 +26,7 @@ from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
 from numascape.machine.kernel_files import node_cpus
 
-# Above so many bytes in memory, only a part of the 4 KiB pages is asked for, unless all are wanted.
+# Above this many bytes in memory, only a part of the 4 KiB pages is examined by default.
 EXACT_BYTES: Final = 16 << 30
 _MAX_EVERY: Final = 1 << 10
 _MAX_THREADS: Final = 4
@@ -45,9 +45,9 @@ class Snapshot:
     """A process at one moment; `time_s` is the clock of the day in seconds.
 
     `counts` is by part (an index in `parts`): node (-1: unknown, such as the zero page), memory
-    (anonymous, file, swapped), page_bytes, bytes. `every` is above 1 if only one in so many windows
-    of 2 MiB was looked at. `huge_told`: whether transparent huge pages are told apart. `nodes` has
-    the CPUs of each node.
+    (anonymous, file, swapped), page_bytes, bytes. If `every` is above 1, only one in this many
+    windows of 2 MiB was examined. `huge_told`: whether transparent huge pages are told apart.
+    `nodes` has the CPUs of each node.
     """
 
     target: TargetProcess
@@ -109,7 +109,7 @@ def sampling(resident: int) -> int:
 
 
 def resident_bytes(target: TargetProcess) -> int:
-    """The memory of the process, as /proc/PID/status has it, without explicit huge pages."""
+    """The memory of the process in /proc/PID/status, without explicit huge pages."""
     try:
         text = (target.folder / "status").read_text(errors="replace")
     except OSError:

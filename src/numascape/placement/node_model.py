@@ -62,7 +62,7 @@ class NodeModel:
         return float(seconds / total)
 
     def nodes_for(self, size: float) -> Integers:
-        """The nodes with CPUs over which so many bytes can be spread evenly.
+        """The nodes with CPUs over which this many bytes can be spread evenly.
 
         If they do not have enough room, all nodes that have; if there are none, the nodes with
         CPUs.

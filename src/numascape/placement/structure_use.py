@@ -42,9 +42,9 @@ class StructureUse:
     `part`, `thread`, `serial` and `lines` are the columns of a table: thread `thread` fetches
     `lines` lines of part `part` from memory; `serial` is 1 for phases in which one thread works
     alone, else 0. `toucher`, `user`, `touched_serial` and `touched_lines` are columns of a second
-    table: `user` fetches so many lines of pages that `toucher` touched first. `touched_bytes` is by
-    toucher. `bytes` is by part: the touched memory, of the instances that live at the same time.
-    Part k begins at the fraction `posts[k]` of an instance's bytes.
+    table: `user` fetches `touched_lines` lines of pages that `toucher` touched first.
+    `touched_bytes` is by toucher. `bytes` is by part: the touched memory, of the instances that
+    live at the same time. Part k begins at the fraction `posts[k]` of an instance's bytes.
     """
 
     structure: int

@@ -77,7 +77,7 @@ def numa_balancing(
     free_bytes: Mapping[int, int] | None = None,
     kernel: BalancingKernel | None = None,
 ) -> BalancedPages:
-    """Model the placement in a run of so many seconds, which begins with first touch.
+    """Model the placement in a run of this many seconds, which begins with first touch.
 
     `resident_bytes` is the memory that the kernel has to scan, by default the trace's pages. It
     differs if the trace stands for a larger run.
@@ -104,7 +104,7 @@ class BalancingStart:
     at_once: float
 
     def after(self, seconds: float, resident_bytes: float | None = None) -> BalancedPages:
-        """The placement in a run of so many seconds; see `numa_balancing`."""
+        """The placement in a run of this many seconds; see `numa_balancing`."""
         height = self.pages.height
         resident = resident_bytes or float(height * PAGE_BYTES)
         mean, cost, passes = _walks(

@@ -221,7 +221,7 @@ def _summed(key: npt.NDArray[np.int64], weights: Floats, size: int) -> Floats:
 
 
 def cache_share(speeds: Speeds, threads: int) -> float:
-    """Bytes of cache per thread with so many threads: private, and a part of the shared one."""
+    """Bytes of cache per thread with this many threads: private, and a part of the shared one."""
     cpus = float(speeds.cpus.sum())
     sharing = max(1.0, speeds.sharers * threads / cpus)
     return speeds.shared_cache / sharing + speeds.private_cache

@@ -48,7 +48,7 @@ class WithInitialisation(DerivedTrace):
 
     @cached_property
     def accesses(self) -> pl.DataFrame:
-        """The accesses, of which initialisations are in the additional phase."""
+        """The accesses; those of initialisations are in the additional phase."""
         rows = self.whole.accesses
         page = page_index(self.whole).rows(rows)
         count = (rows["reads"] + rows["writes"]).to_numpy()

@@ -32,7 +32,7 @@ MAX_COST: Final = 0.02
 """Of one CPU. A check takes about a microsecond, on slow processors more."""
 _MAX_SAMPLE_US: Final = 50_000
 MAX_FIRST: Final = MAX_REGIONS // 2
-"""Of so many regions or more, the kernel divides none."""
+"""If there are this many regions or more, the kernel divides none."""
 # The largest values of the kernel's types.
 _ANY: Final = {"sz": (1 << 64) - 1, "nr_accesses": (1 << 32) - 1, "age": (1 << 32) - 1}
 

@@ -22,7 +22,7 @@ _DEVICES: Final = "sys/bus/event_source/devices"
 # Intel: cores of one kind, or of two. Loads that take some cycles, and stores (PEBS).
 _INTEL: Final = ("cpu", "cpu_core")
 _INTEL_EVENTS: Final = ("mem-loads", "mem-stores")
-# AMD: instructions, of which those that access memory have addresses (IBS).
+# AMD: instructions; those that access memory have addresses (IBS).
 _AMD: Final = "ibs_op"
 # From linux/perf_event.h.
 _SOFTWARE, _SOFTWARE_PAGE_FAULTS = 1, 2

@@ -22,7 +22,7 @@ class RecordOptions:
 
     If `recorder` is None, Numascape chooses it. `stack`: accesses relative to the stack pointer are
     counted. `lines`: source lines are found. `phases` is what begins a phase (`all`: parallel
-    regions and marks). With `every_s`, phases are time slices of so many seconds instead. With a
+    regions and marks). With `every_s`, phases are time slices of this many seconds instead. With a
     `cache`, memory traffic is counted, too. `event` is what the samples recorder samples; None: the
     processor's events of memory.
 

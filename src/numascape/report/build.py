@@ -67,7 +67,7 @@ MINOR_SHARE = 0.0001
 
 @dataclasses.dataclass(frozen=True)
 class ReportLimits:
-    """Limits of a report: phases, structures, and at least so many columns of each structure."""
+    """Limits of a report: phases, structures, and at least this many columns of each structure."""
 
     phases: int = PHASES
     structures: int = STRUCTURES

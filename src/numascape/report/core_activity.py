@@ -33,7 +33,7 @@ def no_activity() -> Activity:
 
 
 def activity_of(run: Simulation, cores_per_row: int, parts: int) -> Activity:
-    """Divide the time of the simulation into `parts`; a row is the mean of so many cores."""
+    """Divide the time of the simulation into `parts`; a row is the mean of this many cores."""
     edges: Floats = np.linspace(0.0, run.end, parts + 1, dtype=np.float64)
     rows = -(-run.cores // cores_per_row)
     sizes = np.bincount(np.arange(run.cores) // cores_per_row, minlength=rows)

@@ -26,7 +26,7 @@ SHORT = 160
 MAX_CELLS = 2_000_000
 """Maximum number of cells, so that a browser unpacks and draws them without delay."""
 INSTANCE = 8
-"""An instance is folded like a structure with so many times its cells."""
+"""An instance is folded like a structure with this many times its cells."""
 
 
 def encode_within(started: Draft, budget: int) -> tuple[str, Draft]:

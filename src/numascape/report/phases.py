@@ -23,7 +23,7 @@ from numascape.trace.phase import is_time_slice
 
 PHASES = 64
 SPANS = 4000
-"""Maximum number of shown spans; a time line is at most so many pixels wide."""
+"""Maximum number of shown spans; a time line is at most this many pixels wide."""
 
 _BESIDE_SLICES = 3
 """Number of phases other than time slices that are kept if time slices are merged."""

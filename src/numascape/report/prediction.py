@@ -61,7 +61,7 @@ def render_prediction(predicted: Predicted, path: Path) -> int:
 
 
 def prediction_data(predicted: Predicted, structures: int) -> dict[str, Any]:
-    """The page's data, with so many structures, the most used ones first."""
+    """The page's data, with this many structures, the most used ones first."""
     info = predicted.trace.info
     used = structure_summary(predicted.trace).filter(pl.col("share") >= MIN_SHARE)
     shown = used.head(structures)

@@ -45,7 +45,7 @@ def render_processes(snapshots: Sequence[Snapshot], in_detail: bool, path: Path)
 
 
 def processes_data(snapshots: Sequence[Snapshot], in_detail: bool, rows: int) -> dict[str, Any]:
-    """The page's data, with at most so many structures and threads of each process."""
+    """The page's data, with at most this many structures and threads of each process."""
     data = {"processes": [_process(one, in_detail, rows) for one in snapshots]}
     return {"format": FORMAT, "version": VERSION, **plain(data)}
 

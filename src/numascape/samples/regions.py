@@ -20,7 +20,7 @@ from numascape.samples.time_slices import MAX_SLICES, sliced_phases
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.schema import SCHEMAS
 
-# Above so many rows, one page in 2, 3, ... stands for its neighbours, too.
+# Above this many rows, one page in 2, 3, ... stands for its neighbours, too.
 MAX_ROWS: Final = 2_000_000
 ALL_THREADS: Final = "all threads"
 _KINDS: Final = {"global": "global", "heap": "heap", "stack": "stack"}

@@ -27,7 +27,7 @@ FEWEST_SAMPLES = 50
 
 
 def share_error(samples: int) -> float:
-    """The largest error of a share of one half from so many samples, with 95 % confidence.
+    """The largest error of a share of one half from this many samples, with 95 % confidence.
 
     It is half of the binomial's confidence interval; other shares have smaller errors.
     """
@@ -35,7 +35,7 @@ def share_error(samples: int) -> float:
 
 
 def sampling_error(recorder: Recorder, samples: int) -> float:
-    """`share_error` of so many samples by this recorder; samples of one moment count as one."""
+    """`share_error` of this many samples by this recorder; samples of one moment count as one."""
     return share_error(min(samples, recorder.moments or samples))
 
 
@@ -59,7 +59,7 @@ def count_moments(times_ns: pl.Series) -> int:
 
 
 def counts_of_faults(hinting: int) -> Counts:
-    """What a recording of page faults counts, with so many hinting faults."""
+    """What a recording of page faults counts, with this many hinting faults."""
     return "samples" if hinting >= FEWEST_SAMPLES else "first touches"
 
 

@@ -46,7 +46,7 @@ def is_waited_on(share: float) -> bool:
         }
     )
     sources = SimpleNamespace(waits=lambda _, line: line == 1)
-    run = SimpleNamespace(trace=SimpleNamespace(lines=lines), sources=sources, _least=10.0)
+    run = SimpleNamespace(trace=SimpleNamespace(source_lines=lines), sources=sources, _least=10.0)
     return 7 in cast(Any, Run.waited_on).func(run)
 
 

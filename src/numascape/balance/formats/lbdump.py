@@ -60,7 +60,7 @@ class _Bytes:
         return len(self._content) - self._at
 
     def count(self, form: str, least: int) -> int:
-        """Read a count of items of at least `least` bytes; an error if so many cannot follow."""
+        """Read a count of items of at least `least` bytes; an error if this many cannot follow."""
         value: int = self.take(form)[0]
         if not 0 <= value * least <= self.left():
             raise _NotThisLayoutError("it announces more data than it has")

@@ -175,7 +175,7 @@ def _in_each_page(subject: Subject) -> Finding:
 
 
 def _on_own_lines(subject: Subject) -> Finding:
-    """Samples saw hardly ever two threads use the same data of a cache line."""
+    """Samples hardly ever saw two threads use the same data of a cache line."""
     overlap = subject.overlap
     return _by_a_rule(
         subject,
