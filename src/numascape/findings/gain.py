@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from numascape.findings.finding import Finding, Fix, Gain, Remedy
-from numascape.findings.remedies import RemediedRun
+from numascape.findings.remedies import Policy, RemediedRun
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_GAIN
-from numascape.prediction.model import Prediction
 from numascape.quantities import percent
 from numascape.trace.counting import only_touches
 
@@ -79,7 +78,7 @@ def seconds_now(run: Run) -> float | None:
     return remedied_run(run).now.seconds
 
 
-def best_policy(run: Run) -> Prediction | None:
+def best_policy(run: Run) -> Policy | None:
     """The fastest placement that needs no change to the program; None if no nodes are known."""
     if run.nodes is None or only_touches(run.trace):
         return None

@@ -23,12 +23,20 @@ from numascape.prediction.initialisation import (
     with_initialisation,
 )
 from numascape.prediction.load import RunPlacement, Tuning, caches_of
-from numascape.prediction.model import Prediction, predict
+from numascape.prediction.model import Prediction, predict, predicted_seconds
 from numascape.prediction.page_groups import grouped, label_of_shares, of_groups
 from numascape.prediction.policies import SCHEMA, interleaved, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.quantities import bytes_text, percent, share_of
 from numascape.trace.format import PAGE_BYTES
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A policy for all memory of a run, and its predicted time over that of the run as it is."""
+
+    label: str
+    relative: float
 
 
 class RemediedRun:
@@ -141,13 +149,18 @@ class RemediedRun:
             return min(then, together, key=lambda prediction: prediction.relative)
         return then
 
-    def best_policy(self) -> Prediction:
+    def best_policy(self) -> Policy:
         """The fastest of: as it is, all pages interleaved, all read-only structures copied."""
-        found = [self.now, self._predict(self._demand, self._interleaved, "interleave", self.now)]
-        copied = worth_copying(self._trace)
-        if copied:
-            found.append(self._predict(self._demand, self._pages, "replicate", self.now, copied))
-        return min(found, key=lambda prediction: prediction.relative)
+        now = self._seconds(self._pages)
+        seconds = {"as it is": now, "interleave": self._seconds(self._interleaved)}
+        if copied := worth_copying(self._trace):
+            seconds["replicate"] = self._seconds(self._pages, copied)
+        fastest = min(seconds, key=lambda policy: seconds[policy])
+        return Policy(fastest, seconds[fastest] / now if now else 1.0)
+
+    def _seconds(self, pages: pl.DataFrame, copied: Sequence[int] = ()) -> float:
+        placement = RunPlacement(pages, self._nodes.thread_node, copied=copied)
+        return predicted_seconds(self._demand, self._speeds, placement, self._tuning)
 
     def _structures(self, found: Sequence[Finding]) -> list[int]:
         """The structures of the findings; all examined ones if a finding is about the run."""

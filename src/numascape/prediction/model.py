@@ -124,7 +124,7 @@ def predict(
     """
     speeds = machine if isinstance(machine, Speeds) else speeds_of(machine)
     demand = trace if isinstance(trace, Demand) else demand_of(trace, speeds)
-    copy = 0 if placement.copies_are_free else bytes_of_copy(demand, placement.copied)
+    copy = _bytes_of_copies(demand, placement)
     thread_seconds = placement.thread_seconds + seconds_to_copy(copy, speeds)
     placed = placed_on(demand, speeds, placement)
     load = load_of(demand, speeds, placed, tuning or Tuning())
@@ -164,13 +164,23 @@ def predict(
     )
 
 
-def predicted_seconds(demand: Demand, speeds: Speeds, placement: RunPlacement) -> float:
+def predicted_seconds(
+    demand: Demand, speeds: Speeds, placement: RunPlacement, tuning: Tuning | None = None
+) -> float:
     """The `seconds` of `predict`, without the interval, which takes most of its time.
 
-    For code that compares many placements.
+    For code that compares placements.
     """
-    load = load_of(demand, speeds, placed_on(demand, speeds, placement), Tuning())
-    return float(_solve(load, speeds).seconds.sum())
+    load = load_of(demand, speeds, placed_on(demand, speeds, placement), tuning or Tuning())
+    besides = placement.thread_seconds + seconds_to_copy(
+        _bytes_of_copies(demand, placement), speeds
+    )
+    return float(_solve(load, speeds).seconds.sum()) + besides
+
+
+def _bytes_of_copies(demand: Demand, placement: RunPlacement) -> int:
+    """The bytes of a node's copies whose making takes time."""
+    return 0 if placement.copies_are_free else bytes_of_copy(demand, placement.copied)
 
 
 def calibrated(demand: Demand, speeds: Speeds, placement: RunPlacement, seconds: float) -> Tuning:

@@ -62,8 +62,10 @@ def test_the_seconds_alone_are_those_of_the_prediction() -> None:
     trace = one_page(0, 1)
     demand, speeds = demand_of(trace, speeds_of(machine)), speeds_of(machine)
     placed = first_touch(trace, machine, nodes(0, 1))
-    whole = predict(demand, speeds, RunPlacement(placed, nodes(0, 1)))
-    assert predicted_seconds(demand, speeds, RunPlacement(placed, nodes(0, 1))) == whole.seconds > 0
+    for tuning, copied in ((None, ()), (Tuning(lines=2.0, thread_time=3.0), (0,))):
+        placement = RunPlacement(placed, nodes(0, 1), copied=copied)
+        whole = predict(demand, speeds, placement, tuning=tuning)
+        assert predicted_seconds(demand, speeds, placement, tuning) == whole.seconds > 0
 
 
 def test_threads_on_one_memory_are_limited_by_it() -> None:

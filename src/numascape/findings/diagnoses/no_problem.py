@@ -15,9 +15,9 @@ from numascape.analysis.ownership import Owner, is_remainder
 from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.gain import best_policy
+from numascape.findings.remedies import Policy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MAX_SHARED_SHARE, MIN_RELEVANT_GAIN
-from numascape.prediction.model import Prediction
 from numascape.quantities import percent, share_of
 from numascape.trace.counting import knows_touches
 
@@ -86,7 +86,7 @@ def why_none(threads: int, local: float | None, private: float, cached: float) -
 
 
 def _scattered(
-    run: Run, private: float, local: float | None, policy: Prediction | None
+    run: Run, private: float, local: float | None, policy: Policy | None
 ) -> tuple[str, list[Fix]]:
     """What is shared or remote although no structure has a finding, and what could help."""
     away = f"{percent(1 - private)} of the accesses go to pages that another thread touched first"
