@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numascape
+from integration.loaded_command import run_loaded
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
@@ -100,11 +101,29 @@ def behave(
     environment: dict[str, str] | None = None,
     attaches: int = ATTACHES,
 ) -> Behaviour:
-    """Run a program to its end: once or, for attaching, repeatedly (`rounds.h`)."""
+    """Run a program to its end: once or, for attaching, repeatedly (`rounds.h`).
+
+    With `environment`, the command is started anew, and what it starts with is that of any program.
+    Otherwise a process becomes the command that has loaded its modules already.
+    """
     if way == ATTACH:
         return _attached(folder, program, attaches)
+    command = wrapped(way, folder, program)
+    if way == NATIVE or environment is not None:
+        found = _started(command, folder, environment)
+    else:
+        found = run_loaded(command[1:], limit_s=LIMIT_S, folder=folder)
+    if way in (BINARY, COMPILED, FAULTS):
+        assert trace_in(folder).is_dir(), f"no trace: {found.stdout}{found.stderr}"
+        check_trace(folder)
+    return Behaviour(found.stdout, found.stderr, shell_status(found.returncode))
+
+
+def _started(
+    command: Sequence[str], folder: Path, environment: dict[str, str] | None
+) -> subprocess.CompletedProcess[str]:
     with subprocess.Popen(
-        wrapped(way, folder, program),
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -118,10 +137,7 @@ def behave(
         finally:
             if process.poll() is None:  # with the program, which is a child of its recorder
                 os.killpg(process.pid, signal.SIGKILL)
-    if way in (BINARY, COMPILED, FAULTS):
-        assert trace_in(folder).is_dir(), f"no trace: {output}{errors}"
-        check_trace(folder)
-    return Behaviour(output, errors, shell_status(process.returncode))
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def shell_status(code: int) -> int:

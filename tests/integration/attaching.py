@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from integration.loaded_command import run_loaded
+
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 
 Attach = Callable[..., Any]
@@ -39,13 +41,7 @@ def running(program: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def record(pid: int, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, "record", "-o", trace, "--pid", str(pid), *options],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return run_loaded(["record", "-o", trace, "--pid", pid, *options])
 
 
 def end(process: subprocess.Popen[str]) -> tuple[str, int]:
