@@ -87,7 +87,7 @@ def test_the_file_keeps_its_size_whatever_the_runs_have(
     pattern = Pattern("large", threads)
     page = np.arange(pages)
     draw = np.random.default_rng(7)
-    for i in range(5):
+    for i in range(3):
         structure = pattern.structure(f"a{i}", pages, line=i)
         counts = draw.integers(1, 1 << 40, pages)
         pattern.access(structure, page, page % threads, counts, counts // 3)

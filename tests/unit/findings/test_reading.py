@@ -76,22 +76,22 @@ def test_parallel_first_touch_is_well_placed(describe: Callable[..., Described])
 
 
 def test_data_that_all_threads_read(describe: Callable[..., Described]) -> None:
-    _, finding, reading = describe(patterns.naive_matmul(1024, 64), "B")
+    _, finding, reading = describe(patterns.naive_matmul(512, 64), "B")
     assert finding is not None
     assert finding.kind is Kind.SHARED_READ_MOSTLY
     assert len(finding.threads) >= 63
     numbers = {evidence.what: evidence.value for evidence in finding.evidence}
     assert numbers["writes in parallel work"] == 0
-    assert numbers["memory of a copy"] == 1024 * 1024 * 8
+    assert numbers["memory of a copy"] == 512 * 512 * 8
     assert "numactl --interleave=all" in reading.advice[0]
-    assert "needs 8 MiB of memory per node, 32 MiB on the 4 nodes" in reading.advice[1]
+    assert "needs 2 MiB of memory per node, 8 MiB on the 4 nodes" in reading.advice[1]
     saved = re.search(r"Predicted for .*: (\d+) % of the run time saved", reading.advice[1])
     assert saved is not None
     assert 0 < int(saved[1]) < 75  # of four nodes, main's serves all
 
 
 def test_data_that_all_threads_write(describe: Callable[..., Described]) -> None:
-    _, finding, reading = describe(patterns.bucket_sort(4096, 64), "key_buff")
+    _, finding, reading = describe(patterns.bucket_sort(1024, 64), "key_buff")
     assert finding is not None
     assert finding.kind is Kind.SHARED_WRITTEN
     assert "Interleave" in reading.advice[0]

@@ -11,7 +11,7 @@ import pytest
 
 from numascape.analysis.folding import coarsen, limit_columns
 from numascape.machine import open_machine
-from numascape.report import Report, draft, from_trace
+from numascape.report import Draft, Report, draft, from_trace
 from numascape.report.build import COLUMNS, finish
 from numascape.report.entries import STRUCTURES
 from numascape.trace import Trace
@@ -54,13 +54,17 @@ def sums(report: Report, trace: Trace) -> None:
         assert pages.sum() == entry.pages
 
 
-def test_sums_are_those_of_the_trace(trace: Trace) -> None:
-    sums(from_trace(trace), trace)
+@pytest.fixture(scope="module")
+def started(trace: Trace) -> Draft:
+    return draft(trace)
+
+
+def test_sums_are_those_of_the_trace(trace: Trace, started: Draft) -> None:
+    sums(finish(started), trace)
 
 
 @pytest.mark.parametrize("factor", [2, 16, 1024])
-def test_sums_stay_when_pages_are_folded_further(trace: Trace, factor: int) -> None:
-    started = draft(trace)
+def test_sums_stay_when_pages_are_folded_further(trace: Trace, started: Draft, factor: int) -> None:
     positions = range(len(started.structures))
     factors = pl.DataFrame(
         {"position": positions, "factor": [factor] * len(positions)},

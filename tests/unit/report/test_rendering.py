@@ -92,7 +92,7 @@ def test_names_are_cut_when_folding_is_not_enough() -> None:
 
 
 def test_what_cannot_fit_is_refused() -> None:
-    started = draft(trace_of(patterns.many_threads(64, 64, 64)))
+    started = draft(trace_of(patterns.many_threads(4, 4, 4)))
     with pytest.raises(NumascapeError, match="does not fit"):
         encode_within(started, 500)
 
