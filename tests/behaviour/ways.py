@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numascape
-from integration.loaded_command import run_loaded
+from integration.loaded_command import loaded, run_loaded
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
@@ -189,19 +189,16 @@ def begin_a_round(process: subprocess.Popen[bytes], rounds: Callable[[], int], m
 @contextmanager
 def attached(pid: int, folder: Path, lives: Callable[[], bool]) -> Iterator[None]:
     """A recorder is attached while the context is entered; its trace must be valid."""
-    command = [str(COMMAND), "record", "-q", "-o", str(trace_in(folder)), "--pid", str(pid)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
-        try:
-            wait_for(
-                lambda: _is_recorded(pid) or not lives() or recorder.poll() is not None,
-                f"process {pid} recorded",
-            )
-            yield
-            recorder.send_signal(signal.SIGTERM)
-            _, said = recorder.communicate(timeout=LIMIT_S)
-        finally:
-            recorder.kill()
-    assert not lives() or recorder.returncode == 0, (recorder.returncode, said)
+    with loaded(["record", "-q", "-o", trace_in(folder), "--pid", pid]) as recorder:
+        wait_for(
+            lambda: _is_recorded(pid) or not lives() or not recorder.process.is_alive(),
+            f"process {pid} recorded",
+        )
+        yield
+        recorder.process.terminate()
+        status = recorder.wait(LIMIT_S)
+        said = recorder.errors.read_text()
+    assert not lives() or status == 0, (status, said)
     if lives():
         check_trace(folder)
 

@@ -11,9 +11,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +29,49 @@ _LOADED = [
 ]
 
 
+@dataclass(frozen=True)
+class LoadedCommand:
+    """A running command, and the files with what it prints."""
+
+    process: BaseProcess
+    output: Path
+    errors: Path
+
+    def wait(self, limit_s: float) -> int:
+        """Its exit status, as of `subprocess`."""
+        self.process.join(limit_s)
+        if self.process.exitcode is None:
+            raise subprocess.TimeoutExpired("numascape", limit_s)
+        return self.process.exitcode
+
+
+@contextmanager
+def loaded(
+    arguments: Sequence[object],
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Iterator[LoadedCommand]:
+    """Run a command line in this folder; it is killed at the end if it still runs."""
+    words = [str(argument) for argument in arguments]
+    given = dict(os.environ if environment is None else environment)
+    context = get_context("forkserver")
+    context.set_forkserver_preload(_LOADED)
+    with TemporaryDirectory() as printed:
+        files = Path(printed, "output"), Path(printed, "errors")
+        for path in files:
+            path.touch()
+        process = context.Process(target=_become, args=(words, given, files, folder or Path.cwd()))
+        process.start()
+        try:
+            yield LoadedCommand(process, *files)
+        finally:
+            if process.exitcode is None:  # with the program, which is in its session
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid or 0, signal.SIGKILL)
+                process.kill()
+                process.join()
+
+
 def run_loaded(
     arguments: Sequence[object],
     environment: Mapping[str, str] | None = None,
@@ -34,35 +79,16 @@ def run_loaded(
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command line to its end, in this folder; the result has what it prints."""
-    words = [str(argument) for argument in arguments]
-    given = dict(os.environ if environment is None else environment)
-    context = get_context("forkserver")
-    context.set_forkserver_preload(_LOADED)
-    with TemporaryDirectory() as printed_in:
-        printed = {1: Path(printed_in, "output"), 2: Path(printed_in, "errors")}
-        for path in printed.values():
-            path.touch()
-        process = context.Process(
-            target=_become, args=(words, given, printed, folder or Path.cwd())
-        )
-        process.start()
-        try:
-            process.join(limit_s)
-            if process.exitcode is None:
-                raise subprocess.TimeoutExpired(words, limit_s)
-        finally:
-            if process.exitcode is None:  # with the program, which is in its session
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid or 0, signal.SIGKILL)
-                process.kill()
-        output, errors = (path.read_text() for path in printed.values())
-    return subprocess.CompletedProcess(words, process.exitcode, output, errors)
+    with loaded(arguments, environment, folder) as command:
+        status = command.wait(limit_s)
+        output, errors = command.output.read_text(), command.errors.read_text()
+    return subprocess.CompletedProcess(list(map(str, arguments)), status, output, errors)
 
 
 def _become(
     arguments: Sequence[str],
     environment: Mapping[str, str],
-    printed: Mapping[int, Path],
+    printed: Sequence[Path],
     folder: Path,
 ) -> None:
     """In the new process: be the command with these arguments, and exit."""
@@ -73,7 +99,7 @@ def _become(
     os.environ.clear()
     os.environ.update(environment)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for descriptor, path in printed.items():
+    for descriptor, path in enumerate(printed, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     sys.argv = ["numascape", *arguments]
     main()
