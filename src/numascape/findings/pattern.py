@@ -118,6 +118,12 @@ def users_change(use: PageUse) -> bool:
     return len(use.threads) < MIN_THREADS_OF_CHANCE or others_change(use)
 
 
+def main_users_change(use: PageUse) -> bool:
+    """Whether the busiest thread of a page changes more often than between contiguous parts."""
+    changes = int((np.diff(use.owner) != 0)[use.together].sum())
+    return changes > MAX_BLOCK_RUNS * len(use.threads)
+
+
 def others_change(use: PageUse) -> bool:
     """Whether pages have random users also without the thread whose share varies most."""
     mean = np.average(use.shares, axis=0, weights=use.weight)

@@ -22,6 +22,7 @@ from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
     Pattern,
     looked_up,
+    main_users_change,
     pattern_of,
     users_change,
 )
@@ -273,13 +274,15 @@ class Subject:
     def is_dealt_out(self) -> bool:
         """Whether threads of a program without OpenMP take the next part when they are free.
 
-        Each page then has one user, but these are in no order.
+        Each page then has one user, but these are in no order. A stencil reads the borders of its
+        neighbours' parts, which changes the users of pages there, but not the main user.
         """
         return (
             self.pattern is Pattern.SPLIT
             and not self.run.openmp
             and self.row["instances"] == 1
             and users_change(self.use)
+            and main_users_change(self.use)
         )
 
     @cached_property

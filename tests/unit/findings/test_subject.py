@@ -12,7 +12,7 @@ import pytest
 
 from numascape.analysis.iterations import ParallelLoop
 from numascape.findings.finding import Place
-from numascape.findings.pattern import Pattern
+from numascape.findings.pattern import Pattern, main_users_change, users_change
 from numascape.findings.subject import Run, Subject
 from numascape.trace.format import PAGE_BYTES
 from unit.findings.pattern_cases import use
@@ -131,6 +131,24 @@ def test_threads_that_take_the_next_part_have_pages_in_no_order(
         "use": use(np.eye(4)[owner]),
     }
     assert value("is_dealt_out", **(given | known)) is dealt_out
+
+
+def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:
+    """Each second one of the eight pages beside a border is also read by the neighbour."""
+    page = np.arange(256)
+    counts = np.eye(4)[page // 64]
+    near = (page % 64 >= 56) & (page < 248) & (page % 2 == 0)
+    counts[near] = 0.7 * np.eye(4)[page[near] // 64] + 0.3 * np.eye(4)[page[near] // 64 + 1]
+    used = use(counts)
+    assert users_change(used)
+    given = {"pattern": Pattern.SPLIT, "run": SimpleNamespace(openmp=False)}
+    assert not value("is_dealt_out", row={"instances": 1}, use=used, **given)
+
+
+@pytest.mark.parametrize(("changes", "often"), [(12, False), (13, True)])
+def test_main_users_change_more_than_three_times_for_each_thread(changes: int, often: bool) -> None:
+    owner = np.minimum(np.arange(256) // 4, changes) % 4
+    assert main_users_change(use(np.eye(4)[owner])) is often
 
 
 def test_a_structure_without_work_has_no_phase() -> None:
