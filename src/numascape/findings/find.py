@@ -38,6 +38,7 @@ from numascape.findings.python_advice import is_python
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
+from numascape.naming.python_statements import TEMPORARY
 from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import knows_threads, knows_touches, only_touches
@@ -178,10 +179,12 @@ def of_structure(subject: Subject) -> list[Finding]:
 def _is_temporary(subject: Subject) -> bool:
     """Whether it is an array that no variable of a Python program ever had, as in `a + b + c`.
 
-    It has the name of its statement. If nothing is wrong with it, nobody wants to know.
+    It has the name of its statement, or of the variable that gets the result. If nothing is wrong
+    with it, nobody wants to know.
     """
     row = subject.row
-    return is_python(row["file"]) and subject.name.endswith(f"+{row['line']}")
+    unnamed = subject.name.endswith(f"+{row['line']}") or subject.name.startswith(TEMPORARY)
+    return is_python(row["file"]) and unnamed
 
 
 def _then(huge: Finding) -> str:

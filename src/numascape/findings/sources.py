@@ -20,6 +20,24 @@ _ONE_THREAD = re.compile(r"\b(single|master|masked)\b", re.IGNORECASE)
 _PARALLEL = re.compile(r"\bparallel\b", re.IGNORECASE)
 _CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
 _CONTINUATION = re.compile(r"^!\$omp\s*&", re.IGNORECASE)  # in Fortran's fixed form
+_NEXT_NUMBER = re.compile(
+    r"(?:=|\breturn)\s*(?:\w+(?:::|\.|->))*"
+    r"(?:(?:__)?atomic_fetch_add(?:_explicit)?|__sync_fetch_and_add|fetch_add)\s*\("
+)
+"""The result of an atomic addition is used: it is the number of the next piece of work."""
+_NEXT_LOCKED = re.compile(
+    r"\b(?:\w*mutex_lock|lock_guard|scoped_lock|unique_lock)\b[^\n]*\n"
+    r"(?:[^\n}]*\n){0,3}?[^\n}]*=\s*[\w.>-]+\+\+\s*;"
+)
+"""The number of the next piece of work is taken, and counted up, under a lock."""
+_NEXT_TASK = re.compile(
+    r"(?:\.|->)(?:pop|pop_front|pop_back|try_pop)\s*\(\s*\)|\.lock\(\)(?:\.unwrap\(\))?\.recv\("
+)
+_LOCKS = re.compile(r"\b(?:mutex|Mutex|lock_guard|unique_lock|scoped_lock|pthread_mutex_lock)\b")
+_POOL = re.compile(
+    r"\bstd::(?:async|execution::par)\b|\b(?:tbb|rayon|taskflow)::|\basio::(?:post|thread_pool)\b"
+)
+_COMMENT = re.compile(r"\s*(?://|\*|/\*|!)")
 _ABOVE = 6
 """Number of lines directly above a loop that may belong to its directive."""
 _AROUND = 40
@@ -138,6 +156,18 @@ class Sources:
             _DIVIDES.search(clause) and _read(text, region, region.line).is_dynamic
             for text, clause in self._directives(region)
         )
+
+    def takes_next_part(self, file: str) -> bool:
+        """Whether threads take the next part of the work in this file when they are free.
+
+        They count up a number that is atomic or has a lock, take tasks from a queue with a lock, or
+        are those of a known library. OpenMP's are `deals_out_tasks` and `has_dynamic_loop`.
+        """
+        lines = self.files.lines(file) if self.files and file else None
+        text = "\n".join(line for line in lines or () if not _COMMENT.match(line))
+        if any(words.search(text) for words in (_NEXT_NUMBER, _NEXT_LOCKED, _POOL)):
+            return True
+        return bool(_NEXT_TASK.search(text) and _LOCKS.search(text))
 
     def _directives(self, region: Place | None) -> list[tuple[str, str]]:
         """The region's own directives, with their continuation, and what follows `omp`."""

@@ -28,14 +28,11 @@ from numascape.findings.pattern import (
 )
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
-from numascape.findings.thresholds import (
-    MAX_REMOTE_SHARE,
-    MIN_LINE_PAIRS,
-    MIN_STRUCTURE_SHARE,
-    MIN_WAITING_SHARE,
-)
+from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS, MIN_STRUCTURE_SHARE
+from numascape.findings.waiting import used_while_waiting
 from numascape.findings.work import measured_work, work_rows
 from numascape.machine.description import Machine
+from numascape.naming.frames import is_library_code
 from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
@@ -121,6 +118,18 @@ class Run:
         """Whether a loop of the phase has a schedule that gives iterations to any free thread."""
         return self.sources.has_dynamic_loop(self.region(phase))
 
+    @cached_property
+    def takes_next_part(self) -> bool:
+        """Whether threads of a program without OpenMP take the next part when they are free."""
+        if self.openmp:
+            return False
+        files = self.trace.lines.select("function", "file").unique().sort("file", "function")
+        return any(
+            self.sources.takes_next_part(file)
+            for function, file in files.iter_rows()
+            if not is_library_code(function, file)
+        )
+
     def region(self, phase: int) -> Place | None:
         """The parallel region or marked phase of this number, if its line is known."""
         row = self.trace.phases.row(phase, named=True)
@@ -132,20 +141,7 @@ class Run:
 
         How often they do so depends on how long they wait. It is no work.
         """
-        by_line = self.trace.source_lines.group_by("structure", "file", "line").agg(
-            count=(pl.col("reads") + pl.col("writes")).sum()
-        )
-        waiting: dict[int, int] = {}
-        every: dict[int, int] = {}
-        for structure, file, line, count in by_line.iter_rows():
-            every[structure] = every.get(structure, 0) + count
-            if count >= self._least * MIN_WAITING_SHARE and self.sources.waits(file, line):
-                waiting[structure] = waiting.get(structure, 0) + count
-        return frozenset(
-            structure
-            for structure, count in waiting.items()
-            if count >= MIN_WAITING_SHARE * every[structure]
-        )
+        return used_while_waiting(self.trace.source_lines, self.sources, self._least)
 
     @cached_property
     def rows(self) -> pl.DataFrame:

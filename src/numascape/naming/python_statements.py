@@ -16,6 +16,8 @@ _LIBRARY_FILE = r"/(site|dist)-packages/|/lib/python3[\d.]*t?/"
 _COMPREHENSION = r"<(listcomp|setcomp|dictcomp|genexpr)>$"
 _ADDS = {"append", "appendleft", "add", "insert", "put", "setdefault", "extend"}
 _VIEWS = {"reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "T", "data"}
+TEMPORARY = "temporary of "
+"""What the name of an array begins with that is only a part of the value of a variable."""
 _MAX_ANCESTORS = 100
 _LARGEST_FILE = 4 << 20  # a parsed file takes 100 times its size
 
@@ -107,7 +109,7 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
         is_part = is_part or found.is_part
         if found.name:
             name = f"{found.name}{member}"
-            return StatementName(f"temporary of {name}" if is_part else name, frame)
+            return StatementName(f"{TEMPORARY}{name}" if is_part else name, frame)
         index, member = found.index, f"{found.member}{member}"
         if found.member or found.local:
             first = StatementName(f"{found.local or 'self'}{member}", frame)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from numascape.findings.diagnoses import changing_users, load_imbalance, migrated_threads
-from numascape.findings.diagnoses.changing_users import _taken_by_tasks
+from numascape.findings.diagnoses.changing_users import _taken_by_pool, _taken_by_tasks
 from numascape.findings.diagnoses.load_imbalance import _even_out, _users_change
 from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
@@ -145,6 +145,45 @@ def test_tasks_take_what_several_threads_use_or_write(
     monkeypatch.setattr(changing_users, "written_share", lambda _: written)
     subject: Any = SimpleNamespace(pattern=pattern, in_tasks=in_tasks)
     assert _taken_by_tasks(subject) is taken
+
+
+@pytest.mark.parametrize(
+    ("pattern", "known", "taken"),
+    [
+        (Use.SHARED, {}, True),
+        (Use.GROUPS, {}, True),
+        (Use.SHARED, {"openmp": True}, False),
+        (Use.SHARED, {"written": 0.01}, False),
+        (Use.SHARED, {"accesses": 511}, False),  # a user makes less than 128 accesses
+        (Use.SPLIT, {}, True),
+        (Use.SPLIT, {"serial": 0.8}, False),
+        (Use.SPLIT, {"far": 0.24}, False),
+        (Use.SPLIT, {"in_order": True}, False),
+        (Use.ONE_THREAD, {}, False),
+    ],
+)
+def test_a_pool_takes_what_threads_write_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, pattern: Use, known: dict[str, Any], taken: bool
+) -> None:
+    monkeypatch.setattr(changing_users, "written_share", lambda _: known.get("written", 0.02))
+    monkeypatch.setattr(changing_users, "randomness", lambda _: 0.25)
+    monkeypatch.setattr(changing_users, "users_change", lambda _: not known.get("in_order"))
+    subject: Any = SimpleNamespace(
+        run=SimpleNamespace(takes_next_part=not known.get("openmp", False)),
+        pattern=pattern,
+        use=SimpleNamespace(weight=np.full(4, known.get("accesses", 512))),
+        whole=SimpleNamespace(first_toucher_share=known.get("serial", 0.79)),
+        far_from=lambda share: known.get("far", 0.25) >= share,
+    )
+    assert _taken_by_pool(subject) is taken
+
+
+def test_a_pool_balances_time() -> None:
+    run = uneven()
+    assert load_imbalance.diagnose(run)
+    run.__dict__["takes_next_part"] = True
+    assert not load_imbalance.diagnose(run)
+    assert not changing_users._taken_by_pool(subject_of(run))
 
 
 def random_users() -> Any:

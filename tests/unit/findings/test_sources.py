@@ -191,3 +191,39 @@ def test_directives_of_a_region_are_in_forty_lines(
 ) -> None:
     sources, file = written("#pragma omp parallel\n" + "\n" * (below - 1) + "#pragma omp task")
     assert sources.deals_out_tasks(Place("f", file, 1)) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "takes"),
+    [
+        ("for (int i = next_.fetch_add(1); i < n; i = next_.fetch_add(1)) work(i);", True),
+        ("while ((i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < n) work(i);", True),
+        ("size_t i = std::atomic_fetch_add(&pool->next, 1);", True),
+        ("    let i = self.next.fetch_add(1, Relaxed);", True),
+        ("return next.fetch_add(1);", True),
+        ("hits[at].fetch_add(1, std::memory_order_relaxed);", False),  # a counter
+        ("if (atomic_fetch_add(&arrived, 1) == threads - 1) open();", False),  # a barrier
+        ("// int i = next.fetch_add(1);", False),
+        ("pthread_mutex_lock(&m);\nint i = next++;", True),
+        ("std::lock_guard guard(m);\nif (next == n) return;\nint i = pool->next++;", True),
+        ("pthread_mutex_lock(&m);\ndone++;", False),
+        ("pthread_mutex_lock(&m);\nf();\npthread_mutex_unlock(&m);\n}\nint i = next++;", False),
+        ("std::lock_guard guard(m);\nauto t = q.front();\nq.pop();", True),
+        ("Task t = q->pop_back();\nstd::mutex m;", True),
+        ("stack.pop();", False),  # of one thread
+        ("std::mutex m;\nq.pop(3);", False),
+        ("while let Ok(job) = jobs.lock().unwrap().recv() {\nlet m = Mutex::new(1);", True),
+        ("tbb::parallel_for(0, n, f);", True),
+        ("auto f = std::async(work);", True),
+        ("rows.par_iter_mut().for_each(f); // rayon", False),
+        ("use rayon::prelude::*;", True),
+        ("", False),
+    ],
+)
+def test_threads_take_the_next_part_when_they_are_free(
+    written: Written, text: str, takes: bool
+) -> None:
+    sources, file = written(f"{text}\n")
+    assert sources.takes_next_part(file) is takes
+    assert not sources.takes_next_part("")
+    assert not Sources(None).takes_next_part(file)

@@ -115,3 +115,24 @@ def test_what_another_thread_touched_first_is_not_partitioned() -> None:
     pattern.access(own, page, 1, FILLED, 0)
     pattern.touch(own, page, 2)
     assert kinds(run_of(pattern)) == {Kind.REMOTE_FIRST_TOUCH}
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "told"),
+    [
+        ("grid", "/src/life.py", True),
+        ("step+44", "/src/life.py", False),  # the statement's line
+        ("step+45", "/src/life.py", True),
+        ("temporary of grid", "/src/life.py", False),
+        ("temporary of grid", "/src/life.c", True),
+    ],
+)
+def test_parts_of_a_python_expression_that_are_well_placed_are_not_told(
+    name: str, file: str, told: bool
+) -> None:
+    pattern = Pattern("life", 2)
+    page = np.arange(PAGES)
+    array = pattern.structure(name, PAGES, file=file, line=44)
+    pattern.access(array, page, 1, FILLED, 0)
+    pattern.touch(array, page, 1)
+    assert bool(kinds(run_of(pattern))) is told

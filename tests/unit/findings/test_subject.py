@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -131,6 +131,28 @@ def test_threads_that_take_the_next_part_have_pages_in_no_order(
         "use": use(np.eye(4)[owner]),
     }
     assert value("is_dealt_out", **(given | known)) is dealt_out
+
+
+@pytest.mark.parametrize(
+    ("openmp", "files", "takes"),
+    [
+        (False, ["/src/a.cpp", "/src/pool.cpp"], True),
+        (False, ["/src/a.cpp"], False),
+        (True, ["/src/pool.cpp"], False),
+        (False, ["/usr/include/c++/12/pool.cpp"], False),
+        (False, [], False),
+    ],
+)
+def test_who_takes_the_next_part_is_said_by_the_program_itself(
+    openmp: bool, files: list[str], takes: bool
+) -> None:
+    lines = pl.DataFrame(
+        {"function": ["work"] * len(files), "file": files},
+        schema={"function": pl.String, "file": pl.String},
+    )
+    sources = SimpleNamespace(takes_next_part=lambda file: file.endswith("pool.cpp"))
+    run: Any = SimpleNamespace(openmp=openmp, sources=sources, trace=SimpleNamespace(lines=lines))
+    assert cast(Any, Run.takes_next_part).func(run) is takes
 
 
 def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:

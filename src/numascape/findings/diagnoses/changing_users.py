@@ -15,14 +15,17 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Rem
 from numascape.findings.kept import kept
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
-from numascape.findings.pattern import Pattern, randomness
+from numascape.findings.pattern import Pattern, randomness, users_change
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
     MIN_CHANGED_SHARE,
     MIN_DIVIDED_SHARE,
     MIN_DOMINANT_SHARE,
+    MIN_DRAWN_ACCESSES,
+    MIN_FOREIGN_SHARE,
     MIN_PHASE_WORK,
+    MIN_SERIAL_SHARE,
     MIN_USER_SPREAD,
     sureness,
 )
@@ -45,9 +48,19 @@ def diagnose(subject: Subject) -> Finding | None:
         return _other_lines(subject)
     if has_own_lines(subject):
         return None
-    in_tasks = _taken_by_tasks(subject)
-    if subject.pattern is not Pattern.CHANGING and not in_tasks and not _taken_by_chunks(subject):
-        return None
+    if (
+        subject.pattern is Pattern.CHANGING
+        or _taken_by_tasks(subject)
+        or _taken_by_pool(subject)
+        or _taken_by_chunks(subject)
+    ):
+        return _taken_by_time(subject)
+    return None
+
+
+def _taken_by_time(subject: Subject) -> Finding:
+    """A schedule, a queue or chance decides which thread uses a page next."""
+    in_tasks, in_pool = _taken_by_tasks(subject), _taken_by_pool(subject)
     spread = randomness(subject.use)
     schedule = subject.schedule
     dynamic = schedule is not None and schedule.is_dynamic
@@ -55,13 +68,20 @@ def diagnose(subject: Subject) -> Finding | None:
     # Pages that tasks used often enough are shared exactly alike: then the spread is 0.
     draws = (
         ""
-        if in_tasks
+        if in_tasks or in_pool
         else f"almost at random (about {max(2, round(1 / spread))} independent draws)"
     )
+    sure = 0.95 if dynamic or in_tasks else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     if in_tasks:
         why = (
             "OpenMP gives each task or section to a thread that is free. So the thread that uses "
             "a page changes."
+        )
+    elif in_pool:
+        sure = 0.8
+        why = (
+            "Threads take the next part of the work when they are free: from a queue, or by a "
+            "common counter. So the thread that uses a page changes."
         )
     elif schedule is not None and schedule.always_divides_alike:
         clause = schedule.clause if schedule.kind else "no schedule clause"
@@ -76,7 +96,6 @@ def diagnose(subject: Subject) -> Finding | None:
             f"assigned {draws}."
         )
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
-    sure = 0.95 if dynamic or in_tasks else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     return _finding(subject, why, evidence, sure, phases=False)
 
 
@@ -130,6 +149,25 @@ def _taken_by_chunks(subject: Subject) -> bool:
     if schedule is None or not schedule.is_dynamic or subject.pattern is not Pattern.GROUPS:
         return False
     return written_share(subject) > MAX_WRITTEN_SHARE
+
+
+def _taken_by_pool(subject: Subject) -> bool:
+    """Whether threads that take the next part when they are free write pages of others.
+
+    After few repetitions, a page has a few users, as with groups; after many, all threads use it
+    alike. But a thread then makes many accesses to a page before another one does.
+    """
+    if not subject.run.takes_next_part or written_share(subject) <= MAX_WRITTEN_SHARE:
+        return False
+    if subject.pattern in (Pattern.SHARED, Pattern.GROUPS):
+        per_page = float(subject.use.weight.mean())
+        return randomness(subject.use) * per_page >= MIN_DRAWN_ACCESSES
+    return (
+        subject.pattern is Pattern.SPLIT
+        and subject.whole.first_toucher_share < MIN_SERIAL_SHARE
+        and subject.far_from(MIN_FOREIGN_SHARE / 2)
+        and users_change(subject.use)
+    )
 
 
 def _finding(

@@ -127,7 +127,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None  # a dynamic schedule balances time: fewer accesses do not mean less work
     if schedule is None and run.has_dynamic_loop(phase):
         return None  # its loop calls the function with most of the accesses
-    if run.deals_out_tasks(phase) or _users_change(run, phase):
+    if run.deals_out_tasks(phase) or run.takes_next_part or _users_change(run, phase):
         return None  # so do tasks and thread pools
     saved = 1 - counts.mean() / counts.max()
     where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
