@@ -146,3 +146,15 @@ def test_allocators_in_programs_and_libraries_are_known(record: Any, structure: 
 
 def test_a_small_block_counts_on_both_of_its_pages(record: Any) -> None:
     assert record("page_crossing").total("crossing")[1] >= 100 * 1024 // 8
+
+
+@pytest.mark.parametrize("structure", ["table", "before", "after", "beside"])
+def test_what_shares_a_page_with_the_end_of_a_large_block_counts_by_its_lines(
+    record: Any, structure: str
+) -> None:
+    assert record("block_ends").total(structure)[1] == pytest.approx(100_000, rel=0.05)
+
+
+@pytest.mark.parametrize("variable", ["counter", "table"])
+def test_a_small_variable_that_is_used_often_is_a_structure(record: Any, variable: str) -> None:
+    assert record("small_variables").total(variable)[1] == pytest.approx(200_000, rel=0.05)

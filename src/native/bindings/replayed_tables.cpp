@@ -126,4 +126,15 @@ Table seen_lines(SeenLineColumns&& columns) {
     return out;
 }
 
+Table seen_in_modules(SeenInModuleColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("first", std::move(columns.first));
+    out.add("last", std::move(columns.last));
+    out.add("lines", std::move(columns.lines));
+    out.add("times", std::move(columns.times));
+    return out;
+}
+
 }  // namespace numascape

@@ -18,5 +18,6 @@ Table shared_samples(SharedSampleColumns&& columns);
 Table shares(ShareColumns&& columns);
 Table transfers(TransferColumns&& columns);
 Table seen_lines(SeenLineColumns&& columns);
+Table seen_in_modules(SeenInModuleColumns&& columns);
 
 }  // namespace numascape

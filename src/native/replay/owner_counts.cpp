@@ -10,12 +10,26 @@ void OwnerCounts::count(uint32_t page, Counter by, CountPair counts, uint64_t ti
     if (const auto owner = owners_.sole(page)) {
         add(*owner, page, by, counts);
     } else {
-        auto shares = owners_.shares(page, threads_.start_of(by.thread), time);
-        divide(page, by, counts, seen_.as_seen(page, by.thread, std::move(shares)));
+        divide(page, by, counts, shares(page, by.thread, time));
     }
     if (!by.of_lines && owners_.is_ambiguous(page)) {
         out_.ambiguous_pages += 1;
     }
+}
+
+std::vector<PageShares::Share> OwnerCounts::shares(uint32_t page, uint32_t thread, uint64_t until) {
+    const uint64_t since = threads_.start_of(thread);
+    const auto now = [&] {
+        return seen_.as_seen(page, thread, owners_.shares(page, since, until), since, until);
+    };
+    if (!owners_.has_ends_of_blocks(page)) {
+        return now();
+    }
+    Divided& last = divided_[uint64_t{page} << 32 | thread];
+    if (last.shares.empty() || last.until != until) {
+        last = {until, now()};
+    }
+    return last.shares;
 }
 
 void OwnerCounts::add(uint32_t owner, uint32_t page, Counter by, CountPair counts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "page_owners.h"
@@ -19,8 +20,9 @@ class OwnerCounts {
 
     // A sample of the accesses to the page, which several blocks may share.
     void add_sample(uint32_t page, uint32_t thread, const SampleRecord& sample) {
-        if (sample.seen.lines != 0 && owners_.has_only_small(page)) {
-            seen_.add(page, thread, sample);
+        const bool by_time = owners_.has_ends_of_blocks(page);
+        if (sample.seen.lines != 0 && (by_time || owners_.has_only_small(page))) {
+            seen_.add(page, thread, sample, by_time);
         }
     }
 
@@ -34,6 +36,11 @@ class OwnerCounts {
     void count(uint32_t page, Counter by, CountPair counts, uint64_t time);
 
   private:
+    struct Divided {
+        uint64_t until;
+        std::vector<PageShares::Share> shares;
+    };
+    std::vector<PageShares::Share> shares(uint32_t page, uint32_t thread, uint64_t until);
     void add(uint32_t owner, uint32_t page, Counter by, CountPair counts);
     void divide(uint32_t page, Counter by, CountPair counts,
                 const std::vector<PageShares::Share>& shares);
@@ -42,6 +49,9 @@ class OwnerCounts {
     const ReplayedThreads& threads_;
     Replay& out_;
     SeenOnPages seen_;
+    // By page and thread: how counts of its tables were divided last. All phases of a thread end
+    // at the same time.
+    std::unordered_map<uint64_t, Divided> divided_;
 };
 
 }  // namespace numascape

@@ -4,6 +4,31 @@
 #include <algorithm>
 
 namespace numascape {
+namespace {
+
+// The pages on which nothing else is.
+WindowPages own_pages(const AllocRecord& block) {
+    const auto [first, end] = WindowPages::of(block.address, block.bytes);
+    const uint64_t bytes = block.exclusive_end - block.exclusive_start;
+    if (block.exclusive_end <= block.exclusive_start || bytes > block.bytes + 2 * kPageBytes) {
+        return {end, end};
+    }
+    const auto own = WindowPages::of(block.exclusive_start, bytes);
+    return {std::max(own.first, first), std::min(own.end, end)};
+}
+
+// The pages at the ends of a block.
+template <typename Visit>
+void each_shared_page(WindowPages all, WindowPages own, Visit visit) {
+    for (uint32_t page = all.first; page < std::min(own.first, all.end); ++page) {
+        visit(page);
+    }
+    for (uint32_t page = std::max(own.end, own.first); page < all.end; ++page) {
+        visit(page);
+    }
+}
+
+}  // namespace
 
 PageOwners::PageOwners(Owners& owners, std::vector<std::string>& paths)
     : owners_(owners), paths_(paths) {
@@ -151,38 +176,30 @@ void PageOwners::unmap_beyond_window(uint64_t start, uint64_t bytes) {
     });
 }
 
+void PageOwners::expect(const AllocRecord& block) {
+    const auto [first, end] = WindowPages::of(block.address, block.bytes);
+    const WindowPages own = own_pages(block);
+    each_shared_page({first, end}, own, [&](uint32_t page) { ends_of_blocks_.insert(page); });
+}
+
 void PageOwners::allocate(const AllocRecord& block, bool never_used) {
     const uint32_t owner =
         owners_.add(OwnerKind::kBlock, block.address, block.bytes, block.stack_id, 0, 0, 0, 1);
     live_blocks_[block.address] = owner;
     const auto [first, end] = owned(owner).pages;
-    const uint64_t exclusive_bytes = block.exclusive_end - block.exclusive_start;
-    const bool exclusive = block.exclusive_end > block.exclusive_start &&
-                           exclusive_bytes <= block.bytes + 2 * kPageBytes;
-    WindowPages own{end, end};
-    if (exclusive) {
-        own = WindowPages::of(block.exclusive_start, exclusive_bytes);
-        own = {std::max(own.first, first), std::min(own.end, end)};
-    }
+    const WindowPages own = own_pages(block);
     if (own.first < own.end) {
         blocks_.assign(own.first, own.end, owner);
     }
     // Pages at the ends, which also contain other blocks. An unused block keeps one byte,
     // because a page needs an owner.
-    const auto share = [&](uint32_t page, uint64_t low, uint64_t high) {
+    each_shared_page({first, end}, own, [&](uint32_t page) {
+        const uint64_t low = page == first ? block.address % kPageBytes : 0;
+        const uint64_t in_last = (block.address + block.bytes - 1) % kPageBytes + 1;
+        const uint64_t high = page + 1 == end ? in_last : kPageBytes;
         shares_.add_block(page, owner, never_used ? 1 : high - low, block.time,
                           PageParts::of(low, high - low));
-    };
-    for (uint32_t page = first; page < std::min(own.first, end); ++page) {
-        const uint64_t low = page == first ? block.address % kPageBytes : 0;
-        const uint64_t high =
-            page + 1 == end ? low + std::min(block.bytes, kPageBytes - low) : kPageBytes;
-        share(page, low, high);
-    }
-    for (uint32_t page = std::max(own.end, own.first); page < end; ++page) {
-        const uint64_t in_last = (block.address + block.bytes) % kPageBytes;
-        share(page, 0, in_last == 0 ? kPageBytes : in_last);
-    }
+    });
 }
 
 std::optional<PageOwners::Owned> PageOwners::block_at(uint64_t address) const {
@@ -249,7 +266,8 @@ std::vector<PageShares::Share> PageOwners::shares(uint32_t page, uint64_t since,
     }
     for (const PageShares::Share& share : below) {
         if (left > 0) {
-            shares.push_back({share.owner, share.weight / total * left, share.parts});
+            shares.push_back(share);
+            shares.back().weight = share.weight / total * left;
         }
     }
     return shares;

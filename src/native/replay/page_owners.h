@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,11 @@ class PageOwners {
     void unmap(WindowPages pages);
     void unmap_beyond_window(uint64_t start, uint64_t bytes);
 
+    static bool can_have(const AllocRecord& block) {
+        return block.bytes != 0 && block.bytes <= kWindowMask;
+    }
+    // The block will be allocated.
+    void expect(const AllocRecord& block);
     // `never_used` of a block that the program does not access: it takes no part of the counts of a
     // page that others share with it.
     void allocate(const AllocRecord& block, bool never_used = false);
@@ -88,6 +94,8 @@ class PageOwners {
     // ever had a part.
     std::vector<PageShares::Share> shares(uint32_t page, uint64_t since, uint64_t until) const;
     std::vector<uint32_t> sharers(uint32_t page) const;
+    // Whether a block ends on the page, or will: its shares are then known by time.
+    bool has_ends_of_blocks(uint32_t page) const { return ends_of_blocks_.contains(page); }
     // Whether the page is shared by small blocks alone, so that their shares never change.
     bool has_only_small(uint32_t page) const {
         return !regions_.divides(page) && shares_.has_only_small(page);
@@ -125,6 +133,7 @@ class PageOwners {
     RegionPages regions_;  // before all others
     std::map<Variable, uint32_t> variables_;
     PageShares shares_;
+    std::unordered_set<uint32_t> ends_of_blocks_;
     std::unordered_map<uint64_t, uint32_t> live_blocks_;  // address -> owner
     std::unordered_map<uint64_t, uint32_t> small_sites_;  // stack id, or name -> owner
     std::unordered_map<uint64_t, uint32_t> block_of_stack_id_;

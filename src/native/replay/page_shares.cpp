@@ -43,7 +43,8 @@ std::vector<PageShares::Share> PageShares::during(uint32_t page, uint64_t since,
     const auto at = pages_.find(page);
     if (shares.empty() && at != pages_.end()) {
         for (const Block& block : at->second.blocks) {
-            shares.push_back({block.owner, static_cast<double>(block.bytes), block.parts});
+            shares.push_back({block.owner, static_cast<double>(block.bytes), block.parts,
+                              block.begin, block.end});
         }
         for (const Small& small : at->second.small) {
             shares.push_back({small.owner, static_cast<double>(small.bytes), small.parts});
@@ -60,14 +61,14 @@ std::vector<PageShares::Share> PageShares::parts(uint32_t page, uint64_t since,
         return shares;
     }
     double left = page_weight(since, until);
-    const double time = left / static_cast<double>(kPageBytes);
+    const double time = ticks(since, until);
     for (const Block& block : at->second.blocks) {
         const uint64_t begin = std::max(block.begin, since);
         const uint64_t end = std::min(block.end, until);
         if (end > begin) {
             const double weight = static_cast<double>(end - begin) * block.bytes;
             left -= weight;
-            shares.push_back({block.owner, weight, block.parts});
+            shares.push_back({block.owner, weight, block.parts, block.begin, block.end});
         }
     }
     double wanted = 0;
@@ -82,6 +83,35 @@ std::vector<PageShares::Share> PageShares::parts(uint32_t page, uint64_t since,
         }
     }
     return shares;
+}
+
+std::vector<PageShares::Share> PageShares::narrow(const std::vector<Share>& shares,
+                                                  const PageParts& used, uint64_t time,
+                                                  double length) {
+    std::vector<Share> found;
+    const Share* whole = nullptr;
+    const Share* next = nullptr;
+    for (const Share& share : shares) {
+        if (!share.parts.meets(used) || share.end <= time) {
+            continue;
+        }
+        if (share.begin > time) {
+            next = next == nullptr || share.begin < next->begin ? &share : next;
+            continue;
+        }
+        found.push_back(share);
+        const auto common = static_cast<double>(share.parts.bytes_in(used));
+        found.back().weight *= common / static_cast<double>(share.parts.bytes());
+        if (share.has_times()) {
+            found.back().weight = common * length;
+            const bool later = whole == nullptr || share.begin > whole->begin;
+            whole = later && share.parts.contains(used) ? &share : whole;
+        }
+    }
+    // Nothing else can be where a block is. What is used before anything is there belongs to what
+    // begins next: a sample has the time of the first access that it sums up.
+    const Share* only = found.empty() ? next : whole;
+    return only == nullptr ? found : std::vector<Share>{*only};
 }
 
 std::vector<uint32_t> PageShares::owners(uint32_t page) const {

@@ -18,10 +18,16 @@ namespace numascape {
 // times the page: together, small blocks occupied at most what the large ones left.
 class PageShares {
   public:
+    static constexpr uint64_t kAlive = ~uint64_t{0};
     struct Share {
         uint32_t owner;
         double weight;
         PageParts parts;  // of the page, where it was
+        // When, if this is known: of blocks of at least a page.
+        uint64_t begin = 0;
+        uint64_t end = kAlive;
+
+        bool has_times() const { return begin != 0; }
     };
 
     bool contains(uint32_t page) const { return pages_.contains(page); }
@@ -42,14 +48,19 @@ class PageShares {
     // The same, without owners of other times. The weight of the whole page is page_weight.
     std::vector<Share> parts(uint32_t page, uint64_t since, uint64_t until) const;
     static double page_weight(uint64_t since, uint64_t until) {
-        return (until > since ? static_cast<double>(until - since) : 1.0) *
-               static_cast<double>(kPageBytes);
+        return ticks(since, until) * static_cast<double>(kPageBytes);
     }
+    static double ticks(uint64_t since, uint64_t until) {
+        return until > since ? static_cast<double>(until - since) : 1.0;
+    }
+    // Those of the shares that can own what was used at `time` at these parts of the page; their
+    // weights are then those of that time. `shares` are those of a time of this length.
+    static std::vector<Share> narrow(const std::vector<Share>& shares, const PageParts& used,
+                                     uint64_t time, double length);
     // All owners that ever had a part of the page, each once.
     std::vector<uint32_t> owners(uint32_t page) const;
 
   private:
-    static constexpr uint64_t kAlive = ~uint64_t{0};
     struct Block {
         uint32_t owner;
         uint32_t bytes;

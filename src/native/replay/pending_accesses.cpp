@@ -59,13 +59,17 @@ void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
 void PendingAccesses::attribute(const Recorded& recorded, uint32_t page, uint64_t time) {
     const SampleRecord& sample = *recorded.sample;
     const bool whole = (sample.header.flags & kSampleWhole) != 0;
-    attribute(
-        Sample{sample.site, sample.phase, static_cast<double>(sample.weight), sample.time, whole},
-        page, time);
+    const auto parts = sample.seen.lines == 0 ? PageParts::every() : PageParts::of(sample.seen);
+    attribute(Sample{sample.site, sample.phase, static_cast<double>(sample.weight), sample.time,
+                     whole, parts},
+              page, time);
+    const auto sole = owners_.sole(page);
+    if (sole && owners_.kind(*sole) == OwnerKind::kModule && sample.seen.lines != 0) {
+        seen_in_modules_.add(*sole, owners_.index_in(*sole, page), sample);
+    }
     if (!follows_lines_) {
         return;
     }
-    const auto parts = sample.seen.lines == 0 ? PageParts::every() : PageParts::of(sample.seen);
     const auto owner = owner_of(page, parts, sample.time, std::max(time, sample.time + 1));
     if (owner) {
         seen_lines_.add(*owner, owners_.index_in(*owner, page), recorded.thread, sample,
@@ -83,7 +87,9 @@ std::optional<uint32_t> PendingAccesses::owner_of(uint32_t page, const PageParts
     if (owners_.has_only_small(page)) {
         shares = &small_shares_[page];
     }
-    if (shares->empty()) {
+    if (shares == &now) {
+        now = owners_then(page, parts, since, until);
+    } else if (shares->empty()) {
         *shares = owners_.shares(page, since, until);
     }
     const auto before = [&](const PageShares::Share& one, const PageShares::Share& other) {
@@ -95,6 +101,12 @@ std::optional<uint32_t> PendingAccesses::owner_of(uint32_t page, const PageParts
     // What is between the blocks belongs to the allocator.
     const bool owned = most != shares->end() && most->parts.meets(parts);
     return owned ? std::optional(most->owner) : std::nullopt;
+}
+
+std::vector<PageShares::Share> PendingAccesses::owners_then(uint32_t page, const PageParts& parts,
+                                                            uint64_t since, uint64_t until) const {
+    return PageShares::narrow(owners_.shares(page, since, until), parts, since,
+                              PageShares::ticks(since, until));
 }
 
 void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time) {
@@ -136,7 +148,11 @@ void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t ti
         sites_.add_shared(sample.site, sample.phase, group_of(page), sample.weight);
         return;
     }
-    const auto shares = owners_.shares(page, sample.time, std::max(time, sample.time + 1));
+    const uint64_t until = std::max(time, sample.time + 1);
+    auto shares = owners_then(page, sample.parts, sample.time, until);
+    if (shares.empty()) {
+        shares = owners_.shares(page, sample.time, until);
+    }
     double total = 0;
     for (const PageShares::Share& share : shares) {
         total += share.weight;

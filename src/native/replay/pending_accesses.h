@@ -9,6 +9,7 @@
 
 #include "owner_counts.h"
 #include "page_owners.h"
+#include "seen_in_modules.h"
 #include "seen_lines.h"
 #include "site_counts.h"
 #include "thread_lives.h"
@@ -21,11 +22,13 @@ namespace numascape {
 class PendingAccesses {
   public:
     PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
-                    SeenLines& seen_lines, ShareColumns& shares, TransferColumns& transfers)
+                    SeenLines& seen_lines, SeenInModules& seen_in_modules, ShareColumns& shares,
+                    TransferColumns& transfers)
         : owners_(owners),
           counts_(counts),
           sites_(sites),
           seen_lines_(seen_lines),
+          seen_in_modules_(seen_in_modules),
           shares_(shares),
           transfers_out_(transfers) {}
 
@@ -68,10 +71,14 @@ class PendingAccesses {
         double weight;
         uint64_t time;
         bool whole;
+        PageParts parts = PageParts::every();
     };
     void attribute(const Sample& sample, uint32_t page, uint64_t time);
     void attribute(const Recorded& recorded, uint32_t page, uint64_t time);
     void attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time);
+    // The owners of these parts of a page that is divided, at `since`.
+    std::vector<PageShares::Share> owners_then(uint32_t page, const PageParts& parts,
+                                               uint64_t since, uint64_t until) const;
     // The owner of these parts of the page, or of most of them, from `since` to `until`.
     std::optional<uint32_t> owner_of(uint32_t page, const PageParts& parts, uint64_t since,
                                      uint64_t until);
@@ -85,6 +92,7 @@ class PendingAccesses {
     OwnerCounts& counts_;
     SiteCounts& sites_;
     SeenLines& seen_lines_;
+    SeenInModules& seen_in_modules_;
     ShareColumns& shares_;
     std::unordered_map<uint32_t, uint32_t> groups_;  // by page
     // By page that only small blocks share.

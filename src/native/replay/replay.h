@@ -124,6 +124,12 @@ struct SeenLineColumns {
     std::vector<uint32_t> line;  // kWholePage: of several lines
     std::vector<uint64_t> lines, bytes, times, alone, writing;
 };
+// Which parts of pages of modules samples saw in use: the cache lines, and the first and the last
+// byte of the page.
+struct SeenInModuleColumns {
+    std::vector<uint32_t> owner, page, first, last;
+    std::vector<uint64_t> lines, times;
+};
 // The compiler's information about a pc of SiteColumns: "FUNCTION\nFILE" and the line.
 struct PlaceRow {
     uint64_t pc;
@@ -213,6 +219,7 @@ struct Replay {
     ShareColumns shares;
     TransferColumns transfers;
     SeenLineColumns seen_lines;
+    SeenInModuleColumns seen_in_modules;
     std::vector<PlaceRow> places;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;

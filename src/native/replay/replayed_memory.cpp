@@ -102,7 +102,7 @@ void Replayer::module_unload(const RecordView& record) {
 
 void Replayer::alloc(const RecordView& record) {
     const auto& block = record.as<AllocRecord>();
-    if (block.bytes != 0 && block.bytes <= kWindowMask) {
+    if (PageOwners::can_have(block)) {
         owners_.allocate(block, reserve_.is(block, out_.call_stacks, owners_));
     }
 }

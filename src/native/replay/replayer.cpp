@@ -90,6 +90,11 @@ void Replayer::look_ahead(const std::vector<RecordView>& records) {
     std::unordered_map<uint32_t, double> work;
     double all = 0;
     for (const RecordView& record : records) {
+        if (record.type() == RecordType::kAlloc && PageOwners::can_have(record.as<AllocRecord>())) {
+            owners_.expect(record.as<AllocRecord>());
+        }
+    }
+    for (const RecordView& record : records) {
         if (record.type() == RecordType::kSample) {
             const auto& sample = record.as<SampleRecord>();
             work[record.thread] += static_cast<double>(sample.weight);
@@ -263,6 +268,7 @@ void Replayer::finish(const ShardReader& shard) {
     shard.release_pages();
     sites_.finish(out_.sites, out_.samples, out_.shared_samples);
     seen_lines_.finish(out_.seen_lines);
+    seen_in_modules_.finish(out_.seen_in_modules);
     touches_.emit_remaining(WindowPages::all());
     out_.damaged = shard.damaged();
 }

@@ -62,7 +62,7 @@ void SeenLines::finish_page(std::vector<Row>& rows, SeenLineColumns& out) {
             out.thread.push_back(key.thread);
             out.phase.push_back(key.phase);
             out.lines.push_back(seen.parts.lines);
-            out.bytes.push_back(seen.parts.bytes);
+            out.bytes.push_back(seen.parts.in_one_line() ? seen.parts.bytes : 0);
             out.times.push_back(seen.times);
             out.alone.push_back(seen.alone);
             out.writing.push_back(seen.writing);

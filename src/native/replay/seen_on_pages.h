@@ -14,23 +14,26 @@ namespace numascape {
 // such a page are divided among its owners.
 class SeenOnPages {
   public:
-    void add(uint32_t page, uint32_t thread, const SampleRecord& sample);
-    // The shares in the counts of the thread. Without samples, they are in proportion to bytes.
+    // Samples are added in the order of their times. `by_time`: the page has other owners at other
+    // times.
+    void add(uint32_t page, uint32_t thread, const SampleRecord& sample, bool by_time = false);
+    // The shares in the counts of the thread in [since, until]. Without samples, they are in
+    // proportion to bytes.
     std::vector<PageShares::Share> as_seen(uint32_t page, uint32_t thread,
-                                           std::vector<PageShares::Share> shares) const;
+                                           std::vector<PageShares::Share> shares,
+                                           uint64_t since = 0,
+                                           uint64_t until = PageShares::kAlive) const;
 
   private:
     struct Used {
         PageParts parts;
+        uint64_t time;  // 0: any
         double times;
-    };
-    struct Seen {
-        std::vector<Used> used;
-        double samples = 0;
+        uint32_t samples;
     };
     static uint64_t key(uint32_t page, uint32_t thread) { return uint64_t{page} << 32 | thread; }
 
-    std::unordered_map<uint64_t, Seen> seen_;
+    std::unordered_map<uint64_t, std::vector<Used>> seen_;
 };
 
 }  // namespace numascape

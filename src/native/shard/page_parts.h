@@ -38,7 +38,10 @@ struct PageParts {
             const auto line = static_cast<uint64_t>(std::countr_zero(lines));
             uint64_t granules = 0;
             for (uint64_t granule = 0; granule < 4; ++granule) {
-                const bool used = seen.bytes == 0 || (seen.bytes >> (granule * 16) & 0xffff) != 0;
+                const uint64_t at = line * 4 + granule;
+                const bool used = seen.in_one_line() ? (seen.bytes >> (granule * 16) & 0xffff) != 0
+                                                     : at >= seen.first() / kGranule &&
+                                                           at <= seen.last() / kGranule;
                 granules |= uint64_t{used} << granule;
             }
             parts.words[line / 16] |= granules << (line % 16 * 4);
@@ -46,13 +49,22 @@ struct PageParts {
         return parts;
     }
 
-    bool meets(const PageParts& other) const {
-        uint64_t common = 0;
+    bool meets(const PageParts& other) const { return bytes_in(other) != 0; }
+    uint64_t bytes_in(const PageParts& other) const {
+        int granules = 0;
         for (uint32_t word = 0; word < kWords; ++word) {
-            common |= words[word] & other.words[word];
+            granules += std::popcount(words[word] & other.words[word]);
         }
-        return common != 0;
+        return static_cast<uint64_t>(granules) * kGranule;
     }
+    bool contains(const PageParts& other) const {
+        uint64_t beside = 0;
+        for (uint32_t word = 0; word < kWords; ++word) {
+            beside |= other.words[word] & ~words[word];
+        }
+        return beside == 0;
+    }
+    uint64_t bytes() const { return bytes_in(*this); }
     void operator|=(const PageParts& other) {
         for (uint32_t word = 0; word < kWords; ++word) {
             words[word] |= other.words[word];

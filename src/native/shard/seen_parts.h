@@ -1,26 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "pages.h"
 
 namespace numascape {
 
-// Which parts of a page samples saw in use: a bit for each of its 64 cache lines and, if all of it
-// is in one line, a bit for each byte of this line. All 0 where the recorder knows only the page.
+inline constexpr uint32_t kSeenLineBits = 6;
+static_assert(kPageBytes >> kSeenLineBits == 64);
+
+// Which parts of a page samples saw in use: a bit for each of its 64 cache lines. If all of it is
+// in one line, `bytes` has a bit for each byte of that; otherwise it has the first and the last
+// byte of the page in use. All 0 where the recorder knows only the page.
 struct SeenParts {
     uint64_t lines = 0;
     uint64_t bytes = 0;
 
-    bool in_one_line() const { return lines != 0 && (lines & (lines - 1)) == 0; }
+    static constexpr SeenParts of_lines(uint64_t lines, uint64_t first, uint64_t last) {
+        return {lines, first | last << 32};
+    }
+    // Not by std::has_single_bit: the recorder has no library with the function that it may call.
+    constexpr bool in_one_line() const { return lines != 0 && (lines & (lines - 1)) == 0; }
+    constexpr uint64_t first() const {
+        return in_one_line() ? line_start() + static_cast<uint64_t>(std::countr_zero(bytes))
+                             : bytes & 0xffffffff;
+    }
+    constexpr uint64_t last() const {
+        return in_one_line() ? line_start() + static_cast<uint64_t>(std::bit_width(bytes)) - 1
+                             : bytes >> 32;
+    }
     void operator|=(const SeenParts& other) {
-        lines |= other.lines;
-        bytes = in_one_line() ? bytes | other.bytes : 0;
+        if (lines == 0 || other.lines == 0) {
+            *this = lines == 0 ? other : *this;
+        } else if ((lines | other.lines) == lines && in_one_line()) {
+            bytes |= other.bytes;
+        } else {
+            const uint64_t low = first() < other.first() ? first() : other.first();
+            const uint64_t high = last() > other.last() ? last() : other.last();
+            *this = of_lines(lines | other.lines, low, high);
+        }
+    }
+
+  private:
+    constexpr uint64_t line_start() const {
+        return static_cast<uint64_t>(std::countr_zero(lines)) << kSeenLineBits;
     }
 };
-inline constexpr uint32_t kSeenLineBits = 6;
-static_assert(kPageBytes >> kSeenLineBits == 64);
 
 // An access of `size` bytes, `distance` behind `address`, seen on the page of `address`.
 constexpr SeenParts seen_parts(uint64_t address, uint64_t distance, uint64_t size) {
@@ -35,7 +62,8 @@ constexpr SeenParts seen_parts(uint64_t address, uint64_t distance, uint64_t siz
     const uint64_t line = first >> kSeenLineBits;
     const uint64_t last_line = last >> kSeenLineBits;
     constexpr uint64_t kInLine = (uint64_t{1} << kSeenLineBits) - 1;
-    return {bits(line, last_line), line == last_line ? bits(first & kInLine, last & kInLine) : 0};
+    return line == last_line ? SeenParts{bits(line, line), bits(first & kInLine, last & kInLine)}
+                             : SeenParts::of_lines(bits(line, last_line), first, last);
 }
 constexpr SeenParts seen_at(uint64_t address) {
     return seen_parts(address, 0, 1);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds variables that are smaller than a page, and that several threads use often.
+"""Finds variables that are smaller than a page, and that the program uses often.
 
 All other small variables of an executable or a library are one structure together.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 import polars as pl
@@ -15,7 +16,7 @@ import polars as pl
 from numascape._native.symbols import Global
 from numascape.conversion.module_pages import PAGE
 from numascape.conversion.shard_groups import ShardGroup
-from numascape.conversion.transfers import LINE_BYTES, UNKNOWN_LINE
+from numascape.conversion.transfers import LINE_BYTES
 
 _MIN_SHARE: Final = 0.005
 """Share of the accesses, from which a small variable is a structure: half of what the findings
@@ -28,34 +29,66 @@ HOT: Final = pl.Schema(
 
 def hot_variables(group: ShardGroup, variables: Sequence[Global]) -> pl.DataFrame:
     """owner, page, address, seen_share: the variables, and their part of the use of each page."""
-    seen = group.seen_lines.filter(pl.col("owner").is_in(group.owners_in_modules))
+    seen = group.seen_in_modules
+    least = _MIN_SHARE * float(group.counts.select(pl.sum("reads") + pl.sum("writes")).item())
+    seen = seen.with_columns(every=pl.col("times").sum().over("owner", "page"))
+    seen = seen.filter(pl.col("every") >= least)
     if seen.is_empty():
         return pl.DataFrame(schema=HOT)
-    on_page = seen.group_by("owner", "page").agg(every=pl.col("times").sum())
-    known = seen.filter((pl.col("line") != UNKNOWN_LINE) & (pl.col("bytes") > 0))
-    places = known.group_by("owner", "page", "line", "bytes").agg(pl.col("times").sum())
     starts = {
         owner: group.members[member].shard.modules[module].start
         for owner, module, member in group.module_owners.iter_rows()
     }
-    small = sorted((item for item in variables if 0 < item.size < PAGE), key=lambda i: i.address)
-    addresses = [item.address for item in small]
-    rows = []
-    for owner, page, line, bytes_, times in places.iter_rows():
-        offset = (bytes_ & -bytes_).bit_length() - 1
-        address = starts[owner] + page * PAGE + line * LINE_BYTES + offset
-        at = bisect_right(addresses, address) - 1
-        if at >= 0 and address < addresses[at] + small[at].size:
-            rows.append((owner, page, addresses[at], times))
+    known = _Variables(variables)
+    rows = [
+        (owner, page, address, times * share, every)
+        for owner, page, lines, first, last, times, every in seen.select(
+            "owner", "page", "lines", "first", "last", "times", "every"
+        ).iter_rows()
+        for address, share in known.shares(starts[owner] + page * PAGE, lines, first, last)
+    ]
     schema = {name: HOT[name] for name in ("owner", "page", "address")}
-    found = pl.DataFrame(rows, {**schema, "times": pl.UInt64}, orient="row")
-    least = _MIN_SHARE * float(group.counts.select(pl.sum("reads") + pl.sum("writes")).item())
+    found = pl.DataFrame(rows, {**schema, "times": pl.Float64, "every": pl.UInt64}, orient="row")
     return (
-        found.group_by("owner", "page", "address")
+        found.group_by("owner", "page", "address", "every")
         .agg(pl.col("times").sum())
         .filter(pl.col("times").sum().over("address") >= least)
-        .join(on_page, on=["owner", "page"])
         .select("owner", "page", "address", seen_share=pl.col("times") / pl.col("every"))
         .cast(HOT)
         .sort("owner", "page", "address")
     )
+
+
+class _Variables:
+    """Variables by address."""
+
+    def __init__(self, variables: Sequence[Global]) -> None:
+        ordered = sorted((item.address, item.size) for item in variables if item.size > 0)
+        self._starts = [address for address, _ in ordered]
+        self._sizes = [size for _, size in ordered]
+        # Variables may overlap: no earlier one ends behind this.
+        self._ends = list(accumulate((address + size for address, size in ordered), max))
+
+    def shares(self, page: int, lines: int, first: int, last: int) -> Iterator[tuple[int, float]]:
+        """The small variables in the used part of a page, with their shares in its bytes."""
+        used = _used_parts(lines, first, last)
+        every = sum(end - start for start, end in used)
+        begin = bisect_right(self._ends, page + first)
+        end = bisect_left(self._starts, page + last + 1)
+        seen: set[int] = set()
+        for address, size in zip(self._starts[begin:end], self._sizes[begin:end], strict=True):
+            low, high = address - page, address + size - page
+            common = sum(max(0, min(high, to) - max(low, start)) for start, to in used)
+            if common and size < PAGE and address not in seen:
+                seen.add(address)
+                yield address, common / every
+
+
+def _used_parts(lines: int, first: int, last: int) -> list[tuple[int, int]]:
+    """The cache lines of a page that are used, from the first to the last byte."""
+    parts = []
+    while lines:
+        start = ((lines & -lines).bit_length() - 1) * LINE_BYTES
+        parts.append((max(start, first), min(start + LINE_BYTES, last + 1)))
+        lines &= lines - 1
+    return parts

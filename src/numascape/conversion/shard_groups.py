@@ -125,6 +125,11 @@ class ShardGroup:
         return self._merged("seen_lines").filter(pl.col("thread") != UNKNOWN_THREAD)
 
     @cached_property
+    def seen_in_modules(self) -> pl.DataFrame:
+        """The parts of the pages of modules that samples saw in use."""
+        return self._merged("seen_in_modules")
+
+    @cached_property
     def module_owners(self) -> pl.DataFrame:
         """(owner, module, member): `module` is an index in a shard's list of modules."""
         rows = [

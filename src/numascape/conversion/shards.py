@@ -48,6 +48,7 @@ _TABLES = (
     "shares",
     "transfers",
     "seen_lines",
+    "seen_in_modules",
 )
 
 
@@ -109,7 +110,7 @@ class Shard:
     - `samples`: site, phase, owner, page (only of modules), weight, whole
     - `shared_samples`: site, phase, group, weight
     - `shares`: group, owner, share: the owners that share the samples of a group
-    - `transfers` and `seen_lines`: see src/native/replay/replay.h
+    - `transfers`, `seen_lines` and `seen_in_modules`: see src/native/replay/replay.h
 
     `switches` are (phase, time) in order of time. `places` has function, file and line for each pc
     of `sites` that is not a code address; the compiler wrote it. Times are in ticks; `nanoseconds`

@@ -123,7 +123,7 @@ class Run:
         """Whether threads of a program without OpenMP take the next part when they are free."""
         if self.openmp:
             return False
-        files = self.trace.lines.select("function", "file").unique().sort("file", "function")
+        files = self.trace.source_lines.select("function", "file").unique().sort("file", "function")
         return any(
             self.sources.takes_next_part(file)
             for function, file in files.iter_rows()

@@ -37,9 +37,12 @@ TEST(SeenParts, AnAccessUsesLinesAndBytes) {
     EXPECT_EQ(seen_parts(0x1000, 0, 4096).lines, ~uint64_t{0});
 }
 
-TEST(SeenParts, BytesOfSeveralLinesAreNotTold) {
+TEST(SeenParts, OfSeveralLinesTheFirstAndTheLastByteAreKnown) {
     EXPECT_EQ(seen_parts(0x1000, 60, 8).lines, 3u);
-    EXPECT_EQ(seen_parts(0x1000, 60, 8).bytes, 0u);
+    EXPECT_EQ(seen_parts(0x1000, 60, 8).first(), 60u);
+    EXPECT_EQ(seen_parts(0x1000, 60, 8).last(), 67u);
+    EXPECT_EQ(seen_parts(0x1044, 4, 8).first(), 72u);
+    EXPECT_EQ(seen_parts(0x1044, 4, 8).last(), 79u);
 }
 
 TEST(SeenParts, OnlyThePageOfTheAddressCounts) {
@@ -57,7 +60,11 @@ TEST(SeenParts, PartsOfOneLineAreJoinedWithTheirBytes) {
     EXPECT_EQ(seen.bytes, 0xf0fu);
     seen |= seen_parts(0x1000, 64, 4);
     EXPECT_EQ(seen.lines, 3u);
-    EXPECT_EQ(seen.bytes, 0u);
+    EXPECT_EQ(seen.first(), 0u);
+    EXPECT_EQ(seen.last(), 67u);
+    seen |= seen_parts(0x1000, 200, 8);
+    EXPECT_EQ(seen.lines, 11u);
+    EXPECT_EQ(seen.last(), 207u);
 }
 
 TEST(PageParts, BytesAndSamplesMeetInGranulesOf16Bytes) {
@@ -69,7 +76,12 @@ TEST(PageParts, BytesAndSamplesMeetInGranulesOf16Bytes) {
     EXPECT_TRUE(block.meets(sample(1072, 8)));
     EXPECT_FALSE(block.meets(sample(1088, 8)));
     EXPECT_FALSE(block.meets(sample(976, 16)));
-    EXPECT_TRUE(block.meets(sample(900, 200)));  // of several lines, only these are known
+    EXPECT_TRUE(block.meets(sample(900, 200)));
+    EXPECT_FALSE(PageParts::of(832, 64).meets(sample(896, 200)));  // in the first line, behind it
+    EXPECT_FALSE(PageParts::of(896, 64).meets(sample(830, 64)));
+    EXPECT_EQ(block.bytes_in(sample(900, 200)), 96u);  // in granules
+    EXPECT_TRUE(PageParts::every().contains(block));
+    EXPECT_FALSE(block.contains(sample(990, 16)));
     EXPECT_TRUE(PageParts::of(0, 4096) == PageParts::every());
     EXPECT_TRUE(PageParts::of(4000, 4096) == PageParts::of(4000, 96));
     EXPECT_FALSE(PageParts::of(0, 0).meets(PageParts::every()));
@@ -105,6 +117,47 @@ TEST(SeenOnPages, WithoutSamplesOfBlocksBytesDecide) {
     EXPECT_EQ(weights(seen.as_seen(7, 1, shares)), by_bytes);  // a line between blocks
     EXPECT_EQ(weights(seen.as_seen(7, 2, shares)), by_bytes);  // another thread
     EXPECT_EQ(weights(seen.as_seen(8, 1, shares)), by_bytes);  // another page
+}
+
+PageShares::Share alive(uint32_t owner, const PageParts& parts, uint64_t begin, uint64_t end) {
+    return {owner, static_cast<double>(end - begin), parts, begin, end};
+}
+
+SampleRecord sample_at(uint64_t address, uint64_t time, uint64_t weight) {
+    SampleRecord record = sample_of(seen_at(address), weight, 4);
+    record.time = time;
+    return record;
+}
+
+TEST(SeenOnPages, ASampleBelongsToTheBlockThatWasThereThen) {
+    SeenOnPages seen;
+    seen.add(7, 1, sample_at(0x0, 150, 60), true);   // of the first
+    seen.add(7, 1, sample_at(0x0, 250, 100), true);  // after it, before the second
+    seen.add(7, 1, sample_at(0x0, 350, 40), true);
+    seen.add(7, 1, sample_at(0x800, 350, 200), true);
+    seen.add(7, 1, sample_at(0x0, 2000, 9999), true);  // later than the counts
+    const auto end = PageParts::of(0, 64);
+    const std::vector<PageShares::Share> shares{
+        alive(1, end, 100, 200), alive(2, end, 300, 400), {3, 200, PageParts::of(0, 4096)}};
+    // Of 16 samples by times, and of four by weight.
+    EXPECT_EQ(
+        weights(seen.as_seen(7, 1, shares, 100, 1000)),
+        (std::vector<double>{16 * 60 / 400.0 + 1, 16 * 40 / 400.0 + 1, 16 * 300 / 400.0 + 2}));
+}
+
+TEST(SeenOnPages, ABlockGetsWhatWasSeenSinceTheOneBeforeEnded) {
+    SeenOnPages seen;
+    seen.add(7, 1, sample_at(0x0, 250, 100), true);
+    const auto end = PageParts::of(0, 64);
+    const std::vector<PageShares::Share> shares{alive(1, end, 100, 200), alive(2, end, 300, 400)};
+    EXPECT_EQ(weights(seen.as_seen(7, 1, shares, 100, 1000)), (std::vector<double>{2, 6}));
+}
+
+TEST(PageShares, WhatAnAccessUsedOfSeveralBlocksDividesIt) {
+    const std::vector<PageShares::Share> shares{{1, 640, PageParts::of(0, 640)},
+                                                {2, 320, PageParts::of(640, 320)}};
+    const auto owners = PageShares::narrow(shares, PageParts::of(seen_parts(0, 608, 128)), 0, 1);
+    EXPECT_EQ(weights(owners), (std::vector<double>{32, 96}));
 }
 
 TEST(SeenLines, OnlyPagesOfSeveralThreadsAreKept) {
