@@ -115,16 +115,49 @@ bool DestinationReader::is_returned(const AllocaInst& room) const {
     return read;
 }
 
-Destination DestinationReader::classify(const Place& place) {
+// Whether it is what a pointer or a reference among the arguments refers to, or in that.
+bool DestinationReader::is_of_argument(const Place& place) const {
+    if (place.argument < 0) {
+        return false;
+    }
+    const bool plain = place.text == place.root && (place.indirect || place.by_reference);
+    const bool pointed = place.indirect && place.text == "(*" + place.root + ")";
+    return plain || pointed || place.in_pointee() || (place.in_root() && place.by_reference);
+}
+
+// Whether it is the function's result, or in that.
+bool DestinationReader::is_of_result(const Place& place) const {
+    if (place.returned) {
+        return place.text == place.root || place.in_root();
+    }
+    return place.argument < 0 && place.root_variable != nullptr && place.in_pointee() &&
+           llvm::any_of(
+               place.root_variable->users(),
+               [&](const User* user) {
+                   const auto* load = dyn_cast<LoadInst>(user);
+                   return load != nullptr && is_returned(first_use_as_value(load));
+               });
+}
+
+// Whether the function's result is stored there, which then has no name, or returned.
+bool DestinationReader::is_returned(const Instruction* use) const {
+    const auto* store = dyn_cast_or_null<StoreInst>(use);
+    const auto* room =
+        store != nullptr ? dyn_cast<AllocaInst>(store->getPointerOperand()) : nullptr;
+    return room != nullptr ? !variables_.contains(room) && is_returned(*room)
+                           : isa_and_nonnull<ReturnInst>(use);
+}
+
+Destination DestinationReader::classify(const Place& place) const {
     Destination out;
     const bool plain = place.text == place.root;
     out.name = place.indirect ? "*" + place.text : place.text;
     if (place.own_object) {
         out.knows = Knows::kOwnObject;
         out.name = plain ? "" : out.name;
-    } else if (place.returned && plain) {
+    } else if (is_of_result(place)) {
         out.knows = Knows::kCaller;
-    } else if (place.argument >= 0 && plain && (place.indirect || place.by_reference)) {
+    } else if (is_of_argument(place)) {
         out.knows = Knows::kArgument;
         out.argument = place.argument;
     } else if (plain && !place.indirect && place.argument < 0) {

@@ -18,7 +18,7 @@ namespace numascape::pass {
 enum class Knows : char {
     kThis = 'v',       // this function: it is the variable
     kCaller = 'r',     // it is returned
-    kArgument = 'p',   // the caller: it is what argument number `argument` refers to
+    kArgument = 'p',   // the caller: it is in what argument number `argument` refers to
     kOwnObject = 'm',  // the caller: a member of the object that the function works on
 };
 
@@ -57,6 +57,11 @@ class DestinationReader {
         bool returned = false;    // the caller's room for the value of the function
         int argument = -1;
         const llvm::AllocaInst* variable = nullptr;
+        const llvm::AllocaInst* root_variable = nullptr;
+
+        // Whether it is a member of what `root` points to, or of `root`.
+        bool in_pointee() const { return !indirect && text.starts_with(root + "->"); }
+        bool in_root() const { return !indirect && text.starts_with(root + "."); }
     };
     std::optional<Place> describe(const llvm::Value* address, unsigned depth = 0);
     std::optional<Place> describe_variable(const llvm::Value* variable);
@@ -71,8 +76,11 @@ class DestinationReader {
     std::optional<Place> place_of_value(const llvm::Value* value, unsigned depth);
     std::optional<Destination> stored_at(const llvm::Instruction* use, unsigned depth);
     std::optional<Destination> of_argument_use(const llvm::CallBase& call);
-    static Destination classify(const Place& place);
+    Destination classify(const Place& place) const;
+    bool is_of_argument(const Place& place) const;
+    bool is_of_result(const Place& place) const;
     bool is_returned(const llvm::AllocaInst& room) const;
+    bool is_returned(const llvm::Instruction* use) const;
 
     const llvm::Function& function_;
     bool method_;

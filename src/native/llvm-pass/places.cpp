@@ -31,7 +31,7 @@ std::optional<DestinationReader::Place> DestinationReader::describe_variable(
     Place place;
     place.root = place.text = known.getName().str();
     place.type = without_names(known.getType());
-    place.variable = dyn_cast<AllocaInst>(variable);
+    place.variable = place.root_variable = dyn_cast<AllocaInst>(variable);
     place.own_object = is_this(known);
     if (known.getArg() > 0) {
         place.argument = static_cast<int>(known.getArg()) - 1 - (method_ ? 1 : 0);

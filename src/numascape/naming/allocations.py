@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,8 @@ class AllocationName:
 
     `name` is the variable or field that the block goes to. If this is unknown, it is
     `function+line`, or without debug information `function+0xoffset`. `function`, `file` and `line`
-    are those of the frame in which the name was found; `line` is 0 if unknown.
+    are those of the frame in which the name was found, or, of a member of an object, in which the
+    member was; `line` is 0 if unknown.
     """
 
     name: str
@@ -137,16 +139,19 @@ def _resolve(
             asking = None
             if destination is None:
                 break
-            if destination.name and (best is None or destination.kind is DestinationKind.VARIABLE):
-                best = AllocationName(destination.name, frame.function, frame.file, frame.line)
+            name = _placed(destination.name, frame)
             if destination.kind is DestinationKind.VARIABLE:
-                return _placed(destination.name, frame), destination.parts, number
+                return _at_member(name, best), destination.parts, number
+            if destination.name and best is None:
+                best = name
             wanted = _asked_of_caller(destination, frame)
             asking = frame, wanted
         elif wanted.argument < 0 and not wanted.member:
             skipped = frame
     launched = None if asking is None else _launched(*asking)
-    return launched or best or _without_source(frames, python), (), 0
+    if launched is not None:
+        return _at_member(launched, best), (), 0
+    return best or _without_source(frames, python), (), 0
 
 
 def _launched(frame: CallFrame, wanted: DestinationQuery) -> AllocationName | None:
@@ -163,6 +168,17 @@ def _launched(frame: CallFrame, wanted: DestinationQuery) -> AllocationName | No
     if destination is None or not destination.name:
         return None
     return _placed(destination.name, frame)
+
+
+def _at_member(found: AllocationName, inner: AllocationName | None) -> AllocationName:
+    """Place a member of a caller's object, `grid.cells`, where it is allocated, as `g->cells`.
+
+    Its caller only makes the object.
+    """
+    member = None if inner is None else re.match(r"\w+(->|\.)(.+)", inner.name)
+    if inner is None or member is None or not found.name.endswith(member[2]):
+        return found
+    return replace(inner, name=found.name)
 
 
 def _placed(name: str, frame: CallFrame) -> AllocationName:

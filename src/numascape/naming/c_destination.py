@@ -19,6 +19,7 @@ from numascape.naming.c_functions import (
     call_arguments,
     class_fields,
     declared_object,
+    defined_functions,
     enclosing_function,
     file_scope_names,
     is_transparent,
@@ -40,6 +41,8 @@ from numascape.naming.destination import (
     DestinationKind,
     DestinationQuery,
     joined,
+    of_pointee,
+    of_pointer,
     tidy,
     without_subscripts,
 )
@@ -77,10 +80,21 @@ def find_destination(
         joint = f".{wanted.member}" if wanted.member else ""
         return _classify(container, function, joint + wanted.suffix)
     if wanted.argument >= 0:
-        return _argument(call, function, wanted)
+        return None if _called_last(call, wanted) else _argument(call, function, wanted)
     if wanted.member:
-        return _object(call, function, wanted)
+        return None if _called_last(call, wanted) else _object(call, function, wanted)
     return _value(call, function, wanted.suffix)
+
+
+def _called_last(call: Node, wanted: DestinationQuery) -> bool:
+    """Whether the call is of another function of the file, which called `wanted.callee` last.
+
+    The compiler made a jump of that last call, so the call stack does not have the other function.
+    """
+    name = callee_name(call)
+    called = {callee_name(one) for one in calls_in(call, wanted.callee)}
+    is_other = call.type == "call_expression" and wanted.callee not in called
+    return is_other and name in defined_functions(call)
 
 
 def _without_call(
@@ -222,7 +236,7 @@ def _argument(
         target = strip(arguments[wanted.argument])
         if target.type == "pointer_expression" and text(target).startswith("&"):
             inner = target.child_by_field_name("argument")
-            return None if inner is None else _classify(inner, function, wanted.suffix)
+            return None if inner is None else _classify(inner, function, of_pointee(wanted.suffix))
         return _classify(target, function, wanted.suffix)
     return None
 
@@ -283,11 +297,40 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
         pointer = target.child_by_field_name("argument")
         index = -1 if pointer is None else function.parameters.get(text(pointer), -1)
         if index >= 0:
-            return Destination(DestinationKind.PARAMETER, name, argument=index, suffix=suffix)
+            return Destination(DestinationKind.PARAMETER, name, index, suffix=of_pointer(suffix))
+    of_object = _of_callers_object(target, function, suffix)
+    if of_object is not None:
+        return of_object
     member = _member(target, function)
     if member:
         return Destination(DestinationKind.MEMBER, tidy(member + suffix), member=member + suffix)
     return Destination(DestinationKind.VARIABLE, name)
+
+
+def _of_callers_object(target: Node, function: Function, suffix: str) -> Destination | None:
+    """For a member of an object that the function is given, or that it returns."""
+    root = target
+    innermost = ""
+    while root.type in ("field_expression", "subscript_expression"):
+        inner = root.child_by_field_name("argument")
+        if inner is None:
+            return None
+        innermost, root = root.type, inner
+    if innermost != "field_expression" or root.type != "identifier":
+        return None
+    name, member = _joined(target, suffix), text(target)[len(text(root)) :].lstrip() + suffix
+    variable = text(root)
+    index = function.parameters.get(variable, -1)
+    if index >= 0:
+        is_callers = member.startswith("->") or variable in function.references
+        return (
+            Destination(DestinationKind.PARAMETER, name, index, suffix=member)
+            if is_callers
+            else None
+        )
+    if variable in function.returned and variable in function.local:
+        return Destination(DestinationKind.RETURNED, name, suffix=member)
+    return None
 
 
 def _is_handed_on(variable: str, target: Node, function: Function) -> bool:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a C or C++ function declares, and what it returns."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -180,6 +181,25 @@ def _calls(value: Node) -> bool:
     if value.type == "initializer_list":
         return value.named_child_count > 0
     return any(node.type in ("call_expression", "new_expression") for node in walk(value))
+
+
+def defined_functions(node: Node) -> set[str]:
+    """The names of the functions that the file defines, without their scopes."""
+    names = set()
+    for definition in walk(_root(node), skip=("compound_statement",)):
+        if definition.type == "function_definition":
+            name = text(declared) if (declared := _declared_function(definition)) else ""
+            names.add(re.sub(r"<.*", "", name).rpartition("::")[2])
+    return names
+
+
+def _declared_function(definition: Node) -> Node | None:
+    declarator = definition.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator") or next(
+            iter(declarator.named_children[-1:]), None
+        )
+    return None if declarator is None else declarator.child_by_field_name("declarator")
 
 
 def file_scope_names(node: Node) -> set[str]:

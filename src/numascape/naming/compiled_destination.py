@@ -6,6 +6,7 @@ The compilers write the notes next to the debug information (src/native/llvm-pas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from numascape.naming.destination import (
     DestinationKind,
     DestinationQuery,
     joined,
+    of_pointee,
+    of_pointer,
     tidy,
 )
 
@@ -41,7 +44,7 @@ def find_destination(call_notes: str, wanted: DestinationQuery) -> Destination |
     """Find where `wanted` of the call with these notes goes; None if they do not say."""
     notes = _read(call_notes)
     if wanted.argument >= 0:
-        return _only(notes, str(wanted.argument), wanted.suffix)
+        return _only(notes, str(wanted.argument), of_pointee(wanted.suffix))
     if wanted.member:
         return _only(notes, _OBJECT, f".{wanted.member}{wanted.suffix}")
     if wanted.callee == "operator[]":
@@ -92,7 +95,18 @@ def _destination(note: _Note, suffix: str) -> Destination:
         return Destination(DestinationKind.MEMBER, tidy(member), member=member)
     name = joined(note.name, suffix) if note.name else ""
     if note.kind is DestinationKind.PARAMETER:
-        return Destination(DestinationKind.PARAMETER, name, argument=note.argument, suffix=suffix)
+        return Destination(
+            DestinationKind.PARAMETER, name, note.argument, suffix=_in_caller(note.name, suffix)
+        )
     if note.kind is DestinationKind.RETURNED:
-        return Destination(DestinationKind.RETURNED, name, suffix=suffix)
+        return Destination(DestinationKind.RETURNED, name, suffix=_in_caller(note.name, suffix))
     return Destination(DestinationKind.VARIABLE, name)
+
+
+def _in_caller(name: str, suffix: str) -> str:
+    """What follows the caller's variable if `name` and `suffix` follow each other here."""
+    if name.startswith("*("):  # `*(*p)`
+        return of_pointer(of_pointer(suffix))
+    if name.startswith("*"):
+        return of_pointer(suffix)
+    return re.sub(r"^\w+", "", name) + suffix

@@ -60,6 +60,18 @@ def joined(name: str, suffix: str) -> str:
     return tidy(name + suffix)
 
 
+def of_pointer(suffix: str) -> str:
+    """What follows `p`, if the suffix follows `*p`."""
+    if suffix.startswith("."):
+        return "->" + suffix[1:]
+    return "[0]" + suffix if suffix else ""
+
+
+def of_pointee(suffix: str) -> str:
+    """What follows `x`, if the suffix follows `&x`."""
+    return suffix[3:] if suffix.startswith("[0]") else re.sub("^->", ".", suffix)
+
+
 def without_subscripts(name: str) -> str:
     """The name of the array of which `name` is an element: `grid.rows` for `grid.rows[i + 1]`."""
     depth = 0

@@ -75,4 +75,4 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
 
 def _is_allocation_function(frame: CallFrame) -> bool:
     """Whether the frame is the dynamic linker's malloc; its caller shows the purpose."""
-    return frame.function in ("malloc", "calloc", "realloc")
+    return re.fullmatch(r"(__minimal_|__rtld_)?(malloc|calloc|realloc)", frame.function) is not None

@@ -67,6 +67,23 @@ def test_a_caller_on_the_stack_decides(tmp_path):
     assert name_of(tmp_path, text, caller, THREAD) == "b"
 
 
+MEMBER = """void fill(Part &part, int n) {
+  part.cells = new double[n];
+}
+void fill_last(Whole &whole) { fill(whole.part, 8); }
+void work() {
+  Whole whole;
+  fill_last(whole);
+}
+"""
+
+
+@pytest.mark.parametrize(("line", "name"), [(4, "whole.part.cells"), (7, "part.cells")])
+def test_a_function_that_the_call_stack_lacks_gives_no_name(tmp_path, line, name):
+    caller = AnyFrame("work" if line > 4 else "fill_last", str(tmp_path / "program.cpp"), line)
+    assert name_of(tmp_path, MEMBER, caller) == name
+
+
 TWO = "std::vector<int> slots{100}; double *p = new double[4];"
 
 
@@ -88,3 +105,11 @@ def test_members_in_a_constructor_that_the_compiler_wrote(tmp_path, members, dec
         AnyFrame("main", str(file), 5, 1),
     ]
     assert name_allocation(frames).name == name
+
+
+def test_the_place_of_a_member_is_where_it_is_allocated(tmp_path):
+    file = tmp_path / "program.cpp"
+    file.write_text(MEMBER)
+    frames = [AnyFrame("fill", str(file), 2), AnyFrame("fill_last", str(file), 4)]
+    found = name_allocation(frames)
+    assert (found.name, found.function, found.line) == ("whole.part.cells", "fill", 2)

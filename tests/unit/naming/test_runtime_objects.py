@@ -34,6 +34,10 @@ USER = SymbolFrame("main", "/home/user/program", "main.c", 7)
     [
         ([("__minimal_malloc", LINKER), ("_dl_map_object", LINKER)], "dynamic linker"),
         (
+            [("__minimal_malloc", LINKER), ("_dl_allocate_tls_storage", LINKER)],
+            "thread-local storage",
+        ),
+        (
             [("calloc", LINKER), ("allocate_dtv", LINKER), ("pthread_create", C)],
             "thread-local storage",
         ),

@@ -61,9 +61,35 @@ static __attribute__((noinline)) void give_block(size_t bytes, void** result) {
 
 static __attribute__((noinline)) struct grid* make_grid(void) {
     struct grid* g = calloc(1, 120001);  // 120001: grid
-    g->vx = xmalloc(120002);             // 120002: g->vx
-    g->vy = malloc(120003);              // 120003: g->vy
+    g->vx = xmalloc(120002);             // 120002: grid->vx
+    g->vy = malloc(120003);              // 120003: grid->vy
     return g;
+}
+
+static __attribute__((noinline)) void fill_grid(struct grid* g, size_t bytes) {
+    g->vx = malloc(bytes);
+    g->fields[1].values = malloc(bytes + 1);
+}
+
+static __attribute__((noinline)) void fill_next(struct grid** to) {
+    fill_grid(*to, 120006);
+    (*to)->next = NULL;
+}
+
+static __attribute__((noinline)) struct grid filled_grid(void) {
+    struct grid g = {0};
+    g.vy = malloc(120008);  // 120008: made.vy
+    return g;
+}
+
+static void members(struct grid* grid) {
+    struct grid own;
+    fill_grid(&own, 120004);  // 120004: own.vx // 120005: own.fields[1].values
+    fill_grid(grid, 120009);  // 120009: grid->vx // 120010: grid->fields[1].values
+    struct grid* last = &own;
+    fill_next(&last);  // 120006: last->vx // 120007: last->fields[1].values
+    struct grid made = filled_grid();
+    ((char*)made.vy)[0] = (char)(((char*)own.vx)[0] + 1);
 }
 
 static void* choose(int zero, void* a) {
@@ -125,6 +151,7 @@ static void wrapped(int zero) {
     memset(A = malloc(130012), 0, 130012);                    // 130012: A
     double* zeroed = memset(malloc(130013), 0, 130013);       // 130013: zeroed
     void* chosen = choose(zero, NULL);
+    members(grid);
     free(malloc(130014));  // 130014: free()
     char** words = &(char*){NULL};
     *words = malloc(130015);  // 130015: *words

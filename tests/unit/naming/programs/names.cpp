@@ -110,6 +110,41 @@ struct Grid {
            by_lambda[0] + cast[0] + list[0][0] + table[1][0];
 }
 
+struct Vector {
+    char* values;
+    std::vector<char> halo;
+};
+struct Data {
+    Vector r, p;
+};
+
+[[gnu::noinline]] void initialize(Vector& v, std::size_t n) {
+    v.values = new char[n];
+    v.halo.resize(n + 1);
+}
+
+[[gnu::noinline]] void initialize_data(Data& data, std::size_t n) {
+    initialize(data.r, n);
+    initialize(data.p, n + 2);
+    sink = data.p.values[0];
+}
+
+[[gnu::noinline]] void problem(Vector* b, Data* data) {
+    if (b != nullptr) initialize(*b, 120030);  // 120030: right.values // 120031: right.halo
+    initialize(data->r, 120032);               // 120032: data.r.values // 120033: data.r.halo
+    sink = data->r.values[0];
+}
+
+[[gnu::noinline]] void members() {
+    Vector x, right;
+    Data data, second;
+    initialize(x, 120020);            // 120020: x.values // 120021: x.halo
+    initialize_data(second, 120022);  // 120022: second.r.values // 120023: second.r.halo
+    // 120024: second.p.values // 120025: second.p.halo
+    problem(&right, &data);
+    sink = x.values[0] + second.p.values[0] + right.values[0] + data.r.values[0];
+}
+
 [[gnu::noinline]] void objects() {
     Buffer<char> matrix(120001);   // 120001: matrix.data_
     matrix.grow(120002);           // 120002: matrix.data_
@@ -125,4 +160,5 @@ int main() {
     containers();
     pointers();
     objects();
+    members();
 }
