@@ -191,6 +191,14 @@ def _stored(place: FollowedValue, function: Function | None, suffix: str) -> Des
     if place.slot is Slot.RETURNED:
         return Destination(DestinationKind.RETURNED, "", suffix=suffix)
     if place.slot is Slot.FIELD and place.node is not None:
+        initialised = text(place.node)
+        fields = (
+            None if function is None else class_fields(function.node, _class_of(function) or "")
+        )
+        if fields is not None and initialised not in fields:  # what a base's constructor is given
+            return Destination(Kind.VARIABLE, tidy(initialised) + "()")
+        if fields is not None and fields[initialised]:
+            return None
         member = text(place.node) + place.suffix + suffix
         return Destination(DestinationKind.MEMBER, tidy(member), member=member)
     if place.slot is not Slot.NOWHERE and place.node is not None:

@@ -124,8 +124,11 @@ def declared_identifier(declarator: Node | None) -> Node | None:
     return None
 
 
-def class_fields(node: Node, class_name: str) -> set[str] | None:
-    """The fields of the class `class_name`, or the enclosing class; None if not found."""
+def class_fields(node: Node, class_name: str) -> dict[str, bool] | None:
+    """The fields of the class `class_name`, or the enclosing class; None if not found.
+
+    With each, whether it is a number, which has no memory of its own.
+    """
     body = None
     for ancestor in ancestors(node):
         if ancestor.type in CLASSES:
@@ -135,14 +138,27 @@ def class_fields(node: Node, class_name: str) -> set[str] | None:
         body = _class_body(_root(node), class_name)
     if body is None:
         return None
-    fields = set()
-    for child in body.named_children:
-        if child.type == "field_declaration":
-            for declarator in child.children_by_field_name("declarator"):
-                identifier = declared_identifier(declarator)
-                if identifier is not None:
-                    fields.add(text(identifier))
+    fields = {}
+    for declaration in _field_declarations(body):
+        for declarator in declaration.children_by_field_name("declarator"):
+            identifier = declared_identifier(declarator)
+            if identifier is not None:
+                is_plain = declarator.type == "field_identifier"
+                fields[text(identifier)] = is_plain and _is_of_numbers(declaration)
     return fields
+
+
+def _field_declarations(body: Node) -> Iterator[Node]:
+    """The declarations in the body of a class, also in its parts without a name."""
+    for child in body.named_children:
+        if child.type.startswith("preproc_"):
+            yield from _field_declarations(child)
+        elif child.type == "field_declaration":
+            yield child
+            of = child.child_by_field_name("type")
+            inner = None if of is None else of.child_by_field_name("body")
+            if inner is not None and child.child_by_field_name("declarator") is None:
+                yield from _field_declarations(inner)
 
 
 def sole_allocating_member(root: Node, row: int, class_name: str) -> str:
@@ -315,9 +331,7 @@ def _add_body(body: Node, function: Function) -> None:
 
 def _note_number(declaration: Node, identifier: Node, function: Function) -> None:
     """Note the variable if its declaration says that it is, or leads to, a number."""
-    of = declaration.child_by_field_name("type")
-    is_number = of is not None and of.type in ("primitive_type", "sized_type_specifier")
-    if of is None or not is_number or text(of) in _ADDRESS_TYPES:
+    if not _is_of_numbers(declaration):
         return
     layers = 0
     for node in ancestors(identifier):
@@ -325,6 +339,12 @@ def _note_number(declaration: Node, identifier: Node, function: Function) -> Non
             break
         layers += node.type in ("pointer_declarator", "array_declarator")
     function.numbers[text(identifier)] = layers
+
+
+def _is_of_numbers(declaration: Node) -> bool:
+    of = declaration.child_by_field_name("type")
+    is_number = of is not None and of.type in ("primitive_type", "sized_type_specifier")
+    return of is not None and is_number and text(of) not in _ADDRESS_TYPES
 
 
 def _values(expression: Node, depth: int = 0) -> set[str]:

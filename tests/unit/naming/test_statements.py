@@ -192,6 +192,26 @@ def test_cpp(statement, name, tmp_path):
     assert name_of(tmp_path, ".cc", heading, statement, "}\n}", True) == name
 
 
+@pytest.mark.parametrize(
+    ("initialised", "name"),
+    [
+        ("items_(@make(n)), size_(n)", "items_"),
+        ("size_(n), cells_(@make(n))", "cells_"),
+        ("Base(@make(n)), size_(n)", "Base()"),
+        ("Base(n), size_(@make(n))", "Shop::Shop+5"),  # gcc's place for what the base is given
+    ],
+)
+def test_what_a_constructor_initialises(initialised, name, tmp_path):
+    heading = "class Shop : Base {\n  double *items_;\n  union { double *cells_; int *rows_; };\n"
+    source = tmp_path / "shop.cpp"
+    before = f"  Shop(int n) : {initialised[: initialised.index('@')]}"
+    after = initialised[initialised.index("@") + 1 :]
+    source.write_text(f"{heading}  int size_;\n{before}{after} {{}}\n}};\n")
+    assert (
+        name_allocation([SourceFrame(str(source), 5, len(before) + 1, "Shop::Shop")]).name == name
+    )
+
+
 @pytest.mark.parametrize(("statement", "name"), FORTRAN)
 def test_fortran(statement, name, tmp_path):
     heading = "subroutine f(n)\n  integer, intent(in) :: n"
