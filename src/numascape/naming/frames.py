@@ -136,5 +136,11 @@ def is_allocator(function: str) -> bool:
 
 def is_constructor(function: str) -> bool:
     """Whether a C++ function is a constructor: `ns::Grid<double>::Grid`."""
-    parts = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", function)).split("::")
+    depth = 0
+    outside = []
+    for part in re.split(r"([<>])", function):
+        depth += (part == "<") - (part == ">")
+        if depth == 0 and part not in "<>":
+            outside.append(part)
+    parts = "".join(outside).split("::")
     return len(parts) > 1 and parts[-1] == parts[-2]

@@ -23,6 +23,7 @@ _C_FUNCTIONS = {
     r"_IO_file_doallocate": "standard I/O buffers",
     r"_nl_\w+|(__)?newlocale|(__)?setlocale": "locale",
     r"(__)?qsort(_r)?": "qsort's buffer",
+    r"(__)?tz(set|file)\w*|__tz_convert|(c|local|mk)time(_r)?|strftime(_l)?": "time zone",
 }
 
 # Go's runtime maps memory, and divides it among objects and goroutines' stacks by itself.

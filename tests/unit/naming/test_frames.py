@@ -13,6 +13,7 @@ import pytest
 
 from numascape._native.symbols import Module, Symbols
 from numascape.naming import name_allocation
+from numascape.naming.frames import is_constructor
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -251,3 +252,18 @@ def test_damaged_files_are_survived(inlined, compile_program, tmp_path):
         [sys.executable, "-c", EXERCISE, *map(str, damaged)], capture_output=True, text=True
     )
     assert (result.returncode, result.stdout) == (0, "done\n"), re.sub(r"\s+", " ", result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("ns::Grid<double>::Grid", True),
+        ("pvector<EdgePair<int, NodeWeight<int, int> > >::pvector", True),
+        ("A<B<C<D<E>>>>::A", True),
+        ("Grid::grow", False),
+        ("Grid<Grid>::operator<", False),
+        ("Grid", False),
+    ],
+)
+def test_constructors_have_the_name_of_their_class(function, expected):
+    assert is_constructor(function) is expected

@@ -53,6 +53,8 @@ USER = SymbolFrame("main", "/home/user/program", "main.c", 7)
         ([("_IO_file_doallocate", C), ("printf", C)], "standard I/O buffers"),
         ([("__newlocale", C), ("_gfortran_st_open", FORTRAN)], "locale"),
         ([("qsort_r", C)], "qsort's buffer"),
+        ([("__strdup", C), ("tzset_internal", C), ("__tz_convert", C), ("ctime", C)], "time zone"),
+        ([("__tzfile_read", C), ("tzset_internal", C), ("__tz_convert", C)], "time zone"),
         ([("runtime.mmap", GO), ("runtime.sysReserve", GO), ("runtime.main", GO)], "Go heap"),
         ([("runtime.sysMmap.abi0", GO), ("runtime.mmap.func1", GO)], "Go heap"),
     ],
