@@ -97,13 +97,22 @@ def test_a_name_has_one_meaning() -> None:
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
 
 
-def test_a_type_of_the_viewer_has_one_meaning() -> None:
-    files: dict[str, list[str]] = {}
-    for path in sources(".ts", ".tsx"):
-        for name in re.findall(r"^export (?:interface|type|class) (\w+)", path.read_text(), re.M):
-            files.setdefault(name, []).append(str(path.relative_to(ROOT)))
-    assert len(files) > 50
-    assert {name: found for name, found in files.items() if len(found) > 1} == {}
+def test_a_type_of_the_viewer_and_of_native_headers_has_one_meaning() -> None:
+    def places(files: list[Path], declaration: str) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for path in files:
+            for name in re.findall(declaration, path.read_text(), re.M):
+                found.setdefault(name, set()).add(str(path.relative_to(ROOT)))
+        return found
+
+    native = [path for path in sources(".h") if ROOT / "src" / "native" in path.parents]
+    for files, declaration in (
+        (sources(".ts", ".tsx"), r"^export (?:interface|type|class) (\w+)"),
+        (native, r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^{;]*)? \{"),
+    ):
+        types = places(files, declaration)
+        assert len(types) > 50
+        assert {name: found for name, found in types.items() if len(found) > 1} == {}
 
 
 def test_functions_of_python_have_at_most_60_lines() -> None:

@@ -22,7 +22,7 @@
 
 namespace numascape {
 
-Options options{{0}, true, true, false, true, true, 0, kMaxTables, {}};
+ClientOptions options{{0}, true, true, false, true, true, 0, kMaxTables, {}};
 
 namespace {
 

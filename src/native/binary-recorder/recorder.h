@@ -23,7 +23,7 @@
 
 namespace numascape {
 
-struct Options {
+struct ClientOptions {
     char directory[1024];  // where shards go
     bool count_stack;
     bool lines;           // find out which instructions touch what
@@ -35,7 +35,7 @@ struct Options {
     CacheShape cache;     // lines of memory are counted, too, unless it has no ways
 };
 
-extern Options options;
+extern ClientOptions options;
 
 // Sets them from the client's arguments; false, with an error printed, if one is not valid.
 bool parse_options(int argc, const char* argv[]);

@@ -97,13 +97,13 @@ nb::dict list_pages(int pid, const std::string& pagemap, std::uint64_t start, st
 nb::dict page_runs(const std::string& pagemap, std::uint64_t start, std::uint64_t end) {
     const live::Part range = checked(start, end, live::kPage);
     const auto runs = of_kernel([&] {
-        std::vector<live::Run> found;
+        std::vector<live::PageRun> found;
         live::PageTable(pagemap).find(range.start, range.end, found);
         return found;
     });
     std::vector<std::uint64_t> starts, ends;
     std::vector<std::uint8_t> flags;
-    for (const live::Run& run : runs) {
+    for (const live::PageRun& run : runs) {
         starts.push_back(run.start);
         ends.push_back(run.end);
         flags.push_back(run.flags);

@@ -21,7 +21,7 @@ namespace numascape {
 
 // Everything is initialised statically, because constructors of other libraries may run before
 // ours.
-constinit Options options{};
+constinit RuntimeOptions options{};
 constinit ShardWriter shard;
 constinit MemoryRegions memory_regions(shard);
 constinit HeapBlocks heap(shard, memory_regions);

@@ -19,7 +19,7 @@
 
 namespace numascape {
 
-struct Options {
+struct RuntimeOptions {
     char directory[1024];   // where shards go; "": nothing is recorded
     bool lines = true;      // find out which source lines access what
     bool regions = true;    // parallel regions are phases
@@ -28,7 +28,7 @@ struct Options {
     bool faults = false;    // page faults are recorded from outside: count nothing
 };
 
-extern Options options;
+extern RuntimeOptions options;
 extern ShardWriter shard;
 extern MemoryRegions memory_regions;
 extern HeapBlocks heap;

@@ -43,7 +43,7 @@ void touch(std::byte* start, std::size_t bytes) {
 std::byte* take(std::size_t bytes, int node, bool bind) {
     std::byte* start = map_memory(bytes);
     const int nodes[] = {node};
-    if (bind) set_policy(start, bytes, Policy::kBind, nodes);
+    if (bind) set_policy(start, bytes, NodePolicy::kBind, nodes);
     touch(start, bytes);
     return start;
 }
@@ -52,7 +52,7 @@ void run(int node) {
     const bool first_to_end = offer_to_end_first();
     std::byte* probe = map_memory(page_size());
     const int nodes[] = {node};
-    const bool bound = set_policy(probe, page_size(), Policy::kBind, nodes);
+    const bool bound = set_policy(probe, page_size(), NodePolicy::kBind, nodes);
     std::cout << "{\"bound\": " << (bound ? "true" : "false")
               << ", \"first_to_end\": " << (first_to_end ? "true" : "false") << "}" << std::endl;
     std::size_t wanted = 0;

@@ -57,7 +57,7 @@ NodeCounts count_nodes(const void* start, std::size_t bytes) {
     return counts;
 }
 
-bool set_policy(void* start, std::size_t bytes, Policy policy, std::span<const int> nodes) {
+bool set_policy(void* start, std::size_t bytes, NodePolicy policy, std::span<const int> nodes) {
     std::vector<unsigned long> mask(kMaxNodes / kWordBits);
     for (const int node : nodes) {
         const auto bit = static_cast<std::size_t>(node);
@@ -67,7 +67,7 @@ bool set_policy(void* start, std::size_t bytes, Policy policy, std::span<const i
         }
         mask[bit / kWordBits] |= 1UL << (bit % kWordBits);
     }
-    const int mode = policy == Policy::kBind ? MPOL_BIND : MPOL_INTERLEAVE;
+    const int mode = policy == NodePolicy::kBind ? MPOL_BIND : MPOL_INTERLEAVE;
     if (syscall(SYS_mbind, start, bytes, mode, mask.data(), kMaxNodes + 1, 0) == 0) return true;
     if (errno == EPERM || errno == ENOSYS) return false;
     fail("mbind");

@@ -22,11 +22,11 @@ void count_nodes(std::span<void* const> pages, NodeCounts& counts);
 // The same for all pages of a range; start and bytes are multiples of the page size.
 NodeCounts count_nodes(const void* start, std::size_t bytes);
 
-enum class Policy { kBind, kInterleave };
+enum class NodePolicy { kBind, kInterleave };
 
 // Sets the policy of an untouched range. False if the system does not permit it (some containers);
 // throws std::system_error if the node does not exist or may not be used.
-bool set_policy(void* start, std::size_t bytes, Policy policy, std::span<const int> nodes);
+bool set_policy(void* start, std::size_t bytes, NodePolicy policy, std::span<const int> nodes);
 
 // Private memory in small pages, not touched. Throws std::system_error.
 std::byte* map_memory(std::size_t bytes);

@@ -176,9 +176,9 @@ Result work(const Request& request, unsigned worker, unsigned all, Barrier& barr
     const int own[] = {result.node};
     bool placed = true;
     if (request.policy == "bind") {
-        placed = set_policy(memory, bytes, Policy::kBind, own);
+        placed = set_policy(memory, bytes, NodePolicy::kBind, own);
     } else if (request.policy == "interleave") {
-        placed = set_policy(memory, bytes, Policy::kInterleave, request.nodes);
+        placed = set_policy(memory, bytes, NodePolicy::kInterleave, request.nodes);
     } else if (request.policy != "first-touch") {
         throw std::runtime_error("no policy: " + request.policy);
     }

@@ -40,7 +40,7 @@ constexpr std::size_t kRegions = 4096;
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-void append(std::vector<Run>& runs, Run next) {
+void append(std::vector<PageRun>& runs, PageRun next) {
     if (!runs.empty() && runs.back().end == next.start && runs.back().flags == next.flags) {
         runs.back().end = next.end;
     } else {
@@ -65,13 +65,13 @@ PageTable::~PageTable() {
     close(file_);
 }
 
-void PageTable::find(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const {
+void PageTable::find(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const {
     if (scans_ && scan(start, end, runs)) return;
     read(start, end, runs);
 }
 
 // False if this kernel, or a copy of a pagemap, cannot be scanned.
-bool PageTable::scan(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const {
+bool PageTable::scan(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const {
     std::array<ScannedRegion, kRegions> regions;
     while (start < end) {
         ScanArguments arguments{};
@@ -100,7 +100,7 @@ bool PageTable::scan(std::uint64_t start, std::uint64_t end, std::vector<Run>& r
     return true;
 }
 
-void PageTable::read(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const {
+void PageTable::read(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const {
     std::vector<std::uint64_t> entries(std::min<std::uint64_t>(kEntries, (end - start) / kPage));
     while (start < end) {
         const std::size_t wanted = std::min<std::uint64_t>(entries.size(), (end - start) / kPage);

@@ -22,7 +22,7 @@ enum PageFlags : std::uint8_t {
 };
 
 // Consecutive pages with equal flags: addresses, end exclusive.
-struct Run {
+struct PageRun {
     std::uint64_t start, end;
     std::uint8_t flags;
 };
@@ -38,14 +38,14 @@ class PageTable {
     // Appends the runs of pages between two addresses (multiples of kPage) that are in memory or
     // swapped, ascending. Nothing is appended when the process has ended. Thread-safe. Throws
     // std::system_error if the kernel refuses.
-    void find(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const;
+    void find(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const;
 
     // Whether the kernel tells huge pages apart; known after the first find().
     bool tells_huge_pages() const { return scans_; }
 
   private:
-    bool scan(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const;
-    void read(std::uint64_t start, std::uint64_t end, std::vector<Run>& runs) const;
+    bool scan(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const;
+    void read(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const;
 
     int file_;
     mutable std::atomic<bool> scans_{true};

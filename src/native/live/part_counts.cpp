@@ -27,7 +27,7 @@ struct Piece {
     std::uint64_t weight;  // how many pages each of its pages stands for
 };
 
-std::uint64_t step(const Run& run, std::uint64_t page_bytes) {
+std::uint64_t step(const PageRun& run, std::uint64_t page_bytes) {
     return (run.flags & kHuge) != 0 ? std::max(page_bytes, kHugePage) : page_bytes;
 }
 
@@ -68,16 +68,16 @@ std::vector<Piece> pieces_of(std::span<const Part> parts, unsigned every) {
 }
 
 void count_piece(int pid, const PageTable& table, const Piece& piece, Counts& counts) {
-    std::vector<Run> runs;
+    std::vector<PageRun> runs;
     table.find(piece.range.start, piece.range.end, runs);
-    for (const Run& run : runs) {
+    for (const PageRun& run : runs) {
         if ((run.flags & kSwapped) != 0) {
             counts[{piece.part, -1, run.flags}] += (run.end - run.start) * piece.weight;
         }
     }
-    std::erase_if(runs, [](const Run& run) { return (run.flags & kSwapped) != 0; });
+    std::erase_if(runs, [](const PageRun& run) { return (run.flags & kSwapped) != 0; });
     std::vector<std::uint64_t> addresses;
-    for (const Run& run : runs) {
+    for (const PageRun& run : runs) {
         const std::uint64_t size = step(run, piece.range.page_bytes);
         for (std::uint64_t at = run.start; at < run.end; at = (at / size + 1) * size) {
             addresses.push_back(at);
@@ -86,7 +86,7 @@ void count_piece(int pid, const PageTable& table, const Piece& piece, Counts& co
     std::vector<int> nodes(addresses.size());
     query_nodes(pid, addresses, nodes);
     std::size_t next = 0;
-    for (const Run& run : runs) {
+    for (const PageRun& run : runs) {
         const std::uint64_t size = step(run, piece.range.page_bytes);
         int before = -2;
         std::uint64_t* count = nullptr;
@@ -104,7 +104,7 @@ void count_piece(int pid, const PageTable& table, const Piece& piece, Counts& co
 }  // namespace
 
 PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> parts,
-                       Effort effort) {
+                       CountEffort effort) {
     const std::vector<Piece> pieces = pieces_of(parts, std::max(1U, effort.every));
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
@@ -142,10 +142,10 @@ PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> pa
 }
 
 PageList list_pages(int pid, const PageTable& table, const Part& part) {
-    std::vector<Run> runs;
+    std::vector<PageRun> runs;
     table.find(part.start, part.end, runs);
     PageList pages;
-    for (const Run& run : runs) {
+    for (const PageRun& run : runs) {
         if ((run.flags & kSwapped) != 0) continue;
         const std::uint64_t size = step(run, part.page_bytes);
         for (std::uint64_t at = run.start; at < run.end;) {

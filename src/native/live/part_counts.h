@@ -28,7 +28,7 @@ struct PartCounts {
 
 // How to count. With `every` above 1, only one window of kWindow addresses in this many is looked
 // at, and counts for all of them: an estimate for processes with very many pages.
-struct Effort {
+struct CountEffort {
     unsigned threads = 1;
     unsigned every = 1;
 };
@@ -36,7 +36,8 @@ struct Effort {
 inline constexpr std::uint64_t kWindow = kHugePage;
 
 // Asks for the pages that `table` has in memory. Throws std::system_error.
-PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> parts, Effort effort);
+PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> parts,
+                       CountEffort effort);
 
 // The pages in memory of one part: the address of each (of huge ones, where each begins in the
 // part), its node or negative errno, and its flags.
