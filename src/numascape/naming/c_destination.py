@@ -196,7 +196,7 @@ def _stored(place: FollowedValue, function: Function | None, suffix: str) -> Des
             None if function is None else class_fields(function.node, _class_of(function) or "")
         )
         if fields is not None and initialised not in fields:  # what a base's constructor is given
-            return Destination(Kind.VARIABLE, tidy(initialised) + "()")
+            return Destination(DestinationKind.VARIABLE, tidy(initialised) + "()")
         if fields is not None and fields[initialised]:
             return None
         member = text(place.node) + place.suffix + suffix
