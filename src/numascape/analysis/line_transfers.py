@@ -77,7 +77,7 @@ def parts_of_lines(transfers: pl.DataFrame) -> PartsOfLines | None:
     key = ["structure", "instance", "page", "cache_line", "thread"]
     sums = (pl.col("bytes").bitwise_or(), pl.col("transfers").sum())
     takers = rows.group_by(key).agg(sums)
-    # Of a thread that only writes the line, the bytes are known from those that take it.
+    # If a thread only writes the line, its bytes are known from the threads that take the line.
     writers = rows.with_columns(thread="from_thread", bytes="from_bytes")
     writers = writers.group_by(key).agg(sums).join(takers, on=key, how="anti")
     lines = pl.concat([takers, writers])

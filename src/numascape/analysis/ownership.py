@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who decides on a structure's memory."""
+"""The part of the program that decides on a structure's memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIBRARY = re.compile(r"\.so(\.|$)")
 
 
 class Owner(str, Enum):
-    """Who decides on a structure's memory."""
+    """The part of the program that decides on a structure's memory."""
 
     PROGRAM = "program"
     RUNTIME = "runtime"

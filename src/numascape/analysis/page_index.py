@@ -30,7 +30,7 @@ class PageIndex:
     pages: pl.DataFrame
     """PAGE, row."""
     _begin: Ints
-    """Of each structure, the place of its first page."""
+    """The number of the first page of each structure."""
     _width: Ints
     _instances: Ints
     _places: Ints | None

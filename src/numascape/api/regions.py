@@ -6,7 +6,7 @@ from __future__ import annotations
 from numascape._native import memory
 from numascape.errors import NumascapeError
 
-# Of objects without memory, or whose memory is not one piece.
+# Raised by objects without memory, or whose memory is not one piece.
 _NO_MEMORY = (BufferError, TypeError, ValueError, RuntimeError)
 
 

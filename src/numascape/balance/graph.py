@@ -16,7 +16,7 @@ Cores = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 
-# As many as the memory of one machine can hold; limits what an untrusted file can ask for.
+# The memory of one machine can hold this many; untrusted files cannot ask for more.
 MAX_TASKS: Final = 1 << 28
 MAX_MESSAGES: Final = 1 << 31
 NO_BLOCK: Final = (1 << 32) - 1

@@ -17,9 +17,9 @@ from numascape.machine.factors import bandwidths, latencies
 MAX_NODES: Final = 4096
 MAX_FACTOR: Final = 1e6
 USUAL_FACTOR: Final = 2.0
-"""Of two nodes where nothing is known. Published NUMA factors are from 1.2 to 3."""
+"""The factor between two nodes if nothing is known. Published factors are from 1.2 to 3."""
 USUAL_HOST_FACTOR: Final = 10.0
-"""Of two hosts: a message over a network takes about 1 to 2 us, through a cache 0.1 us."""
+"""The factor between two hosts: a message takes 1 to 2 us by network, 0.1 us through a cache."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def by_groups(
 
 
 def _processes(groups: int) -> Executor:
-    """As many processes as there are CPUs and groups; without a choice, this one."""
+    """A pool of one process for each group, at most one for each CPU; or this process alone."""
     from numascape.jobs.engines import process_engine
 
     workers = min(groups, len(os.sched_getaffinity(0)))

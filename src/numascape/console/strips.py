@@ -23,7 +23,7 @@ from numascape.appearance.palette import CATEGORIES, NO_THREAD, dominance, mixed
 from numascape.trace import Trace
 
 BLOCKS = "▁▂▃▄▅▆▇"
-"""Without a full block, which would touch the strip above."""
+"""The full block is left out, because it would touch the strip above."""
 DENSITIES = ".:-=+*#%@"
 NAMES = "0123456789abcdefghijklmnopqrstuvwxyz"
 """Symbols of threads or nodes on the second line of a strip without colours."""

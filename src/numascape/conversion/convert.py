@@ -27,13 +27,12 @@ from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 from numascape.trace.counting import count_moments, counts_of_faults
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.info import Counts, JobPart, Process, Recorder, Times, Totals, TraceInfo
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 if TYPE_CHECKING:
     from numascape.recording.session import Session
-
-PAGE_SIZE = 4096
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _structures(
         .group_by("structure")
         .agg(touched=pl.col("page").max() + 1)
     )
-    whole = pl.col("pages").cast(pl.UInt64) * PAGE_SIZE
+    whole = pl.col("pages").cast(pl.UInt64) * PAGE_BYTES
     summed = (
         extents.group_by("structure")
         .agg(pl.col("size").max(), pl.col("pages").max(), instances=pl.col("instance").max() + 1)
@@ -332,7 +331,7 @@ def _info(
         ),
         host=session.host,
         machine=session.machine,
-        page_size=PAGE_SIZE,
+        page_size=PAGE_BYTES,
         started=session.started,
         times=Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s) if ended else Times(0.0, 0.0),
         exit_status=ended.exit_status if ended else None,

@@ -14,9 +14,9 @@ from typing import Final
 import polars as pl
 
 from numascape._native.symbols import Global
-from numascape.conversion.module_pages import PAGE
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.transfers import LINE_BYTES
+from numascape.trace.format import PAGE_BYTES
 
 _MIN_SHARE: Final = 0.005
 """Share of the accesses, from which a small variable is a structure: half of what the findings
@@ -45,7 +45,7 @@ def hot_variables(group: ShardGroup, variables: Sequence[Global]) -> pl.DataFram
         for owner, page, lines, first, last, times, every in seen.select(
             "owner", "page", "lines", "first", "last", "times", "every"
         ).iter_rows()
-        for address, share in known.shares(starts[owner] + page * PAGE, lines, first, last)
+        for address, share in known.shares(starts[owner] + page * PAGE_BYTES, lines, first, last)
     ]
     schema = {name: HOT[name] for name in ("owner", "page", "address")}
     found = pl.DataFrame(rows, {**schema, "times": pl.Float64, "every": pl.UInt64}, orient="row")
@@ -79,7 +79,7 @@ class _Variables:
         for address, size in zip(self._starts[begin:end], self._sizes[begin:end], strict=True):
             low, high = address - page, address + size - page
             common = sum(max(0, min(high, to) - max(low, start)) for start, to in used)
-            if common and size < PAGE and address not in seen:
+            if common and size < PAGE_BYTES and address not in seen:
                 seen.add(address)
                 yield address, common / every
 

@@ -15,12 +15,12 @@ import polars as pl
 
 from numascape._native.symbols import Global
 from numascape.conversion.shards import MappedModule
+from numascape.trace.format import PAGE_BYTES
 
-PAGE = 4096
 _UNNAMED = "(anonymous namespace)::"
 """What the compiler writes before a name that the source does not qualify."""
 _WEIGHT_OF_BYTE = 16
-"""Of a page, the weights add up to 65 536: parts of 1/65 536 of a count are told apart."""
+"""The weights of a page add up to 65 536, so a count is divided into parts of 1/65 536 of it."""
 
 
 _WEIGHTS: Final = pl.Schema(
@@ -79,7 +79,7 @@ def variables_on_pages(
         loaded = [one for one in by_path.get(item.module, ()) if one[1] <= address < one[2]]
         if not loaded or size == 0:
             continue
-        is_large = size >= PAGE or address in own
+        is_large = size >= PAGE_BYTES or address in own
         if is_large:
             variable = len(found)
             found.append(_variable(item))
@@ -156,11 +156,11 @@ def _cover(
     number, start, module_end = module
     address, size = extent
     end = min(address + size, module_end)
-    first, before = address // PAGE, start // PAGE
-    for page in range(first, (end - 1) // PAGE + 1):
+    first, before = address // PAGE_BYTES, start // PAGE_BYTES
+    for page in range(first, (end - 1) // PAGE_BYTES + 1):
         index = page - before
         key = (number, index, variable, page - first if is_large else index, is_large)
-        on_page = min(end, (page + 1) * PAGE) - max(address, page * PAGE)
+        on_page = min(end, (page + 1) * PAGE_BYTES) - max(address, page * PAGE_BYTES)
         covered[key] = covered.get(key, 0) + on_page
 
 
@@ -227,7 +227,7 @@ def _limited_weights(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     ends = pages.filter((on_page > 1) & has_small).filter("is_large")
     if ends.is_empty():
         return pl.DataFrame(schema=_WEIGHTS)
-    whole = pages.filter((on_page == 1) & (pl.col("bytes") == PAGE))
+    whole = pages.filter((on_page == 1) & (pl.col("bytes") == PAGE_BYTES))
     inner = pl.col("page").cast(pl.Int64) + pl.when(pl.col("variable_page") == 0).then(1).otherwise(
         -1
     )

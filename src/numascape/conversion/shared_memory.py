@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from numascape.conversion.places import PLACE, last_of_each, sort_by, sum_of_each
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.schema import OPTIONAL_COLUMNS
 
 INSTANCE = ["structure", "instance"]
-_PAGE_BYTES = 4096
 
 
 def join_shared(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
@@ -72,7 +72,7 @@ def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     processes = tables["structures"].select("structure", "process")
     known = known.join(processes, on="structure").sort("process", *INSTANCE)
     first = pl.col("object_page").min().over("object")
-    end = pl.col("object_page") + (pl.col("size") + _PAGE_BYTES - 1) // _PAGE_BYTES
+    end = pl.col("object_page") + (pl.col("size") + PAGE_BYTES - 1) // PAGE_BYTES
     return (
         known.filter(pl.col("process").n_unique().over("object") > 1)
         .with_columns(
@@ -139,7 +139,7 @@ def _first_instances(instances: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFra
     return (
         instances.join(elsewhere.select(INSTANCE), on=INSTANCE, how="anti")
         .join(whole, on=INSTANCE, how="left", maintain_order="left")
-        .with_columns(size=pl.max_horizontal("size", pl.col("whole").cast(pl.UInt64) * _PAGE_BYTES))
+        .with_columns(size=pl.max_horizontal("size", pl.col("whole").cast(pl.UInt64) * PAGE_BYTES))
         .drop("whole")
     )
 
@@ -165,7 +165,7 @@ def _structures(
         .join(grown, on="structure", how="left", maintain_order="left")
         .with_columns(
             pages=pl.max_horizontal("pages", pl.col("whole").cast(pl.UInt32)),
-            size=pl.max_horizontal("size", pl.col("whole").cast(pl.UInt64) * _PAGE_BYTES),
+            size=pl.max_horizontal("size", pl.col("whole").cast(pl.UInt64) * PAGE_BYTES),
             shared=pl.col("shared") | (pl.lit(mapped_shared) & pl.col("shared_by").is_not_null()),
         )
         .select(structures.columns)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from numascape.conversion import module_pages
 from numascape.conversion.hot_variables import hot_variables
 from numascape.conversion.module_pages import module_name
 from numascape.conversion.names import Allocation, CallStack, Names
@@ -28,8 +27,8 @@ from numascape.conversion.shards import (
     STACK,
 )
 from numascape.naming.allocations import AllocationName
+from numascape.trace.format import PAGE_BYTES
 
-PAGE = module_pages.PAGE
 # Pages of a mapping with separate counters, as addresses are counted modulo 2^40.
 _WINDOW_PAGES = 1 << 28
 _NO_NAME = AllocationName("", "", "", 0)
@@ -98,7 +97,7 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     rows = owners.iter_rows(named=True)
     members = group.member_of(owners).to_list()
     numbers = [number(index, row) for index, row in zip(members, rows, strict=True)]
-    pages = (pl.col("start") % PAGE + pl.col("bytes") + PAGE - 1) // PAGE
+    pages = (pl.col("start") % PAGE_BYTES + pl.col("bytes") + PAGE_BYTES - 1) // PAGE_BYTES
     scattered = pl.col("kind").is_in(SCATTERED)
     pages = pages.clip(upper_bound=_WINDOW_PAGES)
     objects = [
@@ -111,7 +110,7 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         object=pl.Series(objects, dtype=pl.String()),
         # Both are modulo 2^64; a mapping begins within its object.
         object_page=pl.when(pl.col("object") != 0)
-        .then((pl.col("start") - pl.col("object_start")) // PAGE)
+        .then((pl.col("start") - pl.col("object_start")) // PAGE_BYTES)
         .otherwise(0)
         .cast(pl.UInt64()),
         structure=pl.Series(numbers, dtype=pl.UInt32()),
@@ -241,7 +240,7 @@ def module_structures(
                 process, item.name, "global", item.module, item.function, item.file, item.line
             )
         )
-        extent = (item.address % PAGE + item.size + PAGE - 1) // PAGE
+        extent = (item.address % PAGE_BYTES + item.size + PAGE_BYTES - 1) // PAGE_BYTES
         rows.append((owner, variable, number, item.address or None, item.size, extent))
     for owner, index, member in group.module_owners.iter_rows():
         module = group.members[member].shard.modules[index]
@@ -249,7 +248,7 @@ def module_structures(
         process = group.members[member].process
         number = table.number(StructureIdentity(process, name, "mapping", module=module.path))
         size = module.end - module.start
-        rows.append((owner, None, number, module.start, size, size // PAGE))
+        rows.append((owner, None, number, module.start, size, size // PAGE_BYTES))
     schema = {
         "owner": pl.UInt32(),
         "variable": pl.UInt32(),

@@ -34,7 +34,7 @@ def symbol_cache(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def _place(environment: Mapping[str, str]) -> Path | None:
-    """By NUMASCAPE_CACHE (empty: none), or as the XDG Base Directory Specification says."""
+    """The folder of NUMASCAPE_CACHE (empty: none), or that of the XDG specification."""
     chosen = environment.get(VARIABLE)
     if chosen is not None:
         return Path(chosen).absolute() if chosen else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a trace to a figure, and from a figure to a file."""
+"""Draws the figures of a trace, and writes them to files."""
 
 from __future__ import annotations
 

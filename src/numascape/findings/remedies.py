@@ -77,7 +77,7 @@ class RemediedRun:
         made[node < 0] = 0.0
         shape = (index.pages.height, len(numbers))
         sums = np.bincount(at, made, shape[0] * shape[1]).reshape(shape)
-        # Of equal nodes, the one with the smallest number is taken.
+        # If nodes are equal, the one with the smallest number is taken.
         return np.where(sums.any(axis=1), numbers[sums.argmax(axis=1)], -1)
 
     def _grouped(self, *further: Ints) -> Demand:

@@ -68,7 +68,7 @@ class Run:
 
     @cached_property
     def owners(self) -> dict[int, Owner]:
-        """By structure, who decides on its memory."""
+        """By structure, the part of the program that decides on its memory."""
         rows = self.trace.structures.iter_rows(named=True)
         return {row["structure"]: owner_of(row) for row in rows}
 
@@ -218,7 +218,7 @@ class Subject:
 
     @property
     def owner(self) -> Owner:
-        """Who decides on its memory."""
+        """The part of the program that decides on its memory."""
         return self.run.owners[self.structure]
 
     @property

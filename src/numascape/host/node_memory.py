@@ -14,7 +14,7 @@ from typing import Final
 
 _NODES: Final = "sys/devices/system/node"
 # zoneinfo counts pages. Files copied from another host are assumed to have this host's page size.
-PAGE: Final = mmap.PAGESIZE
+KERNEL_PAGE_BYTES: Final = mmap.PAGESIZE
 
 
 @dataclass(frozen=True)
@@ -216,10 +216,10 @@ def _watermarks(zoneinfo: Path) -> dict[int, Watermarks]:
             node = int(words[1].rstrip(","))
             zone = {}
         elif len(words) == 2 and words[0] in {"min", "low", "high", "managed"}:
-            zone.setdefault(words[0], int(words[1]) * PAGE)
+            zone.setdefault(words[0], int(words[1]) * KERNEL_PAGE_BYTES)
         elif words[:1] == ["protection:"] and zone.get("managed", 0):
             # The largest reserve is that for the allocations of ordinary programs.
-            reserve = max(int(word.strip("(),")) for word in words[1:]) * PAGE
+            reserve = max(int(word.strip("(),")) for word in words[1:]) * KERNEL_PAGE_BYTES
             before = found.get(node, Watermarks(0, 0, 0, 0))
             found[node] = Watermarks(
                 before.minimum + zone.get("min", 0),

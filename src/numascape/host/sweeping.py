@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any
 
 from numascape.errors import NumascapeError
-from numascape.host.node_memory import PAGE
+from numascape.host.node_memory import KERNEL_PAGE_BYTES
 from numascape.host.rates import event_counts
 from numascape.host.state import HostState, read_state
 from numascape.host.sweep_bounds import Goal, goal, next_step
@@ -99,7 +99,7 @@ def _take(
         except BrokenPipeError:
             pass  # its output says why
         pages = {int(node): count for node, count in _answer(holder, wanted.node)["pages"].items()}
-        held += pages.get(wanted.node, 0) * PAGE
+        held += pages.get(wanted.node, 0) * KERNEL_PAGE_BYTES
         progress(wanted.node, held, wanted.most)
         if set(pages) != {wanted.node}:
             return Swept(wanted.node, held, "pages landed on other nodes", False)

@@ -166,7 +166,7 @@ def _reason(vectors: _Vectors, one: int, usual: int) -> str:
 def _vectors(tables: JobTables) -> _Vectors:
     ranks = tables.ranks["rank"].to_list()
     total = pl.col("reads") + pl.col("writes")
-    # Of several structures with one name, their sum; the largest one decides on the pattern.
+    # Structures with one name are added up; the largest one decides on the pattern.
     rows = (
         program_sums(tables.sums)
         .with_columns(accesses=total.cast(pl.Float64))

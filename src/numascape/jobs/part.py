@@ -189,7 +189,7 @@ def _shared(rank: int, trace: Trace, names: dict[int, str]) -> pl.DataFrame:
         schema={"structure": pl.UInt32, "memory": pl.String, "pages": pl.UInt64},
     ).lazy()
     objects = _objects(trace).lazy()
-    # Of a file that ranks map at different offsets, a page has the same number in all of them.
+    # A page of a file has the same number in all ranks, even if they map it at different offsets.
     page = pl.col("page") + pl.col("object_page").fill_null(0)
     located = [
         pl.col("object").fill_null(""),

@@ -23,10 +23,10 @@ from numascape.findings.thresholds import (
 )
 from numascape.jobs.tables import JobTables
 from numascape.quantities import percent, ranges_text
+from numascape.trace.format import PAGE_BYTES
 
 SHARED_KIND = "first touch by one rank"
 """The kind of the finding about memory that ranks share."""
-_PAGE = 4096
 # Files through which MPI libraries exchange messages; the program cannot place them.
 _MESSAGES = re.compile(r"(vader_segment|sm_segment|shared_mem|psm2_shm|ucx_)|.*pmix")
 
@@ -167,7 +167,7 @@ def _examine(
     return SharedMemory(
         host=host,
         memory=memory,
-        bytes=touched.height * block * _PAGE,
+        bytes=touched.height * block * PAGE_BYTES,
         ranks=ranks,
         accesses=accesses,
         first_rank=first,

@@ -36,7 +36,7 @@ _TOGETHER = 256
 """Parts that become tables at once: making a table costs more than its rows."""
 
 ColumnLists = Mapping[str, Mapping[str, Sequence[Any]]]
-"""Of each table, its columns."""
+"""The columns of each table."""
 
 
 def store_sums(job: Path, rank: int) -> None:

@@ -45,7 +45,7 @@ def cached_mapping(path: Path) -> Iterator[Mapping]:
     try:
         status = path.stat()
         cached = CachedFile(str(path))
-        # As maps of /proc would have it.
+        # /proc/PID/maps has the resolved path.
         whole = path.resolve()
     except OSError as error:
         raise NumascapeError(_why_not(path, error)) from error

@@ -10,9 +10,9 @@ from typing import Final
 
 from numascape.errors import NumascapeError
 from numascape.live.targets import TargetProcess
+from numascape.trace.format import PAGE_BYTES
 
-PAGE: Final = 4096
-# Of 64-bit processes; the page [vsyscall] is above it and belongs to the kernel.
+# The end of the addresses of 64-bit processes. The page [vsyscall] above it is the kernel's.
 _LARGEST: Final = 1 << 63
 _LINE: Final = re.compile(
     r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ([r-][w-][x-][ps]) ([0-9a-f]{1,16}) "
@@ -41,7 +41,7 @@ class Mapping:
     path: str
     deleted: bool = False
     policy: str = ""
-    page_bytes: int = PAGE
+    page_bytes: int = PAGE_BYTES
     reserved_end: int = 0
 
     @property
@@ -91,7 +91,7 @@ def parse_maps(text: str) -> list[Mapping]:
         if match is None:
             continue
         start, end, offset = (int(match[number], 16) for number in (1, 2, 4))
-        is_range = start < end <= _LARGEST and start % PAGE == 0 and end % PAGE == 0
+        is_range = start < end <= _LARGEST and start % PAGE_BYTES == 0 and end % PAGE_BYTES == 0
         if not is_range or (found and start < found[-1].end):
             continue
         # Nobody can have touched memory without access; runtimes reserve terabytes of it.
@@ -112,7 +112,7 @@ def parse_numa_maps(text: str) -> dict[int, NumaLine]:
         words = line.split()
         if len(words) < 2 or not re.fullmatch(r"[0-9a-f]{1,16}", words[0]):
             continue
-        pages, size = {}, PAGE
+        pages, size = {}, PAGE_BYTES
         for word in words[2:]:
             name, _, value = word.partition("=")
             if not re.fullmatch(r"[0-9]{1,15}", value):
@@ -121,7 +121,7 @@ def parse_numa_maps(text: str) -> dict[int, NumaLine]:
                 pages[int(name[1:])] = int(value)
             elif name == "kernelpagesize_kB":
                 size = int(value) * 1024
-        if size >= PAGE and size % PAGE == 0:
+        if size >= PAGE_BYTES and size % PAGE_BYTES == 0:
             found[int(words[0], 16)] = NumaLine(words[1], size, pages)
     return found
 

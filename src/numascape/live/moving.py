@@ -20,15 +20,15 @@ import numpy.typing as npt
 
 from numascape._native import live as native
 from numascape.errors import NumascapeError
-from numascape.live.mappings import PAGE
 from numascape.live.page_sets import PageSet
 from numascape.live.policies import Addresses, NodeNumbers
 from numascape.live.refusals import calls_refused, may_move_shared
 from numascape.live.room import Room
 from numascape.live.targets import TargetProcess, read_stat
+from numascape.trace.format import PAGE_BYTES
 
-LARGEST_STEP: Final = 1280 * 4096
-_SMALLEST_STEP: Final = 16 * 4096
+LARGEST_STEP: Final = 1280 * PAGE_BYTES
+_SMALLEST_STEP: Final = 16 * PAGE_BYTES
 _LONGEST_S: Final = 0.020
 _ATTEMPTS: Final = 3
 
@@ -134,7 +134,7 @@ class _Mover:
                 raise _EndedError("interrupted")
             self._check_process()
             # At least one page, also if it is larger than a step.
-            upto = np.cumsum(pages.sizes[at : at + LARGEST_STEP // 4096], dtype=np.uint64)
+            upto = np.cumsum(pages.sizes[at : at + LARGEST_STEP // PAGE_BYTES], dtype=np.uint64)
             end = at + max(1, int(np.searchsorted(upto, self._step, side="right")))
             begin = time.monotonic()
             self._one_step(pages, at, end)
@@ -173,7 +173,7 @@ class _Mover:
             left = np.flatnonzero((now != wanted) & ~full & _can_be_retried(results))
             if not len(left):
                 break
-            explicit = pages.page_bytes > PAGE
+            explicit = pages.page_bytes > PAGE_BYTES
             spent += self._call(addresses, wanted, sizes, left, results, full, explicit)
             now = self._ask(addresses)
         self._adapt(spent)

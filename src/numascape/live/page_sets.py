@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from numascape._native import live as native
 from numascape.errors import NumascapeError
-from numascape.live.mappings import PAGE, Mapping, not_permitted
+from numascape.live.mappings import Mapping, not_permitted
 from numascape.live.parts import Part
 from numascape.live.policies import STAYS, Addresses, NodeNumbers, Placement
 from numascape.live.refusals import calls_refused
 from numascape.live.targets import TargetProcess
+from numascape.trace.format import PAGE_BYTES
 
 # The addresses of a part that are asked for at a time: so much of a move is known at once.
 _WINDOW = 1 << 30
@@ -139,8 +140,8 @@ def as_now(target: TargetProcess, sets: Sequence[PageSet]) -> list[PageSet]:
     """
     found = []
     for pages in sets:
-        divided = [_divided(target, pages, at) for at in np.flatnonzero(pages.sizes > PAGE)]
-        small = pages.chosen(pages.sizes == PAGE)
+        divided = [_divided(target, pages, at) for at in np.flatnonzero(pages.sizes > PAGE_BYTES)]
+        small = pages.chosen(pages.sizes == PAGE_BYTES)
         for one in (small, *divided):
             if len(one.addresses):
                 now = query(target, one.addresses)

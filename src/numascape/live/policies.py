@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from numascape.errors import NumascapeError
-from numascape.live.mappings import PAGE
 from numascape.live.parts import Part
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.plan.plan import StructureRule
+from numascape.trace.format import PAGE_BYTES
 
 NodeNumbers = npt.NDArray[np.int32]
 Addresses = npt.NDArray[np.uint64]
@@ -75,7 +75,7 @@ class PageByPage:
         block = np.uint64(LARGE_BLOCK)
         following = np.append(addresses[1:], _LAST)
         large = (addresses % block == 0) & (following - addresses >= block)
-        ends = addresses + np.where(large, block, np.uint64(PAGE))
+        ends = addresses + np.where(large, block, np.uint64(PAGE_BYTES))
         first, end = (np.searchsorted(self.addresses, at) for at in (addresses, ends))
         best = np.full(len(addresses), STAYS, np.int32)
         most = np.zeros(len(addresses), np.int64)

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from numascape._native import live as native
+from numascape.trace.format import PAGE_BYTES
 
 # linux/capability.h
 _CAP_SYS_NICE: Final = 23
@@ -20,7 +21,7 @@ def calls_refused() -> str:
     """What to do if move_pages(2) is forbidden here for every process; empty if it is not."""
     nothing = np.array([], np.uint64)
     try:
-        native.query_nodes(os.getpid(), np.array([4096], np.uint64))
+        native.query_nodes(os.getpid(), np.array([PAGE_BYTES], np.uint64))
         error, _ = native.move_pages(os.getpid(), nothing, nothing.astype(np.int32), False)
     except OSError as refusal:
         error = refusal.errno or 0

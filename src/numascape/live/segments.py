@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from numascape.live.file_cache import cached_mapping
-from numascape.live.mappings import PAGE, read_mappings
+from numascape.live.mappings import read_mappings
 from numascape.live.page_sets import find_pages
 from numascape.live.parts import Namer
 from numascape.live.plans import Move, usual_nodes
@@ -22,6 +22,7 @@ from numascape.live.room import usable_nodes
 from numascape.live.selection import parts_named
 from numascape.live.targets import TargetProcess, target_of
 from numascape.live.threads import read_threads
+from numascape.trace.format import PAGE_BYTES
 
 
 def segments_of(target: TargetProcess, names: Sequence[str]) -> list[Path]:
@@ -37,7 +38,7 @@ def segments_of(target: TargetProcess, names: Sequence[str]) -> list[Path]:
         mapping = mappings[part.mapping]
         link = target.folder / "map_files" / f"{mapping.start:x}-{mapping.end:x}"
         is_segment = part.kind == "shared memory" and mapping.is_shared
-        if not is_segment or mapping.page_bytes != PAGE or not _can_be_opened(link):
+        if not is_segment or mapping.page_bytes != PAGE_BYTES or not _can_be_opened(link):
             return []
         found.setdefault((mapping.device, mapping.inode), link)
     return list(found.values())

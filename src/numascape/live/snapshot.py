@@ -101,7 +101,7 @@ def _no_memory(target: TargetProcess) -> str:
 
 
 def sampling(resident: int) -> int:
-    """Of how many windows one is looked at: a power of two."""
+    """One window in this many is examined: a power of two."""
     every = 1
     while resident > EXACT_BYTES * every and every < _MAX_EVERY:
         every *= 2

@@ -22,10 +22,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadMove
-from numascape.live.mappings import PAGE, Mapping
+from numascape.live.mappings import Mapping
 from numascape.live.page_sets import PageSet
 from numascape.live.policies import NodeNumbers
 from numascape.live.targets import TargetProcess, target_of
+from numascape.trace.format import PAGE_BYTES
 
 _MAGIC: Final = b"numascape undo 1\n"
 _LARGEST_HEADER: Final = 64 << 20
@@ -44,7 +45,7 @@ class _Range:
     name: Annotated[str, Field(max_length=1 << 13)]
     path: Annotated[str, Field(max_length=1 << 13)]
     inode: _Count
-    page_bytes: Annotated[int, Field(ge=PAGE, le=1 << 30)]
+    page_bytes: Annotated[int, Field(ge=PAGE_BYTES, le=1 << 30)]
     start: Annotated[int, Field(ge=0, lt=_LARGEST)]
     pages: Annotated[int, Field(ge=1, le=_MAX_PAGES)]
     stored: Annotated[int, Field(ge=1, lt=1 << 40)]
@@ -110,8 +111,8 @@ def write_undo(
 
 
 def _stream(pages: PageSet) -> bytes:
-    numbers = (pages.addresses - pages.addresses[0]) // np.uint64(PAGE)
-    sizes = pages.sizes // np.uint32(PAGE)
+    numbers = (pages.addresses - pages.addresses[0]) // np.uint64(PAGE_BYTES)
+    sizes = pages.sizes // np.uint32(PAGE_BYTES)
     columns = (numbers.astype("<u4"), sizes.astype("<u4"), pages.before.astype("<i2"))
     return zlib.compress(b"".join(column.tobytes() for column in columns), 1)
 
@@ -175,18 +176,18 @@ def _pages(file: BinaryIO, entry: _Range, path: Path) -> PageSet:
     counts = np.frombuffer(content, "<u4", entry.pages, 4 * entry.pages)
     nodes: NodeNumbers = np.frombuffer(content, "<i2", offset=8 * entry.pages).astype(np.int32)
     is_sound = (
-        entry.start % PAGE == 0
-        and entry.page_bytes % PAGE == 0
+        entry.start % PAGE_BYTES == 0
+        and entry.page_bytes % PAGE_BYTES == 0
         and bool((numbers[1:] > numbers[:-1]).all())
         and nodes.min() >= 0
         and nodes.max() < _MAX_NODES
         and counts.min() >= 1
-        and counts.max() <= _LARGEST_PAGE // PAGE
+        and counts.max() <= _LARGEST_PAGE // PAGE_BYTES
     )
     if not is_sound:
         raise _damaged(path)
-    sizes = (counts * np.uint32(PAGE)).astype(np.uint32)
-    addresses = np.uint64(entry.start) + numbers * np.uint64(PAGE)
+    sizes = (counts * np.uint32(PAGE_BYTES)).astype(np.uint32)
+    addresses = np.uint64(entry.start) + numbers * np.uint64(PAGE_BYTES)
     return PageSet(
         entry.name, entry.path, entry.inode, entry.page_bytes, addresses, sizes, nodes, nodes
     )

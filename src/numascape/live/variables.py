@@ -10,11 +10,12 @@ from typing import Final
 
 from numascape._native.symbols import Module, Symbols
 from numascape.elf_segments import PT_LOAD, Segments, read_segments
-from numascape.live.mappings import PAGE, Mapping, readable_path
+from numascape.live.mappings import Mapping, readable_path
 from numascape.live.targets import TargetProcess
+from numascape.trace.format import PAGE_BYTES
 
 # Modules with fewer bytes of writable data are not read: debug information may be large.
-_SMALLEST_DATA: Final = 16 * PAGE
+_SMALLEST_DATA: Final = 16 * PAGE_BYTES
 # User addresses are below it.
 _LARGEST: Final = 1 << 57
 
@@ -61,14 +62,14 @@ def read_module_data(target: TargetProcess, mappings: Sequence[Mapping]) -> Modu
         loaded = [segment for segment in segments.segments if segment.kind == PT_LOAD]
         if not loaded:
             continue
-        lowest = min(segment.address for segment in loaded) // PAGE * PAGE
+        lowest = min(segment.address for segment in loaded) // PAGE_BYTES * PAGE_BYTES
         bias = 0 if segments.fixed else mapping.start - lowest
         end = max(segment.address + segment.memory_bytes for segment in loaded) + bias
         if not 0 <= bias < end <= _LARGEST:
             continue
         own = [item for item in mappings if item.path == path]
         mapped_end = max(item.end for item in own)
-        end_of_pages = -(-end // PAGE) * PAGE
+        end_of_pages = -(-end // PAGE_BYTES) * PAGE_BYTES
         if mapped_end < end_of_pages:
             zeroed.append(Zeroed(mapped_end, end_of_pages, path))
         data = sum(item.end - item.start for item in own if "w" in item.permissions)
@@ -84,7 +85,7 @@ def _variables(modules: list[Module], paths: dict[str, str]) -> list[Variable]:
         Variable(item.address, item.address + item.size, item.name, paths[item.module],
                  item.file, item.line)
         for item in Symbols(modules).globals()
-        if item.size >= PAGE and item.module in paths
+        if item.size >= PAGE_BYTES and item.module in paths
     ]  # fmt: skip
 
 

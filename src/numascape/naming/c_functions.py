@@ -39,7 +39,7 @@ class Function:
     stored: dict[str, Node] = field(default_factory=dict)  # first place of a value
     untyped: set[str] = field(default_factory=set)  # local variables of type void*
     copied: dict[str, Node] = field(default_factory=dict)  # first variable that gets a value
-    # Of variables of arithmetic types: how many pointers and arrays lead to the number.
+    # For variables of arithmetic types: how many pointers and arrays lead to the number.
     numbers: dict[str, int] = field(default_factory=dict)
 
     def declares(self, name: str) -> bool:

@@ -66,7 +66,7 @@ def _distinct(columns: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints, I
         number, _ = positions(combined, (int(number.max(initial=0)) + 1) * width)
     count = int(number.max(initial=-1)) + 1
     first = np.zeros(count, np.int64)
-    # Of several assignments to a place, the last one stays: that of the first row.
+    # If a place is assigned several times, the last value stays: that of the first row.
     first[number[::-1]] = np.arange(len(number))[::-1]
     order = np.argsort(first)
     turn = np.zeros(count, np.int64)

@@ -29,7 +29,7 @@ CHECKS: Final = 20
 """The checks of each region in one aggregation: what `accesses` counts."""
 MAX_REGIONS: Final = 200
 MAX_COST: Final = 0.02
-"""Of one CPU. A check takes about a microsecond, on slow processors more."""
+"""A share of one CPU. A check takes about a microsecond, on slow processors more."""
 _MAX_SAMPLE_US: Final = 50_000
 MAX_FIRST: Final = MAX_REGIONS // 2
 """If there are this many regions or more, the kernel divides none."""

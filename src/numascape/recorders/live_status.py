@@ -23,6 +23,7 @@ from typing import Final, Literal
 
 from numascape._native import shard as native
 from numascape.quantities import bytes_text, count_text, counted
+from numascape.trace.format import PAGE_BYTES
 
 StatusPlace = Literal["line", "title"]
 
@@ -30,7 +31,6 @@ _INTERVAL_S: Final = 1.0
 # Reading the counters takes at most this share of the time of one CPU.
 _MAX_SHARE: Final = 0.02
 _LOWEST_PRIORITY: Final = 19
-_PAGE_BYTES: Final = 4096
 # Terminals without a title, which would print its text.
 _NO_TITLE: Final = frozenset({"", "dumb", "linux", "unknown"})
 
@@ -56,7 +56,7 @@ def count_so_far(folder: Path, seconds: float) -> SoFar:
             pages += used
             threads += alive
             processes += 1
-    return SoFar(seconds, accesses, pages * _PAGE_BYTES, threads, processes)
+    return SoFar(seconds, accesses, pages * PAGE_BYTES, threads, processes)
 
 
 def status_text(now: SoFar, before: SoFar) -> str:

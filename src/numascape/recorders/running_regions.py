@@ -49,7 +49,7 @@ class _Watched:
     """The sizes of all regions."""
     sample_us: int = 0
     cost: float = 0.0
-    """Of the kernel's thread, in CPUs."""
+    """The use of CPUs by the kernel's thread."""
     seconds: float = 0.0
 
     def name(self) -> None:

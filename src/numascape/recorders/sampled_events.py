@@ -45,7 +45,7 @@ class SampledEvent:
 
     @property
     def words(self) -> str:
-        """As numascape-faults wants it."""
+        """The argument for numascape-faults."""
         return (
             f"{self.kind}:{self.config}:{self.config1}:{self.precise}:{self.frequency}:"
             f"{self.period}"

@@ -62,7 +62,7 @@ def experiment_data(experiment: Experiment) -> dict[str, Any]:
 
 
 def conclusion(results: Sequence[ExperimentResult]) -> str:
-    """Where fewest pages are local as programs usually run, and what the other ways change."""
+    """The size with the fewest local pages in a usual run, and what the other ways change there."""
     usual = [one for one in results if one.way == _USUAL]
     if not usual:
         return ""

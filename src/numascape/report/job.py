@@ -225,7 +225,7 @@ def _cells(job: AnalysedJob, shown: pl.DataFrame) -> JobCells:
         .group_by("at")
         .agg(
             pl.col("known", "remote").sum(),
-            # Of several structures with one name, the mean, weighted by accesses.
+            # The mean over structures with one name, weighted by accesses.
             imbalance=(pl.col("busiest_share") * pl.col("threads") * pl.col("accesses")).sum()
             / pl.col("accesses").sum(),
             accesses=pl.col("accesses").sum(),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _MAX_LINES = 128
-"""Of a page: the modelled lines have at least 32 bytes."""
+"""In a page: the modelled lines have at least 32 bytes."""
 
 
 @dataclass(frozen=True)

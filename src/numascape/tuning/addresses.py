@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.live.mappings import PAGE, Mapping
+from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
+from numascape.trace.format import PAGE_BYTES
 from numascape.trace.schema import SCHEMAS
 
 KEY: Final = ["structure", "instance", "page"]
@@ -60,7 +61,7 @@ class LivingTrace(DerivedTrace):
                     "name": part.name,
                     "kind": "heap",
                     "size": largest,
-                    "pages": largest // PAGE,
+                    "pages": largest // PAGE_BYTES,
                     "instances": len(group),
                     "module": "",
                     "function": "",
@@ -126,7 +127,7 @@ class LivingTrace(DerivedTrace):
             used.unique()
             .join(structures, on="structure", how="semi")
             .join(self.whole.instances, on=["structure", "instance"])
-            .select(*KEY, address=(pl.col("address") // PAGE + pl.col("page")) * PAGE)
+            .select(*KEY, address=(pl.col("address") // PAGE_BYTES + pl.col("page")) * PAGE_BYTES)
             .sort(KEY)
         )
         starts, ends = (
@@ -144,7 +145,7 @@ class LivingTrace(DerivedTrace):
             [
                 part.kind in _PLACED
                 and "x" not in self.mappings[part.mapping].permissions
-                and part.end - part.start < _LARGEST * PAGE
+                and part.end - part.start < _LARGEST * PAGE_BYTES
                 for part in self.parts
             ],
             np.bool_,
@@ -161,7 +162,7 @@ class LivingTrace(DerivedTrace):
                 structure[part], instance[part] = first + number, at
                 start[part] = self.parts[part].start
         of = self._part_of["part"].to_numpy()
-        page = (self._part_of["address"].to_numpy() - start[of]) // np.uint64(PAGE)
+        page = (self._part_of["address"].to_numpy() - start[of]) // np.uint64(PAGE_BYTES)
         return self._part_of.select(KEY).with_columns(
             to=pl.Series(structure[of], dtype=pl.UInt32),
             to_instance=pl.Series(instance[of], dtype=pl.UInt32),

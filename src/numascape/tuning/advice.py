@@ -10,7 +10,7 @@ from numascape.errors import NumascapeError
 from numascape.findings.thresholds import MIN_RELEVANT_GAIN
 from numascape.host.node_memory import read_nodes
 from numascape.live.affinity import ThreadMove
-from numascape.live.mappings import PAGE, read_mappings
+from numascape.live.mappings import read_mappings
 from numascape.live.page_sets import PagesToMove, find_pages
 from numascape.live.parts import Namer
 from numascape.live.plans import Move
@@ -27,6 +27,7 @@ from numascape.prediction.model import Prediction, predict
 from numascape.prediction.policies import observed, placed_by_plan, replaced
 from numascape.prediction.speeds import speeds_of
 from numascape.trace import Trace
+from numascape.trace.format import PAGE_BYTES
 from numascape.tuning.addresses import LivingTrace, living_trace
 from numascape.tuning.placements import (
     StructureAdvice,
@@ -62,8 +63,9 @@ def share_of_threads(now: Prediction, after: Prediction) -> float:
 def is_worth_moving(now: Prediction, after: Prediction) -> bool:
     """Whether the move saves time, or lets threads that do not wait for each other do more.
 
-    While it was observed, each such thread did as much as it could. One whose memory is near did
-    more than others. It then is the slowest one for the same work, and gains nothing.
+    While it was observed, each such thread did as much work as it could. A thread with near memory
+    did more work than the others. The prediction is for the same work, so this thread is then the
+    slowest one, and gains nothing.
     """
     threads_gain = share_of_threads(now, after) <= 1.0 - MIN_RELEVANT_GAIN
     nobody_loses = after.relative < 1.0 + MIN_RELEVANT_GAIN
@@ -117,7 +119,7 @@ def _machine(living: LivingTrace, target: TargetProcess, threads: Sequence[Threa
     usable = set(usable_nodes(target))
     free = {node.node: node.usable for node in read_nodes(target.root) if node.node in usable}
     held = dict(living.placement.group_by("node").len().iter_rows())
-    room = {node: size + PAGE * held.get(node, 0) for node, size in free.items()}
+    room = {node: size + PAGE_BYTES * held.get(node, 0) for node, size in free.items()}
     # A size of 0 would be an unknown one.
     nodes = [replace(node, memory_bytes=max(1, room.get(node.node, 0))) for node in host.nodes]
     allowed = {cpu for thread in threads for cpu in thread.cpus} & set(host.cpus)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from numascape.live.mappings import PAGE
 from numascape.live.mappings import Mapping as LiveMapping
 from numascape.live.parts import Part
 from numascape.live.policies import PageByPage, Placement, policy_of_rule
 from numascape.plan.plan import Plan, StructureRule
 from numascape.prediction.policies import rules_of_structures
+from numascape.trace.format import PAGE_BYTES
 from numascape.tuning.addresses import KEY, LivingTrace
 
 
@@ -80,14 +80,14 @@ def _page_addresses(planned: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFr
     return (
         planned.filter(pl.col("share") == 1.0)
         .join(instances, on=KEY[:2])
-        .select("node", at=(pl.col("address") // PAGE + pl.col("page")) * PAGE)
+        .select("node", at=(pl.col("address") // PAGE_BYTES + pl.col("page")) * PAGE_BYTES)
         .sort("at")
         .unique("at", keep="first", maintain_order=True)
     )
 
 
 def _page_by_page(pages: pl.DataFrame, start: int, end: int) -> PageByPage:
-    mine = pages.filter((pl.col("at") >= start // PAGE * PAGE) & (pl.col("at") < end))
+    mine = pages.filter((pl.col("at") >= start // PAGE_BYTES * PAGE_BYTES) & (pl.col("at") < end))
     return PageByPage(
         mine["at"].to_numpy().astype(np.uint64), mine["node"].to_numpy().astype(np.int32)
     )
@@ -105,7 +105,9 @@ def structure_advice(
     for number, used in by_use.sort("count", "structure", descending=[True, False]).iter_rows():
         if number in rules:
             mine = held.filter(pl.col("structure") == number).sort("node")
-            before = {node: PAGE * pages for node, pages in mine.select("node", "len").iter_rows()}
+            before = {
+                node: PAGE_BYTES * pages for node, pages in mine.select("node", "len").iter_rows()
+            }
             yield StructureAdvice(
                 names[number], sum(before.values()), used / every, before, rules[number]
             )

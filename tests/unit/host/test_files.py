@@ -10,7 +10,7 @@ import pytest
 
 from numascape.host.experiment import cached_file
 from numascape.host.files import evict, look_at, regular_files
-from numascape.host.node_memory import PAGE
+from numascape.host.node_memory import KERNEL_PAGE_BYTES
 from numascape.host.triads import Worker, summarised
 
 
@@ -19,7 +19,7 @@ def written(tmp_path: Path) -> Path:
     """A file of 64 pages, all clean and in memory."""
     path = tmp_path / "written"
     with path.open("wb") as file:
-        file.write(os.urandom(64 * PAGE))
+        file.write(os.urandom(64 * KERNEL_PAGE_BYTES))
         file.flush()
         os.fsync(file.fileno())
     return path
@@ -27,7 +27,7 @@ def written(tmp_path: Path) -> Path:
 
 def test_pages_in_memory_are_counted_by_node(written: Path) -> None:
     (file,) = look_at([written])
-    assert (file.size, file.resident) == (64 * PAGE, 64)
+    assert (file.size, file.resident) == (64 * KERNEL_PAGE_BYTES, 64)
     assert file.nodes is not None
     assert sum(file.nodes.values()) == 64
 
@@ -42,7 +42,7 @@ def test_looking_reads_nothing_in(written: Path) -> None:
         assert (file.resident, file.nodes) == (0, {})
     with written.open("rb", buffering=0) as opened:
         os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        opened.seek(9 * PAGE)
+        opened.seek(9 * KERNEL_PAGE_BYTES)
         opened.read(1)
     (file,) = look_at([written])
     assert file.resident == sum((file.nodes or {}).values()) == 1
@@ -70,7 +70,7 @@ def test_only_regular_files_are_looked_at(tmp_path: Path, written: Path) -> None
 
 
 def test_the_experiments_file_has_no_name(tmp_path: Path) -> None:
-    with cached_file(tmp_path, 3 * PAGE, 0):
+    with cached_file(tmp_path, 3 * KERNEL_PAGE_BYTES, 0):
         assert list(tmp_path.iterdir()) == []
     assert list(tmp_path.iterdir()) == []
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from numascape.host.node_memory import PAGE
+from numascape.host.node_memory import KERNEL_PAGE_BYTES
 from numascape.host.state import HostState, read_state
 from numascape.host.sweep_bounds import goal, next_step
 from numascape.host.sweeping import sweep
@@ -116,6 +116,6 @@ def test_this_host_gives_and_gets_back() -> None:
     told: list[tuple[int, int, int]] = []
     (done,) = sweep([0], 32 * MIB, 0.0, False, lambda *now: told.append(now))
     assert done.held == (told[-1][1] if told else 0) <= 32 * MIB
-    assert done.held % PAGE == 0
+    assert done.held % KERNEL_PAGE_BYTES == 0
     assert done.full == (done.held > 31 * MIB)
     assert Path("/proc/self/oom_score_adj").read_text() == before

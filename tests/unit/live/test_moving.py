@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 
 from numascape import NumascapeError
-from numascape.live.mappings import PAGE, read_mappings
+from numascape.live.mappings import read_mappings
 from numascape.live.moving import LARGEST_STEP, Pace, move_pages
 from numascape.live.page_sets import PageSet, query
 from numascape.live.targets import TargetProcess, target_of
+from numascape.trace.format import PAGE_BYTES
 
 STEPS = 4
 ATTEMPTS = 3  # of each step
@@ -41,10 +42,10 @@ def pages(target: TargetProcess) -> Iterator[PageSet]:
     with mmap.mmap(-1, size) as area:
         area[:] = b"x" * size
         first = ctypes.addressof(ctypes.c_char.from_buffer(area))
-        addresses = first + PAGE * np.arange(size // PAGE, dtype=np.uint64)
+        addresses = first + PAGE_BYTES * np.arange(size // PAGE_BYTES, dtype=np.uint64)
         nodes = query(target, addresses)
-        sizes = np.full(len(addresses), PAGE, np.uint32)
-        yield PageSet("area", "", 0, PAGE, addresses, sizes, nodes, nodes)
+        sizes = np.full(len(addresses), PAGE_BYTES, np.uint32)
+        yield PageSet("area", "", 0, PAGE_BYTES, addresses, sizes, nodes, nodes)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
@@ -77,10 +78,10 @@ def test_a_move_ends_when_the_process_executes_a_program() -> None:
         target = target_of(process.pid)
         assert target is not None
         (heap,) = (one for one in read_mappings(target) if one.path == "[heap]")
-        addresses = np.arange(heap.start, heap.end, PAGE, dtype=np.uint64)
+        addresses = np.arange(heap.start, heap.end, PAGE_BYTES, dtype=np.uint64)
         nodes = np.zeros(len(addresses), np.int32)
         sizes = np.full(len(addresses), LARGEST_STEP, np.uint32)  # each is a step
-        pages = PageSet("heap", "", 0, PAGE, addresses, sizes, nodes, nodes)
+        pages = PageSet("heap", "", 0, PAGE_BYTES, addresses, sizes, nodes, nodes)
         asked = itertools.count()
 
         def executes() -> bool:

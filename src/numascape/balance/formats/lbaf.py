@@ -19,7 +19,7 @@ from numascape.balance.graph import TaskGraph, task_graph
 from numascape.errors import NumascapeError
 
 LBAF_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})\.json(\.br|\.gz)?$"
-"""As vt names the files: data.0.json, data.1.json..."""
+"""vt's names of the files: data.0.json, data.1.json..."""
 
 _RANK_NAME: Final = r"^(?P<stem>.+)\.(?P<rank>\d{1,7})(?P<rest>(\.[A-Za-z]\w*)*)$"
 """The files of a data set may have other names: old.0, run.0.vom.gz."""

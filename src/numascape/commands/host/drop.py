@@ -64,19 +64,19 @@ def drop(
 
 def _evict(files: list[Path], node: int | None) -> None:
     from numascape.host.files import evict, regular_files
-    from numascape.host.node_memory import PAGE
+    from numascape.host.node_memory import KERNEL_PAGE_BYTES
     from numascape.quantities import bytes_text, counted
 
     done = evict(regular_files(files), node)
     places = [
-        f"{bytes_text(PAGE * pages)} on node {place}" if place >= 0 else
-        f"{bytes_text(PAGE * pages)} on unknown nodes"
+        f"{bytes_text(KERNEL_PAGE_BYTES * pages)} on node {place}" if place >= 0 else
+        f"{bytes_text(KERNEL_PAGE_BYTES * pages)} on unknown nodes"
         for place, pages in sorted(done.freed.items()) if pages
     ]  # fmt: skip
     freed = ", ".join(places) or "nothing"
     terminal.output().print(f"freed of {done.files} files: {freed}", soft_wrap=True)
     if done.kept:
-        stays = bytes_text(PAGE * done.kept)
+        stays = bytes_text(KERNEL_PAGE_BYTES * done.kept)
         terminal.say(f"{stays} were not freed: dirty (sync first), mapped by a program, or locked")
     if done.foreign:
         others = counted(done.foreign, "file")

@@ -58,7 +58,7 @@ def _document(file: FilePages) -> dict[str, object]:
 
 
 def _print(found: list[FilePages], numbers: list[int], top: int) -> None:
-    from numascape.host.node_memory import PAGE
+    from numascape.host.node_memory import KERNEL_PAGE_BYTES
     from numascape.quantities import bytes_text, counted
 
     console = terminal.output()
@@ -70,14 +70,18 @@ def _print(found: list[FilePages], numbers: list[int], top: int) -> None:
     for file in known[:top]:
         pages = [file.resident, *(None if file.nodes is None else file.on(n) for n in numbers)]
         pages.append(file.dirty)
-        cells = ["unknown" if count is None else bytes_text(PAGE * count) for count in pages]
+        cells = [
+            "unknown" if count is None else bytes_text(KERNEL_PAGE_BYTES * count) for count in pages
+        ]
         table.add_row(*cells, bytes_text(file.size), terminal.printable(str(file.path)))
     console.print(table)
     resident = sum(file.resident or 0 for file in known)
-    sums = [f"{bytes_text(PAGE * resident)} of {counted(len(found), 'file')} in memory"]
+    sums = [
+        f"{bytes_text(KERNEL_PAGE_BYTES * resident)} of {counted(len(found), 'file')} in memory"
+    ]
     for node in numbers:
         there = sum(file.on(node) for file in known)
-        sums.append(f"{bytes_text(PAGE * there)} on node {node}")
+        sums.append(f"{bytes_text(KERNEL_PAGE_BYTES * there)} on node {node}")
     console.print(", ".join(sums), soft_wrap=True)
     unknown = sum(file.resident is None or file.nodes is None for file in found)
     if unknown:

@@ -75,7 +75,7 @@ def _home_lines(run: Run) -> pl.DataFrame:
         .join(every, on=_OF_THREAD)
         .filter(pl.col("times") >= MIN_HOME_SHARE * pl.col("every"))
         .filter(pl.col("writing") >= MIN_WRITTEN_SHARE * pl.col("times"))
-        # Who only sets and collects the values of others does not disturb them.
+        # A thread that only sets and collects the values of others does not disturb them.
         .filter(pl.col("times") >= MAX_IDLE_RATIO * pl.col("times").mean().over(_LINE))
         .sort(*_LINE, "thread")
     )

@@ -23,7 +23,7 @@ def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if subject.pattern is not Pattern.GROUPS or already_spread(subject):
         return None
-    # Of two threads that share a page, the one that touched it first does half of the work.
+    # If two threads share a page, the one that touched it first does half of the work.
     if not subject.far_from(MIN_FOREIGN_SHARE / 2):
         return None
     return Finding(
