@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from numascape.errors import NumascapeError
-from numascape.live.policies import Policy
+from numascape.live.policies import MovePolicy
 from numascape.live.targets import TargetProcess, read_stat
 from numascape.live.threads import Thread, read_threads
 from numascape.plan.number_lists import parse_numbers
@@ -36,7 +36,7 @@ class ThreadResults:
 
 
 def by_policy(
-    threads: Sequence[Thread], policy: Policy, cpus: Mapping[int, tuple[int, ...]]
+    threads: Sequence[Thread], policy: MovePolicy, cpus: Mapping[int, tuple[int, ...]]
 ) -> list[ThreadMove]:
     """All threads on the CPUs of the policy's nodes.
 

@@ -40,7 +40,7 @@ class Placement(Protocol):
 
 
 @dataclass(frozen=True)
-class Policy:
+class MovePolicy:
     """A policy and its nodes; `weights` for weighted-interleave, `parts` as in StructureRule.
 
     `whole` are the first and the end address that `parts` divide, if the part is a piece of it.
@@ -87,7 +87,7 @@ class PageByPage:
         return best
 
 
-def parse_policy(text: str, usual: Sequence[int], local: Sequence[int]) -> Policy:
+def parse_policy(text: str, usual: Sequence[int], local: Sequence[int]) -> MovePolicy:
     """The policy in words such as `interleave`, `bind:0,2`, `spread:0-3`.
 
     Without nodes, `usual` are the nodes; `local` are those with threads. Raises NumascapeError.
@@ -101,15 +101,15 @@ def parse_policy(text: str, usual: Sequence[int], local: Sequence[int]) -> Polic
             )
         if not local:
             raise NumascapeError("local: the nodes of the threads are not known: use bind:N")
-        return Policy("local", tuple(local))
+        return MovePolicy("local", tuple(local))
     if name == "bind":
         if not colon:
             raise NumascapeError("bind needs a node: bind:0")
-        return Policy("bind", nodes)
+        return MovePolicy("bind", nodes)
     if name == "interleave":
-        return Policy("interleave", nodes)
+        return MovePolicy("interleave", nodes)
     if name == "spread":
-        return Policy("spread", nodes)
+        return MovePolicy("spread", nodes)
     raise NumascapeError(
         f"there is no policy {text[:40]!r}: use interleave, local, bind:N, or spread"
     )
@@ -142,20 +142,20 @@ def check_nodes(nodes: Sequence[int], usable: Sequence[int]) -> None:
             )
 
 
-def policy_of_rule(rule: StructureRule) -> Policy | None:
+def policy_of_rule(rule: StructureRule) -> MovePolicy | None:
     """The policy of a plan's rule; None for first-touch, which leaves pages alone."""
     if rule.policy == "first-touch":
         return None
     if rule.policy in {"bind", "preferred"}:
-        return Policy("bind", rule.nodes)
+        return MovePolicy("bind", rule.nodes)
     if rule.policy == "parts":
-        return Policy("parts", rule.nodes, parts=rule.parts)
+        return MovePolicy("parts", rule.nodes, parts=rule.parts)
     if rule.policy == "weighted-interleave":
-        return Policy("weighted-interleave", rule.nodes, weights=rule.weights)
-    return Policy("interleave", rule.nodes)
+        return MovePolicy("weighted-interleave", rule.nodes, weights=rule.weights)
+    return MovePolicy("interleave", rule.nodes)
 
 
-def _block_numbers(policy: Policy, part: Part, addresses: Addresses) -> npt.NDArray[np.int64]:
+def _block_numbers(policy: MovePolicy, part: Part, addresses: Addresses) -> npt.NDArray[np.int64]:
     size = part.end - part.start
     many = size >= _BLOCKS_PER_NODE * len(set(policy.nodes)) * LARGE_BLOCK
     many = many or (part.kind == "tensor" and size >= _LARGE_TENSOR)
@@ -163,12 +163,16 @@ def _block_numbers(policy: Policy, part: Part, addresses: Addresses) -> npt.NDAr
     return (addresses // np.uint64(block)).astype(np.int64)
 
 
-def _interleave(policy: Policy, part: Part, addresses: Addresses, _now: NodeNumbers) -> NodeNumbers:
+def _interleave(
+    policy: MovePolicy, part: Part, addresses: Addresses, _now: NodeNumbers
+) -> NodeNumbers:
     numbers = _block_numbers(policy, part, addresses)
     return np.array(policy.nodes, np.int32)[numbers % len(policy.nodes)]
 
 
-def _weighted(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
+def _weighted(
+    policy: MovePolicy, part: Part, addresses: Addresses, now: NodeNumbers
+) -> NodeNumbers:
     dealt = [
         node
         for node, weight in zip(policy.nodes, policy.weights, strict=True)
@@ -177,20 +181,20 @@ def _weighted(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers
     return _interleave(replace(policy, nodes=tuple(dealt)), part, addresses, now)
 
 
-def _bind(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
+def _bind(policy: MovePolicy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
     """Pages on one of the nodes stay; the others are interleaved."""
     wanted = _interleave(policy, part, addresses, now)
     wanted[np.isin(now, policy.nodes)] = STAYS
     return wanted
 
 
-def _spread(policy: Policy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
+def _spread(policy: MovePolicy, part: Part, addresses: Addresses, now: NodeNumbers) -> NodeNumbers:
     count = len(policy.nodes)
     bounds = tuple(number / count for number in range(count + 1))
     return _parts(replace(policy, parts=bounds), part, addresses, now)
 
 
-def _parts(policy: Policy, part: Part, addresses: Addresses, _now: NodeNumbers) -> NodeNumbers:
+def _parts(policy: MovePolicy, part: Part, addresses: Addresses, _now: NodeNumbers) -> NodeNumbers:
     """Page k of n begins at the fraction k / n of the part."""
     start, end = policy.whole or (part.start, part.end)
     where = (addresses.astype(np.int64) - start).astype(np.float64) / (end - start)
@@ -198,7 +202,7 @@ def _parts(policy: Policy, part: Part, addresses: Addresses, _now: NodeNumbers) 
     return np.array(policy.nodes, np.int32)[numbers]
 
 
-_Assign = Callable[[Policy, Part, Addresses, NodeNumbers], NodeNumbers]
+_Assign = Callable[[MovePolicy, Part, Addresses, NodeNumbers], NodeNumbers]
 _POLICIES: Final[dict[MovePolicyName, _Assign]] = {
     "interleave": _interleave,
     "weighted-interleave": _weighted,

@@ -12,7 +12,7 @@ from numascape.errors import NumascapeError
 from numascape.live.mapping_names import file_name
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
-from numascape.live.policies import Policy, policy_of_rule
+from numascape.live.policies import MovePolicy, policy_of_rule
 from numascape.plan.plan import Plan, StructureRule
 
 
@@ -20,11 +20,11 @@ from numascape.plan.plan import Plan, StructureRule
 class Selection:
     """Parts, each with its policy, and the names of rules that fit nothing in this process."""
 
-    chosen: tuple[tuple[Part, Policy], ...]
+    chosen: tuple[tuple[Part, MovePolicy], ...]
     unmet: tuple[str, ...] = ()
 
 
-def select_all(parts: Sequence[Part], mappings: Sequence[Mapping], policy: Policy) -> Selection:
+def select_all(parts: Sequence[Part], mappings: Sequence[Mapping], policy: MovePolicy) -> Selection:
     """All memory but that of executables and libraries, which is small and shared."""
     return Selection(
         tuple(
@@ -37,7 +37,7 @@ def select_all(parts: Sequence[Part], mappings: Sequence[Mapping], policy: Polic
     )
 
 
-def select_structures(parts: Sequence[Part], names: Sequence[str], policy: Policy) -> Selection:
+def select_structures(parts: Sequence[Part], names: Sequence[str], policy: MovePolicy) -> Selection:
     """The parts with these names (globs). Raises NumascapeError if a name fits none."""
     return Selection(tuple((part, policy) for part in parts_named(parts, names)))
 
@@ -61,7 +61,7 @@ def select_file(
     mappings: Sequence[Mapping],
     path: Path,
     tensors: str | None,
-    policy: Policy,
+    policy: MovePolicy,
 ) -> Selection:
     """The parts of a mapped file, or those of its tensors whose names fit a glob.
 

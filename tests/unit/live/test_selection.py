@@ -11,7 +11,7 @@ from numascape import NumascapeError
 from numascape.live.affinity import by_plan, by_policy
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
-from numascape.live.policies import Policy
+from numascape.live.policies import MovePolicy
 from numascape.live.room import Room, usable_nodes
 from numascape.live.selection import (
     select_all,
@@ -24,7 +24,7 @@ from numascape.live.threads import Thread, read_threads
 from numascape.plan import Plan, StructureRule, ThreadRule
 
 PAGE = 4096
-POLICY = Policy("interleave", (0, 1))
+POLICY = MovePolicy("interleave", (0, 1))
 MAPPINGS = [
     Mapping(0, 8 * PAGE, "r-xp", 0, "8:1", 5, "/bin/server"),
     Mapping(8 * PAGE, 16 * PAGE, "rw-p", 0, "0:0", 0, ""),
@@ -92,14 +92,14 @@ CPUS = {0: (0, 1), 1: (2, 3), 2: ()}
 def test_threads_follow_the_policy() -> None:
     threads = [thread(tid, tid % 2) for tid in range(4)]
 
-    def wanted(policy: Policy) -> list[tuple[int, ...]]:
+    def wanted(policy: MovePolicy) -> list[tuple[int, ...]]:
         return [move.wanted for move in by_policy(threads, policy, CPUS)]
 
-    assert wanted(Policy("spread", (0, 1))) == [(0, 1), (0, 1), (2, 3), (2, 3)]
-    assert wanted(Policy("bind", (1, 2))) == [(2, 3)] * 4
-    assert wanted(Policy("local", (0, 1))) == [(0, 1), (2, 3), (0, 1), (2, 3)]
+    assert wanted(MovePolicy("spread", (0, 1))) == [(0, 1), (0, 1), (2, 3), (2, 3)]
+    assert wanted(MovePolicy("bind", (1, 2))) == [(2, 3)] * 4
+    assert wanted(MovePolicy("local", (0, 1))) == [(0, 1), (2, 3), (0, 1), (2, 3)]
     with pytest.raises(NumascapeError, match="no CPUs"):
-        wanted(Policy("bind", (2,)))
+        wanted(MovePolicy("bind", (2,)))
 
 
 def test_threads_follow_a_plan() -> None:
