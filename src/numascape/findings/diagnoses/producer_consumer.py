@@ -17,7 +17,7 @@ from numascape.findings.advice import pin
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.kept import kept
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import Subject
+from numascape.findings.subject import Run, Subject
 from numascape.findings.thread_groups import has_separate_groups
 from numascape.findings.thresholds import (
     MAX_READS_PER_WRITE,
@@ -58,7 +58,7 @@ def diagnose(subject: Subject) -> Finding | None:
     run = subject.run
     if subject.row["size"] < MIN_CACHE_RESIDENT_BYTES:
         return None
-    handed = kept(run.trace, ("handed", subject.structure), lambda: _handed(subject))
+    handed = kept(run.trace, "handed", lambda: _handed(run)).get(subject.structure)
     if handed is None or not _is_stream(subject, handed):
         return None
     if handed.others * handed.reads < MIN_GAIN * run.accesses:
@@ -110,32 +110,38 @@ def _is_stream(subject: Subject, handed: Handed) -> bool:
     )
 
 
-def _handed(subject: Subject) -> Handed | None:
-    """What threads did outside of parallel regions while others lived; None if nothing is read."""
-    trace = subject.run.trace
-    rows = subject.run.rows.filter(
-        (pl.col("structure") == subject.structure) & pl.col("phase").is_in(loose_phases(trace))
-    )
+def _handed(run: Run) -> dict[int, Handed]:
+    """What threads did outside of parallel regions while others lived, by structure.
+
+    Only of structures that are read and written there.
+    """
+    rows = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
     used = (
-        used_while_others_lived(trace, rows)
-        .group_by(*PAGE[1:], "thread")
+        used_while_others_lived(run.trace, rows)
+        .group_by(*PAGE, "thread")
         .agg(pl.col("reads", "writes").sum())
     )
-    by_thread = used.group_by("thread").agg(pl.col("reads", "writes").sum()).sort("thread")
-    reads, writes = int(by_thread["reads"].sum()), int(by_thread["writes"].sum())
-    if not reads or not writes:
-        return None
-    parts = by_thread.with_columns(pl.col("reads") / reads, pl.col("writes") / writes)
-    by_others = used.filter(
-        pl.col("writes") <= MIN_USER_SHARE * pl.col("writes").sum().over(PAGE[1:]),
-        pl.col("writes").sum().over(PAGE[1:]) > 0,
+    written = pl.col("writes").sum().over(PAGE)
+    by_others = used.filter(pl.col("writes") <= MIN_USER_SHARE * written, written > 0)
+    read_by_others: dict[int, int] = dict(
+        by_others.group_by("structure").agg(pl.col("reads").sum()).iter_rows()
     )
-    least = MIN_USER_SHARE / by_thread.height
-    return Handed(
-        reads=reads,
-        writes=writes,
-        roles=float((parts["reads"] - parts["writes"]).abs().sum()) / 2,
-        others=share_of(float(by_others["reads"].sum()), reads),
-        producers=tuple(parts.filter(pl.col("writes") >= least)["thread"]),
-        consumers=tuple(parts.filter(pl.col("reads") >= least)["thread"]),
-    )
+    by_thread = used.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
+    found = {}
+    for (structure,), table in (
+        by_thread.sort("thread").partition_by("structure", as_dict=True).items()
+    ):
+        reads, writes = int(table["reads"].sum()), int(table["writes"].sum())
+        if not reads or not writes:
+            continue
+        parts = table.with_columns(pl.col("reads") / reads, pl.col("writes") / writes)
+        least = MIN_USER_SHARE / table.height
+        found[int(structure)] = Handed(
+            reads=reads,
+            writes=writes,
+            roles=float((parts["reads"] - parts["writes"]).abs().sum()) / 2,
+            others=share_of(float(read_by_others.get(structure, 0)), reads),
+            producers=tuple(parts.filter(pl.col("writes") >= least)["thread"]),
+            consumers=tuple(parts.filter(pl.col("reads") >= least)["thread"]),
+        )
+    return found
