@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from numascape.analysis.collecting import collected
 from numascape.analysis.sharing import PAGE
 
 
@@ -55,7 +56,7 @@ def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     if phases == 1:  # saves a copy of a table that may have tens of millions of rows
         return accesses.select(*keys, "reads", "writes")
     sums = accesses.lazy().group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
-    return sums.collect(engine="streaming")
+    return collected(sums, accesses.height)
 
 
 def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
@@ -65,9 +66,10 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     """
     use = per_thread.lazy().with_columns(accesses=pl.col("reads") + pl.col("writes"))
     first = first_touch.lazy()
+    rows = per_thread.height + first_touch.height
     # One after the other, to need the memory of only one at a time.
     summary = [
-        query.collect(engine="streaming")
+        collected(query, rows)
         for query in (
             _by_page(use),
             _by_thread(use),
@@ -76,10 +78,11 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
             _places(first),
         )
     ]
-    rows = [{row["structure"]: row for row in table.to_dicts()} for table in summary]
-    by_page, by_thread, touchers, own, places = rows
-    toucher_accesses = _toucher_accesses(use, summary[2])
-    others = _others(use, summary[1])
+    by_page, by_thread, touchers, own, places = (
+        {row["structure"]: row for row in table.to_dicts()} for table in summary
+    )
+    toucher_accesses = _toucher_accesses(use, summary[2], rows)
+    others = _others(use, summary[1], rows)
     facts = {}
     for structure in sorted({*by_page, *touchers}):
         facts[structure] = _facts(
@@ -157,13 +160,13 @@ def _places(first: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame) -> dict[int, int]:
+def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame, rows: int) -> dict[int, int]:
     named = touchers.lazy().select("structure", pl.col("toucher").alias("thread"))
     sums = use.join(named, on=["structure", "thread"], how="semi").group_by("structure")
-    return dict(sums.agg(pl.col("accesses").sum()).collect().iter_rows())
+    return dict(collected(sums.agg(pl.col("accesses").sum()), rows).iter_rows())
 
 
-def _others(use: pl.LazyFrame, by_thread: pl.DataFrame) -> dict[int, float]:
+def _others(use: pl.LazyFrame, by_thread: pl.DataFrame, rows: int) -> dict[int, float]:
     """By structure, `dominance` without the accesses of the structure's busiest thread."""
     accesses = pl.col("reads") + pl.col("writes")
     mainly_one = by_thread.filter(pl.col("threads") > 2, 2 * pl.col("busiest_accesses") >= accesses)
@@ -173,7 +176,7 @@ def _others(use: pl.LazyFrame, by_thread: pl.DataFrame) -> dict[int, float]:
         pl.col("thread") != pl.col("busiest")
     )
     share = pl.col("top").sum() / pl.col("total").sum()
-    table = _pages(rest).group_by("structure").agg(share=share).collect()
+    table = collected(_pages(rest).group_by("structure").agg(share=share), rows)
     return dict(table.iter_rows())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.collecting import collected
 from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
@@ -67,12 +68,11 @@ def index_of(*tables: pl.DataFrame) -> PageIndex:
 
     Raises NumascapeError if structures are larger than any memory.
     """
-    sizes = (
-        pl.concat([table.lazy().select(PAGE) for table in tables])
-        .group_by("structure")
-        .agg(width=pl.col("page").max(), instances=pl.col("instance").max())
-        .collect(engine="streaming")
+    every = pl.concat([table.lazy().select(PAGE) for table in tables])
+    largest = every.group_by("structure").agg(
+        width=pl.col("page").max(), instances=pl.col("instance").max()
     )
+    sizes = collected(largest, sum(table.height for table in tables))
     number = sizes["structure"].to_numpy().astype(np.int64)
     count = int(number.max(initial=-1)) + 1
     width, instances = np.zeros(count, np.int64), np.zeros(count, np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.analysis.collecting import collected
 from numascape.analysis.sharing import PAGE
 from numascape.trace import Trace
 
@@ -21,7 +22,7 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
     """
     known = pl.col("node") >= 0
     pages = trace.placement.lazy().filter(known).select(*PAGE, page_node=pl.col("node"))
-    return (
+    sums = (
         accesses.lazy()
         .join(pages.unique(PAGE), on=PAGE, how="left")
         .group_by(*{*keys, "thread"}, "page_node")
@@ -30,8 +31,8 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
         .with_columns(pl.col("page_node").cast(pl.Int64).fill_null(UNKNOWN))
         .group_by(*keys, "thread_node", "page_node")
         .agg(pl.col("accesses").sum())
-        .collect(engine="streaming")
     )
+    return collected(sums, accesses.height)
 
 
 def thread_nodes(trace: Trace) -> pl.DataFrame:

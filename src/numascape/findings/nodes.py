@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.collecting import collected
 from numascape.analysis.sharing import PAGE
 from numascape.machine.description import Machine, same_nodes
 from numascape.prediction.layout import observed_nodes
@@ -43,7 +44,7 @@ class Nodes:
 
     def traffic(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Accesses of `rows` by structure, thread_node and node of the page; known ones only."""
-        return (
+        sums = (
             rows.lazy()
             .group_by(*PAGE, "thread")
             .agg(count=(pl.col("reads") + pl.col("writes")).sum())
@@ -51,8 +52,8 @@ class Nodes:
             .join(self.threads.lazy(), on="thread")
             .group_by("structure", "thread_node", "node")
             .agg(accesses=(pl.col("count") * pl.col("share")).sum())
-            .collect(engine="streaming")
         )
+        return collected(sums, rows.height)
 
 
 def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:

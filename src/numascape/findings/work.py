@@ -19,6 +19,7 @@ from collections.abc import Collection
 
 import polars as pl
 
+from numascape.analysis.collecting import collected
 from numascape.analysis.facts import Facts, measure, per_thread_pages
 from numascape.analysis.sharing import PAGE
 from numascape.findings.thresholds import (
@@ -42,7 +43,7 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     loose = pl.col("phase").is_in(loose_phases(trace))
     used = accesses.filter(_COUNT > 0)
     initialisers = _initialisers(trace, used)
-    parallel = _parallel(used).filter(~loose).collect()
+    parallel = collected(_parallel(used).filter(~loose), used.height)
     bound = used.filter(~loose).join(parallel, on=["structure", "phase"], how="semi")
     free = used.filter(loose)
     free = free.join(initialisers, on=["structure", "thread"], how="anti")
@@ -50,7 +51,8 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
     # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
-    beside = beside.join(_parallel(beside).collect(), on=["structure", "phase"], how="semi")
+    several = collected(_parallel(beside), beside.height)
+    beside = beside.join(several, on=["structure", "phase"], how="semi")
     alone = free.join(bound.select("structure").unique(), on="structure", how="anti")
     return pl.concat([bound, beside, alone])
 
@@ -94,7 +96,7 @@ def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     # Accesses besides writing each byte once; an initialisation makes at most one write per byte.
     again = pl.col("writes").cast(pl.Float64) - pl.col("pages") * PAGE_BYTES
     beside = pl.col("reads") + again.clip(lower_bound=0)
-    return (
+    found = (
         serial.join(by_thread, on=["structure", "thread"], how="left")
         .with_columns(pl.col("reads", "writes").fill_null(0))
         .join(mean, on="structure")
@@ -103,8 +105,8 @@ def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
             | (beside > MAX_WORK_OF_INITIALISER * pl.col("mean"))
         )
         .select("structure", "thread")
-        .collect()
     )
+    return collected(found, accesses.height)
 
 
 def used_while_others_lived(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
@@ -136,7 +138,7 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
         .group_by("structure")
         .agg(mean=pl.col("pages").mean(), others=pl.len())
     )
-    return (
+    found = (
         pages.filter(is_main)
         .join(all_pages, on=PAGE, how="semi")
         .group_by("structure", "thread")
@@ -149,5 +151,5 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
             pl.col("mean") < MAX_PART_OF_PAGES * pl.col("total"),
         )
         .select("structure", "thread")
-        .collect()
     )
+    return collected(found, used.height)

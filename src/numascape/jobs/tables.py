@@ -163,11 +163,12 @@ def merge(several: Iterable[JobTables]) -> JobTables:
     for one in several:
         for name, frame in one.tables().items():
             collected[name].append(frame)
-    return JobTables(
-        **{
-            name: pl.concat([pl.DataFrame(schema=SCHEMAS[name]), *frames])
-            .unique(_KEYS[name], keep="any", maintain_order=False)
-            .sort(_KEYS[name])
-            for name, frames in collected.items()
-        }
-    )
+    return JobTables(**{name: _united(name, frames) for name, frames in collected.items()})
+
+
+def _united(name: str, frames: list[pl.DataFrame]) -> pl.DataFrame:
+    filled = [frame for frame in frames if frame.height]
+    if not filled:
+        return pl.DataFrame(schema=SCHEMAS[name])
+    rows = pl.concat(filled).unique(_KEYS[name], keep="any", maintain_order=False)
+    return rows.sort(_KEYS[name])
