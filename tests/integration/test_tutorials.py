@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the tutorials work as written, and print what is shown."""
+"""The commands of tutorials and how-to pages work as written, and print what is shown."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ import pytest
 from quality.external import ROOT
 
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
+# These two show only commands for processes and images that a test does not have.
+NOT_RUN = ("attach", "in-containers")
+PAGES = [
+    *TUTORIALS,
+    *(page for page in sorted((ROOT / "docs/how-to").glob("*.md")) if page.stem not in NOT_RUN),
+]
 
 
 def commands_of(text: str) -> list[tuple[str, list[str]]]:
@@ -30,6 +36,12 @@ def commands_of(text: str) -> list[tuple[str, list[str]]]:
             else:
                 found[-1][1].append(line)
     return found
+
+
+def files_of(text: str) -> dict[str, str]:
+    """Programs whose first line is a comment with the name of their file, and what follows it."""
+    found = re.findall(r"```\w+\n([#!] (\S+\.\w+)\n.*?)```", text, re.DOTALL)
+    return {name: content for content, name in found}
 
 
 def words(line: str) -> list[str]:
@@ -50,13 +62,15 @@ def needs_mpi() -> None:
         pytest.skip("MPI is not installed")
 
 
-@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("tutorial", PAGES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_commands_print_what_is_shown(tutorial: Path, tmp_path: Path) -> None:
     commands = commands_of(tutorial.read_text())
     if any(command.startswith("mpirun") for command, _ in commands):
         needs_mpi()
     folder = tmp_path / "clone/examples/build"
     shutil.copytree(ROOT / "examples/build", folder)
+    for name, content in files_of(tutorial.read_text()).items():
+        (folder / name).write_text(content)
     environment = {
         **os.environ,
         **MPI,
