@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,4 +37,26 @@ def test_a_process_at_its_limits_goes_on(programs: Path, tmp_path: Path, limit: 
         expect_refusal(process.pid, tmp_path, f"cannot be put into process {process.pid}")
         resource.prlimit(process.pid, kind, limits)
         assert state(process.pid) == before
+        assert end(process) == ("right\n", 42)
+
+
+# Traces one thread, until there is input.
+TRACER = """
+import ctypes, sys
+assert ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, None) == 0  # PTRACE_SEIZE
+print("traced", flush=True)
+sys.stdin.read(1)
+"""
+
+
+def test_a_process_with_a_traced_thread_is_refused(programs: Path, tmp_path: Path) -> None:
+    with running(programs / "attached", "1") as process:
+        threads = {int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()}
+        [thread] = threads - {process.pid}
+        command = [sys.executable, "-c", TRACER, str(thread)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tracer:
+            assert tracer.stdout is not None
+            assert tracer.stdout.readline() == b"traced\n"
+            expect_refusal(process.pid, tmp_path, f"is traced by process {tracer.pid}")
+            tracer.communicate(b"x")
         assert end(process) == ("right\n", 42)

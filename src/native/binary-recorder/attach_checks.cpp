@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -30,10 +31,10 @@ std::string link_of(const std::string& path) {
     return length > 0 ? std::string(target, static_cast<size_t>(length)) : std::string();
 }
 
-// The fields of /proc/PID/status, by name.
-std::map<std::string, std::string> status_of(int pid) {
+// The fields of /proc/PID/status or of another file like this, by name.
+std::map<std::string, std::string> fields_of(const std::string& path) {
     std::map<std::string, std::string> fields;
-    std::ifstream file(proc(pid, "status"));
+    std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
         const size_t colon = line.find(':');
         const size_t value = line.find_first_not_of(" \t", colon + 1);
@@ -57,19 +58,33 @@ Ids ids_in(const std::string& text) {
     return ids;
 }
 
+// A debugger may have only some threads; "" if it has none.
+std::string tracer_of(int pid) {
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
+        auto fields = fields_of(task.path() / "status");
+        if (!fields["TracerPid"].empty() && fields["TracerPid"] != "0") {
+            return fields["TracerPid"];
+        }
+    }
+    return "";
+}
+
 std::string check_state(int pid, std::map<std::string, std::string>& status) {
     const std::string process = "process " + std::to_string(pid);
     if (status["Tgid"] != std::to_string(pid)) {
         return std::to_string(pid) + " is a thread: use --pid " + status["Tgid"] + ", its process";
     }
-    if (status["TracerPid"] != "0") {
-        return process + " is traced by process " + status["TracerPid"] +
+    if (const std::string tracer = tracer_of(pid); !tracer.empty()) {
+        return process + " is traced by process " + tracer +
                " (a debugger?): detach that process first";
     }
     switch (status["State"][0]) {
         case 'Z':
         case 'X':
-            return process + " has ended already";
+            return process + (std::atoi(status["Threads"].c_str()) > 1
+                                  ? " goes on without its main thread: it cannot be recorded"
+                                  : " has ended already");
         case 'T':
         case 't':
             return process + " is stopped: continue it first (kill -CONT " + std::to_string(pid) +
@@ -104,6 +119,11 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
         (ours.st_ino != its.st_ino || ours.st_dev != its.st_dev ||
          (!namespaces.empty() && namespaces != link_of("/proc/self/ns/mnt")))) {
         return process + " has another root directory (chroot or container): run numascape there";
+    }
+    // DynamoRIO finds its options, and we tell it of threads, by their ids.
+    if (const std::string ids = link_of(proc(pid, "ns/pid"));
+        !ids.empty() && ids != link_of("/proc/self/ns/pid")) {
+        return process + " has other process ids for itself (a PID namespace): run numascape there";
     }
     return "";
 }
@@ -165,7 +185,7 @@ bool maps_hold(int pid, const char* text) {
 std::string examine(int pid, const std::string& home, const std::string& directory,
                     Target& target) {
     const std::string process = "process " + std::to_string(pid);
-    auto status = status_of(pid);
+    auto status = fields_of(proc(pid, "status"));
     if (pid <= 0 || status.empty()) {
         return "there is no " + process;
     }

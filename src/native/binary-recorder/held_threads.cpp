@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -85,6 +86,16 @@ bool exists(int process, int thread) {
         "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread), error);
 }
 
+// Then the kernel does not let us stop the thread, and says EPERM.
+bool is_ending(int process, int thread) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) +
+                       "/stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_end = stat.rfind(") ");
+    return name_end == std::string::npos || std::strchr("ZX", stat[name_end + 2]) != nullptr;
+}
+
 // False where the kernel does not tell.
 bool has_children(const std::filesystem::path& task) {
     std::ifstream children(task / "children");
@@ -97,7 +108,8 @@ bool has_children(const std::filesystem::path& task) {
 // A thread may end at any time; then there is nothing to hold.
 bool HeldThreads::stop(int thread) {
     if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
-        error_ = errno == ESRCH ? 0 : errno;
+        const int error = errno;
+        error_ = error == ESRCH || is_ending(process_, thread) ? 0 : error;
         return error_ == 0;
     }
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
