@@ -2,6 +2,7 @@
 // Code that a program writes through one mapping of its pages and executes through another, or that
 // a child writes: shared mappings, segments of System V, private mappings of a file.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -55,22 +56,68 @@ static void in_a_file(void) {
     CHECK(close(file) == 0);
 }
 
+static void write_file(int file, int value) {
+    unsigned char code[6];
+    generate(code, value);
+    CHECK(pwrite(file, code, sizeof code, 0) == sizeof code);
+}
+
+static unsigned char* map_private(int protection, int file) {
+    unsigned char* memory = mmap(NULL, PAGE, protection, MAP_PRIVATE, file, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory;
+}
+
 // The kernel copies a page of a private mapping only when it is written there.
 static void in_a_private_mapping(void) {
     const int file = memfd_create("code", MFD_CLOEXEC);
-    unsigned char code[6];
     CHECK(file >= 0 && ftruncate(file, PAGE) == 0);
     unsigned char* written = map(PROT_READ | PROT_WRITE, file);
-    unsigned char* executed = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
-    CHECK(executed != MAP_FAILED);
+    unsigned char* executed = map_private(PROT_READ | PROT_EXEC, file);
     write_and_run(written, executed);
     for (int i = 0; i < TIMES; i++) {
-        generate(code, 7 * i);
-        CHECK(pwrite(file, code, sizeof code, 0) == sizeof code);
+        write_file(file, 7 * i);
         run(executed, 7 * i);
     }
     unmap(written, executed);
     CHECK(close(file) == 0);
+}
+
+// Like a file that a loader reads, but the same process writes it: through a descriptor from before
+// or after the code was mapped, or in a mapping whose descriptor is closed.
+static void in_a_file_that_is_read(void) {
+    char name[] = "/tmp/code-XXXXXX";
+    int written = mkstemp(name);
+    const int read = open(name, O_RDONLY | O_CLOEXEC);
+    CHECK(written >= 0 && read >= 0);
+    write_file(written, 0);
+    unsigned char* executed = map_private(PROT_READ | PROT_EXEC, read);
+    unsigned char* protected = map_private(PROT_READ, read);
+    CHECK(mprotect(protected, PAGE, PROT_READ | PROT_EXEC) == 0);
+    for (int i = 0; i < TIMES; i++) {
+        write_file(written, i);
+        run(executed, i);
+        run(protected, i);
+    }
+    CHECK(close(written) == 0);
+    unmap(executed, protected);
+    executed = map_private(PROT_READ | PROT_EXEC, read);
+    run(executed, TIMES - 1);
+    written = open(name, O_WRONLY | O_CLOEXEC);
+    CHECK(written >= 0);
+    for (int i = 0; i < TIMES; i++) {
+        write_file(written, i);
+        run(executed, i);
+    }
+    CHECK(close(written) == 0 && munmap(executed, PAGE) == 0);
+    written = open(name, O_RDWR | O_CLOEXEC);
+    CHECK(written >= 0 && ftruncate(written, PAGE) == 0 && unlink(name) == 0);
+    unsigned char* shared = map(PROT_READ | PROT_WRITE, written);
+    CHECK(close(written) == 0);
+    executed = map_private(PROT_READ | PROT_EXEC, read);
+    write_and_run(shared, executed);
+    unmap(shared, executed);
+    CHECK(close(read) == 0);
 }
 
 static unsigned char* attach_segment(int segment, int flags) {
@@ -133,6 +180,7 @@ static void by_a_child(void) {
 static long work(void) {
     in_a_file();
     in_a_private_mapping();
+    in_a_file_that_is_read();
     in_a_segment();
     in_turn();
     by_a_child();
