@@ -44,13 +44,15 @@ def test_child_with_other_privileges_has_them(record: Any, tmp_path: Path) -> No
     assert (recording.output, recording.status) == ("1000\n", 7)
 
 
-def test_limit_below_what_recording_needs_is_refused(command: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "recorder"), [("f 100", "binary"), ("v 4000000", "binary"), ("v 4000000", "compiled")]
+)
+def test_limit_below_what_recording_needs_is_refused(
+    command: Path, built: Path, tmp_path: Path, limit: str, recorder: str
+) -> None:
+    recording = f"{command} record -q --recorder {recorder} -o {tmp_path}/a -- {built}/heap"
     finished = subprocess.run(
-        [
-            "sh",
-            "-c",
-            f"ulimit -f 100; exec {command} record -q -o {tmp_path}/a -- /bin/echo started",
-        ],
+        ["sh", "-c", f"ulimit -{limit}; exec {recording}"],
         capture_output=True,
         text=True,
         timeout=100,
@@ -58,4 +60,4 @@ def test_limit_below_what_recording_needs_is_refused(command: Path, tmp_path: Pa
     )
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.count("\n") == 1
-    assert "ulimit -f" in finished.stderr
+    assert list(tmp_path.iterdir()) == []

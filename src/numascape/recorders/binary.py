@@ -6,7 +6,11 @@ from __future__ import annotations
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.running import run_command, why_not_started
-from numascape.recorders.shard_files import ShardFilesServer, refuse_small_files
+from numascape.recorders.shard_files import (
+    ShardFilesServer,
+    refuse_small_address_space,
+    refuse_small_files,
+)
 from numascape.recording.options import RecordOptions
 from numascape.recording.session import Ended, Session
 
@@ -36,6 +40,7 @@ def run(session: Session) -> Ended:
     """
     home = installed_file("_recorder")
     refuse_small_files()
+    refuse_small_address_space()
     with ShardFilesServer(session.folder) as files:
         command = [
             str(home / "numascape-launch"),

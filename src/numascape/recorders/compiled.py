@@ -16,6 +16,7 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.running import launch_error, run_command
+from numascape.recorders.shard_files import refuse_small_address_space
 from numascape.recording.session import Ended, Session
 
 _ADDR_NO_RANDOMIZE = 0x0040000
@@ -56,6 +57,7 @@ def run(session: Session) -> Ended:
             f"{session.program[0]} was built by another version of numascape-cc, numascape-c++ or "
             "numascape-fc: build it again, or use --recorder binary"
         )
+    refuse_small_address_space()
     helper = str(installed_file("_recorder/numascape-faults"))
     command = [helper, str(session.folder), "--clock", "--", *session.program]
     ended = run_under_helper(session, command)

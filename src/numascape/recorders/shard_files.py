@@ -38,6 +38,16 @@ def refuse_small_files() -> None:
         )
 
 
+def refuse_small_address_space() -> None:
+    """Raise NumascapeError if our own limit on addresses is too low to record in the program."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit not in (resource.RLIM_INFINITY, -1) and limit < _MIN_LIMIT:
+        raise NumascapeError(
+            f"a process may have only {limit} bytes of address space here (ulimit -v), but the "
+            "recorder reserves 4 GiB for each thread: remove this limit, ulimit -v unlimited"
+        )
+
+
 class ShardFilesServer:
     """Serves requests in its own thread while the context is entered."""
 
