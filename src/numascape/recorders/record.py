@@ -212,13 +212,13 @@ def convert_session(session: Session, target: Path, progress: Progress) -> Trace
 
     Raises NumascapeError; the shards then stay.
     """
-    # Only here: a program starts sooner, and where nothing is converted, nothing is loaded for it.
-    from numascape.conversion.convert import convert
-    from numascape.trace.write import write_trace
-    from numascape.trace.write_part import write_part
-
-    progress("Converting what was recorded")
     try:
+        progress("Converting what was recorded")
+        # Only here: a program starts sooner, and where nothing is converted, nothing is loaded.
+        from numascape.conversion.convert import convert
+        from numascape.trace.write import write_trace
+        from numascape.trace.write_part import write_part
+
         trace = convert(session)
         if session.part is None:
             info = write_trace(target, trace.tables, trace.info)
