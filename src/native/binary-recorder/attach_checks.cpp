@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -82,9 +81,7 @@ std::string check_state(int pid, std::map<std::string, std::string>& status) {
     switch (status["State"][0]) {
         case 'Z':
         case 'X':
-            return process + (std::atoi(status["Threads"].c_str()) > 1
-                                  ? " goes on without its main thread: it cannot be recorded"
-                                  : " has ended already");
+            return process + " has ended already";
         case 'T':
         case 't':
             return process + " is stopped: continue it first (kill -CONT " + std::to_string(pid) +

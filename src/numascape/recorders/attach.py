@@ -32,7 +32,7 @@ def command_of_process(pid: int) -> list[str]:
     command = [word.decode(errors="surrogateescape") for word in words]
     if not command[0]:
         raise NumascapeError(
-            f"process {pid} is part of the kernel, or has ended: it has no program to record"
+            f"process {pid} is part of the kernel, or its main thread ended: it cannot be recorded"
         )
     return command
 
