@@ -119,13 +119,16 @@ function(_numascape_build_dynamorio)
   _numascape_patch_dynamorio()
   find_program(NUMASCAPE_NINJA NAMES ninja ninja-build REQUIRED)
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+  # Messages name their source file. DynamoRIO takes flags from the environment only.
+  set(same_names "-ffile-prefix-map=${_patched}/source=../source -ffile-prefix-map=${build}=.")
   # project() leaves its compilers in the environment, and DynamoRIO assembles with `as` alone.
   _numascape_run("configuring" ${CMAKE_COMMAND} -E env --unset=ASM --unset=ASMFLAGS
-    --unset=CFLAGS --unset=CXXFLAGS --unset=LDFLAGS ${CMAKE_COMMAND} -G Ninja
+    --unset=LDFLAGS "CFLAGS=${same_names}" "CXXFLAGS=${same_names}" ${CMAKE_COMMAND} -G Ninja
     "-DCMAKE_MAKE_PROGRAM=${NUMASCAPE_NINJA}"
     -S "${_patched}/source" -B "${build}"
     "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
-    # As in a wheel; not among the options, because builds without it work the same.
+    # The same in every folder, for the wheel. Not among the options that name the build, because builds
+    # without it work the same.
     -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--build-id=none
     ${_options})
   _numascape_run("building with ${processors} processes (a minute)"

@@ -21,6 +21,15 @@ foreach(_package gcc-12-base libbz2-1.0 libdw1 libelf1 libhwloc15 liblzma5 libme
   install(FILES "${_licence}" DESTINATION _licenses RENAME "${_package}.txt")
 endforeach()
 
+# DynamoRIO's libraries name their debug information by its checksum. The wheel does not have it.
+install(CODE "
+  set(recorder \"\${CMAKE_INSTALL_PREFIX}/_recorder\")
+  file(GLOB libraries \"\${recorder}/lib64/release/*.so\" \"\${recorder}/ext/lib64/release/*.so\")
+  foreach(library IN LISTS libraries)
+    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --remove-section=.gnu_debuglink \"\${library}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+
 # packaging/wheel/build makes the man pages.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/build/man/" DESTINATION "${SKBUILD_DATA_DIR}/share/man/man1"
         FILES_MATCHING PATTERN "*.1")

@@ -75,6 +75,22 @@ def test_the_wheel_is_small_and_says_what_is_in_it() -> None:
         assert any(name.startswith(f"lib{library}") for name in licences), library
 
 
+def test_nothing_in_the_wheel_depends_on_the_folder_of_the_build(tmp_path: Path) -> None:
+    with zipfile.ZipFile(_wheel()) as archive:
+        archive.extractall(tmp_path)
+    files = [path for path in (tmp_path / "numascape").rglob("*") if path.is_file()]
+    assert [path for path in files if os.fsencode(ROOT) in path.read_bytes()] == []
+    binaries = [path for path in files if path.read_bytes().startswith(b"\x7fELF")]
+    assert len(binaries) > 10
+    for path in binaries:
+        sections = subprocess.run(
+            ["readelf", "--sections", "--wide", path], capture_output=True, text=True, check=True
+        ).stdout
+        # Both are made from debug information, which names the folder of the sources.
+        for section in (".note.gnu.build-id", ".gnu_debuglink"):
+            assert section not in sections, f"{path}: {section}"
+
+
 def test_a_user_records_reports_and_runs_a_plan(system: System) -> None:
     for compiler in ("gcc", "cc", "clang"):
         assert system.run("sh", "-c", f"command -v {compiler}", check=False).returncode != 0
