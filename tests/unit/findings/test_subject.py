@@ -151,7 +151,9 @@ def test_who_takes_the_next_part_is_said_by_the_program_itself(
         schema={"function": pl.String, "file": pl.String},
     )
     sources = SimpleNamespace(takes_next_part=lambda file: file.endswith("pool.cpp"))
-    run: Any = SimpleNamespace(openmp=openmp, sources=sources, trace=SimpleNamespace(lines=lines))
+    run: Any = SimpleNamespace(
+        openmp=openmp, sources=sources, trace=SimpleNamespace(source_lines=lines)
+    )
     assert cast(Any, Run.takes_next_part).func(run) is takes
 
 
