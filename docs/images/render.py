@@ -81,12 +81,12 @@ PICTURES = (
     Picture(
         "report-dark",
         ("seismic", "serial", "-t", "16"),
-        structure="w->vx",
+        structure="wave.vx",
         part="#structure",
         scheme="dark",
     ),
-    Picture("seismic-serial", ("seismic", "serial", "-t", "16"), "", "w->vx", ".figure-grid"),
-    Picture("seismic-parallel", ("seismic", "parallel", "-t", "16"), "", "w->vx", ".figure-grid"),
+    Picture("seismic-serial", ("seismic", "serial", "-t", "16"), "", "wave.vx", ".figure-grid"),
+    Picture("seismic-parallel", ("seismic", "parallel", "-t", "16"), "", "wave.vx", ".figure-grid"),
     Picture("containers-vector", ("containers", "-t", "16", "vector"), "", "cells", ".figure-grid"),
     Picture(
         "containers-segmented",
@@ -103,14 +103,14 @@ PICTURES = (
     Picture(
         "source-lines",
         ("seismic", "serial", "-t", "16"),
-        structure="w->vx",
+        structure="wave.vx",
         part="section:has(#source-lines)",
     ),
-    Picture("call-paths", ("seismic", "serial", "-t", "16"), structure="w->vx", part=".call-paths"),
+    Picture("call-paths", ("seismic", "serial", "-t", "16"), structure="wave.vx", part=".call-paths"),
     Picture(
         "functions",
         ("seismic", "serial", "-t", "16"),
-        structure="w->vx",
+        structure="wave.vx",
         part=".call-paths",
         choice="accessing functions",
     ),
@@ -129,11 +129,11 @@ PICTURES = (
     Picture(
         "two-runs",
         ("seismic", "serial", "-t", "16"),
-        structure="w->vx",
+        structure="wave.vx",
         part=".pair",
         other=("seismic", "parallel", "-t", "16"),
     ),
-    Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "w->vx", phases_bar=True),
+    Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "wave.vx", phases_bar=True),
 )
 
 

@@ -62,14 +62,14 @@ def test_block_matmul_splits_c_in_halves(open_recording: Open) -> None:
 def test_serial_seismic_is_touched_by_thread_0(open_recording: Open) -> None:
     report = open_recording("seismic", "serial")
     assert "serial first touch" in report.page.locator(".card").first.inner_text()
-    report.choose("w->vx")
+    report.choose("wave.vx")
     assert all(report.drawn(FIRST, x / 10, 0.5 / THREADS) for x in range(1, 10))
     assert not any(report.drawn(FIRST, 0.5, (t + 0.5) / THREADS) for t in range(1, THREADS))
 
 
 def test_parallel_seismic_is_touched_by_its_users(open_recording: Open) -> None:
     report = open_recording("seismic", "parallel")
-    report.choose("w->vx")
+    report.choose("wave.vx")
     diagonal = [(t + 0.5) / THREADS for t in range(THREADS)]
     for x in diagonal:
         for y in diagonal:

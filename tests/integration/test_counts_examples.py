@@ -83,7 +83,7 @@ def test_halves_give_each_thread_two_chunks(record: Any, examples: Path) -> None
 @pytest.mark.parametrize("field", FIELDS)
 def test_serial_seismic_is_touched_by_main_first(record: Any, examples: Path, field: str) -> None:
     recording = record(examples / "seismic", "-t", THREADS, "serial")
-    touchers = first_touchers(recording, f"w->{field}")
+    touchers = first_touchers(recording, f"wave.{field}")
     assert len(touchers) >= 512
     assert set(touchers.values()) == {0}
 
@@ -93,8 +93,8 @@ def test_parallel_seismic_is_touched_by_its_users_first(
     record: Any, examples: Path, field: str
 ) -> None:
     recording = record(examples / "seismic", "-t", THREADS, "parallel")
-    touchers = first_touchers(recording, f"w->{field}")
-    users = main_users(by_page(recording, f"w->{field}"))
+    touchers = first_touchers(recording, f"wave.{field}")
+    users = main_users(by_page(recording, f"wave.{field}"))
     assert set(touchers.values()) == set(range(THREADS))
     own = sum(touchers[page] == users[page][0] for page in touchers)
     assert own >= 0.95 * len(touchers)

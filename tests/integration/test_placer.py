@@ -25,7 +25,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 FIRST, LAST = CPUS[0], CPUS[-1]
 INTERLEAVED = (
     StructureRule("block", "interleave", nodes=(0,)),
-    StructureRule("entry->memory", "parts", nodes=(0, 0), parts=(0, 0.3, 1)),
+    StructureRule("slots[slot].memory", "parts", nodes=(0, 0), parts=(0, 0.3, 1)),
 )
 
 
@@ -78,7 +78,7 @@ def run(tmp_path: Path, command: Path) -> RunPlanned:
 def test_the_heap_stays_sound(run: RunPlanned, programs: Path) -> None:
     found = run(Plan(structures=INTERLEAVED), programs / "placed_heap")
     assert (found.status, found.output, found.errors) == (0, "sound\n", "")
-    for name in ("block", "entry->memory"):
+    for name in ("block", "slots[slot].memory"):
         assert found.structure(name)["instances"] > 1000
         assert found.structure(name)["elsewhere"] == 0
         assert found.structure(name)["right"] > 0

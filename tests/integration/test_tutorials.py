@@ -45,8 +45,12 @@ def files_of(text: str) -> dict[str, str]:
 
 
 def words(line: str) -> list[str]:
-    """The words of a line. Numbers depend on the run, and columns on their widths."""
-    return re.sub(r"[\d.,]+", "N", line).split()
+    """The words of a line.
+
+    Numbers depend on the run, how many accesses a library needs depends on the processor, and
+    columns depend on their widths.
+    """
+    return re.sub(r"[\d.,]+(?: [kMG]\b)?", "N", line).split()
 
 
 # Open MPI starts programs of root, and more ranks than CPUs, only if it is told to.

@@ -153,7 +153,8 @@ SUMS = """select (select sum(abalance) from pgbench_accounts),
 def pgbench_while_it_moves(service: Service) -> dict[str, Any]:
     """The shared buffers are moved while transactions change what is in them."""
     pid = service.process.pid
-    segment = ("--structure", "PostgreSQL*", "--shared")
+    # Not its dynamic segments (PostgreSQL.1234), which grow meanwhile.
+    segment = ("--structure", "PostgreSQL's*", "--shared")
     load = subprocess.Popen(
         [POSTGRES / "pgbench", "-n", "-c", str(CLIENTS), "-t", str(TRANSACTIONS), *WHERE,
          "postgres"], stdout=subprocess.PIPE, text=True,

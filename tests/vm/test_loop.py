@@ -159,7 +159,7 @@ def test_a_partitioned_program_becomes_local(loops: dict[str, Loop]) -> None:
     assert found.after.remote_share < 0.2
     # 0.75 if the kernel keeps the main thread on one node while it initialises all memory.
     assert predicted_remote_share(loops["seismic"], moved=False) > 2 * found.after.remote_share
-    velocity = next(change for change in found.structures if change.site.name == "w->vx")
+    velocity = next(change for change in found.structures if change.site.name == "wave.vx")
     assert velocity.before is not None
     assert velocity.after is not None
     assert len(velocity.before.nodes) < len(velocity.after.nodes)

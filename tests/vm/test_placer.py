@@ -41,7 +41,7 @@ GUESTS = {
 }
 MATMUL = ("A", "B", "C")
 SORT = ("keys", "bucketed_keys", "key_buffer")
-WAVE = ("w->vx", "w->vy", "w->sxx", "w->lambda", "w->buoyancy")
+WAVE = ("wave.vx", "wave.vy", "wave.sxx", "wave.lambda", "wave.buoyancy")
 
 
 @dataclass(frozen=True)
