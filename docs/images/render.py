@@ -106,7 +106,9 @@ PICTURES = (
         structure="wave.vx",
         part="section:has(#source-lines)",
     ),
-    Picture("call-paths", ("seismic", "serial", "-t", "16"), structure="wave.vx", part=".call-paths"),
+    Picture(
+        "call-paths", ("seismic", "serial", "-t", "16"), structure="wave.vx", part=".call-paths"
+    ),
     Picture(
         "functions",
         ("seismic", "serial", "-t", "16"),
