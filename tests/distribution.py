@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
@@ -45,6 +47,11 @@ class FilesTogether(LoadFileScheduling):
         for other in self.assigned_work:
             self._reschedule(other)
         return killer
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Also to a process that has just died: `remove_node` hands its tests out again."""
+        with suppress(OSError):  # its channel is closed, but xdist does not know yet that it died
+            super()._assign_work_unit(node)
 
     def _reschedule(self, node: WorkerController) -> None:
         """Give a process at least two tests, or say that there are no more.
