@@ -311,7 +311,7 @@ def server(name: str) -> Running | None:
         process.terminate()
         return same and process.wait(600) == 0
 
-    return Running(process, lambda: len(client.answers) == 1, end, kind.serves(process.pid))
+    return Running(process, lambda: len(client.answers) == 1, end, kind.answering(process.pid))
 
 
 PROGRAMS: Final[dict[str, Callable[[], Running | None]]] = {

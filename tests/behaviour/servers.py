@@ -35,7 +35,7 @@ class Server:
     refuses_root: bool = False
     answers_in_a_child: bool = False
 
-    def serves(self, pid: int) -> int:
+    def answering(self, pid: int) -> int:
         """Return the process that answers; `pid` is the one that was started."""
         if not self.answers_in_a_child:
             return pid

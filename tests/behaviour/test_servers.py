@@ -100,6 +100,6 @@ def test_attached_to_answers_and_ends_as_by_itself(name: str) -> None:
     expected = by_itself(name)
     with short_folder() as folder, running(server, NATIVE, folder) as process:
         for _ in range(2):
-            with attached(server.serves(process.pid), folder, lambda: process.poll() is None):
+            with attached(server.answering(process.pid), folder, lambda: process.poll() is None):
                 assert server.ask(folder) == expected[0]
         assert (server.ask(folder), ended(process)) == expected

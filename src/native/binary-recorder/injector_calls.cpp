@@ -136,7 +136,8 @@ siginfo_t signal_that_came() {
     return info;
 }
 
-// The kernel accepts unchanged causes of a timer, a queue or sigqueue from us, but no other ones.
+// We may send a signal with its cause only if a timer, a queue or sigqueue sent it. The kernel
+// refuses all other causes from us.
 void send_again(int process, const siginfo_t& info) {
     if (info.si_code >= 0 || info.si_code == SI_TKILL ||
         syscall(SYS_rt_tgsigqueueinfo, process, process, info.si_signo, &info) != 0) {

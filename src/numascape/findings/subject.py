@@ -16,6 +16,7 @@ from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner, owner_of
 from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
+from numascape.findings.footprint import Footprint, footprint_of
 from numascape.findings.kept import kept
 from numascape.findings.nodes import Nodes
 from numascape.findings.page_use import PageUse, page_use
@@ -39,7 +40,6 @@ from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.teams import TraceOfTeams
 
-WORD = 8
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
 LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
@@ -121,10 +121,8 @@ class Run:
     @cached_property
     def takes_next_part(self) -> bool:
         """Whether threads of a program without OpenMP take the next part when they are free."""
-        if self.openmp:
-            return False
-        files = self.trace.source_lines.select("function", "file").unique().sort("file", "function")
-        return any(
+        files = self.trace.source_lines.select("function", "file").unique()
+        return not self.openmp and any(
             self.sources.takes_next_part(file)
             for function, file in files.iter_rows()
             if not is_library_code(function, file)
@@ -137,10 +135,7 @@ class Run:
 
     @cached_property
     def waited_on(self) -> frozenset[int]:
-        """The structures that threads access mostly while they wait for another thread.
-
-        How often they do so depends on how long they wait. It is no work.
-        """
+        """The structures that threads access mostly while they wait for another: no work."""
         return used_while_waiting(self.trace.source_lines, self.sources, self._least)
 
     @cached_property
@@ -230,6 +225,11 @@ class Subject:
     def use(self) -> PageUse:
         """How threads divide its pages in the work."""
         return kept(self.run.trace, ("use", self.structure), lambda: page_use(self.rows))
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """How much of it a thread uses in the work, and how often."""
+        return footprint_of(self.use, self.touched_bytes) if self.rows.height else Footprint()
 
     @cached_property
     def pattern(self) -> Pattern:

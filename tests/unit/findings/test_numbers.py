@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -22,8 +22,9 @@ from numascape.findings.diagnoses import (
     partitioned,
     remote_first_touch,
 )
+from numascape.findings.footprint import Footprint, footprint_of
 from numascape.findings.pattern import Pattern as Use
-from numascape.findings.subject import Run
+from numascape.findings.subject import Run, Subject
 from synthetic.patterns import PAGE, Pattern
 from unit.findings.pattern_cases import owned, use
 from unit.findings.run_cases import run_of, subject_of
@@ -125,19 +126,17 @@ def resident(name: str, pages: int, times: int, threads: int = 2) -> Any:
     """Threads that use each 8 bytes of as many pages so often."""
     return SimpleNamespace(
         name=name,
-        use=use(np.full((pages, threads), times * PAGE / 8)),
+        footprint=footprint_of(use(np.full((pages, threads), times * PAGE / 8)), pages * PAGE),
         rows=pl.DataFrame({"reads": [1]}),
-        touched_bytes=pages * PAGE,
         owner=Owner.PROGRAM,
         threads=tuple(range(threads)),
     )
 
 
 def test_what_is_not_used_in_the_work_needs_no_cache() -> None:
-    unused = resident("A", 4, 10)
-    unused.rows = unused.rows.clear()
-    assert cache_resident.footprint(unused) == (0.0, 0.0)
-    assert cache_resident.footprint(resident("A", 4, 10)) == (4.0 * PAGE, 10.0)
+    unused = SimpleNamespace(rows=pl.DataFrame({"reads": []}))
+    assert cast(Any, Subject.footprint).func(unused) == Footprint(0.0, 0.0)
+    assert resident("A", 4, 10).footprint == Footprint(4.0 * PAGE, 10.0)
 
 
 def stay(*subjects: Any) -> bool:
@@ -148,7 +147,7 @@ def stay(*subjects: Any) -> bool:
 
 
 def test_a_cache_holds_what_is_used_most() -> None:
-    assert cache_resident.footprint(resident("A", 3, 20)) == (3 * PAGE, 20.0)
+    assert resident("A", 3, 20).footprint == Footprint(3 * PAGE, 20.0)
     assert stay(resident("A", 32, 16))  # 128 KiB
     assert not stay(resident("A", 33, 16))
     assert not stay(resident("A", 32, 15))

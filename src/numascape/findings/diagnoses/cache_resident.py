@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import LINES, WORD, Subject
+from numascape.findings.subject import LINES, Subject
 from numascape.findings.thresholds import (
     DEFAULT_CACHE_BYTES,
     MAX_LINES_PER_ACCESS,
@@ -19,11 +17,9 @@ from numascape.findings.thresholds import (
     MIN_CACHE_RESIDENT_BYTES,
     MIN_CACHE_RESIDENT_SHARE,
     MIN_REUSE,
-    MIN_USER_SHARE,
     sureness,
 )
 from numascape.quantities import bytes_text, percent
-from numascape.trace.format import PAGE_BYTES
 
 
 def is_cache_resident(subject: Subject) -> bool:
@@ -38,41 +34,16 @@ def is_cache_resident(subject: Subject) -> bool:
         return False
     if LINES in subject.rows.columns:
         return int(subject.rows[LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
-    size, again = footprint(subject)
+    size, again = subject.footprint.size, subject.footprint.reuse
     if again < MIN_REUSE:
         return False
     hotter = (
-        footprint(other)
+        other.footprint
         for other in subject.run.subjects
         if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
     )
-    beside = sum(bytes_ for bytes_, often in hotter if often * MAX_REUSE_RATIO > again)
+    beside = sum(one.size for one in hotter if one.reuse * MAX_REUSE_RATIO > again)
     return size + beside <= DEFAULT_CACHE_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
-
-
-def footprint(subject: Subject) -> tuple[float, float]:
-    """Bytes of it that a thread uses, and accesses to each 8 bytes; means over threads.
-
-    It is kept with the subject, because each structure is compared with all others.
-    """
-    kept: dict[str, tuple[float, float]] = vars(subject)
-    if "_footprint" not in kept:
-        kept["_footprint"] = _measured_footprint(subject)
-    return kept["_footprint"]
-
-
-def _measured_footprint(subject: Subject) -> tuple[float, float]:
-    if not subject.rows.height:
-        return 0.0, 0.0
-    use = subject.use
-    by_thread = use.counts.sum(axis=0)
-    used = use.counts > 0
-    mean = by_thread / np.maximum(used.sum(axis=0), 1)
-    # What it reads once, such as the results of others, takes no room for long.
-    pages = (used & (use.counts >= MIN_USER_SHARE * mean)).sum(axis=0).astype(float)
-    sizes = np.minimum(pages * PAGE_BYTES, max(WORD, subject.touched_bytes))
-    size = float(np.average(sizes, weights=by_thread))
-    return size, float(by_thread.sum() / (sizes.sum() / WORD))
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -84,7 +55,7 @@ def diagnose(subject: Subject) -> Finding | None:
         or not is_cache_resident(subject)
     ):
         return None
-    size, again = footprint(subject)
+    size, again = subject.footprint.size, subject.footprint.reuse
     written = written_share(subject)
     advice = "No action needed: after the first access its lines are in the caches."
     if written > MAX_WRITTEN_SHARE and subject.pattern is not Pattern.SPLIT:

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of a structure a thread uses, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numascape.findings.page_use import PageUse
+from numascape.findings.thresholds import MIN_USER_SHARE
+from numascape.trace.format import PAGE_BYTES
+
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a thread uses of a structure: bytes, and accesses to each 8 bytes (`reuse`).
+
+    `size` is a mean over the threads, weighted by their accesses.
+    """
+
+    size: float = 0.0
+    reuse: float = 0.0
+
+
+def footprint_of(use: PageUse, touched_bytes: int) -> Footprint:
+    """The footprint of a structure with this use, if `touched_bytes` of it are used at all."""
+    by_thread = use.counts.sum(axis=0)
+    used = use.counts > 0
+    mean = by_thread / np.maximum(used.sum(axis=0), 1)
+    # What it reads once, such as the results of others, takes no room for long.
+    pages = (used & (use.counts >= MIN_USER_SHARE * mean)).sum(axis=0).astype(float)
+    sizes = np.minimum(pages * PAGE_BYTES, max(WORD, touched_bytes))
+    size = float(np.average(sizes, weights=by_thread))
+    return Footprint(size, float(by_thread.sum() / (sizes.sum() / WORD)))
