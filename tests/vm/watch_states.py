@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ ADMIN = Path("/sys/kernel/mm/damon/admin/kdamonds")
 
 
 def watched(program: Path) -> dict[str, Any]:
-    """A program that uses its memory all the time, and one that sleeps."""
+    """A program that uses its memory all the time."""
     write_model(Path("watched.gguf"), 128)
     with living(program, Path("watched.gguf")) as running:
         words = ("--pid", str(running.pid), "--recorder", "damon", "--every", "2")
@@ -24,11 +23,4 @@ def watched(program: Path) -> dict[str, Any]:
         seen["result"] = command("record", *words, "--seconds", "6", "-o", "watched.numascape")
         seen["left"] = (ADMIN / "nr_kdamonds").read_text().strip()
         seen["end"] = running.end()
-    with subprocess.Popen(["sleep", "1000"]) as sleeping:
-        # It has started, and uses no memory any more, when it is in clock_nanosleep.
-        while not Path(f"/proc/{sleeping.pid}/syscall").read_text().startswith("230 "):
-            pass
-        words = ("--pid", str(sleeping.pid), "--recorder", "damon", "--seconds", "2")
-        seen["sleeping"] = command("record", "-q", *words, "-o", "sleeping.numascape")
-        sleeping.kill()
     return seen

@@ -82,14 +82,18 @@ def record_regions(
     watched.name()
     program = _program(target, command)
     _watch(watched, seconds)
-    if not any(look.accesses.any() for look in watched.looks):
-        raise NumascapeError(
-            f"{target} used no memory that DAMON saw in {watched.seconds:.1f} s: record longer "
-            "(--seconds)"
-        )
+    require_use(target, watched.looks, watched.seconds)
     slice_ns = None if every_s is None else round(every_s * 1e9)
     tables = region_tables(watched.looks, watched.parts, _pages_of(target), slice_ns)
     return tables, _info(watched, tables, program, command, started)
+
+
+def require_use(target: TargetProcess, looks: Sequence[Look], seconds: float) -> None:
+    """Raise NumascapeError if no look of these seconds saw an access."""
+    if not any(look.accesses.any() for look in looks):
+        raise NumascapeError(
+            f"{target} used no memory that DAMON saw in {seconds:.1f} s: record longer (--seconds)"
+        )
 
 
 def _watch(watched: _Watched, seconds: float | None) -> None:
