@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include <elf.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +127,41 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
     return "";
 }
 
+// Whether mlockall locks the process's memory: its stack is locked, too.
+bool locks_all_memory(int pid, std::map<std::string, std::string>& status) {
+    if (std::strtoul(status["VmLck"].c_str(), nullptr, 10) == 0) {
+        return false;
+    }
+    std::ifstream mappings(proc(pid, "smaps"));
+    bool in_stack = false;
+    for (std::string line; std::getline(mappings, line);) {
+        if (line.find("[stack]") != std::string::npos) {
+            in_stack = true;
+        } else if (in_stack && line.starts_with("VmFlags:")) {
+            return (line + " ").find(" lo ") != std::string::npos;
+        }
+    }
+    return false;
+}
+
+std::string check_memory(int pid, std::map<std::string, std::string>& status) {
+    const std::string process = "process " + std::to_string(pid);
+    constexpr rlim_t kEnough = rlim_t{1} << 38;  // counters of 63 threads
+    rlimit addresses{};
+    if (prlimit(pid, RLIMIT_AS, nullptr, &addresses) == 0 && addresses.rlim_cur < kEnough) {
+        return process + " may have only " + std::to_string(addresses.rlim_cur) +
+               " bytes of address space (ulimit -v), but the recorder reserves 4 GiB for each "
+               "thread: raise this limit, prlimit --pid " +
+               std::to_string(pid) + " --as=unlimited";
+    }
+    if (locks_all_memory(pid, status)) {
+        return process +
+               " locks all its memory (mlockall): the kernel would fill what the recorder "
+               "reserves. Start the program with numascape record instead";
+    }
+    return "";
+}
+
 std::string check_executable(int pid, const Target& target) {
     const std::string process = "process " + std::to_string(pid);
     if (target.executable.empty()) {
@@ -191,7 +228,7 @@ std::string examine(int pid, const std::string& home, const std::string& directo
     target.name = std::filesystem::path(target.executable).filename();
     const Ids user = ids_in(status["Uid"]);
     for (const std::string& reason : {check_state(pid, status), check_rights(pid, status, user),
-                                      check_executable(pid, target)}) {
+                                      check_memory(pid, status), check_executable(pid, target)}) {
         if (!reason.empty()) {
             return reason;
         }

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "address_limit.h"
 #include "dr_api.h"
 #include "drmgr.h"
 #include "frame_changes.h"
@@ -207,6 +208,7 @@ void forked(void*) {
     block_heads_after_fork();
     allocations_after_fork();
     memory.after_fork();
+    locked_memory.end();
     memory_regions.after_fork();
     regions_after_fork();
     phases_after_fork();
@@ -288,6 +290,7 @@ void process_ended() {
             os::unmap(table_memory(spare_table), kTableStride);
         }
         end_release_thread();
+        hand_over_address_limit();
     } else {
         finish_shard(kShardEnded, self());
     }

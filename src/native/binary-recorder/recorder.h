@@ -16,6 +16,7 @@
 #include "allocations.h"
 #include "call_stack_log.h"
 #include "dr_api.h"
+#include "locked_memory.h"
 #include "memory_log.h"
 #include "memory_regions.h"
 #include "scratch.h"
@@ -152,6 +153,7 @@ void write_placement(ThreadRecorder& recorder, uint64_t time);
 
 // --- system_calls.cpp
 extern MemoryLog memory;
+extern LockedMemory locked_memory;
 void system_calls_init();
 
 // --- seccomp.cpp

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system calls of the program, before and after: writes their effects on memory to the shard.
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "address_limit.h"
 #include "dr_api.h"
 #include "drmgr.h"
 #include "os.h"
@@ -45,7 +47,24 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
 }
 
 bool of_interest(void*, int number) {
-    return number == SYS_execve || has_memory_effects(number);
+    return number == SYS_execve || number == SYS_mlockall || number == SYS_munlockall ||
+           concerns_limits(number) || has_memory_effects(number);
+}
+
+SystemCall call_of(void* drcontext, int number) {
+    SystemCall call{number, {}, {}};
+    for (int i = 0; i < 6; ++i) {
+        call.arguments[i] = dr_syscall_get_param(drcontext, i);
+    }
+    return call;
+}
+
+// Whether the kernel makes the call.
+bool made_by_kernel(void* drcontext, const MadeCall& made) {
+    if (made.made) {
+        dr_syscall_set_result(drcontext, static_cast<reg_t>(made.result));
+    }
+    return !made.made;
 }
 
 bool before_call(void* drcontext, int number) {
@@ -58,11 +77,19 @@ bool before_call(void* drcontext, int number) {
         if (shard.is_of_this_process()) {  // no child of vfork
             shard.set_flag(kShardReplaced);
         }
+    } else if (number == SYS_mlockall) {
+        const long result = locked_memory.lock_all(*recorder, dr_syscall_get_param(drcontext, 0));
+        return made_by_kernel(drcontext, {true, result});
+    } else if (number == SYS_munlockall) {
+        locked_memory.end();
+    } else if (concerns_limits(number)) {
+        return made_by_kernel(drcontext, call_for_address_limit(call_of(drcontext, number)));
     } else {
         *pending = {};
-        pending->call.number = number;
-        for (int i = 0; i < 6; ++i) {
-            pending->call.arguments[i] = dr_syscall_get_param(drcontext, i);
+        pending->call = call_of(drcontext, number);
+        if (!made_by_kernel(drcontext, hold_address_limit(pending->call))) {
+            pending->call.number = kNone;
+            return false;
         }
         if (makes_mapping(number) && !inside_allocator()) {
             pending->stack_id = stack_here(drcontext, *recorder);
@@ -85,6 +112,8 @@ void after_call(void* drcontext, int number) {
     const auto result = static_cast<long>(dr_syscall_get_result(drcontext));
     const bool by_allocator = inside_allocator();
     const AddressRange mapped = memory.after(*recorder, *pending, result, by_allocator);
+    locked_memory.mapped(*recorder, mapped,
+                         number != SYS_mmap || pending->call.arguments[2] != PROT_NONE);
     pending->call.number = kNone;
     if (by_allocator && mapped.bytes != 0) {
         allocator_mapped(mapped.start, mapped.bytes);
@@ -106,6 +135,7 @@ void thread_ended(void* drcontext) {
 }  // namespace
 
 constinit MemoryLog memory(shard, memory_regions, read_program);
+constinit LockedMemory locked_memory(memory, each_mapping, false);
 
 void system_calls_init() {
     pending_index = drmgr_register_tls_field();

@@ -3,12 +3,16 @@
 
 #include <cerrno>
 
+#include "locked_memory.h"
 #include "memory_log.h"
 #include "runtime.h"
 
 namespace numascape {
 
 extern MemoryLog memory;
+extern LockedMemory locked_memory;
+// Calls visit for each mapping that is not the recorder's.
+void each_mapping(void (*visit)(const MappedRange&, void*), void* argument);
 
 // A function of the C library that makes a system call. The effects on memory are recorded if the
 // program itself calls the function. No code of ours is active while the function runs: it may

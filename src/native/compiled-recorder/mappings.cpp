@@ -23,6 +23,7 @@ bool read_program(uint64_t address, void* into, size_t bytes) {
 }  // namespace
 
 constinit MemoryLog memory(shard, memory_regions, read_program);
+constinit LockedMemory locked_memory(memory, each_mapping, true);
 
 FollowedCall::FollowedCall(const SystemCall& call, const ProgramRegisters* from,
                            uint64_t stack_pointer, uint64_t pc) {
@@ -39,7 +40,10 @@ FollowedCall::FollowedCall(const SystemCall& call, const ProgramRegisters* from,
 
 void FollowedCall::finish(long result) {
     const ReentrancyGuard inside;
-    memory.after(*recorder_, pending_, result, false);
+    const AddressRange mapped = memory.after(*recorder_, pending_, result, false);
+    locked_memory.mapped(
+        *recorder_, mapped,
+        pending_.call.number != SYS_mmap || pending_.call.arguments[2] != PROT_NONE);
 }
 
 }  // namespace numascape
@@ -104,6 +108,28 @@ NUMASCAPE_EXPORTED int mlock2(const void* start, size_t bytes, unsigned flags) {
     static int (*real)(const void*, size_t, unsigned) = nullptr;
     FollowedCall call(system_call(SYS_mlock2, start, bytes, flags));
     return call.returned(next_of(real, "mlock2")(start, bytes, flags));
+}
+
+NUMASCAPE_EXPORTED int mlockall(int flags) {
+    static int (*real)(int) = nullptr;
+    {
+        const ReentrancyGuard inside;
+        ThreadRecorder* recorder = !inside.nested() && recording() ? begin_thread() : nullptr;
+        if (recorder != nullptr) {
+            const long result = locked_memory.lock_all(*recorder, static_cast<unsigned>(flags));
+            if (result != 0) {
+                errno = static_cast<int>(-result);
+            }
+            return result == 0 ? 0 : -1;
+        }
+    }
+    return next_of(real, "mlockall")(flags);
+}
+
+NUMASCAPE_EXPORTED int munlockall() {
+    static int (*real)() = nullptr;
+    locked_memory.end();
+    return next_of(real, "munlockall")();
 }
 
 // The C library's functions do not return the break, so ask the kernel.

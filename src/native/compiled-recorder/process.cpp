@@ -113,6 +113,21 @@ const char* program_path() {
     return path;
 }
 
+void each_mapping(void (*visit)(const MappedRange&, void*), void* argument) {
+    struct Visit {
+        void (*function)(const MappedRange&, void*);
+        void* argument;
+    } wanted{visit, argument};
+    each_process_mapping(
+        [](const MappedRange& range, void* to) {
+            const auto* each = static_cast<const Visit*>(to);
+            if (!std::string_view(range.path).starts_with(options.directory)) {
+                each->function(range, each->argument);
+            }
+        },
+        &wanted);
+}
+
 namespace {
 
 void write_mappings(ThreadRecorder& recorder, uint64_t time) {
@@ -120,13 +135,11 @@ void write_mappings(ThreadRecorder& recorder, uint64_t time) {
         ThreadRecorder* recorder;
         uint64_t time;
     } context{&recorder, time};
-    each_process_mapping(
+    each_mapping(
         [](const MappedRange& range, void* argument) {
             const auto* to = static_cast<const Context*>(argument);
-            if (!std::string_view(range.path).starts_with(options.directory)) {
-                memory.was_mapped(range);
-                write_map_before(shard, *to->recorder, to->time, range);
-            }
+            memory.was_mapped(range);
+            write_map_before(shard, *to->recorder, to->time, range);
         },
         &context);
 }
@@ -136,7 +149,7 @@ void write_placement(ThreadRecorder& recorder, uint64_t time) {
         ThreadRecorder* recorder;
         uint64_t time;
     } context{&recorder, time};
-    each_process_mapping(
+    each_mapping(
         [](const MappedRange& range, void* argument) {
             const auto* to = static_cast<const Context*>(argument);
             write_placement_of(shard, *to->recorder, to->time, range);
@@ -165,6 +178,7 @@ void reopen_shard(ThreadRecorder& recorder) {
     finished.store(false);
     heap.after_fork();
     memory.after_fork();
+    locked_memory.end();
     memory_regions.after_fork();
     phases.after_fork(recorder);
     const uint64_t time = os::ticks();

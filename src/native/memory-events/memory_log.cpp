@@ -68,7 +68,7 @@ AddressRange MemoryLog::after(ThreadRecorder& recorder, const PendingCall& pendi
                              effect.private_only ? kForgetPrivate : 0);
                 break;
             case EffectKind::kTouch:
-                touch(recorder, effect);
+                touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
                 break;
         }
     };
@@ -130,10 +130,11 @@ void MemoryLog::move(ThreadRecorder& recorder, const PendingCall& pending, const
     write(os::ticks(), left | kMoveArrives);
 }
 
-void MemoryLog::touch(ThreadRecorder& recorder, const Effect& effect) {
-    const uint64_t end = effect.start + effect.bytes;
-    for (uint64_t at = page_floor(effect.start); at < end; at += kPageBytes) {
-        shard_.touch_by_kernel(recorder, window_page(at), effect.writes);
+void MemoryLog::touched_by_kernel(ThreadRecorder& recorder, uint64_t start, uint64_t bytes,
+                                  bool writes) {
+    const uint64_t end = start + bytes;
+    for (uint64_t at = page_floor(start); at < end; at += kPageBytes) {
+        shard_.touch_by_kernel(recorder, window_page(at), writes);
     }
 }
 

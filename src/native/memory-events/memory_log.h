@@ -56,6 +56,9 @@ class MemoryLog {
     AddressRange after(ThreadRecorder& recorder, const PendingCall& pending, long result,
                        bool by_allocator);
 
+    // The kernel accessed these bytes for the thread, in a call that the table does not have.
+    void touched_by_kernel(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, bool writes);
+
     // Records what was mapped before the recording began: a range of /proc/self/maps.
     void was_mapped(const MappedRange& range);
     // Follows brk from now on; the program's break is at `end`. If the C library moves the break
@@ -71,7 +74,6 @@ class MemoryLog {
              bool by_allocator);
     void unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes);
     void move(ThreadRecorder& recorder, const PendingCall& pending, const Effect& effect);
-    void touch(ThreadRecorder& recorder, const Effect& effect);
 
     ShardWriter& shard_;
     MemoryRegions& regions_;

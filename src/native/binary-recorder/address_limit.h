@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The limit of the program's address space (RLIMIT_AS). The recorder reserves more addresses than
+// most such limits allow. Therefore the kernel does not get the limit: the recorder keeps it, tells
+// it to the program, and refuses calls that would pass it, by the kernel's rules (kernel/sys.c and
+// mm/mmap.c of Linux 6.12). A program that this one starts (execve) does not have the limit.
+#pragma once
+
+#include "memory_calls.h"
+
+namespace numascape {
+
+struct MadeCall {
+    bool made;    // by the recorder: the kernel must not make it
+    long result;  // of the call, -errno on failure
+};
+
+// Whether `number` is a call that sets or tells limits.
+bool concerns_limits(long number);
+// Sets or tells the limit, if the call is about it.
+MadeCall call_for_address_limit(const SystemCall& call);
+// Refuses a call that would map more memory than the limit allows.
+MadeCall hold_address_limit(const SystemCall& call);
+// When the recorder leaves a process that continues: the kernel gets the limit.
+void hand_over_address_limit();
+
+}  // namespace numascape
