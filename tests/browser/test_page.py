@@ -220,7 +220,7 @@ def test_nothing_lies_on_anything_else(open_report: Open, width: int) -> None:
     page = open_report("seismic-serial", width=width, address=address).page
     overlapping = page.evaluate("""() => {
         const parts = "h1, h2, h3, .plot, .toolbar, .figure-head, .column-bars, .row-bars, " +
-            ".difference-notes, .page-axis, .reading, .facts, .cards > li, table";
+            ".difference-notes, .page-axis, .reading, .facts, .cards > li, table, .legend .tick";
         const boxes = [...document.querySelectorAll(parts)]
             .filter((e) => e.checkVisibility() && !e.closest("details:not([open])"))
             .map((e) => [e, e.getBoundingClientRect()]);
