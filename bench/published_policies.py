@@ -27,7 +27,7 @@ from numascape.prediction import (
     predict,
     speeds_of,
 )
-from numascape.prediction.balancing import BalancingKernel, numa_balancing
+from numascape.prediction.balancing import BalancingKernel, balancing_start
 from numascape.prediction.layout import LayoutName, NodeArray, laid_out
 from numascape.prediction.load import RunPlacement, Tuning
 from numascape.prediction.model import calibrated
@@ -149,14 +149,8 @@ class Bench:
             return self._predicted(run, interleave(run.trace, self.machine), threads)
         found = self._predicted(run, run.placed(threads), threads)
         for _ in range(10 if policy == "balancing" else 0):
-            moved = numa_balancing(
-                run.trace,
-                self.machine,
-                threads,
-                found.seconds * self.scale,
-                resident_bytes=self.resident_bytes,
-                kernel=KERNEL,
-            )
+            start = balancing_start(run.trace, self.machine, threads, kernel=KERNEL)
+            moved = start.after(found.seconds * self.scale, self.resident_bytes)
             found = self._predicted(run, moved.pages, threads, moved.thread_seconds / self.scale)
         return found
 

@@ -7,6 +7,7 @@ import ast
 import re
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 
 from quality.external import ROOT, expect_success
@@ -118,13 +119,38 @@ def test_a_type_of_the_viewer_and_of_native_headers_has_one_meaning() -> None:
 def test_functions_of_python_have_at_most_60_lines() -> None:
     """The lines of the body: options of a command, and what the function says, are not counted."""
     long = [
-        f"{path.relative_to(ROOT)}: {function.name}"
-        for path in sources(".py")
-        for function in ast.walk(ast.parse(path.read_text()))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (function.end_lineno or 0) - _begin_of_body(function) >= 60
+        place
+        for place, function in _functions().items()
+        if (function.end_lineno or 0) - _begin_of_body(function) >= 60
     ]
     assert long == []
+
+
+def test_functions_of_python_have_at_most_six_parameters() -> None:
+    """Options that are given by name, behind `*`, are not counted, and neither are a command's."""
+
+    def is_option(annotation: ast.expr | None) -> bool:
+        text = ast.unparse(annotation) if annotation is not None else ""
+        return text.startswith("Annotated[") or text.endswith(("Option", "Argument"))
+
+    many = []
+    for place, function in _functions().items():
+        parameters = [*function.args.posonlyargs, *function.args.args]
+        counted = [p.arg for p in parameters if p.arg != "self" and not is_option(p.annotation)]
+        if len(counted) > 6:
+            many.append(place)
+    assert many == []
+
+
+@cache
+def _functions() -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All functions of Python, by file, line and name."""
+    return {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": node
+        for path in sources(".py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def _begin_of_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

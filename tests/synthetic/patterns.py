@@ -128,6 +128,7 @@ class Pattern:
         thread: np.ndarray[Any, Any] | int,
         reads: np.ndarray[Any, Any] | int,
         writes: np.ndarray[Any, Any] | int,
+        *,
         instance: int = 0,
         phase: int = 0,
     ) -> None:
@@ -155,6 +156,7 @@ class Pattern:
         thread: np.ndarray[Any, Any] | int,
         function: str = "init",
         line: int = 20,
+        *,
         instance: int = 0,
         phase: int = 0,
     ) -> None:

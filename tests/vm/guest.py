@@ -69,6 +69,7 @@ def run_in_guest(
     folder: Path,
     kernel: Path,
     limit_s: float,
+    *,
     firmware: Firmware | None = None,
     disk: Path | None = None,
 ) -> None:

@@ -7,7 +7,9 @@ pages therefore never count as sharing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -78,23 +80,13 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
             _places(first),
         )
     ]
-    by_page, by_thread, touchers, own, places = (
-        {row["structure"]: row for row in table.to_dicts()} for table in summary
-    )
-    toucher_accesses = _toucher_accesses(use, summary[2], rows)
-    others = _others(use, summary[1], rows)
-    facts = {}
-    for structure in sorted({*by_page, *touchers}):
-        facts[structure] = _facts(
-            by_page.get(structure, {}),
-            by_thread.get(structure, {}),
-            touchers.get(structure, {}),
-            own.get(structure, {}).get("own", 0),
-            toucher_accesses.get(structure, 0),
-            places.get(structure, {}),
-            others.get(structure, 0.0),
-        )
-    return facts
+    summary.append(_toucher_accesses(use, summary[2], rows))
+    summary.append(_others(use, summary[1], rows))
+    sums: dict[int, dict[str, Any]] = {}
+    for table in summary:
+        for row in table.iter_rows(named=True):
+            sums.setdefault(row["structure"], {}).update(row)
+    return {structure: _facts(sums[structure]) for structure in sorted(sums)}
 
 
 def _by_page(use: pl.LazyFrame) -> pl.LazyFrame:
@@ -157,63 +149,52 @@ def _places(first: pl.LazyFrame) -> pl.LazyFrame:
         .sort("pages", "function", "file", "line", descending=[True, False, False, False])
         .group_by("structure")
         .first()
+        .drop("pages")
     )
 
 
-def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame, rows: int) -> dict[int, int]:
+def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame, rows: int) -> pl.DataFrame:
     named = touchers.lazy().select("structure", pl.col("toucher").alias("thread"))
     sums = use.join(named, on=["structure", "thread"], how="semi").group_by("structure")
-    return dict(collected(sums.agg(pl.col("accesses").sum()), rows).iter_rows())
+    return collected(sums.agg(toucher_accesses=pl.col("accesses").sum()), rows)
 
 
-def _others(use: pl.LazyFrame, by_thread: pl.DataFrame, rows: int) -> dict[int, float]:
+def _others(use: pl.LazyFrame, by_thread: pl.DataFrame, rows: int) -> pl.DataFrame:
     """By structure, `dominance` without the accesses of the structure's busiest thread."""
     accesses = pl.col("reads") + pl.col("writes")
     mainly_one = by_thread.filter(pl.col("threads") > 2, 2 * pl.col("busiest_accesses") >= accesses)
     if mainly_one.is_empty():
-        return {}
+        return pl.DataFrame()
     rest = use.join(mainly_one.lazy().select("structure", "busiest"), on="structure").filter(
         pl.col("thread") != pl.col("busiest")
     )
     share = pl.col("top").sum() / pl.col("total").sum()
-    table = collected(_pages(rest).group_by("structure").agg(share=share), rows)
-    return dict(table.iter_rows())
+    return collected(_pages(rest).group_by("structure").agg(others_dominance=share), rows)
 
 
-def _facts(
-    page: dict[str, int | float],
-    thread: dict[str, int],
-    toucher: dict[str, int],
-    own: int,
-    toucher_accesses: int,
-    place: dict[str, str | int],
-    others_dominance: float,
-) -> Facts:
-    total = int(page.get("total", 0))
-    touched = toucher.get("touched", 0)
+def _facts(sums: Mapping[str, Any]) -> Facts:
+    """The facts of one structure; `sums` lacks what no thread did."""
+    total = int(sums.get("total", 0))
+    touched = sums.get("touched", 0)
 
     def share(part: float, whole: int = total) -> float:
         return part / whole if whole else 0.0
 
     return Facts(
-        reads=thread.get("reads", 0),
-        writes=thread.get("writes", 0),
-        threads=thread.get("threads", 0),
-        writers=thread.get("writers", 0),
-        busiest_thread=thread.get("busiest", 0),
-        busiest_share=share(thread.get("busiest_accesses", 0)),
-        touched_pages=max(int(page.get("pages", 0)), touched),
-        dominance=share(page.get("top", 0)),
-        threads_per_page=share(page.get("users", 0)),
+        reads=sums.get("reads", 0),
+        writes=sums.get("writes", 0),
+        threads=sums.get("threads", 0),
+        writers=sums.get("writers", 0),
+        busiest_thread=sums.get("busiest", 0),
+        busiest_share=share(sums.get("busiest_accesses", 0)),
+        touched_pages=max(int(sums.get("pages", 0)), touched),
+        dominance=share(sums.get("top", 0)),
+        threads_per_page=share(sums.get("users", 0)),
         first_touched_pages=touched,
-        first_toucher=toucher.get("toucher"),
-        first_toucher_share=share(toucher.get("toucher_pages", 0), touched),
-        first_toucher_accesses=share(toucher_accesses),
-        own_share=share(own),
-        place=(
-            str(place.get("function", "")),
-            str(place.get("file", "")),
-            int(place.get("line", 0)),
-        ),
-        others_dominance=others_dominance,
+        first_toucher=sums.get("toucher"),
+        first_toucher_share=share(sums.get("toucher_pages", 0), touched),
+        first_toucher_accesses=share(sums.get("toucher_accesses", 0)),
+        own_share=share(sums.get("own", 0)),
+        place=(sums.get("function", ""), sums.get("file", ""), sums.get("line", 0)),
+        others_dominance=sums.get("others_dominance", 0.0),
     )

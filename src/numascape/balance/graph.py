@@ -98,6 +98,7 @@ def task_graph(
     core: npt.ArrayLike,
     sender: npt.ArrayLike = (),
     receiver: npt.ArrayLike = (),
+    *,
     bytes: npt.ArrayLike | None = None,  # noqa: A002  as in TaskGraph
     count: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,

@@ -30,6 +30,44 @@ ACROSS = 1.02
 
 
 @dataclass(frozen=True, eq=False)
+class _NodeGroups:
+    """The nodes of a target in groups of consecutive nodes; `of_core` is the group of each core."""
+
+    target: Target
+    number: int
+    of_node: Integers
+    of_core: Integers
+
+    @classmethod
+    def divide(cls, target: Target, number: int) -> _NodeGroups:
+        """Groups of about as many nodes."""
+        of_node = np.arange(target.nodes) * number // target.nodes
+        return cls(target, number, of_node, of_node[target.core_node])
+
+    def cores(self, group: int) -> Integers:
+        """The cores of a group."""
+        return np.flatnonzero(self.of_core == group)
+
+    def as_cores(self) -> Target:
+        """A target whose cores are the groups, as fast and as far apart as these on average."""
+        member = np.eye(self.number)[self.of_node]
+        nodes = member.sum(axis=0)
+        factor = member.T @ self.target.factor @ member / np.outer(nodes, nodes)
+        np.fill_diagonal(factor, 1.0)
+        speed = np.bincount(self.of_core, minlength=self.number).astype(float)
+        return Target("groups", np.arange(self.number, dtype=np.uint32), factor, speed=speed)
+
+    def part(self, group: int) -> Target:
+        """The target that consists of the cores of a group."""
+        target, cores = self.target, self.cores(group)
+        nodes, node = np.unique(target.core_node[cores], return_inverse=True)
+        return Target(
+            target.name, node.astype(np.uint32), target.factor[np.ix_(nodes, nodes)],
+            speed=target.speed[cores] if len(target.speed) else target.speed,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
 class _Group:
     """The tasks of a group with the messages among them, and the group's part of the target."""
 
@@ -53,16 +91,13 @@ def balance_by_groups(
     """
     start = time.perf_counter()
     chosen = options or Options()
-    node_group = np.arange(target.nodes) * groups // target.nodes
-    core_group = node_group[target.core_node]
-    before = core_group[graph.core]
-    chunk = _chunks(graph, target, before, groups, executor)
-    after = _across_groups(graph, target, core_group, before, chunk, groups, chosen)
+    divided = _NodeGroups.divide(target, groups)
+    chunk = _chunks(graph, divided, executor)
+    after = _across_groups(graph, divided, chunk, chosen)
     mapping = graph.core.copy()
-    pieces = list(_pieces(graph, target, core_group, after, groups, chosen))
-    cores_of = [np.nonzero(core_group == g)[0] for g in range(groups)]
+    pieces = list(_pieces(graph, divided, after, chosen))
     for g, (piece, found) in enumerate(zip(pieces, executor.map(_balance, pieces), strict=True)):
-        mapping[piece.tasks] = cores_of[g][found]
+        mapping[piece.tasks] = divided.cores(g)[found]
     took = time.perf_counter() - start
     whole = measured_by or Problem(graph, target)
     return Balanced(f"{OURS} by groups", mapping, whole.measure(mapping), took)
@@ -85,11 +120,10 @@ def _subgraph(graph: TaskGraph, tasks: Integers, core: Cores) -> TaskGraph:
     )  # fmt: skip
 
 
-def _chunks(
-    graph: TaskGraph, target: Target, group: Integers, groups: int, executor: Executor
-) -> Integers:
+def _chunks(graph: TaskGraph, groups: _NodeGroups, executor: Executor) -> Integers:
     """A chunk number for each task; the tasks of a chunk move together."""
-    members = [np.nonzero(group == g)[0] for g in range(groups)]
+    group = groups.of_core[graph.core]
+    members = [np.flatnonzero(group == g) for g in range(groups.number)]
     pieces = [
         _Group(tasks, _subgraph(graph, tasks, np.zeros(len(tasks), np.uint32)),
                flat_target(1, CHUNKS, 1.0), Options())
@@ -107,16 +141,10 @@ def _cut(piece: _Group) -> Cores:
 
 
 def _across_groups(
-    graph: TaskGraph,
-    target: Target,
-    core_group: Integers,
-    before: Integers,
-    chunk: Integers,
-    groups: int,
-    options: Options,
+    graph: TaskGraph, groups: _NodeGroups, chunk: Integers, options: Options
 ) -> Integers:
     """The group of each task after whole chunks were balanced across groups."""
-    size = groups * CHUNKS
+    size = groups.number * CHUNKS
     load = np.bincount(chunk, graph.load, size)
     held = np.zeros(size, bool)
     if len(graph.fixed):
@@ -126,42 +154,25 @@ def _across_groups(
         load, np.arange(size) // CHUNKS, chunk[graph.senders], chunk[graph.to],
         count=count, fixed=held,
     )  # fmt: skip
-    cores = np.bincount(core_group, minlength=groups).astype(float)
-    node_group = np.arange(target.nodes) * groups // target.nodes
-    member = np.eye(groups)[node_group]
-    per_group = member.sum(axis=0)
-    factor = member.T @ target.factor @ member / np.outer(per_group, per_group)
-    np.fill_diagonal(factor, 1.0)
-    machine = Target("groups", np.arange(groups, dtype=np.uint32), factor, speed=cores)
-    found = Problem(coarse, machine).run(OURS, replace(options, max_imbalance=ACROSS))
+    found = Problem(coarse, groups.as_cores()).run(OURS, replace(options, max_imbalance=ACROSS))
     return found.mapping[chunk].astype(np.int64)
 
 
 def _pieces(
-    graph: TaskGraph,
-    target: Target,
-    core_group: Integers,
-    group: Integers,
-    groups: int,
-    options: Options,
+    graph: TaskGraph, groups: _NodeGroups, group: Integers, options: Options
 ) -> Iterator[_Group]:
     """Put each group's tasks on its own cores; tasks from other groups go to its cores in turn."""
-    place = np.zeros(target.cores, np.int64)
-    for g in range(groups):
-        cores = np.nonzero(core_group == g)[0]
+    place = np.zeros(groups.target.cores, np.int64)
+    for g in range(groups.number):
+        cores = groups.cores(g)
         place[cores] = np.arange(len(cores))
-        tasks = np.nonzero(group == g)[0]
-        stays = core_group[graph.core[tasks]] == g
+        tasks = np.flatnonzero(group == g)
+        stays = groups.of_core[graph.core[tasks]] == g
         core = np.where(stays, place[graph.core[tasks]], np.arange(len(tasks)) % len(cores))
-        nodes, node = np.unique(target.core_node[cores], return_inverse=True)
-        part = Target(
-            target.name, node.astype(np.uint32), target.factor[np.ix_(nodes, nodes)],
-            speed=target.speed[cores] if len(target.speed) else target.speed,
-        )  # fmt: skip
         piece = _subgraph(graph, tasks, core.astype(np.uint32))
         if len(graph.background):
             piece = replace(piece, background=graph.background[cores])
-        yield _Group(tasks, piece, part, options)
+        yield _Group(tasks, piece, groups.part(g), options)
 
 
 def _balance(piece: _Group) -> Cores:

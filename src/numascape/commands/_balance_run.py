@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 
 # The most simulated events that take a few seconds.
 _MAX_EVENTS = 2_000_000
+
+
+@dataclass(frozen=True)
+class BalanceResults:
+    """The mappings that were found for a problem on these hosts.
+
+    `relabelled` are the migrations of each after its cores are renumbered.
+    """
+
+    problem: Problem
+    hosts: Hosts
+    rows: list[Balanced]
+    relabelled: list[int]
 
 
 def by_groups(
@@ -63,10 +77,9 @@ def _processes(groups: int) -> Executor:
     return process_engine(workers)() if workers > 1 else ThreadPoolExecutor(1)
 
 
-def print_table(
-    problem: Problem, rows: list[Balanced], relabelled: list[int], where: Hosts
-) -> None:
+def print_table(results: BalanceResults) -> None:
     """The metrics of the present mapping and of each result."""
+    problem, where = results.problem, results.hosts
     graph, target = problem.graph, problem.target
     nodes = counted(where.plain.nodes, "node")
     terminal.output().print(
@@ -82,7 +95,7 @@ def print_table(
         table.add_column(name, justify="right", no_wrap=True)
     now = problem.measure(graph.core)
     table.add_row("now", *_cells(now), "0", "", "", *_more(problem, graph.core, now, where))
-    for row, least in zip(rows, relabelled, strict=True):
+    for row, least in zip(results.rows, results.relabelled, strict=True):
         m = row.metrics
         table.add_row(
             row.algorithm, *_cells(m), str(m.migrations), str(least),
@@ -168,16 +181,9 @@ def _simulated_costs(costs: list[float]) -> Costs:
     return Costs() if costs == [1.0, 0.0] else Costs(per_message=costs[0], per_byte=costs[1])
 
 
-def write_picture(
-    problem: Problem,
-    rows: list[Balanced],
-    relabelled: list[int],
-    where: Hosts,
-    costs: list[float],
-    graph: Path,
-    file: Path,
-) -> None:
+def write_picture(results: BalanceResults, costs: list[float], graph: Path, file: Path) -> None:
     """The page of all results, or a picture of the first one, by the end of the file's name."""
+    problem, where, rows = results.problem, results.hosts, results.rows
     if file.suffix.lower() != ".html":
         from numascape.figures.balance_picture import save_balance
 
@@ -192,7 +198,7 @@ def write_picture(
     names = _level_names(where) if where.by_level else []
     mappings = [problem.graph.core, *(row.mapping for row in rows)]
     mapped = Mapped(
-        graph.name, problem, rows, relabelled, where.plain, simulated, threads, names,
+        graph.name, problem, rows, results.relabelled, where.plain, simulated, threads, names,
         [_level_shares(problem, mapping, where) for mapping in mappings],
     )  # fmt: skip
     say_written(file, render_balance(mapped, file))

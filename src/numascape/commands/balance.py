@@ -12,6 +12,7 @@ import typer
 from numascape import terminal
 from numascape.commands._balance_input import TargetOptions, hosts_and_tasks, numbers
 from numascape.commands._balance_run import (
+    BalanceResults,
     by_groups,
     print_table,
     save_iterations,
@@ -286,12 +287,13 @@ def balance(
     left = (names if compare else names[:1])[len(rows) :]
     rows += [problem.run(name, options) for name in left]
     relabelled = [problem.relabelled_migrations(row.mapping) for row in rows]
-    print_table(problem, rows, relabelled, where)
+    results = BalanceResults(problem, where, rows, relabelled)
+    print_table(results)
     if output is not None:
         for file in _write(output, graph, form, problem, rows[0]):
             terminal.say(f"wrote {file}")
     if picture is not None:
-        write_picture(problem, rows, relabelled, where, costs, graph, picture)
+        write_picture(results, costs, graph, picture)
     if timeline is not None:
         save_iterations(problem, rows[0], costs, timeline)
         terminal.say(f"wrote {timeline}")

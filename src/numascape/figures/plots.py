@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from numascape.appearance.style import Style
+
 
 @dataclass(frozen=True)
 class Plots:
@@ -49,7 +51,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """Accesses per page (x) and thread (y)."""
-        return self._draw("access", structure, ax, phase, grey, width, height, title)
+        return self._draw("access", structure, phase, _style(grey, width, height, title), ax)
 
     def first_touch(
         self,
@@ -63,7 +65,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """Which thread touched which pages first, and at which place in the source."""
-        return self._draw("first-touch", structure, ax, phase, grey, width, height, title)
+        return self._draw("first-touch", structure, phase, _style(grey, width, height, title), ax)
 
     def strip(
         self,
@@ -77,7 +79,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """The thread that dominates each page. Without a structure: the ten most used ones."""
-        return self._draw("strip", structure, ax, phase, grey, width, height, title)
+        return self._draw("strip", structure, phase, _style(grey, width, height, title), ax)
 
     def sizes(
         self,
@@ -91,7 +93,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """Size and accesses of the ten most used structures; marks `structure`."""
-        return self._draw("sizes", structure, ax, phase, grey, width, height, title)
+        return self._draw("sizes", structure, phase, _style(grey, width, height, title), ax)
 
     def read_write(
         self,
@@ -105,7 +107,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """Reads and writes of each thread."""
-        return self._draw("read-write", structure, ax, phase, grey, width, height, title)
+        return self._draw("read-write", structure, phase, _style(grey, width, height, title), ax)
 
     def sharing(
         self,
@@ -119,7 +121,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """How much each pair of threads uses the same pages."""
-        return self._draw("sharing", structure, ax, phase, grey, width, height, title)
+        return self._draw("sharing", structure, phase, _style(grey, width, height, title), ax)
 
     def traffic(
         self,
@@ -133,7 +135,7 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """Accesses from the nodes of threads to the nodes of pages."""
-        return self._draw("traffic", structure, ax, phase, grey, width, height, title)
+        return self._draw("traffic", structure, phase, _style(grey, width, height, title), ax)
 
     def phases(
         self,
@@ -147,26 +149,27 @@ class Plots:
         title: bool = True,
     ) -> Figure:
         """When each phase ran, and its reads and writes."""
-        return self._draw("phases", structure, ax, phase, grey, width, height, title)
+        return self._draw("phases", structure, phase, _style(grey, width, height, title), ax)
 
     def _draw(
         self,
         figure: FigureName,
         structure: str | int | None,
-        ax: Axes | None,
         phase: str | int | None,
-        grey: bool,
-        width: float,
-        height: float | None,
-        title: bool,
+        style: Style,
+        ax: Axes | None,
     ) -> Figure:
-        # Imported here, because a trace is mostly opened for its tables.
-        from numascape.appearance.style import Style
         from numascape.figures.drawing import draw
 
         wanted = None if structure is None else str(structure)
         trace = self.trace
         if phase is not None:
             trace = TraceOfPhase.of(trace, find_phase(trace, str(phase)))
-        style = Style(grey=grey, width=width, height=height, title=title)
         return draw(trace, figure, wanted, style, ax)
+
+
+def _style(grey: bool, width: float, height: float | None, title: bool) -> Style:
+    # Imported here, because a trace is mostly opened for its tables.
+    from numascape.appearance.style import Style
+
+    return Style(grey=grey, width=width, height=height, title=title)

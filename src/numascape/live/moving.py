@@ -115,11 +115,35 @@ class _EndedError(Exception):
     """The move ends early; the message says why."""
 
 
+class _Step:
+    """A few pages that are moved together: where they are `now`, and what the kernel answered.
+
+    `full`: the node that the page wants has no room for it.
+    """
+
+    def __init__(self, pages: PageSet) -> None:
+        self.pages = pages
+        self.now = pages.before
+        self.results = np.full(len(pages.addresses), native.NOT_TRIED, np.int32)
+        self.full = np.zeros(len(pages.addresses), bool)
+
+    def left(self) -> npt.NDArray[np.intp]:
+        """The pages that are not on their nodes and can be tried again."""
+        wrong = self.now != self.pages.wanted
+        return np.flatnonzero(wrong & ~self.full & _can_be_retried(self.results))
+
+    def reason(self, page: int) -> str:
+        """Why the page is not on its node."""
+        if self.full[page]:
+            return FULL
+        return _reason(int(self.results[page]), int(self.now[page]))
+
+
 class _Mover:
     def __init__(self, target: TargetProcess, pace: Pace, shared: bool) -> None:
         self.target = target
         self.account = Account()
-        self.tried: list[tuple[Addresses, NodeNumbers, npt.NDArray[np.uint32]]] = []
+        self.tried: list[PageSet] = []
         self._pace = pace
         self._shared = shared
         self._room = Room(target.root)
@@ -137,8 +161,9 @@ class _Mover:
             upto = np.cumsum(pages.sizes[at : at + LARGEST_STEP // PAGE_BYTES], dtype=np.uint64)
             end = at + max(1, int(np.searchsorted(upto, self._step, side="right")))
             begin = time.monotonic()
-            self._one_step(pages, at, end)
-            self._wait(begin, int(pages.sizes[at:end].sum(dtype=np.uint64)))
+            step = pages.chosen(slice(at, end))
+            self._one_step(step)
+            self._wait(begin, step.total)
             at = end
 
     def _check_process(self) -> None:
@@ -162,48 +187,36 @@ class _Mover:
         while (left := until - time.monotonic()) > 0 and not self._pace.is_stopped():
             time.sleep(min(left, 0.1))
 
-    def _one_step(self, pages: PageSet, at: int, end: int) -> None:
-        addresses, wanted = pages.addresses[at:end], pages.wanted[at:end]
-        sizes, before = pages.sizes[at:end], pages.before[at:end]
-        results = np.full(len(addresses), native.NOT_TRIED, np.int32)
-        full = np.zeros(len(addresses), bool)
+    def _one_step(self, pages: PageSet) -> None:
+        step = _Step(pages)
         spent = 0.0
-        now = before
         for _ in range(_ATTEMPTS):
-            left = np.flatnonzero((now != wanted) & ~full & _can_be_retried(results))
+            left = step.left()
             if not len(left):
                 break
-            explicit = pages.page_bytes > PAGE_BYTES
-            spent += self._call(addresses, wanted, sizes, left, results, full, explicit)
-            now = self._ask(addresses)
+            spent += self._call(step, left)
+            step.now = self._ask(pages.addresses)
         self._adapt(spent)
-        self._note(before, now, wanted, sizes, results, full)
-        self.tried.append((addresses, wanted, sizes))
+        self._note(step)
+        self.tried.append(pages)
 
-    def _call(
-        self,
-        addresses: Addresses,
-        wanted: NodeNumbers,
-        sizes: npt.NDArray[np.uint32],
-        left: npt.NDArray[np.intp],
-        results: NodeNumbers,
-        full: npt.NDArray[np.bool_],
-        explicit: bool,
-    ) -> float:
+    def _call(self, step: _Step, left: npt.NDArray[np.intp]) -> float:
         """One call per node, because the kernel ends a call at a page that it cannot move.
 
         Explicit huge pages come from a pool of their own, and not from the free memory.
         """
+        pages = step.pages
+        explicit = pages.page_bytes > PAGE_BYTES
         longest = 0.0
-        for node in np.unique(wanted[left]):
-            group = left[wanted[left] == node]
-            size = int(sizes[group].sum(dtype=np.uint64))
+        for node in np.unique(pages.wanted[left]):
+            group = left[pages.wanted[left] == node]
+            size = int(pages.sizes[group].sum(dtype=np.uint64))
             if not explicit and not self._room.grant(int(node), size):
-                full[group] = True
+                step.full[group] = True
                 continue
             begin = time.monotonic()
             error, found = native.move_pages(
-                self.target.pid, addresses[group], wanted[group], self._shared
+                self.target.pid, pages.addresses[group], pages.wanted[group], self._shared
             )
             longest += time.monotonic() - begin
             if error == errno.ESRCH:
@@ -216,7 +229,7 @@ class _Mover:
                 if self.account.steps:
                     raise _EndedError(f"the kernel forbids the rest: {refused}")
                 raise NumascapeError(refused)
-            results[group] = found if error == 0 else _of_call(error, found)
+            step.results[group] = found if error == 0 else _of_call(error, found)
         return longest
 
     def _ask(self, addresses: Addresses) -> NodeNumbers:
@@ -237,23 +250,16 @@ class _Mover:
         elif spent < _LONGEST_S / 2:
             self._step = min(LARGEST_STEP, self._step * 2)
 
-    def _note(
-        self,
-        before: NodeNumbers,
-        now: NodeNumbers,
-        wanted: NodeNumbers,
-        sizes: npt.NDArray[np.uint32],
-        results: NodeNumbers,
-        full: npt.NDArray[np.bool_],
-    ) -> None:
+    def _note(self, step: _Step) -> None:
+        before, wanted, sizes = step.pages.before, step.pages.wanted, step.pages.sizes
+        now = step.now
         self.account.tried += int(sizes.sum(dtype=np.uint64))
         for pair in {*zip(before.tolist(), wanted.tolist(), strict=True)}:
             arrived = (before == pair[0]) & (wanted == pair[1]) & (now == wanted)
             if arrived.any():
                 self.account.moved[pair] += int(sizes[arrived].sum(dtype=np.uint64))
         for number in np.flatnonzero(now != wanted).tolist():
-            reason = FULL if full[number] else _reason(int(results[number]), int(now[number]))
-            self.account.failed[reason] += int(sizes[number])
+            self.account.failed[step.reason(number)] += int(sizes[number])
 
 
 def _can_be_retried(results: NodeNumbers) -> npt.NDArray[np.bool_]:
@@ -282,12 +288,12 @@ def _reason(result: int, now: int) -> str:
 
 def _verify(mover: _Mover) -> None:
     """Ask for all pages that were tried once more, at the end."""
-    for addresses, wanted, sizes in mover.tried:
+    for pages in mover.tried:
         try:
-            now = native.query_nodes(mover.target.pid, addresses)
+            now = native.query_nodes(mover.target.pid, pages.addresses)
         except OSError:
             return
-        mover.account.verified += int(sizes[now == wanted].sum(dtype=np.uint64))
+        mover.account.verified += int(pages.sizes[now == pages.wanted].sum(dtype=np.uint64))
 
 
 def by_pair(sets: Sequence[PageSet]) -> Iterator[tuple[int, int, int]]:

@@ -44,7 +44,7 @@ class PageSet:
         """The bytes of all pages."""
         return int(self.sizes.sum(dtype=np.uint64))
 
-    def chosen(self, which: npt.NDArray[np.bool_]) -> PageSet:
+    def chosen(self, which: npt.NDArray[np.bool_] | slice) -> PageSet:
         """Some of the pages."""
         return replace(
             self,

@@ -135,7 +135,8 @@ def choices(
         )
         yield _spilled(_spread(rule, by_node, total, shares), model, room)
     fair = CLEARLY * _extra(interleaved, model)
-    parted = _in_parts(named, use, model, room, candidates, max_parts, parts)
+    on = _parts_with_room(use, model, room, candidates, max_parts, parts)
+    parted = None if on is None else _in_parts(named, use, model, on)
     if parted is not None and _extra(parted, model) <= fair:
         yield parted
 
@@ -199,26 +200,29 @@ def _weights(model: NodeModel, room: Floats, nodes: Integers, size: float) -> In
     return None if (weights == 1).all() else weights
 
 
-def _in_parts(
-    named: StructureRule,
+def _parts_with_room(
     use: UseByNode,
     model: NodeModel,
     room: Floats,
     nodes: Integers,
     max_parts: int,
     parts: Integers,
-) -> Choice | None:
-    """Contiguous parts, each on the node where its lines cost least; None if none fit.
+) -> Integers | None:
+    """The node of each part, where its lines cost least; None if not all parts fit.
 
     `parts` is the result of best_parts, which is used if there is room for it.
     """
-    on = parts
-    if (np.bincount(parts, use.bytes, len(room)) > room).any():
-        cost, boundary = _parting(use, model, nodes)
-        found = parts_that_fit(cost, use.bytes, room[nodes], boundary, max_parts)
-        if found is None:
-            return None
-        on = nodes[found]
+    if (np.bincount(parts, use.bytes, len(room)) <= room).all():
+        return parts
+    cost, boundary = _parting(use, model, nodes)
+    found = parts_that_fit(cost, use.bytes, room[nodes], boundary, max_parts)
+    return None if found is None else nodes[found]
+
+
+def _in_parts(
+    named: StructureRule, use: UseByNode, model: NodeModel, on: Integers
+) -> Choice | None:
+    """Contiguous parts on the nodes `on`; None if the structure is not divided."""
     posts, starts = [0.0], [0]
     for start in np.flatnonzero(np.diff(on)) + 1:
         post = round(float(use.posts[start]), 6)
@@ -237,5 +241,5 @@ def _in_parts(
     traffic = np.zeros_like(use.touched)
     for plane, lines in zip(traffic, use.lines, strict=True):
         np.add.at(plane.T, on, lines)
-    held = np.bincount(on, use.bytes, len(room)).astype(np.float64)
+    held = np.bincount(on, use.bytes, len(model.numbers)).astype(np.float64)
     return Choice(rule, traffic, held)

@@ -67,26 +67,6 @@ class BalancedPages:
     passes: float
 
 
-def numa_balancing(
-    trace: Trace,
-    machine: Machine,
-    thread_nodes: npt.NDArray[np.int64],
-    seconds: float,
-    *,
-    resident_bytes: float | None = None,
-    free_bytes: Mapping[int, int] | None = None,
-    kernel: BalancingKernel | None = None,
-) -> BalancedPages:
-    """Model the placement in a run of this many seconds, which begins with first touch.
-
-    `resident_bytes` is the memory that the kernel has to scan, by default the trace's pages. It
-    differs if the trace stands for a larger run.
-    """
-    chosen = kernel or BalancingKernel()
-    start = balancing_start(trace, machine, thread_nodes, free_bytes, chosen)
-    return start.after(seconds, resident_bytes)
-
-
 @dataclass(frozen=True, eq=False)
 class BalancingStart:
     """A run that begins with first touch: pages x nodes of where pages are, and who uses them.
@@ -104,7 +84,11 @@ class BalancingStart:
     at_once: float
 
     def after(self, seconds: float, resident_bytes: float | None = None) -> BalancedPages:
-        """The placement in a run of this many seconds; see `numa_balancing`."""
+        """The placement in a run of this many seconds.
+
+        `resident_bytes` is the memory that the kernel has to scan, by default the trace's pages. It
+        differs if the trace stands for a larger run.
+        """
         height = self.pages.height
         resident = resident_bytes or float(height * PAGE_BYTES)
         mean, cost, passes = _walks(
@@ -126,10 +110,11 @@ def balancing_start(
     trace: Trace,
     machine: Machine,
     thread_nodes: npt.NDArray[np.int64],
-    free_bytes: Mapping[int, int] | None,
-    kernel: BalancingKernel,
+    free_bytes: Mapping[int, int] | None = None,
+    kernel: BalancingKernel | None = None,
 ) -> BalancingStart:
     """What balancing begins with; it does not depend on how long the run takes."""
+    kernel = kernel or BalancingKernel()
     start = first_touch(trace, machine, thread_nodes, free_bytes)
     index = page_index(trace)
     speeds = speeds_of(machine)

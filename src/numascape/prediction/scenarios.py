@@ -14,7 +14,7 @@ from numascape.errors import NumascapeError
 from numascape.machine import Machine
 from numascape.plan.plan import Plan
 from numascape.prediction import policies
-from numascape.prediction.balancing import BalancingKernel, balancing_start
+from numascape.prediction.balancing import balancing_start
 from numascape.prediction.copies import worth_copying
 from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import with_initialisation
@@ -162,9 +162,7 @@ class Scenarios:
         result = predicted(start)
         if name == "first-touch":
             return result
-        begins = balancing_start(
-            self.trace, self.machine, self.threads, self.free_bytes, BalancingKernel()
-        )
+        begins = balancing_start(self.trace, self.machine, self.threads, self.free_bytes)
         for _ in range(_ROUNDS):
             before = result.seconds
             balanced = begins.after(before)

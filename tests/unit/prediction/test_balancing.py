@@ -4,52 +4,73 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from numascape.machine import Machine
 from numascape.prediction import first_touch, predict
-from numascape.prediction.balancing import BalancingKernel, _not_deferred, numa_balancing
+from numascape.prediction.balancing import (
+    BalancedPages,
+    BalancingKernel,
+    _not_deferred,
+    balancing_start,
+)
 from numascape.prediction.load import RunPlacement
+from numascape.trace import Trace
 from unit.prediction.made_up import machine_of, nodes, share_of, trace_of
 
 # One walk through memory takes a second, and begins at once.
 KERNEL = BalancingKernel(scan_delay_s=0.0, scan_bytes_per_s=4096.0, fault_s=1.0, move_s=10.0)
 
 
+def balanced(
+    trace: Trace,
+    machine: Machine,
+    thread_nodes: npt.NDArray[np.int64],
+    seconds: float,
+    *,
+    kernel: BalancingKernel | None = None,
+    resident_bytes: float | None = None,
+) -> BalancedPages:
+    start = balancing_start(trace, machine, thread_nodes, kernel=kernel)
+    return start.after(seconds, resident_bytes)
+
+
 def test_nothing_moves_before_the_first_walk() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 1.0)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 1.0)
     assert share_of(moved.pages, 0) == {0: 1.0}
     assert (moved.thread_seconds, moved.passes) == (0.0, 0.0)
 
 
 def test_a_private_page_moves_at_its_first_fault() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL)
     # On the mean of the walk half of its pages have been visited.
     assert share_of(moved.pages, 0) == pytest.approx({0: 0.5, 1: 0.5})
     # A fault and a move, by two threads.
     assert moved.thread_seconds == pytest.approx(11.0 / 2)
-    longer = numa_balancing(trace, machine_of(2), nodes(0, 1), 100.0, kernel=KERNEL)
+    longer = balanced(trace, machine_of(2), nodes(0, 1), 100.0, kernel=KERNEL)
     assert share_of(longer.pages, 0)[1] == pytest.approx(0.995)
 
 
 def test_a_shared_page_goes_by_two_faults_in_a_row_after_the_first_walk() -> None:
     # Node 1 makes three quarters of the accesses.
     trace = trace_of([(0, 0, 1, 0), (0, 1, 2, 1)], 2)
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 1e6, kernel=KERNEL)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 1e6, kernel=KERNEL)
     # In the long run in proportion to the squares: 9/16 over 9/16 + 1/16.
     assert share_of(moved.pages, 0)[1] == pytest.approx(0.9, abs=1e-3)
 
 
 def test_pages_of_a_page_that_nobody_uses_stay() -> None:
     trace = trace_of([(0, 1, 5, 0)], 2, first_touch=[(0, 1), (1, 0)])
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 50.0, kernel=KERNEL)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 50.0, kernel=KERNEL)
     assert share_of(moved.pages, 1) == {0: 1.0}
 
 
 def test_a_larger_run_is_walked_through_more_slowly() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
-    large = numa_balancing(
+    large = balanced(
         trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL, resident_bytes=4 * 4096.0
     )
     assert large.passes == pytest.approx(0.25)
@@ -65,7 +86,7 @@ def test_linux_3_13_hardly_moves_shared_pages_again() -> None:
     old = replace(KERNEL, deferred_faults=16, fault_s=0.0, move_s=1.0)
     new = replace(old, deferred_faults=0)
     costs = [
-        numa_balancing(trace, machine_of(2), nodes(0, 1), 1000.0, kernel=kernel).thread_seconds
+        balanced(trace, machine_of(2), nodes(0, 1), 1000.0, kernel=kernel).thread_seconds
         for kernel in (old, new)
     ]
     # Alike: after another node's fault only a thread's own faults in a row move a page, and those
@@ -75,7 +96,7 @@ def test_linux_3_13_hardly_moves_shared_pages_again() -> None:
     accesses = [(0, thread, 1, 0) for thread in range(4)]
     trace = trace_of(accesses, 4)
     moves = [
-        numa_balancing(trace, machine_of(2), nodes(0, 0, 1, 1), 2.0, kernel=kernel)
+        balanced(trace, machine_of(2), nodes(0, 0, 1, 1), 2.0, kernel=kernel)
         for kernel in (old, new)
     ]
     # The first walk moves the page with probability 1/2. In the second, a fault finds the one
@@ -90,7 +111,7 @@ def test_linux_3_13_hardly_moves_shared_pages_again() -> None:
 def test_hardware_threads_handle_faults_on_the_cores_they_have() -> None:
     # 8 threads on 2 cores, which execute what 2.5 threads would.
     trace = trace_of([(0, thread, 1, 0) for thread in range(8)], 8)
-    moved = numa_balancing(
+    moved = balanced(
         trace, machine_of(1, 2), nodes(*[0] * 8), 1.0, kernel=replace(KERNEL, move_s=0.0)
     )
     assert moved.thread_seconds == pytest.approx(1.0 / 2.5)
@@ -102,7 +123,7 @@ def test_a_fault_waits_for_lines_that_other_threads_had() -> None:
 
     def cost(*places: int) -> float:
         trace = trace_of([(thread, thread, 1, 0) for thread in range(len(places))], len(places))
-        found = numa_balancing(trace, machine, nodes(*places), float(len(places)), kernel=kernel)
+        found = balanced(trace, machine, nodes(*places), float(len(places)), kernel=kernel)
         return found.thread_seconds
 
     # Each of a thread's faults waits for four lines. One thread alone has them all.
@@ -128,7 +149,7 @@ def test_what_handling_a_fault_costs_is_in_the_interval() -> None:
 def test_the_kernel_waits_before_its_first_walk() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
     late = replace(KERNEL, scan_delay_s=2.0)
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 4.0, kernel=late)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 4.0, kernel=late)
     # Two seconds as touched, one of walking, one where it is used.
     assert share_of(moved.pages, 0) == pytest.approx({0: 2.5 / 4, 1: 1.5 / 4})
     assert moved.passes == pytest.approx(1.0 + 1.0 / 1.3)  # all faults are local then
@@ -137,7 +158,7 @@ def test_the_kernel_waits_before_its_first_walk() -> None:
 def test_walks_take_a_second_at_least() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
     fast = replace(KERNEL, scan_bytes_per_s=1e12)
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 0.5, kernel=fast)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 0.5, kernel=fast)
     assert moved.passes == pytest.approx(0.5)
     # Half of the pages are visited at the end; the mean over the time is a quarter.
     assert share_of(moved.pages, 0)[1] == pytest.approx(0.25)
@@ -148,14 +169,14 @@ def test_walks_become_slower_when_faults_are_local() -> None:
     trace = trace_of([(0, 0, 10, 0)], 1)
     machine, where = machine_of(2), nodes(0)
     # All faults are local: 1, 1.3, 1.69, ... seconds.
-    found = numa_balancing(trace, machine, where, 1.0 + 1.3 + 1.69, kernel=KERNEL)
+    found = balanced(trace, machine, where, 1.0 + 1.3 + 1.69, kernel=KERNEL)
     assert found.passes == pytest.approx(3.0)
     limited = replace(KERNEL, scan_period_max_s=1.2)
-    found = numa_balancing(trace, machine, where, 1.0 + 1.2 + 1.2, kernel=limited)
+    found = balanced(trace, machine, where, 1.0 + 1.2 + 1.2, kernel=limited)
     assert found.passes == pytest.approx(3.0)
     # Seven of ten accesses are of page 0's own node, where it stays; page 1 has none.
     shared = trace_of([(0, 0, 1, 0), (1, 1, 1, 0)], 2, first_touch=[(0, 0), (1, 1)])
-    found = numa_balancing(
+    found = balanced(
         shared, machine, nodes(0, 1), 2.0 + 2.6, kernel=KERNEL
     )  # two pages: two seconds
     assert found.passes == pytest.approx(2.0)
@@ -163,7 +184,7 @@ def test_walks_become_slower_when_faults_are_local() -> None:
 
 def test_nothing_is_modelled_of_a_run_without_time() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
-    moved = numa_balancing(trace, machine_of(2), nodes(0, 1), 0.0, kernel=KERNEL)
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 0.0, kernel=KERNEL)
     assert share_of(moved.pages, 0) == {0: 1.0}
     assert (moved.thread_seconds, moved.passes) == (0.0, 0.0)
 
@@ -171,9 +192,7 @@ def test_nothing_is_modelled_of_a_run_without_time() -> None:
 def test_the_defaults_are_those_of_the_kernel() -> None:
     """As docs/prediction.md has them: a second before the first walk, 1 to 60 s, 2560 MiB/s."""
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
-    moved = numa_balancing(
-        trace, machine_of(2), nodes(0, 1), 3.0, resident_bytes=2 * 2560.0 * (1 << 20)
-    )
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 3.0, resident_bytes=2 * 2560.0 * (1 << 20))
     # After one second a walk of two begins.
     assert moved.passes == pytest.approx(1.0)
     assert share_of(moved.pages, 0)[1] == pytest.approx(1.0 / 3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numascape.errors import NumascapeError
 from numascape.machine import Matrix, open_machine
 from numascape.plan import Plan, StructureRule, ThreadRule
-from numascape.prediction.balancing import numa_balancing
+from numascape.prediction.balancing import balancing_start
 from numascape.prediction.layout import laid_out, nodes_by_plan, read_thread_map
 from numascape.prediction.policies import (
     _by_distance,
@@ -117,7 +117,7 @@ def test_the_shares_of_each_touched_page_add_up_to_one(
         weighted_interleave(trace, machine, {0: 1, 2: 2}),
         observed(trace, machine, nodes(*where)),
         placed_by_plan(trace, Plan(), machine),
-        numa_balancing(trace, machine, nodes(*where), 5.0).pages,
+        balancing_start(trace, machine, nodes(*where)).after(5.0).pages,
     ):
         sums = placed.group_by("structure", "instance", "page").agg(pl.col("share").sum())
         assert sums.height == touched

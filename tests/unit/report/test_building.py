@@ -111,7 +111,7 @@ def test_instances_of_a_structure_are_summed_by_page() -> None:
     pattern = patterns.Pattern("p", 2)
     s = pattern.structure("buffer", 4, instances=3)
     for instance in range(3):
-        pattern.access(s, np.arange(4), np.array(1), 10, 1, instance)
+        pattern.access(s, np.arange(4), np.array(1), 10, 1, instance=instance)
         pattern.touch(s, np.arange(4), instance % 2, instance=instance)
     report = from_trace(trace_of(pattern))
     assert report.cells.reads[: report.cells.begin[1]].tolist() == [30] * 4

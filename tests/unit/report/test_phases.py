@@ -119,7 +119,7 @@ def noisy() -> Trace:
         phase = pattern.phase(f"step {step}", line=step + 1)
         for structure in s:
             counts = random.integers(1, 1 << 40, (32, 64))
-            pattern.access(structure, page, thread, counts, 0, step % 2, phase)
+            pattern.access(structure, page, thread, counts, 0, instance=step % 2, phase=phase)
     for structure in s:
         for instance in (0, 1):
             pattern.touch(structure, page, random.integers(0, 32, (1, 64)), instance=instance)

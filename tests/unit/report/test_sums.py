@@ -51,7 +51,9 @@ def traces(make: st.DrawFn) -> Pattern:
         touched = set()
         for page, thread, instance, phase, reads, writes in rows:
             where = np.array([page]), np.array([thread])
-            pattern.access(s, *where, np.array(reads), np.array(writes), instance, phase)
+            pattern.access(
+                s, *where, np.array(reads), np.array(writes), instance=instance, phase=phase
+            )
             if (instance, page) not in touched:
                 pattern.touch(s, *where, instance=instance, phase=phase)
                 touched.add((instance, page))

@@ -18,7 +18,8 @@ from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
-    from numascape.host.experiment import ExperimentPlan, ExperimentResult
+    from numascape.host.experiment import ExperimentResult
+    from numascape.host.state import HostState
     from numascape.report.experiment import Experiment
 
 _SAMPLES: Final = 5
@@ -87,13 +88,20 @@ def experiment(
 
     Example: `numascape host experiment --mpi 16 --folder /scratch -o cache`
     """  # fmt: skip
-    from numascape.host.experiment import measure
+    from numascape.host.experiment import ExperimentPlan, fitting_bytes, measure
+    from numascape.host.state import read_state
     from numascape.machine.conditions import conditions
 
     notes = conditions(Path("/"))
     virtual = any("virtual machine" in sentence for sentence in notes)
     usual_samples = _SAMPLES_IF_VIRTUAL if virtual else _SAMPLES
-    plan = _plan(sizes, mpi, fill, ways, samples or usual_samples, folder, virtual)
+    state = read_state(Path("/"))
+    if not folder.is_dir():
+        raise NumascapeError(f"{folder} is not a folder: use --folder to name one on a disk")
+    plan = ExperimentPlan(
+        _sizes(sizes, state, virtual), _ways(ways), fitting_bytes(state, fill),
+        *_workers(mpi, state), samples or usual_samples, folder,
+    )  # fmt: skip
     for sentence in notes:
         terminal.say(f"note: {sentence}")
     if virtual:
@@ -113,40 +121,38 @@ def experiment(
         _write(output, done, virtual)
 
 
-def _plan(
-    sizes: str | None,
-    mpi: int | None,
-    fill: float,
-    ways: str | None,
-    samples: int,
-    folder: Path,
-    virtual: bool,
-) -> ExperimentPlan:
-    from numascape.host.experiment import WAYS, ExperimentPlan, fitting_bytes, plan_sizes
-    from numascape.host.state import read_state
-    from numascape.host.triads import mpi_launcher
+def _sizes(sizes: str | None, state: HostState, virtual: bool) -> tuple[int, ...]:
+    """The sizes of the file that `--sizes` names, or the usual ones."""
+    from numascape.host.experiment import plan_sizes
     from numascape.quantities import parse_bytes
 
-    state = read_state(Path("/"))
-    if not folder.is_dir():
-        raise NumascapeError(f"{folder} is not a folder: use --folder to name one on a disk")
+    return tuple(map(parse_bytes, sizes.split(","))) if sizes else plan_sizes(state, virtual)
+
+
+def _ways(ways: str | None) -> tuple[str, ...]:
+    """The ways that `--ways` names, or all that this user may try."""
+    from numascape.host.experiment import WAYS
+
+    is_root = os.geteuid() == 0
     if ways is None:
-        chosen = [way for way in WAYS if way != "dropped" or os.geteuid() == 0]
-    else:
-        chosen = [way.strip() for way in ways.split(",")]
+        return tuple(way for way in WAYS if way != "dropped" or is_root)
+    chosen = tuple(way.strip() for way in ways.split(","))
     for way in chosen:
         if way not in WAYS:
             raise NumascapeError(f"there is no way {way!r}: choose from {', '.join(WAYS)}")
-    if "dropped" in chosen and os.geteuid() != 0:
+    if "dropped" in chosen and not is_root:
         raise NumascapeError("only root may drop caches: leave out the way 'dropped'")
-    wanted = tuple(map(parse_bytes, sizes.split(","))) if sizes else plan_sizes(state, virtual)
+    return chosen
+
+
+def _workers(mpi: int | None, state: HostState) -> tuple[int, bool]:
+    """How many processes or threads run the triad, and whether they are processes of MPI."""
+    from numascape.host.triads import mpi_launcher
+
     with_mpi = mpi is not None and mpi_launcher() is not None
     if mpi is not None and not with_mpi:
         terminal.say("note: mpirun was not found, so threads are used")
-    workers = mpi or len(state.nodes)
-    return ExperimentPlan(
-        wanted, tuple(chosen), fitting_bytes(state, fill), workers, with_mpi, samples, folder
-    )
+    return mpi or len(state.nodes), with_mpi
 
 
 def _print(results: list[ExperimentResult]) -> None:
