@@ -17,7 +17,6 @@ from numascape.analysis.ownership import Owner, owner_of
 from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of
-from numascape.findings.kept import kept
 from numascape.findings.nodes import Nodes
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
@@ -38,6 +37,7 @@ from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
+from numascape.trace.once import kept_with
 from numascape.trace.teams import TraceOfTeams
 
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
@@ -153,7 +153,7 @@ class Run:
         """The `rows` that are work on the structure; if they are first touches, all of them."""
         if only_touches(self.trace):
             return self.rows
-        return kept(self.trace, "work", lambda: work_rows(self.trace, self.rows))
+        return kept_with(self.trace, "work", lambda: work_rows(self.trace, self.rows))
 
     def subject(self, structure: int) -> Subject | None:
         """The subject of this structure; None if the structure has too few accesses."""
@@ -167,7 +167,7 @@ class Run:
     def subjects(self) -> tuple[Subject, ...]:
         """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
-        parts, facts = kept(
+        parts, facts = kept_with(
             self.trace, "parts", lambda: measured_work(self.trace, self.work, wanted)
         )
         empty = self.work.clear()
@@ -224,7 +224,7 @@ class Subject:
     @cached_property
     def use(self) -> PageUse:
         """How threads divide its pages in the work."""
-        return kept(self.run.trace, ("use", self.structure), lambda: page_use(self.rows))
+        return kept_with(self.run.trace, ("use", self.structure), lambda: page_use(self.rows))
 
     @cached_property
     def footprint(self) -> Footprint:

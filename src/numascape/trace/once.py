@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TypeVar, cast
 
@@ -13,15 +13,17 @@ T = TypeVar("T")
 
 
 def once_per_trace(compute: Callable[[Trace], T]) -> Callable[[Trace], T]:
-    """Keep the result with the trace, which never changes; it is freed with the trace."""
-    # Names that begin with _ are not offered when a user presses Tab behind `trace.`.
-    name = f"_{compute.__module__}.{compute.__qualname__}"
+    """Keep the result of the function for each trace."""
 
     @wraps(compute)
     def kept(trace: Trace) -> T:
-        results = vars(trace)
-        if name not in results:
-            results[name] = compute(trace)
-        return cast("T", results[name])
+        return kept_with(trace, compute, lambda: compute(trace))
 
     return kept
+
+
+def kept_with(trace: Trace, key: Hashable, compute: Callable[[], T]) -> T:
+    """The result that this trace keeps with this key; it is freed with the trace."""
+    if key not in trace._results:
+        trace._results[key] = compute()
+    return cast("T", trace._results[key])

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,10 @@ class Trace:
 
     path: Path
     info: TraceInfo
+    # What `trace/once.py` keeps: results that follow from the tables, which never change.
+    _results: dict[Hashable, object] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:

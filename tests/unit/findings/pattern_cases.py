@@ -161,3 +161,12 @@ def one_thread_varies(threads: float) -> bool:
     counts = np.full((256, int(threads)), 100.0)
     counts[:, 0] = np.random.default_rng(2).choice([10.0, 400.0], 256)
     return users_change(use(counts))
+
+
+def rows(counts: dict[tuple[int, int, int], tuple[int, int]]) -> pl.DataFrame:
+    """Accesses to one structure: by phase, page and thread, the reads and writes."""
+    return pl.DataFrame(
+        [(0, 0, page, thread, phase, *made) for (phase, page, thread), made in counts.items()],
+        schema=["structure", "instance", "page", "thread", "phase", "reads", "writes"],
+        orient="row",
+    )

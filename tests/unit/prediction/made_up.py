@@ -112,6 +112,7 @@ def trace_of(
         instances=pl.DataFrame(schema=SCHEMAS["instances"]),
         info=SimpleNamespace(machine=machine or machine_of(1)),
         path=Path("made-up.numascape"),
+        _results={},
     )
     fake.table = lambda table: getattr(fake, table)
     return cast(Trace, fake)

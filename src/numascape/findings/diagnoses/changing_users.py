@@ -12,7 +12,6 @@ from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import contiguous_parts, interleave, pin, scatters
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
-from numascape.findings.kept import kept
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, randomness, users_change
@@ -30,6 +29,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import percent
+from numascape.trace.once import kept_with
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -103,7 +103,7 @@ def _change(subject: Subject) -> Change:
     if subject.rows["phase"].n_unique() < 2:
         return Change()
     filled = filled_in(subject)
-    return kept(
+    return kept_with(
         subject.run.trace,
         ("users by phase", subject.structure, filled),
         lambda: users_by_phase(subject.rows, filled),

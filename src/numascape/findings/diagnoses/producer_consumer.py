@@ -15,7 +15,6 @@ import polars as pl
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import pin
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
-from numascape.findings.kept import kept
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thread_groups import has_separate_groups
@@ -33,6 +32,7 @@ from numascape.findings.thresholds import (
 from numascape.findings.wording import threads_text
 from numascape.findings.work import used_while_others_lived
 from numascape.quantities import percent, share_of
+from numascape.trace.once import kept_with
 from numascape.trace.phase import loose_phases
 
 
@@ -58,7 +58,7 @@ def diagnose(subject: Subject) -> Finding | None:
     run = subject.run
     if subject.row["size"] < MIN_CACHE_RESIDENT_BYTES:
         return None
-    handed = kept(run.trace, "handed", lambda: _handed(run)).get(subject.structure)
+    handed = kept_with(run.trace, "handed", lambda: _handed(run)).get(subject.structure)
     if handed is None or not _is_stream(subject, handed):
         return None
     if handed.others * handed.reads < MIN_GAIN * run.accesses:
