@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""See how a program uses memory on a NUMA machine, learn why that is slow, and fix it.
+"""See how a program uses memory on a NUMA machine, learn why it is slow, and fix it.
 
 import numascape
 

@@ -129,7 +129,7 @@ def test_equal_groups_differ_nowhere(open_pattern: Open) -> None:
     r, g, b, _ = report.pixel(DIFFERENCE, 0.1, 0.84)
     assert max(r, g, b) - min(r, g, b) < 4
     assert (
-        "100\u202f% of their accesses are spread alike"
+        "100\u202f% of their accesses have the same distribution"
         in report.page.locator(".difference-notes").inner_text()
     )
 

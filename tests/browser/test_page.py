@@ -84,7 +84,7 @@ def test_structures_are_searched_by_name_and_place(open_report: Open) -> None:
 def test_stacks_and_what_is_hardly_used_are_behind_a_switch(open_report: Open) -> None:
     report = open_report("matmul-naive")
     assert report.names() == ["A", "B", "C"]
-    report.page.get_by_label(re.compile("Show also 64 thread stacks")).check()
+    report.page.get_by_label(re.compile("Also show 64 thread stacks")).check()
     assert len(report.names()) == 3 + 64
 
 

@@ -271,5 +271,5 @@ def test_the_experiment_runs_over_mpi_processes(four: Seen) -> None:
 
 def test_a_full_disk_is_one_line_and_nothing_stays(four: Seen) -> None:
     assert four["full disk"]["status"] == 2
-    assert "free, and the file needs 100 GiB" in four["full disk"]["err"]
+    assert "free, but the file needs 100 GiB" in four["full disk"]["err"]
     assert [name for name in four["left behind"] if name != "lost+found"] == []

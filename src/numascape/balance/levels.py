@@ -37,8 +37,8 @@ class LevelCosts:
     def __post_init__(self) -> None:
         if not 0 <= self.core <= self.cache <= self.node or not 0 < self.node < float("inf"):
             raise NumascapeError(
-                f"the costs {self.core:g},{self.cache:g},{self.node:g} do not rise from core to "
-                "node, or are not finite numbers from 0"
+                f"the costs {self.core:g},{self.cache:g},{self.node:g} must be finite numbers from "
+                "0 that rise from core to node"
             )
 
 
@@ -131,8 +131,8 @@ def _by_core(target: Target, latencies: CoreLatencies) -> Floats:
     missing = [cpu for cpu in target.cpus if cpu not in place]
     if missing:
         raise NumascapeError(
-            f"the latencies between cores lack CPU {missing[0]} of {target.name}: measure that "
-            "machine (numascape machine cores)"
+            f"the latencies between cores have no CPU {missing[0]}, which {target.name} has: "
+            "measure that machine (numascape machine cores)"
         )
     order = np.array([place[cpu] for cpu in target.cpus])
     ordered: Floats = latencies.ns[np.ix_(order, order)]

@@ -60,7 +60,7 @@ def numascape_command(
         ),
     ] = False,
 ) -> None:
-    """See how a program uses memory on a NUMA machine, and learn why that is slow.
+    """See how a program uses memory on a NUMA machine, and why it is slow.
 
     Record a program, then look at the report:
 

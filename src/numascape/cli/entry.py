@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
         terminal.complain(f"{where}{error.strerror or error}")
         return 2
     except MemoryError:
-        terminal.complain("this machine has not enough memory for it")
+        terminal.complain("this machine does not have enough memory for this command")
         return 2
     except KeyboardInterrupt:
         terminal.complain("interrupted")

@@ -61,7 +61,7 @@ def by_groups(
         raise NumascapeError(f"--groups needs the algorithm {OURS}, not {algorithm}")
     target = problem.target
     if groups > target.nodes:
-        raise NumascapeError(f"--groups {groups} are more than the {target.nodes} nodes")
+        raise NumascapeError(f"--groups {groups} is more than the {target.nodes} nodes")
     if len(target.core_memory):
         raise NumascapeError("--groups cannot keep a --memory-limit: leave one of them out")
     start = engine_of(*engine)
@@ -118,7 +118,7 @@ def _full_nodes(problem: Problem) -> list[str]:
     first = int(over[0])
     more = f" (and {counted(len(over) - 1, 'other node')} likewise)" if len(over) > 1 else ""
     return [
-        f"the tasks on node {first} need {bytes_text(int(needed[first]))}, and it has "
+        f"the tasks on node {first} need {bytes_text(int(needed[first]))}, but it has "
         f"{bytes_text(int(target.node_memory[first]))}{more}: incumbent moves no task to a node "
         "whose memory is full"
     ]

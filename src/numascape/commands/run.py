@@ -53,7 +53,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run an unchanged program under a plan, or with local memory from which page cache is freed.
+    """Run an unchanged program under a plan, or keep its memory local by freeing page cache.
 
     The program has its usual output, input and exit status.
 

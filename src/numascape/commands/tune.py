@@ -46,7 +46,7 @@ def tune(
         float, typer.Option("--seconds", min=0.1, help="How long to observe.")
     ] = 10.0,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Move the pages and threads. Default: only say what.")
+        bool, typer.Option("--apply", help="Move the pages and threads. Default: only print them.")
     ] = False,
     metric: Annotated[
         str | None,
@@ -78,8 +78,8 @@ def tune(
         Observer | None,
         typer.Option(
             help="binary: counts each access; meanwhile, the process is 2 to 3 times slower. "
-            "faults: samples of the kernel's NUMA balancing, at about 1 % overhead. samples: those "
-            "of the processor, if it has any. Default: faults if balancing is on, else binary.",
+            "faults: samples of the kernel's NUMA balancing, at about 1 % overhead. samples: the "
+            "processor's samples of accesses. Default: faults if balancing is on, else binary.",
             show_default=False,
         ),
     ] = None,

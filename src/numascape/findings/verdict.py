@@ -20,7 +20,7 @@ from numascape.quantities import percent
 from numascape.trace.counting import only_touches
 
 _HANDED = (
-    "Threads hand data to each other. The nodes of these threads matter, and those of its pages do "
+    "Threads hand data to each other. The nodes of these threads matter; the nodes of the pages do "
     "not."
 )
 

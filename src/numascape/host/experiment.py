@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The experiment: how a file's page cache displaces a later program's pages, and what helps.
 
-For each size of the file and each way of running, it empties the cache, reads the file on the first
-node, and runs a vector triad that fills a part of the memory, with at least one worker per
-node.
+For each size of the file and each way of running, it empties the cache and reads the file on the
+first node. It then runs a vector triad that fills a part of the memory, with at least one worker
+per node.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ class ExperimentPlan:
 class ExperimentResult:
     """The result of one size and way; `cache` is the page cache by node in bytes before the triad.
 
-    `freed` are the pages that were freed while it ran: by kswapd, which runs in parallel to the
-    program, and by the program's own allocations, which wait for it. 0 if the kernel does not tell.
+    `freed` has two numbers of pages that were freed while it ran. kswapd freed the first ones, in
+    parallel to the program. The program's own allocations freed the others, and waited for this. 0
+    if the kernel does not tell.
     """
 
     size: int
@@ -93,7 +94,7 @@ def fitting_bytes(state: HostState, share: float) -> int:
         can_be_free = group.left
     if size > _MAX_SHARE * can_be_free:
         raise NumascapeError(
-            f"the triad would need {bytes_text(size)}, and {bytes_text(can_be_free)} can be free: "
+            f"the triad needs {bytes_text(size)}, but only {bytes_text(can_be_free)} can be free: "
             "use a smaller --fill, or end other programs"
         )
     return size
@@ -140,7 +141,7 @@ def cached_file(folder: Path, size: int, node: int) -> Iterator[None]:
     free = os.statvfs(folder)
     if size > free.f_bavail * free.f_frsize:
         raise NumascapeError(
-            f"{folder} has {bytes_text(free.f_bavail * free.f_frsize)} free, and the file needs "
+            f"{folder} has {bytes_text(free.f_bavail * free.f_frsize)} free, but the file needs "
             f"{bytes_text(size)}: name another --folder, or smaller --sizes"
         )
     with tempfile.TemporaryFile(dir=folder, prefix=".numascape-", buffering=0) as file:

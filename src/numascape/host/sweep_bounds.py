@@ -17,7 +17,7 @@ _MIN_STEP: Final = 1 << 20
 # The largest step: this share of the node's memory, or this number of bytes if that is more.
 _LARGEST_SHARE: Final = 1 / 64
 _LARGEST_STEP: Final = 64 << 20
-_ALL_LEFT: Final = "all clean cache that may leave has left"
+_ALL_LEFT: Final = "all clean cache that may be freed has been freed"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def next_step(state: HostState, wanted: Goal, held: int) -> SweepStep:
     memory = state.node(wanted.node)
     left = wanted.most - held
     if left < _MIN_STEP:
-        return SweepStep(0, "all that was wanted")
+        return SweepStep(0, "the wanted amount has been freed")
     marks = memory.watermarks
     reserve = marks.high + marks.reserved if marks else int(_MARGIN * memory.total)
     leaving = memory.clean - wanted.kept - int(_MARGIN * memory.total)

@@ -79,7 +79,7 @@ def run_triad(
     except ValidationError as error:
         raise NumascapeError("the triad's output is damaged: install Numascape again") from error
     if len(found) != workers:
-        raise NumascapeError(f"{len(found)} of {workers} workers answered")
+        raise NumascapeError(f"only {len(found)} of the triad's {workers} workers answered")
     return summarised(found)
 
 

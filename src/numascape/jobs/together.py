@@ -48,14 +48,15 @@ def trace_of_job(folder: Path) -> TraceOfRanks:
     one = f"give the trace of one rank, such as {folder / f'rank={min(found, default=0)}'}"
     if missing:
         raise NumascapeError(
-            f"{folder} is not whole: {missing[0].part}: {missing[0].reason}; record it again, or "
-            f"{one}"
+            f"{folder} is not complete: {missing[0].part}: {missing[0].reason}; record it again, "
+            f"or {one}"
         )
     parts = [read_part(job, rank, path) for rank, path in found.items()]
     hosts = {part.info.host.name for part in parts}
     if len(hosts) > 1:
         raise NumascapeError(
-            f"the ranks of {folder} ran on {len(hosts)} hosts, and this is about one machine: {one}"
+            f"the ranks of {folder} ran on {len(hosts)} hosts, but this command needs one host: "
+            f"{one}"
         )
     if len({part.info.recorder.counts for part in parts}) > 1:
         raise NumascapeError(f"the ranks of {folder} count different things: {one}")

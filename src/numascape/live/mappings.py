@@ -68,7 +68,7 @@ def read_mappings(target: TargetProcess, with_policies: bool = True) -> list[Map
     """The mappings that can have pages, ascending.
 
     Reading the policies makes the kernel walk all page tables, which takes a while for very many
-    pages. Raises NumascapeError if the process has ended or may not be looked at.
+    pages. Raises NumascapeError if the process has ended or may not be examined.
     """
     mappings = parse_maps(_text(target, "maps"))
     lines = parse_numa_maps(_text(target, "numa_maps")) if with_policies else {}
@@ -143,7 +143,7 @@ def _text(target: TargetProcess, name: str) -> str:
 def not_permitted(target: TargetProcess) -> str:
     """What to do if the kernel does not let this user look at the process."""
     return (
-        f"{target} may not be looked at: it is another user's, or privileged; "
+        f"{target} may not be examined: it is another user's, or privileged; "
         "run numascape as that user, or with sudo"
     )
 

@@ -237,7 +237,7 @@ class _Mover:
             return native.query_nodes(self.target.pid, addresses)
         except PermissionError as error:
             raise _EndedError(
-                f"the kernel forbids the rest: {self.target} may not be looked at any more"
+                f"the kernel forbids the rest: {self.target} may not be examined any more"
             ) from error
         except OSError as error:
             raise _EndedError("the process has ended") from error

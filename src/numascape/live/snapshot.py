@@ -70,7 +70,7 @@ class Snapshot:
 def take_snapshot(
     target: TargetProcess, namer: Namer | None = None, exact: bool = False
 ) -> Snapshot:
-    """Look at the process. Raises NumascapeError if it has ended or may not be looked at.
+    """Look at the process. Raises NumascapeError if it has ended or may not be examined.
 
     Unless `exact`, a process with very many pages is sampled, and policies are then not read.
     """

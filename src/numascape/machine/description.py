@@ -190,7 +190,7 @@ def problem(machine: Machine) -> str | None:
     """Describe a contradiction in a machine with valid types; None if there is none."""
     numbers = [node.node for node in machine.nodes]
     if not 1 <= len(numbers) <= MAX_NODES:
-        return f"it has {len(numbers)} nodes, and 1 to {MAX_NODES} can be described"
+        return f"it has {len(numbers)} nodes, but must have 1 to {MAX_NODES}"
     if len(set(numbers)) != len(numbers):
         return "two nodes have the same number"
     cpus = [cpu for node in machine.nodes for cpu in node.cpus]

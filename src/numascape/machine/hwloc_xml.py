@@ -61,7 +61,7 @@ def machine_from_xml(text: bytes, name: str, firmware: bool) -> Machine:
     Raises NumascapeError.
     """
     if b"<!ENTITY" in text:
-        raise NumascapeError(f"{name}: hwloc's XML has no entities, and this file defines some")
+        raise NumascapeError(f"{name}: hwloc's XML has no entities, but this file defines some")
     try:
         topology = ET.fromstring(text)
         root = topology.find("object")

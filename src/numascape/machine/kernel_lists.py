@@ -18,7 +18,7 @@ def parse_cpu_list(text: str) -> list[int]:
                 raise ValueError(f"{part!r} is not a range of CPUs")
             low, high = int(first), int(last or first)
             if high >= MAX_CPUS:
-                raise ValueError(f"{part!r} is beyond the {MAX_CPUS} CPUs that Numascape knows")
+                raise ValueError(f"{part!r} is beyond the {MAX_CPUS} CPUs that Numascape supports")
             numbers.extend(range(low, high + 1))
     return numbers
 
@@ -41,7 +41,7 @@ def parse_mask(text: str) -> tuple[int, ...]:
     """
     words = text.strip().split(",")
     if len(words) > MAX_CPUS // 32:
-        raise ValueError("it has more words than Numascape knows CPUs")
+        raise ValueError(f"it has more bits than the {MAX_CPUS} CPUs that Numascape supports")
     numbers: list[int] = []
     for position, word in enumerate(reversed(words)):
         bits = int(word or "0", 16)

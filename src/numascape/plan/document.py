@@ -157,8 +157,8 @@ def decode_plan(content: bytes, name: str) -> Plan:
         raise NumascapeError(f'{name} is not a plan: it does not say format = "{FORMAT}"')
     if fields.get("version") != VERSION:
         raise NumascapeError(
-            f"{name} has another format version than {VERSION}, the one this Numascape reads: "
-            "write it again with `numascape advise`"
+            f"{name} does not have format version {VERSION}, the only one that this Numascape "
+            "reads: write it again with `numascape advise`"
         )
     try:
         document = DOCUMENT.validate_json(json.dumps(fields, default=str))
@@ -253,7 +253,7 @@ def _rule_problem(rule: StructureRule) -> str | None:
         return f"{rule.policy} needs nodes"
     if rule.policy == "parts":
         if len(rule.parts) != len(rule.nodes) + 1:
-            return f"{len(rule.nodes)} nodes need {len(rule.nodes) + 1} fence posts in parts"
+            return f"{len(rule.nodes)} nodes need {len(rule.nodes) + 1} boundaries in parts"
         if rule.parts[0] != 0 or rule.parts[-1] != 1:
             return "parts must begin with 0 and end with 1"
         if any(a >= b for a, b in zip(rule.parts, rule.parts[1:], strict=False)):

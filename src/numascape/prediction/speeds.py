@@ -168,7 +168,7 @@ def _links(
 ) -> Floats:
     apart = ~np.eye(len(controller), dtype=bool)
     if np.isnan(given[apart]).any():
-        assumed.append("bandwidth between nodes: of the memory, over the NUMA factor")
+        assumed.append("bandwidth between nodes: that of the memory, divided by the NUMA factor")
     link = np.where(np.isnan(given), controller[None, :] / factor, given)
     np.fill_diagonal(link, np.inf)
     return link

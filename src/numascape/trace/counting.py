@@ -82,7 +82,7 @@ def check_knows_threads(trace: Trace, what: str) -> None:
     """Raise NumascapeError unless the trace tells which threads use the memory; `what` needs it."""
     if not knows_threads(trace):
         raise NumascapeError(
-            f"{what} needs to know which threads use the memory, and {trace.path} does not tell: "
+            f"{what} needs to know which threads use the memory, but {trace.path} does not tell: "
             "record without --recorder damon"
         )
 

@@ -137,7 +137,7 @@ def read_part(job: JobInfo, rank: int, folder: Path) -> RankPart:
         raise NumascapeError("it was not recorded as a part of a job")
     if part.job != job.job or part.size != job.size:
         raise NumascapeError(
-            f"it is of another run (started {info.started[:40]}): record the job again, or "
+            f"it belongs to another run (started {info.started[:40]}): record the job again, or "
             "remove this part"
         )
     if part.rank != rank:
@@ -167,7 +167,9 @@ def missing_ranks(folder: Path, job: JobInfo, known: set[int]) -> list[LeftOut]:
         for rank in [rank for rank in ranks if first <= rank < stop] + [stop]:
             if first < rank:
                 name = f"rank={first}" if first == rank - 1 else f"rank={first}-{rank - 1}"
-                missing.append(LeftOut(first, name, "missing: not ended, or not recorded"))
+                missing.append(
+                    LeftOut(first, name, "missing: the rank has not ended, or was not recorded")
+                )
             first = rank + 1
     return sorted(missing, key=lambda item: item.rank)
 

@@ -129,7 +129,7 @@ def apply(request: Request, effects: Effects, outcome: Outcome) -> Iterator[Outc
     assert outcome.advice is not None
     move = outcome.advice.move
     path = save_undo(move, request.undo)
-    effects.say(f"wrote {path}, with which `numascape move --undo` puts all back")
+    effects.say(f"wrote {path}; `numascape move --undo` moves everything back with it")
     done = _carried_out(request, effects, move)
     outcome = replace(outcome, undo=path, done=done)
     if done.account.ending == "the process has ended":

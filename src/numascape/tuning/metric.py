@@ -85,7 +85,7 @@ def _number(output: str, command: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise NumascapeError(
-            f"--metric: the last line of the output must be a number, and is {last[:40]!r}: "
+            f"--metric: the last line of the output must be a number, but is {last[:40]!r}: "
             f"{command[:80]}"
         )
     return value

@@ -232,7 +232,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(name: str, tmp_path: Path) -
         ("tasks.csv", "load,core\n1,0\n1,0.5\n", r"tasks\.csv, line 3: core 0\.5 is not a whole"),
         ("tasks.csv", "load,core\n1,1e300\n1,0\n", r"line 2: core 1e\+300 is not a whole number"),
         ("tasks.csv", "load,fixed\n1,-3\n1,0\n", r"line 2: fixed -3 is not .* from 0 to 1"),
-        ("tasks.csv", "load,load\n1,1\n1,0\n", r"tasks\.csv has 2 columns load"),
+        ("tasks.csv", "load,load\n1,1\n1,0\n", r"tasks\.csv has 2 columns named load"),
         ("messages.csv", "sender,receiver\n1e300,0\n", r"messages\.csv, line 2: sender"),
         ("messages.csv", "sender,receiver\n0,0.7\n", r"messages\.csv, line 2: receiver 0\.7"),
     ],

@@ -207,7 +207,7 @@ def test_nodes_without_room_for_their_tasks_are_named(numascape: Numascape, shar
     small = "package:2 [numa(memory=5242880)] core:1 pu:1"
     status, _, errors = numascape("balance", shared, "-m", small)
     assert status == 0
-    assert "note: the tasks on node 0 need 6 MiB, and it has 5 MiB" in errors
+    assert "note: the tasks on node 0 need 6 MiB, but it has 5 MiB" in errors
     # hwloc invents 1 GiB for nodes without a size.
     assert not any(node.memory_bytes for node in open_machine("package:2 node:1 core:2 pu:1").nodes)
 

@@ -168,7 +168,7 @@ def test_threads_of_a_trace_are_tasks(
         (("-o", "mapping.txt"), "files ending in .json, .csv or .map"),
         (("-p", "picture.gif"), "a mapping is drawn to files"),
         (("--timeline", "picture.gif"), "a timeline is drawn to"),
-        (("--groups", 9), "--groups 9 are more than the 8 nodes"),
+        (("--groups", 9), "--groups 9 is more than the 8 nodes"),
         (("--groups", 2, "-a", "numalb"), "--groups needs the algorithm incumbent"),
         (("--groups", 2, "--memory-limit", "8G"), "cannot keep a --memory-limit"),
         (("--groups", 2, "--mpi", "--dask", "here:1"), "either --dask or --mpi"),

@@ -219,7 +219,7 @@ def test_the_schedule_says_why_users_change(
     finding = changing_users.diagnose(subject)
     assert finding is not None
     assert said in finding.why
-    assert "(about 2 independent draws)" in finding.why
+    assert "took each page about 2 times" in finding.why
     assert finding.place == (AT if schedule else subject.used_at)
     assert (finding.confidence == 0.95) is (sure == 0.95)
     remedies = {"interleave": Remedy.INTERLEAVED, "divide": Remedy.DIVIDED}

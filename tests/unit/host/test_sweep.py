@@ -48,7 +48,7 @@ def swept(state: HostState, wanted: int | None = None, keep: float = 0.0) -> tup
 def test_all_clean_cache_leaves_but_a_margin(two_nodes: Path) -> None:
     state = read_state(two_nodes)
     kernel, reason = swept(state)
-    assert reason == "all clean cache that may leave has left"
+    assert reason == "all clean cache that may be freed has been freed"
     assert kernel.state.node(0).clean < 0.03 * 8 * GIB
     assert kernel.state.node(0).dirty == state.node(0).dirty
     assert kernel.state.node(1) == state.node(1)
@@ -62,7 +62,7 @@ def test_a_part_is_kept(two_nodes: Path) -> None:
 
 def test_no_more_than_wanted_is_taken(two_nodes: Path) -> None:
     kernel, reason = swept(read_state(two_nodes), 2 * GIB)
-    assert reason == "all that was wanted"
+    assert reason == "the wanted amount has been freed"
     assert 2 * GIB - MIB <= kernel.held <= 2 * GIB
 
 
@@ -100,7 +100,7 @@ def with_cache(state: HostState, clean: int, **changes: Any) -> HostState:
 def test_a_node_without_clean_cache_is_left_alone(two_nodes: Path) -> None:
     kernel, reason = swept(with_cache(read_state(two_nodes), MIB))
     assert kernel.held == 0
-    assert reason == "all clean cache that may leave has left"
+    assert reason == "all clean cache that may be freed has been freed"
 
 
 def test_a_small_node_is_swept_in_few_steps(two_nodes: Path) -> None:

@@ -180,7 +180,7 @@ def left_out(job: Path) -> dict[str, str]:
 
 def test_a_missing_rank_is_named(job: Path, numascape: Numascape) -> None:
     shutil.rmtree(job / "rank=2")
-    assert left_out(job) == {"rank=2": "missing: not ended, or not recorded"}
+    assert left_out(job) == {"rank=2": "missing: the rank has not ended, or was not recorded"}
     assert "left out: rank=2: missing" in numascape("show", job)[1]
     assert "left out: rank=2: missing" in numascape("advise", job)[1]
 
@@ -189,7 +189,7 @@ def test_a_part_of_another_run_is_left_out(job: Path) -> None:
     for rank in (0, 1, 2, 3, 4, 5, 6):
         write_rank(job, rank, SIZE, rank_pattern(rank, SIZE, pages=32), run="later")
     (reason,) = left_out(job).values()
-    assert "it is of another run (started 2026-03-14T09:26:53+01:00)" in reason
+    assert "it belongs to another run (started 2026-03-14T09:26:53+01:00)" in reason
 
 
 def test_two_parts_of_one_rank_are_not_mixed(job: Path) -> None:

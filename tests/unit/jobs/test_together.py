@@ -95,10 +95,10 @@ def test_several_hosts_are_one_line(job: Path, numascape: Numascape, verb: str) 
     more = (job,) if verb == "compare" else ("--machine", "numa16")
     status, out, err = numascape(verb, job, *more)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "ran on 2 hosts, and this is about one machine: give the trace of one rank" in err
+    assert "ran on 2 hosts, but this command needs one host: give the trace of one rank" in err
 
 
 def test_a_missing_rank_is_one_line(job: Path) -> None:
     shutil.rmtree(job / "rank=1")
-    with pytest.raises(NumascapeError, match="is not whole: rank=1: missing"):
+    with pytest.raises(NumascapeError, match="is not complete: rank=1: missing"):
         trace_of_job(job)

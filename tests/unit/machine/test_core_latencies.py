@@ -67,7 +67,7 @@ def test_without_shared_caches_a_node_is_the_quickest_level() -> None:
 
 def test_latencies_of_another_machine_are_refused() -> None:
     machine = open_machine("numa:2 core:4 pu:1")
-    with pytest.raises(NumascapeError, match="lack CPU 4"):
+    with pytest.raises(NumascapeError, match="have no CPU 4"):
         measured_costs(target_of_machine(machine, 2.0), machine, synthetic(4, lambda _i, _j: 50.0))
 
 

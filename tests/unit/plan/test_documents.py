@@ -102,7 +102,7 @@ def test_the_document_lists_the_variables_that_a_plan_may_set() -> None:
         ("[[structures]]\nname='a'\npolicy='bind'\nnodes=[0]\nweights=[1]", "takes no weights"),
         ("[[structures]]\nname='a'\npolicy='bind'\nnodes=[0]\nparts=[0,1]", "takes no parts"),
         ("[[structures]]\nname='a'\npolicy='first-touch'\nnodes=[0]", "first-touch takes no nodes"),
-        ("[[structures]]\nname='a'\npolicy='parts'\nnodes=[0]\nparts=[0]", "need 2 fence posts"),
+        ("[[structures]]\nname='a'\npolicy='parts'\nnodes=[0]\nparts=[0]", "need 2 boundaries"),
         ("[[structures]]\nname='a'\npolicy='parts'\nnodes=[0]\nparts=[0,0.5]", "end with 1"),
         ("[[structures]]\nname='a'\npolicy='parts'\nnodes=[0]\nparts=[0,nan]", "parts number 2"),
         (
@@ -129,7 +129,7 @@ def test_what_is_no_plan_is_said_to_be_none(text: str, tmp_path: Path) -> None:
 
 
 def test_other_versions_are_refused(tmp_path: Path) -> None:
-    assert "another format version" in refusal(HEAD.replace("1", "2"), tmp_path)
+    assert "does not have format version 1" in refusal(HEAD.replace("1", "2"), tmp_path)
 
 
 def test_files_that_are_too_large_or_absent_are_refused(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_what_is_not_known_is_as_documented() -> None:
         "NUMA factors: 1.5 where unknown",
         "latency of a node's own memory: 100 ns",
         "bandwidth of a node's memory: 4 GB/s per core",
-        "bandwidth between nodes: of the memory, over the NUMA factor",
+        "bandwidth between nodes: that of the memory, divided by the NUMA factor",
         "caches: 1.5 MiB for each thread",
         "latency under load: as on other machines",
     )

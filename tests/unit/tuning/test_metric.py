@@ -26,8 +26,8 @@ def test_each_run_gives_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("echo fast", "must be a number, and is 'fast'"),
-        ("true", "must be a number, and is ''"),
+        ("echo fast", "must be a number, but is 'fast'"),
+        ("true", "must be a number, but is ''"),
         ("echo nan", "must be a number"),
         ("echo 12; exit 3", "ended with status 3"),
         ("no-such-command-here 2>/dev/null", "ended with status 127"),

@@ -55,14 +55,15 @@ def _table(path: Path, columns: tuple[str, ...], needed: str) -> dict[str, list[
             raise NumascapeError(f"{path} has no column {needed}")
         for name in columns:
             if heading.count(name) > 1:
-                raise NumascapeError(f"{path} has {heading.count(name)} columns {name}")
+                raise NumascapeError(f"{path} has {heading.count(name)} columns named {name}")
         cells, lines = [], []
         for row in rows:
             if not row:
                 continue
             if len(row) != len(heading):
                 raise NumascapeError(
-                    f"{path}, line {rows.line_num}: {len(row)} cells under {len(heading)} headings"
+                    f"{path}, line {rows.line_num}: the line has {len(row)} cells, but there are "
+                    f"{len(heading)} headings"
                 )
             cells.append(row)
             lines.append(rows.line_num)

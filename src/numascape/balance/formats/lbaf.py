@@ -110,7 +110,7 @@ def read_lbaf(path: Path, cores: int) -> TaskGraph:
         for task in phase.tasks:
             number = task.entity.number
             if number is None or number in place:
-                raise NumascapeError(f"{path}: phase {last} has several tasks {number}")
+                raise NumascapeError(f"{path}: phase {last} has several tasks with number {number}")
             place[number] = len(load)
             load.append(task.time)
             core.append(rank)

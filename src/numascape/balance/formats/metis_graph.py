@@ -56,8 +56,8 @@ def read_metis(path: Path, cores: int) -> TaskGraph:
             count.append(float(ends[i + 1]) if weights else 1.0)
     if len(sender) != 2 * edges:
         raise NumascapeError(
-            f"{path}: its first line says {edges} edges, but it lists "
-            f"{len(sender) / 2:g} with both ends"
+            f"{path}: its first line says {edges} edges, but its other lines list "
+            f"{len(sender) / 2:g} (each edge at both of its vertices)"
         )
     return task_graph(
         load, blocks(vertices, cores), sender, receiver,

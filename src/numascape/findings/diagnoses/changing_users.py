@@ -69,7 +69,8 @@ def _taken_by_time(subject: Subject) -> Finding:
     draws = (
         ""
         if in_tasks or in_pool
-        else f"almost at random (about {max(2, round(1 / spread))} independent draws)"
+        else "almost at random, as if a random thread took each page about "
+        f"{max(2, round(1 / spread))} times"
     )
     sure = 0.95 if dynamic or in_tasks else sureness(spread, MIN_USER_SPREAD, 0.2) * 0.8
     if in_tasks:
@@ -87,8 +88,8 @@ def _taken_by_time(subject: Subject) -> Finding:
         clause = schedule.clause if schedule.kind else "no schedule clause"
         why = (
             f"Its pages have several users each, {draws}. The loop has {clause}, so a thread has "
-            "the same iterations each time if the range of the loop is the same. Therefore the "
-            "accesses go through indices or pointers, or the range changes."
+            "the same iterations each time, unless the range of the loop changes. So either the "
+            "range changes, or the loop accesses the pages through indices or pointers."
         )
     else:
         why = (
@@ -282,8 +283,8 @@ def _owners(rows: pl.DataFrame) -> pl.DataFrame:
 def filled_in(subject: Subject) -> int | None:
     """The phase that only fills it: it runs once, touches most pages first, and mainly writes.
 
-    If the work divides the pages otherwise than it, their first touch is remote. None if there is
-    no such phase.
+    If the work divides the pages in another way than this phase, their first touch is remote. None
+    if there is no such phase.
     """
     trace = subject.run.trace
     touches = trace.first_touch

@@ -209,8 +209,8 @@ function inWords(
       return {
         see: `All threads share with thread ${name(detail)}, and almost not with each other.`,
         advice:
-          "This is typical when one thread initialises or collects for the others. Initialise each " +
-          "part in the thread that uses it, and keep the collected data small.",
+          "Usually one thread initialises data for the others, or collects their results. " +
+          "Initialise each part in the thread that uses it, and keep the collected data small.",
       };
     case "neighbours":
       return {

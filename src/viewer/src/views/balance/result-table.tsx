@@ -45,9 +45,9 @@ export function ResultTable({ balance, selected, onSelect }: Props) {
       </div>
       <p class="how">
         {balance.results.length > 2 && "Bold: the best (smallest) value of the algorithms. "}
-        Imbalance: the time of the slowest core over that of perfect balance. Communication: the
-        cost of all messages times the NUMA factor. Relabelled: migrations after cores are
-        renumbered, which keeps loads and communication.
+        Imbalance: the time of the slowest core, divided by the time with perfect balance.
+        Communication: the cost of all messages times the NUMA factor. Relabelled: migrations after
+        cores are renumbered; loads and communication stay the same.
         {balance.levels.length > 0 &&
           " Last columns: the share of the messages within a core, a cache, a node, and so on."}
       </p>

@@ -83,7 +83,7 @@ function MinorSwitch({ comparison: { structures } }: { comparison: Comparison })
         checked={table.minor}
         onChange={(event) => change({ table: { ...table, minor: event.currentTarget.checked } })}
       />
-      Show also {show.count(minor)} minor structure{minor > 1 && "s"}, below {show.share(0.0001)} of
+      Also show {show.count(minor)} minor structure{minor > 1 && "s"}, below {show.share(0.0001)} of
       the accesses in both runs
     </label>
   );

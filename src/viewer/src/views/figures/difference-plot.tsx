@@ -104,9 +104,9 @@ export function DifferenceBands(props: BandsProps) {
       <div class="wide difference-notes">
         <DifferenceLegend largest={difference.more.end} unit={`${unit} ${per}`} theme={theme} />
         <p>
-          {show.share(common)} of their {unit} are spread alike over the pages: at 100{"\u202f"}%
-          both use the same pages equally, at 0{"\u202f"}% they share none and may live on different
-          nodes.
+          {show.share(common)} of their {unit} have the same distribution over the pages. At 100
+          {"\u202f"}%, A and B use the same pages equally. At 0{"\u202f"}%, they have no page in
+          common, so their pages may be on different nodes.
         </p>
         <MostDifferent matrix={matrix} difference={difference} unit={`${unit} ${per}`} />
       </div>

@@ -119,7 +119,7 @@ function FoldedSwitch({ report, all, wanted, onWanted }: Props) {
         checked={wanted.minor}
         onChange={(event) => onWanted({ ...wanted, minor: event.currentTarget.checked })}
       />
-      Show also {foldedText(away, wordsOf(report.run).all)}
+      Also show {foldedText(away, wordsOf(report.run).all)}
     </label>
   );
 }

@@ -8,7 +8,7 @@ from spack_repo.builtin.build_systems.generic import Package
 
 
 class Numascape(Package):
-    """See how a program uses memory on a NUMA machine, and learn why that is slow."""
+    """See how a program uses memory on a NUMA machine, and why it is slow."""
 
     git = Path(__file__).resolve().parents[6].as_uri()
 
