@@ -19,7 +19,7 @@ from numascape.trace.once import once_per_trace
 _DENSE: Final = 4
 """Most places of a table for each page in it; if there are more, places are searched instead."""
 _MOST: Final = 1 << 62
-"""Pages of any machine; more would not fit into the integers here."""
+"""More pages than any machine has. Larger numbers would not fit into the integers here."""
 
 Ints = npt.NDArray[np.int64]
 

@@ -27,8 +27,9 @@ _DISTANCES = (0, 1, 2, 4)
 """Distances of lines, up to which lines count as the same if there are few samples. The last one is
 half of a part of 512 bytes."""
 _MIN_PAIRS = 3.0
-"""Pairs of threads that would use the same bytes of a line by chance, from which it is known
-if they do. If they do so independently, none is seen with a probability of 5 % (Poisson)."""
+"""Smallest number of pairs of threads that chance would put on the same bytes of a line, to decide
+whether threads use the same bytes. With this number, chance gives no such pair in 5 % of all cases
+(Poisson)."""
 _ROWS = 1 << 16
 """Most rows of a table that are unpacked into bits at once."""
 
@@ -78,8 +79,8 @@ def overlap(seen_lines: pl.DataFrame, enough: float = 0.0, *, in_phases: bool = 
 def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str]) -> float:
     """How often threads in the same line use the same bytes of it, relative to chance; at most 1.
 
-    The larger one of two aligned accesses has the bytes of the smaller one with a probability of
-    its part of the line. Of the pairs of which bytes are known, this is inferred for all.
+    By chance, the larger of two aligned accesses contains the smaller one with a probability equal
+    to its share of the line. The result is measured for pairs with known bytes, and used for all.
     """
     line = [*key, "cache_line"]
     known = (

@@ -11,7 +11,7 @@ _NO_MEMORY = (BufferError, TypeError, ValueError, RuntimeError)
 
 
 def region(name: str, array: object) -> None:
-    """Name the memory of an array, until its end is told or the memory below it is freed.
+    """Name the memory of an array, until `region_end` is called or the memory is freed.
 
     `array` is an object with contiguous memory: a NumPy array or a part of one, a `memoryview`, a
     tensor of PyTorch on the CPU. Where the program is not recorded, this does nothing.

@@ -47,7 +47,7 @@ def understood(arguments: list[str]) -> list[str]:
 
 
 def typed_instead(arguments: list[str]) -> str | None:
-    """The command that a line which begins with no verb was probably meant to be."""
+    """The command that the user probably meant by a line that begins with no verb."""
     word, *rest = arguments
     if word in _OF_GROUPS and rest:
         return _OF_GROUPS[word].get(rest[0])

@@ -28,10 +28,11 @@ _NO_STRUCTURE: Final = 0xFFFFFFFF
 class Samples:
     """The structures that code accessed, by samples.
 
-    `located` (site, phase, structure, weight, whole): `whole` is the number of executions that are
-    exact, because every one was noted. The others are of owners, whose `structures` are null if
-    their samples are in the first table instead: `owned` (site, phase, owner, weight, whole), and
-    `shared` (site, phase, group, weight), which owners share as `shares` (group, owner, share) say.
+    `located` (site, phase, structure, weight, whole) has samples with a known structure; `whole` is
+    the number of executions that are exact, because every one was noted. `owned` (site, phase,
+    owner, weight, whole) and `shared` (site, phase, group, weight) have samples of owners; the
+    owners of a group share its samples as `shares` (group, owner, share) say. `structures` has the
+    structure of each owner; null if the owner's samples are in `located`.
     """
 
     located: pl.DataFrame

@@ -65,7 +65,7 @@ class PageUse:
 
     @property
     def evenness(self) -> float:
-        """`dominance`, or what it would be if all threads worked equally much, if this is less.
+        """`dominance`, or its value with equal work for all threads if that is smaller.
 
         If one thread has most of the work, and all threads use all pages, it is 1 / T.
         """

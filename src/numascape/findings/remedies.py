@@ -95,7 +95,7 @@ class RemediedRun:
 
     @property
     def _initialisation(self) -> int:
-        """The phase of the initialisation, if it is separate; else a phase that nothing has."""
+        """The phase of the initialisation, if it is separate; else a number without accesses."""
         return self._run.trace.phases.height
 
     def gain(self, found: Sequence[Finding], remedy: Remedy) -> Gain:

@@ -161,7 +161,7 @@ class Sources:
         """Whether threads take the next part of the work in this file when they are free.
 
         They count up a number that is atomic or has a lock, take tasks from a queue with a lock, or
-        are those of a known library. OpenMP's are `deals_out_tasks` and `has_dynamic_loop`.
+        are threads of a known library. For OpenMP, see `deals_out_tasks` and `has_dynamic_loop`.
         """
         lines = self.files.lines(file) if self.files and file else None
         text = "\n".join(line for line in lines or () if not _COMMENT.match(line))

@@ -244,7 +244,7 @@ class Subject:
 
     @cached_property
     def looked_up(self) -> bool:
-        """Whether random threads use single entries; if a schedule deals out entries, it is not."""
+        """Whether random threads use single entries; false if a schedule deals out the entries."""
         dealt_out = self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic)
         return not dealt_out and looked_up(self.use)
 

@@ -125,9 +125,9 @@ MIN_WRITERS = 2
 data: lines that are only read are not followed."""
 
 MIN_LINE_PAIRS = 16
-"""Number of times that samples would see two threads in the same line by chance, from which it is
-known whether they share lines. If they do so independently, it then happens less than a quarter as
-often with a probability below 0.1 % (Poisson)."""
+"""Smallest number of times that samples would see two threads in the same line by chance, to decide
+whether threads share lines. With this number, chance gives less than a quarter of it in fewer than
+0.1 % of all cases (Poisson)."""
 
 MAX_LINE_OVERLAP = 0.25
 """How often samples may see two threads in the same line, relative to chance, if each thread has

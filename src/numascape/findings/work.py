@@ -119,7 +119,7 @@ def _alone(trace: Trace) -> pl.DataFrame:
     seen = trace.seen_lines.filter(pl.col("phase").is_in(loose_phases(trace)))
     sums = seen.group_by("structure", "thread").agg(pl.col("times", "alone").sum())
     alone = pl.col("alone") >= MIN_ALONE_SHARE * pl.col("times")
-    # Threads that only live one after the other are all there is.
+    # If threads only live one after the other, all of them were alone: none is left out.
     used = sums.filter(alone & ~alone.all().over("structure"))
     return used.select("structure", "thread")
 

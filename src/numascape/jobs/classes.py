@@ -26,9 +26,8 @@ MIN_COMPARED_SHARE = 0.05
 """Of structures with a lower share, the way in which they are used is not compared: it decides
 little, and near a threshold it differs by chance."""
 MAX_USE_DIFFERENCE = 0.25
-"""The largest difference in the parts of a structure that the busiest thread accesses and that
-threads access which did not touch the page first. Schedules that vary from rank to rank stay
-below."""
+"""The largest difference in two shares of a structure: that of its busiest thread, and that of the
+threads that did not touch the page first. Schedules that vary from rank to rank stay below."""
 MAX_WORK_RATIO = 1.5
 """Ranks with this many times the accesses of another do other work."""
 OUTLIER_RATIO = 3

@@ -47,7 +47,7 @@ class AnalysedJob:
 
     @cached_property
     def notes(self) -> list[str]:
-        """Sentences about parts that differ where those of one job rarely do."""
+        """Sentences about unusual differences: the parts of one job are usually equal in these."""
         notes = []
         for column, what in (
             ("program", "ran different programs"),

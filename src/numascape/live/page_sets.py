@@ -19,7 +19,7 @@ from numascape.live.refusals import calls_refused
 from numascape.live.targets import TargetProcess
 from numascape.trace.format import PAGE_BYTES
 
-# The addresses of a part that are asked for at a time: so much of a move is known at once.
+# The kernel is asked for the pages of at most this many bytes of addresses at a time.
 _WINDOW = 1 << 30
 
 

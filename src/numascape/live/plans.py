@@ -87,7 +87,7 @@ def move_by_policy(target: TargetProcess, text: str, scope: Scope) -> Move:
 
 
 def usual_nodes(target: TargetProcess, usable: list[int]) -> list[int]:
-    """The nodes of a policy that names none: nodes without CPUs are slower memory."""
+    """The nodes of a policy that names none: those with CPUs, because other memory is slower."""
     cpus = node_cpus(target.root)
     return [node for node in usable if cpus.get(node)] or usable
 

@@ -17,11 +17,11 @@ from numascape.placement.thread_groups import ThreadGroups
 from numascape.plan.plan import StructureRule
 
 SINGLE_USER: Final = 0.8
-"""Share of a structure's lines by one node from which all of it may be on this node."""
+"""If one node fetches at least this share of a structure's lines, all of it may be there."""
 CLEARLY: Final = 0.9
-"""Most of the extra latency of remote lines that parts may have, relative to interleaving."""
+"""The largest extra latency of remote lines that parts may have, relative to interleaving."""
 _BOUNDARY: Final = 0.0005
-"""Share of a structure's lines that a boundary must save; boundaries of 1024 threads' parts do."""
+"""Share of a structure's lines that a boundary must save; with parts of 1024 threads, each does."""
 _PARTS_PER_THREAD: Final = 2
 """Maximum number of contiguous parts per thread; more are not from a schedule, but by chance in one
 run."""

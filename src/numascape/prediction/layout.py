@@ -29,10 +29,11 @@ _LARGEST_MAP: Final = 16 << 20
 def laid_out(threads: int, machine: Machine, layout: LayoutName = "compact") -> NodeArray:
     """The nodes of threads 0, 1, 2, ... by a rule.
 
-    compact: neighbours are close to each other, spread evenly over all usable CPUs in the order of
-    nodes: thread i of n is on CPU i * CPUs // n. scatter: round-robin over the nodes, as the kernel
-    starts threads on the idlest node. numbered: thread i is on the i-th usable CPU by number, as
-    with GOMP_CPU_AFFINITY=0-63. anywhere: -1.
+    - compact: neighbours are close to each other. Threads are spread evenly over all usable CPUs in
+      the order of nodes: thread i of n is on CPU i * CPUs // n.
+    - scatter: round-robin over the nodes, as the kernel starts threads on the idlest node.
+    - numbered: thread i is on the i-th usable CPU by number, as with GOMP_CPU_AFFINITY=0-63.
+    - anywhere: -1.
     """
     if layout == "anywhere":
         return np.full(threads, -1, np.int64)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predicts the time of a run with its pages and threads on given nodes of a machine.
 
-The time of a phase is the longest of these: the time that each node's memory needs for its traffic,
-the time that each link between nodes needs, and the time that threads, and the cores that they
-share, need to execute accesses and to wait for lines. Waiting takes longer if memory is busier, and
-this depends on the time of the phase: a fixed point, found by bisection. docs/prediction.md derives
-the model and gives its sources.
+The time of a phase is the longest of these times:
+
+- of each node's memory, for its traffic;
+- of each link between nodes, for its traffic;
+- of each thread, and of the cores that threads share, to execute accesses and to wait for lines.
+
+Waiting takes longer if memory is busier. How busy memory is depends on the time of the phase. The
+time at which both agree is found by bisection. docs/prediction.md derives the model and gives its
+sources.
 """
 
 from __future__ import annotations

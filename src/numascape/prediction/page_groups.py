@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts pages that are placed in the same way into groups, so that many predictions are quick.
 
-A prediction adds up amounts of pages, so pages of one structure that are on the same node, and that
-are moved to the same node by all remedies in question, can be one row. What is not a sum (how much
-threads share of the fetches of a page) is computed from single pages before.
+A prediction adds up amounts of pages. So pages of one structure can be one row if they are on the
+same node, and if each remedy in question moves all of them to the same node. What is not a sum (how
+much threads share of the fetches of a page) is computed before, from single pages.
 """
 
 from __future__ import annotations

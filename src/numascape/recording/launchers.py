@@ -41,9 +41,9 @@ class _Launcher:
     needs: str = ""
 
 
-# In this order, because launchers start each other and also set the variables of interfaces:
-# mpirun of Open MPI sets those of PMIx, Flux those of PMI, and mpiexec.hydra may be started by
-# srun, whose tasks are then not the ranks. A batch script of Slurm has SLURM_PROCID, but no step.
+# The order matters. Launchers also set the variables of interfaces: mpirun of Open MPI sets those
+# of PMIx, Flux those of PMI. And launchers start each other: srun may start mpiexec.hydra, and the
+# tasks of srun are then not the ranks. A batch script of Slurm has SLURM_PROCID, but no step.
 _LAUNCHERS = (
     _Launcher(
         "Open MPI",

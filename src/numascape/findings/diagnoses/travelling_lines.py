@@ -33,8 +33,8 @@ from numascape.quantities import counted, percent, share_of
 def diagnose(run: Run, divided: Set[int | None]) -> list[Finding]:
     """The findings about structures of the program, at most one for each.
 
-    Of the structures `divided` it is known that their pages hold parts of several threads: where
-    only the borders of long parts meet in lines, that finding is enough.
+    Another finding says that pages of the structures `divided` hold parts of several threads. If
+    threads meet in lines only at the borders of long parts, that finding is enough.
     """
     found = []
     least = max(MIN_TRANSFERS, MIN_TRANSFERS_PER_ACCESS * run.accesses)
